@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What can go wrong, as one family: what is wrong, where, and what to do about it."""
+
+
+class NodewiseError(Exception):
+    """A failure to be told to the user in one message; `exit_code` is what the command line returns."""
+
+    exit_code = 2
+
+    def __init__(self, what: str, hint: str | None = None):
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.what}\n\nhint: {self.hint}" if self.hint else self.what
+
+
+class InputError(NodewiseError):
+    """Something that the user gave cannot be used: an argument, a file, a machine description."""
+
+
+class ProgramError(NodewiseError):
+    """The program under test cannot be started, fails, or prints a wrong result."""
+
+
+class StoreError(NodewiseError):
+    """A result cannot be written or read: directory not writable, disk full, file damaged."""
+
+
+class UnavailableError(NodewiseError):
+    """An optional part is missing here; the hint names what brings it."""
+
+    exit_code = 3

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the native programs and shared objects lie, in a wheel and in an editable install alike."""
+
+from pathlib import Path
+
+from nodewise.base.errors import UnavailableError
+
+
+def native_path(name: str) -> Path:
+    """The path of a native file, by its path below `nodewise/native` (`nodewise-runner`, `studies/is.so`).
+
+    Raises UnavailableError where nodewise was installed without its native part.
+    """
+    try:
+        from nodewise import _core
+    except ImportError as problem:
+        raise UnavailableError(
+            "nodewise's native part is not built", "install with: pip install ."
+        ) from problem
+    path = Path(_core.__file__).parent / "native" / name
+    if not path.exists():
+        raise UnavailableError(
+            f"{name} is missing from the installation at {path.parent}", "install again: pip install ."
+        )
+    return path

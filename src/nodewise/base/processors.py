@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lists of processors as text, in the syntax that the Linux kernel uses: `0-3,8,10-14:2`."""
+
+import re
+from collections.abc import Iterable
+
+from nodewise.base.errors import InputError
+
+
+def parse_processors(text: str) -> tuple[int, ...]:
+    """Read `0-3,8,10-14:2` as operating-system indexes, sorted, each once.
+
+    Raises InputError with the part that cannot be read.
+    """
+    found: set[int] = set()
+    for part in text.strip().split(","):
+        match = re.fullmatch(r"\s*(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?\s*", part)
+        if not match:
+            raise InputError(
+                f"not a list of processors: {part!r} in {text!r}",
+                "write numbers and ranges, such as 0-3,8,10-14:2",
+            )
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        if last < first or step < 1:
+            raise InputError(f"a range of processors runs upwards: {part!r} in {text!r}")
+        found.update(range(first, last + 1, step))
+    return tuple(sorted(found))
+
+
+def format_processors(processors: Iterable[int]) -> str:
+    """Write operating-system indexes in the same syntax, with ranges: `0-3,8`."""
+    runs: list[list[int]] = []
+    for p in sorted(set(processors)):
+        if runs and p == runs[-1][1] + 1:
+            runs[-1][1] = p
+        else:
+            runs.append([p, p])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

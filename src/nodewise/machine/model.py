@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Machine: what the hardware and the system are. Plain values, readable without the native core."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Node:
+    """One object of the machine's tree, as hwloc nests them: machine, package, die, group, cache, core, pu.
+
+    `kind` is hwloc's name in lower case (`machine`, `package`, `die`, `group`, `l3cache`, `l2cache`, `l1cache`, `core`,
+    `pu`); `logical` and `os_index` count objects of that kind (os_index is -1 where there is none); `pus` are the
+    operating-system indexes of the hardware threads below, in the tree's order.
+    """
+
+    kind: str
+    logical: int
+    os_index: int
+    pus: tuple[int, ...]
+    children: tuple[Node, ...] = ()
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A cache: `content` is `unified`, `data` or `instruction`; `pus` share it."""
+
+    level: int
+    content: str
+    size_bytes: int
+    line_bytes: int
+    pus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Core:
+    """A core: `logical` counts in the tree's order, `package` and `numa_node` are logical and OS indexes, `kind` an index in `kinds`."""
+
+    logical: int
+    os_index: int
+    pus: tuple[int, ...]
+    package: int
+    numa_node: int
+    kind: int | None = None
+
+
+@dataclass(frozen=True)
+class NumaNode:
+    """A memory node; `pus` is empty where it has no processors of its own (fast or far memory)."""
+
+    os_index: int
+    size_bytes: int
+    pus: tuple[int, ...]
+    subtype: str = ""
+
+
+@dataclass(frozen=True)
+class CoreKind:
+    """A kind of core: a higher `efficiency` (hwloc's rank, -1 unknown) means faster cores; `info` is hwloc's name-value list."""
+
+    name: str
+    efficiency: int
+    pus: tuple[int, ...]
+    info: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Processor:
+    """What the system says of the processor; None where it does not (many virtual machines hide clocks)."""
+
+    model: str = ""
+    vendor: str = ""
+    frequency_hz: float | None = None
+    max_frequency_hz: float | None = None
+    governor: str | None = None
+    driver: str | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What this process may use: `processors` by affinity and cpuset, `cpu_quota` in processors, `memory_bytes`; None is no limit."""
+
+    processors: tuple[int, ...]
+    cpu_quota: float | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine. `source` is `live`, `xml:PATH` or `synthetic:TEXT`; a machine that is not live is planned for, never bound on."""
+
+    source: str
+    tree: Node
+    cores: tuple[Core, ...]
+    caches: tuple[Cache, ...]
+    numa_nodes: tuple[NumaNode, ...]
+    distances: tuple[tuple[int, ...], ...]
+    kinds: tuple[CoreKind, ...]
+    processor: Processor
+    limits: Limits
+    memory_bytes: int = 0
+    kernel: str = ""
+    hostname: str = ""
+    transparent_huge_pages: str | None = None
+    hypervisor: str | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether this is the machine that nodewise runs on."""
+        return self.source == "live"
+
+    @cached_property
+    def pus(self) -> tuple[int, ...]:
+        """Operating-system indexes of all hardware threads, in the tree's order (neighbours are near)."""
+        return self.tree.pus
+
+    @cached_property
+    def allowed(self) -> tuple[int, ...]:
+        """Those of `pus` that this process may use, in the tree's order."""
+        permitted = set(self.limits.processors)
+        return tuple(p for p in self.pus if p in permitted)
+
+    @property
+    def parallelism(self) -> int:
+        """How many threads can run at once here: processors allowed, or fewer under a quota (rounded up)."""
+        quota = self.limits.cpu_quota
+        count = len(self.allowed)
+        return count if quota is None else max(1, min(count, int(-(-quota // 1))))
+
+    @cached_property
+    def allowed_cores(self) -> tuple[Core, ...]:
+        """Cores with at least one processor allowed, each reduced to those."""
+        permitted = set(self.limits.processors)
+        reduced = (replace(c, pus=tuple(p for p in c.pus if p in permitted)) for c in self.cores)
+        return tuple(c for c in reduced if c.pus)
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain values for JSON; `machine_from_json` reads them back."""
+        return {"nodewise_machine": 1, **asdict(self)}
+
+
+def _node(data: dict[str, Any]) -> Node:
+    children = tuple(_node(c) for c in data["children"])
+    return Node(**{**data, "pus": tuple(data["pus"]), "children": children})
+
+
+def _tuples(data: dict[str, Any]) -> dict[str, Any]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+
+
+def machine_from_json(data: dict[str, Any]) -> Machine:
+    """Rebuild a Machine from `Machine.to_json`; raises KeyError or TypeError where it is no such record."""
+    fields = {k: v for k, v in data.items() if k != "nodewise_machine"}
+    return Machine(
+        **{
+            **fields,
+            "tree": _node(data["tree"]),
+            "cores": tuple(Core(**_tuples(c)) for c in data["cores"]),
+            "caches": tuple(Cache(**_tuples(c)) for c in data["caches"]),
+            "numa_nodes": tuple(NumaNode(**_tuples(n)) for n in data["numa_nodes"]),
+            "distances": tuple(tuple(row) for row in data["distances"]),
+            "kinds": tuple(CoreKind(**_tuples(k)) for k in data["kinds"]),
+            "processor": Processor(**data["processor"]),
+            "limits": Limits(**_tuples(data["limits"])),
+        }
+    )

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Launcher: how a setting becomes a running process and then a Sample."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from nodewise.runner.sample import Sample
+from nodewise.runner.setting import Setting
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What holds for every run of an experiment, whatever the setting.
+
+    `metrics` read the output where the program prints no protocol: a metric named `seconds` is what is compared; the
+    first group of the pattern is the number. `expect` must be found in the output, else the run is an error.
+    `limits` are resource limits by their name in setrlimit(2) without RLIMIT_ (`{"AS": 1 << 30}`).
+    """
+
+    cwd: Path | None = None
+    stdin: Path | None = None
+    timeout_s: float | None = None
+    metrics: dict[str, re.Pattern[str]] = field(default_factory=dict)
+    expect: re.Pattern[str] | None = None
+    limits: dict[str, int] = field(default_factory=dict)
+
+
+class Launcher(Protocol):
+    """Starts settings. The local one is `runner.local.LocalLauncher`; tests script one."""
+
+    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+        """Run once. A run that fails, or exceeds `timeout_s`, is a Sample with `error` (and `cut_off`), not an exception.
+
+        Raises ProgramError where the program cannot be started at all (missing, not executable).
+        """
+        ...
+
+    def close(self) -> None:
+        """End what the launcher keeps running; nothing is left behind."""
+        ...

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sample: one run's result, with the conditions under which it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run. `seconds` is what is compared: the program's own figure where it prints the protocol, else `wall_s`.
+
+    `metrics` are named numbers from the program (among them `flops`, `bytes`, `items`), `usage` what the kernel counted
+    for it (`user_s`, `system_s`, `peak_bytes`, `context_switches`, `involuntary_switches`, `migrations`, `minor_faults`,
+    `major_faults`, and hardware counters where there are any), `conditions` what the machine did meanwhile (`steal_s`,
+    `pressure_s`, `frequency_hz` …; a name is absent where the system does not tell), `marks` say in words what spoiled
+    it. A run that failed has `error` and is never fast; `output` keeps the end of what it printed.
+    """
+
+    seconds: float
+    wall_s: float
+    started_at: float
+    source: str = "wall"
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    usage: Mapping[str, float] = field(default_factory=dict)
+    conditions: Mapping[str, float] = field(default_factory=dict)
+    marks: tuple[str, ...] = ()
+    error: str | None = None
+    output: str = ""
+    cut_off: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run ended well and its result is right."""
+        return self.error is None
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain values; an empty output is left out."""
+        data = asdict(self)
+        return {k: v for k, v in data.items() if v not in (None, "", False, (), {})} | {
+            "seconds": self.seconds
+        }
+
+
+def sample_from_json(data: Mapping[str, Any]) -> Sample:
+    """Rebuild a Sample from `Sample.to_json`, ignoring names that are not its own."""
+    known = {k: v for k, v in data.items() if k in Sample.__dataclass_fields__}
+    return Sample(**{**known, "marks": tuple(known.get("marks", ()))})

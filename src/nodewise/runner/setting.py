@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Setting: one way to run a program, complete enough to start it and to write it down."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nodewise.base.processors import format_processors
+
+#: Binding variables of every OpenMP family: one is set, the others are cleared, since KMP_AFFINITY silences OMP_PROC_BIND.
+BINDING_VARIABLES = (
+    "OMP_PLACES",
+    "OMP_PROC_BIND",
+    "KMP_AFFINITY",
+    "KMP_HW_SUBSET",
+    "KMP_PLACE_THREADS",
+    "GOMP_CPU_AFFINITY",
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How to run `command`: variables to set and to clear, and the processors it is held to (None: as inherited).
+
+    `values` says what each axis chose, for people and reports: `{"threads": 183, "placement": "balanced"}`; it is empty
+    for the baseline, the program as its user starts it. `places` are those of the threads, None where nothing is bound.
+    """
+
+    command: tuple[str, ...]
+    values: Mapping[str, Any] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    mask: tuple[int, ...] | None = None
+    places: tuple[tuple[int, ...], ...] | None = None
+
+    @property
+    def key(self) -> str:
+        """A stable name: `threads=183 placement=balanced`, or `baseline`."""
+        return " ".join(f"{k}={v}" for k, v in self.values.items()) or "baseline"
+
+    def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
+        """The environment that the program gets."""
+        kept = {k: v for k, v in inherited.items() if k not in self.unset}
+        return {**kept, **self.env}
+
+    def launch_line(self, inherited: Mapping[str, str] | None = None) -> str:
+        """The line to paste into a shell; variables to clear are named only where `inherited` holds them (None: always)."""
+        clear = [v for v in self.unset if v not in self.env and (inherited is None or v in inherited)]
+        words = [word for v in clear for word in ("-u", v)]
+        assigned = [f"{k}={shlex.quote(v)}" for k, v in self.env.items()]
+        head = ["env", *words, *assigned] if words else assigned
+        mask = ["taskset", "-c", format_processors(self.mask)] if self.mask is not None else []
+        return " ".join([*head, *mask, shlex.join(self.command)])
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain values."""
+        return {
+            "key": self.key,
+            "values": dict(self.values),
+            "command": list(self.command),
+            "env": dict(self.env),
+            "unset": list(self.unset),
+            "mask": None if self.mask is None else list(self.mask),
+            "places": None if self.places is None else [list(p) for p in self.places],
+        }
+
+
+def setting_from_json(data: dict[str, Any]) -> Setting:
+    """Rebuild a Setting from `Setting.to_json`; raises KeyError where it is no such record."""
+    places = data["places"]
+    return Setting(
+        command=tuple(data["command"]),
+        values=dict(data["values"]),
+        env=dict(data["env"]),
+        unset=tuple(data["unset"]),
+        mask=None if data["mask"] is None else tuple(data["mask"]),
+        places=None if places is None else tuple(tuple(p) for p in places),
+    )
