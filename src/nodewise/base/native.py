@@ -14,9 +14,7 @@ def native_path(name: str) -> Path:
     try:
         from nodewise import _core
     except ImportError as problem:
-        raise UnavailableError(
-            "nodewise's native part is not built", "install with: pip install ."
-        ) from problem
+        raise UnavailableError("nodewise's native part is not built", "install with: pip install .") from problem
     path = Path(_core.__file__).parent / "native" / name
     if not path.exists():
         raise UnavailableError(

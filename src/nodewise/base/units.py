@@ -26,9 +26,7 @@ def parse_seconds(text: str) -> float:
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]*)\s*", text)
     if not match or match[2] not in _TIME_UNITS:
-        raise InputError(
-            f"not a duration: {text!r}", "write a number and a unit, such as 60s, 500ms, 2min or 1h"
-        )
+        raise InputError(f"not a duration: {text!r}", "write a number and a unit, such as 60s, 500ms, 2min or 1h")
     seconds = float(match[1]) * _TIME_UNITS[match[2]]
     if seconds <= 0:
         raise InputError(f"a duration must be above zero: {text!r}")

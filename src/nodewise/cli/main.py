@@ -31,9 +31,7 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(nodewise.__version__, prog_name="nodewise")
-@click.option(
-    "--traceback", "show_traceback", is_flag=True, help="On an error, show where in nodewise it arose."
-)
+@click.option("--traceback", "show_traceback", is_flag=True, help="On an error, show where in nodewise it arose.")
 def nodewise_command(show_traceback: bool) -> None:
     """Find the fastest way to run a program on this machine, and prove it."""
 
@@ -63,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
         _complain(problem.what, problem.hint)
         return problem.exit_code
     except BrokenPipeError:
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return 0
     except Exception as problem:
         if "--traceback" in words:

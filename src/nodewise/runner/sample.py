@@ -39,9 +39,7 @@ class Sample:
     def to_json(self) -> dict[str, Any]:
         """All fields as plain values; an empty output is left out."""
         data = asdict(self)
-        return {k: v for k, v in data.items() if v not in (None, "", False, (), {})} | {
-            "seconds": self.seconds
-        }
+        return {k: v for k, v in data.items() if v not in (None, "", False, (), {})} | {"seconds": self.seconds}
 
 
 def sample_from_json(data: Mapping[str, Any]) -> Sample:
