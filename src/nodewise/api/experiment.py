@@ -7,12 +7,13 @@ a line in one write, so that a kill at any moment costs at most the line being w
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -35,6 +36,20 @@ class Record:
     sample: Sample
 
 
+@dataclass(frozen=True)
+class Plan:
+    """The comparison that decides, fixed before its first run: `candidate` against the baseline in fresh blocks.
+
+    `looks` are the numbers of blocks after which it may stop, `alpha` the error rate of them all; `ablations` name, for
+    an axis, the setting that is the candidate with that axis as in the baseline.
+    """
+
+    candidate: str
+    looks: tuple[int, ...]
+    alpha: float
+    ablations: dict[str, str]
+
+
 @dataclass
 class Experiment:
     """What a directory holds, read back: `question` as asked, `settings` by key, `records` in the order they were taken."""
@@ -43,6 +58,7 @@ class Experiment:
     question: dict[str, Any]
     settings: dict[str, Setting] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
+    plan: Plan | None = None
     verdict: dict[str, Any] | None = None
     damaged_lines: int = 0
 
@@ -110,7 +126,7 @@ class Writer:
 
     def add(self, record: Record, setting: Setting) -> None:
         """Append a sample, and its setting where it is new. Raises StoreError (disk full …); what was there stays whole."""
-        lines = []
+        lines: list[dict[str, Any]] = []
         if record.setting not in self._known:
             lines.append({"type": "setting", **setting.to_json()})
         place = {
@@ -122,6 +138,10 @@ class Writer:
         lines.append({"type": "sample", **place, **record.sample.to_json()})
         self._append("".join(json.dumps(line) + "\n" for line in lines))
         self._known.add(record.setting)
+
+    def add_plan(self, plan: Plan) -> None:
+        """Append the plan of the deciding comparison; the last one counts."""
+        self._append(json.dumps({"type": "plan", **asdict(plan)}) + "\n")
 
     def _append(self, text: str) -> None:
         data = text.encode()
@@ -137,6 +157,13 @@ class Writer:
     def conclude(self, verdict: dict[str, Any]) -> None:
         """Store the verdict."""
         write_whole(self.path / "verdict.json", json.dumps(verdict, indent=1))
+
+    def discard(self) -> None:
+        """Take back a directory in which nothing was measured; one that held other files before stays."""
+        for name in ("question.json", "samples.jsonl"):
+            (self.path / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.path.rmdir()
 
     def close(self) -> None:
         """Give the directory up to other writers."""
@@ -191,6 +218,8 @@ def read_experiment(path: Path) -> Experiment:
             elif line["type"] == "sample":
                 place = (line["setting"], line["phase"], line["block"], line["position"])
                 experiment.records.append(Record(*place, sample_from_json(line)))
+            elif line["type"] == "plan":
+                experiment.plan = Plan(line["candidate"], tuple(line["looks"]), line["alpha"], line["ablations"])
         except (ValueError, KeyError, TypeError):
             experiment.damaged_lines += 1
     verdict = path / "verdict.json"

@@ -1,0 +1,1 @@
+"""Which settings to try: spaces of axes, and the searches over them."""

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tune: search the settings of a program on a machine, then confirm the best one on fresh runs against the baseline."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import nodewise
+from nodewise.api.budget import Budget, Meter
+from nodewise.api.conclude import conclude
+from nodewise.api.experiment import Plan, Record, Writer, read_experiment
+from nodewise.base.errors import InputError, ProgramError
+from nodewise.base.units import format_seconds
+from nodewise.machine.model import Machine
+from nodewise.runner.launcher import Launcher
+from nodewise.runner.sample import Sample
+from nodewise.runner.setting import Setting
+from nodewise.search.axes import build_space, make_setting
+from nodewise.search.racing import RacingSearch
+from nodewise.search.space import Point, Space
+from nodewise.statistics.compare import ratio_interval
+from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
+from nodewise.statistics.summary import median
+from nodewise.statistics.verdict import Word, judge
+
+#: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
+FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS
+_SEARCH_SHARE = 0.5
+_MOST_BLOCKS = 400
+_ABLATION_BLOCKS = 6
+#: In the search a run may take this many times the baseline's time, and a little for the start, before it is cut off.
+_PATIENCE, _PATIENCE_S = 3.0, 0.5
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: the fastest way to run `command` on `machine`, over `axes`, within a budget.
+
+    `within` is the difference that counts as none (0.01: 1 %), `out` the experiment's directory, `asked` the command
+    line that repeats the question, `environment` what programs inherit.
+    """
+
+    command: tuple[str, ...]
+    machine: Machine
+    axes: tuple[str, ...]
+    out: Path
+    budget: Budget = Budget()
+    within: float = 0.01
+    seed: int = 0
+    timeout_s: float | None = None
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    asked: tuple[str, ...] = ()
+
+    def to_json(self, space: Space) -> dict[str, Any]:
+        """What `question.json` holds; of the environment only what bears on threads and memory."""
+        telling = ("OMP_", "KMP_", "GOMP_", "GLIBC_TUNABLES", "MALLOC_", "LD_PRELOAD", "OPENBLAS_", "MKL_")
+        return {
+            "kind": "tune",
+            "command": list(self.command),
+            "asked": list(self.asked),
+            "cwd": str(Path.cwd()),
+            "machine": self.machine.to_json(),
+            "machine_is_live": self.machine.live,
+            "axes": {a.name: list(a.values) for a in space.axes},
+            "budget": {"seconds": self.budget.seconds, "runs": self.budget.runs},
+            "within": self.within,
+            "seed": self.seed,
+            "environment": {k: v for k, v in sorted(self.environment.items()) if k.startswith(telling)},
+            "version": nodewise.__version__,
+            "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a tune is: `phase` (`first run`, `search`, `confirm`), what was spent, and the leader so far with its speedup."""
+
+    phase: str
+    runs: int
+    seconds: float
+    leader: str | None = None
+    speedup: float | None = None
+    racing: int = 0
+
+
+class Tuner:
+    """One tune, from the first run to the verdict."""
+
+    def __init__(self, question: Question, launcher: Launcher, observe: Callable[[Progress], None] = lambda _: None):
+        self._question = question
+        self._launcher = launcher
+        self._observe = observe
+        self._space = build_space(question.machine, question.axes, question.environment)
+        self._baseline = Setting(command=question.command)
+        self._random = random.Random(question.seed)
+        self._meter = Meter(question.budget)
+        self._times: dict[str, list[float]] = {}
+        self._costs: dict[str, list[float]] = {}
+        self._block = 0
+        self._searched: dict[str, list[Sample]] = {}
+
+    def run(self) -> dict[str, Any]:
+        """Ask, search, confirm and conclude; the verdict as `tune --json` prints it. Ctrl-C ends with the best so far.
+
+        Raises ProgramError where the baseline does not run, InputError where the budget cannot decide anything,
+        StoreError where the experiment cannot be written.
+        """
+        question = self._question
+        limit = question.budget.runs
+        if limit is not None and limit < FEWEST_RUNS:
+            raise InputError(f"{limit} runs are too few for a verdict", f"give --max-runs {FEWEST_RUNS} or more")
+        stopped = "decided"
+        with Writer(question.out, question.to_json(self._space)) as self._writer:
+            try:
+                self._first_run()
+            except (ProgramError, InputError, KeyboardInterrupt):
+                self._writer.discard()
+                raise
+            try:
+                ranking = self._search()
+                stopped = self._confirm(ranking)
+            except KeyboardInterrupt:
+                stopped = "interrupted"
+            verdict = conclude(read_experiment(question.out), stopped)
+            self._writer.conclude(verdict)
+        return verdict
+
+    def _setting(self, point: Point) -> Setting:
+        return make_setting(self._question.machine, self._question.command, point, self._question.environment)
+
+    def _sample(self, setting: Setting, phase: str, position: int, timeout_s: float | None) -> Sample:
+        before = self._meter.seconds
+        sample = self._launcher.run(setting, timeout_s=timeout_s)
+        self._meter.runs += 1
+        self._writer.add(Record(setting.key, phase, self._block, position, sample), setting)
+        self._costs.setdefault(setting.key, []).append(self._meter.seconds - before)
+        if sample.ok:
+            self._times.setdefault(setting.key, []).append(sample.seconds)
+        return sample
+
+    def _run_block(self, settings: Sequence[Setting], phase: str, timeout_s: float | None) -> dict[str, Sample]:
+        """Every setting once, in random order."""
+        order = list(settings)
+        self._random.shuffle(order)
+        self._block += 1
+        return {s.key: self._sample(s, phase, i, timeout_s) for i, s in enumerate(order)}
+
+    def _report(self, phase: str, leader: Setting | None, racing: int) -> None:
+        base, mine = self._times.get("baseline"), self._times.get(leader.key) if leader else None
+        speedup = median(base) / median(mine) if base and mine else None
+        name = leader.key if leader else None
+        self._observe(Progress(phase, self._meter.runs, self._meter.seconds, name, speedup, racing))
+
+    def _first_run(self) -> None:
+        """One run of the baseline: does it work, and what does a run cost."""
+        self._report("first run", None, 0)
+        sample = self._sample(self._baseline, "warm-up", 0, self._question.timeout_s)
+        if not sample.ok:
+            shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
+            raise ProgramError(
+                f"the program does not run as it is: {sample.error}{shown}", "it must succeed before it can be tuned"
+            )
+        if sample.seconds <= 0:
+            raise ProgramError(f"the program reports {sample.seconds} seconds", "only times above zero can be compared")
+        cost = self._costs["baseline"][0]
+        if self._meter.affordable(cost) < FEWEST_RUNS - 1:
+            enough = format_seconds(cost * FEWEST_RUNS * 1.2)
+            raise InputError(
+                f"the budget is too small: one run takes {format_seconds(cost)}, a verdict needs {FEWEST_RUNS} runs",
+                f"give --budget {enough.replace(' ', '')} or more, or a smaller input",
+            )
+
+    def _patience(self) -> float:
+        most = _PATIENCE * max(self._costs["baseline"]) + _PATIENCE_S
+        own = self._question.timeout_s
+        return most if own is None else min(own, most)
+
+    def _search(self) -> list[Point]:
+        search = RacingSearch(self._space)
+        while True:
+            recent = [c[-1] for c in self._costs.values()]
+            points = search.ask(self._meter.affordable(sum(recent) / len(recent), _SEARCH_SHARE))
+            if not points:
+                return search.ranking
+            settings = {p: self._setting(p) for p in points}
+            # the baseline runs along in wide blocks, to show drift and what the leader gains so far
+            along = [self._baseline] if len(points) > 3 else []
+            samples = self._run_block([*settings.values(), *along], "search", self._patience())
+            search.tell({p: samples[s.key].seconds if samples[s.key].ok else None for p, s in settings.items()})
+            ranking = search.ranking
+            self._report("search", self._setting(ranking[0]) if ranking else None, len(points))
+
+    def _confirm(self, ranking: Sequence[Point]) -> str:
+        """Fresh interleaved blocks of the baseline and the best; the next best where that one fails after all."""
+        for point in ranking:
+            stopped = self._confirm_one(point)
+            if stopped is not None:
+                return stopped
+        return "nothing ran"
+
+    def _ablations(self, point: Point) -> dict[str, Setting]:
+        """For each axis that the point changes, the point with that axis as the baseline has it."""
+        default = self._space.default
+        arms: dict[str, Setting] = {}
+        for name, value in point.items():
+            other = point.having(**{name: default[name]})
+            if value != default[name] and self._space.identity(other) != self._space.identity(point):
+                arms[name] = self._setting(other)
+        return arms
+
+    def _confirm_one(self, point: Point) -> str | None:
+        """What ended it (`decided` or `budget`), or None where the candidate failed."""
+        candidate = self._setting(point)
+        arms = self._ablations(point)
+        pair = sum(median(self._costs[s.key]) for s in (self._baseline, candidate))
+        runs = self._meter.affordable(pair / 2)
+        if runs < 4 * FEWEST_BLOCKS + _ABLATION_BLOCKS * len(arms):
+            arms = {}
+        blocks = min(_MOST_BLOCKS, (runs - _ABLATION_BLOCKS * len(arms)) // 2)
+        if blocks < FEWEST_BLOCKS:
+            return "budget"
+        looks = plan_looks(blocks)
+        self._writer.add_plan(Plan(candidate.key, looks.at, looks.alpha, {n: s.key for n, s in arms.items()}))
+        baseline: list[float] = []
+        times: list[float] = []
+        for done in range(1, blocks + 1):
+            extra = list(arms.values()) if done <= _ABLATION_BLOCKS else []
+            samples = self._run_block([self._baseline, candidate, *extra], "confirm", self._question.timeout_s)
+            if not samples[candidate.key].ok:
+                return None
+            if samples["baseline"].ok:
+                baseline.append(samples["baseline"].seconds)
+                times.append(samples[candidate.key].seconds)
+            self._report("confirm", candidate, 2)
+            if done in looks.at and baseline and self._decided(baseline, times, looks.level):
+                return "decided"
+            if self._meter.affordable(pair / 2) < 2:
+                break
+        return "budget"
+
+    def _decided(self, baseline: Sequence[float], times: Sequence[float], level: float) -> bool:
+        """Whether the interval says a word, and where that is "faster", how much to a tenth of the gain."""
+        verdict = judge(ratio_interval(baseline, times, level), self._question.within)
+        ratio = verdict.ratio
+        if verdict.word is Word.FASTER:
+            return ratio.high / ratio.low - 1 <= max(2 * self._question.within, 0.1 * (ratio.ratio - 1))
+        return verdict.word is not Word.UNDECIDED
+
+
+def tune(
+    question: Question, launcher: Launcher, observe: Callable[[Progress], None] = lambda _: None
+) -> dict[str, Any]:
+    """Answer a question: see `Tuner.run`."""
+    return Tuner(question, launcher, observe).run()

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise tune`: the fastest way to run a program here, with the proof."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nodewise.base.errors import InputError
+from nodewise.base.units import format_percent, format_seconds, parse_seconds
+from nodewise.cli.options import RunChoice, run_options
+
+_AXES = "threads,placement,hugepages"
+
+
+def _place_for(words: tuple[str, ...]) -> Path:
+    """A directory of its own for each experiment: the program's name and the time."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(words[0]).name if words else "tune").strip("-") or "tune"
+    base = Path("nodewise-experiments") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+    path, count = base, 1
+    while path.exists():
+        count += 1
+        path = base.with_name(f"{base.name}-{count}")
+    return path
+
+
+@click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+@click.option("--budget", default="2min", show_default=True, help="How long it may take: 60s, 10min, 1h.")
+@click.option("--max-runs", type=int, help="How many runs of the program it may take.")
+@click.option("--axes", default=_AXES, show_default=True, help="What may be changed, separated by commas.")
+@click.option("--machine", "machine_spec", help="Plan for another machine: synthetic:TEXT, FILE.xml or FILE.json.")
+@click.option("--allow", help="Use only these processors, such as 0-3,8.")
+@click.option("--within", default="1%", show_default=True, help="A difference up to this counts as none.")
+@click.option("--seed", type=int, default=0, help="Seed of the random order of runs.")
+@click.option("--out", type=click.Path(path_type=Path), help="Directory of the experiment.")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+@run_options
+@click.argument("command_words", nargs=-1, required=True, metavar="[--] COMMAND...")
+def command(
+    budget: str,
+    max_runs: int | None,
+    axes: str,
+    machine_spec: str | None,
+    allow: str | None,
+    within: str,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
+    run: RunChoice,
+    command_words: tuple[str, ...],
+) -> None:
+    """Search the settings of COMMAND, then confirm the best one against the way it is started now.
+
+    COMMAND is a program with its arguments, or study:NAME with that study's knobs (study:is class=A). Ctrl-C ends with
+    the best so far.
+    """
+    from nodewise.api.budget import Budget
+    from nodewise.api.target import resolve_command
+    from nodewise.api.tune import Question, tune
+    from nodewise.cli.progress import ProgressLine
+    from nodewise.machine.sources import load_machine
+    from nodewise.report.page import write_report
+    from nodewise.runner.local import LocalLauncher
+
+    limit = Budget(parse_seconds(budget), max_runs)
+    names = tuple(name.strip() for name in axes.split(",") if name.strip())
+    machine = load_machine(machine_spec, allow)
+    environment = {**os.environ, **run.env}
+    question = Question(
+        command=resolve_command(command_words),
+        machine=machine,
+        axes=names,
+        out=out or _place_for(command_words),
+        budget=limit,
+        within=_parse_share(within),
+        seed=seed,
+        timeout_s=run.options.timeout_s,
+        environment=environment,
+        asked=("nodewise", *sys.argv[1:]),
+    )
+    if not as_json:
+        _introduce(question)
+    with LocalLauncher(run.options, environment) as launcher, ProgressLine(limit) as line:
+        verdict = tune(question, launcher, line.show)
+    report = write_report(question.out)
+    if as_json:
+        print(json.dumps({**verdict, "report": str(report)}, indent=1))
+    else:
+        _tell(verdict, report)
+
+
+def _parse_share(text: str) -> float:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text)
+    share = float(match[1]) / 100 if match else math.nan
+    if not 0 < share < 1:
+        raise InputError(f"not a percentage: {text!r}", "write it such as --within 1%")
+    return share
+
+
+def _introduce(question: Any) -> None:
+    """The machine, and what will be done."""
+    from nodewise.report.machine_text import machine_text
+
+    print(machine_text(question.machine))
+    print(f"program   {' '.join(question.command)}")
+    print(f"axes      {', '.join(question.axes)}", flush=True)
+
+
+def _tell(verdict: dict[str, Any], report: Path) -> None:
+    """The closing lines, which are what one came for."""
+    base, best = verdict["baseline"], verdict["best"]
+    by_key = {s["key"]: s for s in verdict["settings"]}
+    spread = f" ± {format_seconds(base['mad_s'])}" if base["mad_s"] is not None else ""
+    print()
+    print(f"baseline  {format_seconds(base['median_s'])}{spread}, started as now")
+    if best["key"] == "baseline":
+        print("best      as it is: no setting was found that is faster")
+        if verdict["candidate"] != "baseline":
+            print(f"next      {verdict['candidate']}")
+    else:
+        print(f"best      {best['key']}: {format_seconds(by_key[best['key']]['median_s'])}")
+    print(
+        f"ratio     {verdict['sentence']} (95 % interval; {verdict['runs']} runs, {format_seconds(verdict['seconds_spent'])})"
+    )
+    if any(verdict["axes"].values()):
+        shares = sorted(verdict["axes"].items(), key=lambda item: -item[1])
+        print(f"gain from {', '.join(f'{name} {format_percent(share)}' for name, share in shares)}")
+    if verdict["stopped"] == "interrupted":
+        print("note      interrupted: this is the best so far")
+    for note in verdict["notes"]:
+        print(f"note      {note}")
+    print(f"launch    {best['launch_line']}")
+    print(f"report    {report}")

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The progress line of a tune, on standard error: redrawn on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from nodewise.api.budget import Budget
+from nodewise.api.tune import Progress
+from nodewise.base.units import format_seconds
+
+_EVERY_S = 10.0
+
+
+class ProgressLine:
+    """A context manager whose `show` is the observer of a tune."""
+
+    def __init__(self, budget: Budget):
+        self._budget = budget
+        self._console = Console(stderr=True, highlight=False)
+        self._live = Live(console=self._console, transient=True, refresh_per_second=8)
+        self._last = 0.0
+        self._phase = ""
+
+    def __enter__(self) -> ProgressLine:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def show(self, progress: Progress) -> None:
+        """Say where the tune is."""
+        text = self._line(progress)
+        if self._console.is_terminal:
+            self._live.update(Text(text, overflow="ellipsis", no_wrap=True))
+        elif progress.phase != self._phase or time.monotonic() - self._last > _EVERY_S:
+            self._console.print(text, soft_wrap=True)
+            self._last = time.monotonic()
+        self._phase = progress.phase
+
+    def _line(self, progress: Progress) -> str:
+        limit = f" of {format_seconds(self._budget.seconds)}" if self._budget.seconds is not None else ""
+        runs = f"{progress.runs}" + (f" of {self._budget.runs}" if self._budget.runs is not None else "")
+        parts = [f"{progress.phase}: run {runs}, {format_seconds(progress.seconds)}{limit}"]
+        if progress.phase == "search":
+            parts.append(f"{progress.racing} settings in the race")
+        if progress.leader:
+            gain = f" ({progress.speedup:.2f}× so far)" if progress.speedup else ""
+            parts.append(f"leader {progress.leader}{gain}")
+        return " · ".join(parts)

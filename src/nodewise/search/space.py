@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Space: the settings worth trying. Axes with their values, and which points are the same setting under two names."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One thing that can be set.
+
+    `values` are all that may be tried, `natural` those that are tried first and kept unless another one is surely better
+    (whole cores, whole sockets); `default` is how the program has it when its user starts it. An `ordered` axis holds
+    numbers whose neighbours behave alike; a `crossed` one is tried in combination with the other crossed ones from the
+    start, any other at the best of those.
+    """
+
+    name: str
+    values: tuple[Any, ...]
+    natural: tuple[Any, ...]
+    default: Any
+    ordered: bool = False
+    crossed: bool = False
+
+
+class Point(Mapping[str, Any]):
+    """A value for each axis, in the axes' order; hashable."""
+
+    def __init__(self, values: Mapping[str, Any]):
+        self._items = tuple(values.items())
+
+    def __getitem__(self, name: str) -> Any:
+        return dict(self._items)[name]
+
+    def __iter__(self) -> Any:
+        return (name for name, _ in self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Point) and self._items == other._items
+
+    def __repr__(self) -> str:
+        return " ".join(f"{k}={v}" for k, v in self._items)
+
+    def having(self, **values: Any) -> Point:
+        """The same point with some axes changed."""
+        return Point({**dict(self._items), **values})
+
+
+@dataclass(frozen=True)
+class Space:
+    """Axes, and `identity`: points with equal identity are one setting (compact and scatter of one thread, say)."""
+
+    axes: tuple[Axis, ...]
+    identity: Callable[[Point], Hashable]
+
+    def axis(self, name: str) -> Axis:
+        """The axis of that name. Raises KeyError."""
+        return {a.name: a for a in self.axes}[name]
+
+    @property
+    def default(self) -> Point:
+        """Every axis as the program's user has it."""
+        return Point({a.name: a.default for a in self.axes})
+
+    @property
+    def size(self) -> int:
+        """How many points there are, those of equal identity counted each."""
+        size = 1
+        for axis in self.axes:
+            size *= len(axis.values)
+        return size
+
+    def crossed(self) -> list[Point]:
+        """All combinations of the natural values of the crossed axes, the others at their default, each setting once."""
+        crossed = [a for a in self.axes if a.crossed]
+        combinations = itertools.product(*(a.natural for a in crossed))
+        return self.distinct(
+            self.default.having(**dict(zip((a.name for a in crossed), values, strict=True))) for values in combinations
+        )
+
+    def distinct(self, points: Iterable[Point], known: Sequence[Point] = ()) -> list[Point]:
+        """The first point of each identity that none of `known` has."""
+        seen = {self.identity(p) for p in known}
+        first: dict[Hashable, Point] = {}
+        for point in points:
+            key = self.identity(point)
+            if key not in seen:
+                first.setdefault(key, point)
+        return list(first.values())
