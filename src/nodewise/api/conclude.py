@@ -61,7 +61,7 @@ def _compare(experiment: Experiment, candidate: str) -> Verdict:
 
 def _shares(experiment: Experiment, candidate: str, verdict: Verdict) -> dict[str, float]:
     """How much of the gain each axis brought: what is lost when that axis alone is put back, all adding up to 1."""
-    shares = {name: 0.0 for name in experiment.question["axes"]}
+    shares = dict.fromkeys(experiment.question["axes"], 0.0)
     plan = experiment.plan
     if plan is None or verdict.word is not Word.FASTER:
         return shares

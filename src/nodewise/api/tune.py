@@ -50,7 +50,7 @@ class Question:
     machine: Machine
     axes: tuple[str, ...]
     out: Path
-    budget: Budget = Budget()
+    budget: Budget = field(default_factory=Budget)
     within: float = 0.01
     seed: int = 0
     timeout_s: float | None = None

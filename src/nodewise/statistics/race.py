@@ -5,6 +5,7 @@ Times are compared as logarithms, after the block's own effect is taken off. The
 settings, from differences between neighbouring blocks, since a few blocks of one setting say little of it.
 """
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
@@ -34,16 +35,13 @@ class Race(Generic[Arm]):
         effects = [median([values[i] for values in logs.values()]) for i in range(self.blocks)]
         self._residuals = {arm: [v - e for v, e in zip(values, effects, strict=True)] for arm, values in logs.items()}
         self.scores = {arm: median(values) for arm, values in self._residuals.items()}
-        self.noise = max(_LEAST_NOISE, noise if noise is not None else self._pooled_noise())
-
-    def _pooled_noise(self) -> float:
-        steps = [abs(b - a) for v in self._residuals.values() for a, b in zip(v, v[1:], strict=False)]
         # with one block there is nothing to tell noise from, and nothing may be dropped
-        return 1.4826 * median(steps) / math.sqrt(2) if steps else math.inf
+        pooled = noise if noise is not None else pool_noise(self.steps())
+        self.noise = max(_LEAST_NOISE, pooled if pooled is not None else math.inf)
 
     def steps(self) -> list[float]:
         """Absolute log differences between neighbouring blocks, for pooling the noise over several races."""
-        return [abs(b - a) for v in self._residuals.values() for a, b in zip(v, v[1:], strict=False)]
+        return [abs(b - a) for v in self._residuals.values() for a, b in itertools.pairwise(v)]
 
     @property
     def leader(self) -> Arm:
