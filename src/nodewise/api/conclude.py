@@ -51,7 +51,7 @@ def _compare(experiment: Experiment, candidate: str) -> Verdict:
     if plan is not None:
         pairs = confirmed_pairs(experiment, BASELINE, candidate)
         if pairs[0]:
-            return judge(ratio_interval(*pairs, level=Looks(plan.looks, plan.alpha).level), within)
+            return judge(ratio_interval(*pairs, level=Looks(plan.looks, plan.alpha).level), within, final=True)
     # without a confirmation there is a guess but no interval: the candidate was picked for its good luck, too
     guess = median([r.sample.seconds for r in experiment.of(BASELINE) if r.sample.ok]) / median(
         [r.sample.seconds for r in experiment.of(candidate) if r.sample.ok]
@@ -156,6 +156,7 @@ def conclude(experiment: Experiment, stopped: str) -> dict[str, Any]:
         "verdict": word.value,
         "sentence": verdict.sentence,
         "within": verdict.within,
+        "beyond": verdict.beyond if math.isfinite(verdict.beyond) else None,
         "runs": len(experiment.records),
         "seconds_spent": _spent(experiment.records),
         "axes": _shares(experiment, candidate, verdict),

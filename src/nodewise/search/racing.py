@@ -6,6 +6,7 @@
 2. Each other axis in turn: the winner against itself with another value.
 3. Refinement of the ordered axes: the winner against values between the natural ones, in halving steps. A value that is
    not natural has to be clearly better to win, so the answer does not wander to 182 threads where 183 fill the cores.
+4. A play-off: where refinement found another winner, it has to beat the natural one clearly once more, on fresh runs.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class RacingSearch:
 
     @staticmethod
     def _over(heat: _Heat) -> bool:
-        return heat.blocks >= heat.most or (len(heat.arms) <= 1 and heat.blocks >= heat.fewest)
+        return heat.blocks >= heat.most or not heat.arms or (len(heat.arms) <= 1 and heat.blocks >= heat.fewest)
 
     def _finish(self) -> None:
         """Close a race: its survivors, in order, become the best known."""
@@ -140,22 +141,28 @@ class RacingSearch:
         affordable = self._affordable
         # the screening may take half of the runs, in two blocks at least
         yield _Heat.of(self._thin(first, max(2, affordable // 4)), 2, 8)
-        for axis in self._space.axes:
+        for axis in self._space.open:
             leader = self._leader()
             if axis.crossed or leader is None:
                 continue
             rivals = self._fresh([leader.having(**{axis.name: v}) for v in axis.values])
             if rivals:
                 yield _Heat.of([leader, *rivals], 3, 6)
-        for axis in self._space.axes:
+        holder = self._leader()
+        for axis in self._space.open:
             if axis.ordered:
                 yield from self._refine(axis)
+        leader = self._leader()
+        if holder is not None and leader is not None and leader != holder:
+            # of many challengers one wins a short race by luck
+            self._best = [holder, *(p for p in self._best if p != holder)]
+            yield _Heat.of([holder, leader], 12, 20)
 
     def _thin(self, points: list[Point], most: int) -> list[Point]:
         """At most `most` points, evenly over the list's order of importance (natural values come with the best first)."""
         if len(points) <= most:
             return points
-        rank = {a.name: {value: i for i, value in enumerate(a.natural)} for a in self._space.axes if a.crossed}
+        rank = {a.name: {value: i for i, value in enumerate(a.natural)} for a in self._space.open if a.crossed}
         return sorted(points, key=lambda p: sum(order.get(p[name], len(order)) for name, order in rank.items()))[:most]
 
     def _refine(self, axis: Axis) -> Iterator[_Heat]:

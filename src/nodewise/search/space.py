@@ -68,9 +68,14 @@ class Space:
         return {a.name: a for a in self.axes}[name]
 
     @property
+    def open(self) -> tuple[Axis, ...]:
+        """The axes on which there is something to choose."""
+        return tuple(a for a in self.axes if len(a.values) > 1)
+
+    @property
     def default(self) -> Point:
-        """Every axis as the program's user has it."""
-        return Point({a.name: a.default for a in self.axes})
+        """Every open axis as the program's user has it."""
+        return Point({a.name: a.default for a in self.open})
 
     @property
     def size(self) -> int:
@@ -82,7 +87,7 @@ class Space:
 
     def crossed(self) -> list[Point]:
         """All combinations of the natural values of the crossed axes, the others at their default, each setting once."""
-        crossed = [a for a in self.axes if a.crossed]
+        crossed = [a for a in self.open if a.crossed]
         combinations = itertools.product(*(a.natural for a in crossed))
         return self.distinct(
             self.default.having(**dict(zip((a.name for a in crossed), values, strict=True))) for values in combinations

@@ -32,7 +32,9 @@ class Race(Generic[Arm]):
             raise ValueError("every arm of a race runs in every block")
         self.blocks = lengths.pop()
         logs = {arm: [math.log(t) for t in values] for arm, values in times.items()}
-        effects = [median([values[i] for values in logs.values()]) for i in range(self.blocks)]
+        # of centred arms, else the effect of a block would be the noise of whichever arm lies in the middle
+        centres = {arm: median(values) for arm, values in logs.items()}
+        effects = [median([values[i] - centres[arm] for arm, values in logs.items()]) for i in range(self.blocks)]
         self._residuals = {arm: [v - e for v, e in zip(values, effects, strict=True)] for arm, values in logs.items()}
         self.scores = {arm: median(values) for arm, values in self._residuals.items()}
         # with one block there is nothing to tell noise from, and nothing may be dropped

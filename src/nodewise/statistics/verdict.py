@@ -18,13 +18,25 @@ class Word(StrEnum):
     UNDECIDED = "undecided"
 
 
+#: An interval that holds 1 and reaches at most this many times the asked difference still says "no difference", with its
+#: own size named; a wider one says nothing.
+_WIDEST = 5.0
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """A word, the ratio behind it, and `within`: the difference that counts as none (0.01 is 1 %)."""
+    """A word, the ratio behind it, and `within`: the difference that was asked to count as none (0.01 is 1 %)."""
 
     word: Word
     ratio: Ratio
     within: float
+
+    @property
+    def beyond(self) -> float:
+        """The largest difference, either way, that the interval leaves possible."""
+        if self.ratio.low <= 0:
+            return math.inf
+        return max(self.ratio.high, 1 / self.ratio.low) - 1
 
     @property
     def sentence(self) -> str:
@@ -33,30 +45,41 @@ class Verdict:
         return {
             Word.FASTER: f"{span} faster",
             Word.SLOWER: f"{span}: slower",
-            Word.NO_DIFFERENCE: f"no difference beyond {format_percent(self.within)}: {span}",
+            Word.NO_DIFFERENCE: f"no difference beyond {self._size}: {span}",
             Word.UNDECIDED: f"not decided: {span}",
         }[self.word]
+
+    @property
+    def _size(self) -> str:
+        size = max(self.beyond, self.within)
+        # rounded up, since the statement has to hold
+        return "?" if math.isinf(size) else format_percent(math.ceil(size * 1000 - 1e-6) / 1000)
 
 
 def format_ratio(ratio: Ratio) -> str:
     """`1.47× (1.45–1.49)`, with as many digits as the interval is wide for."""
     if not math.isfinite(ratio.high) or ratio.low <= 0:
         return f"{ratio.ratio:.3g}× (too few runs for an interval)"
-    width = ratio.high - ratio.low
-    digits = min(4, max(2, 1 - math.floor(math.log10(width)))) if width > 0 else 2
+    half = (ratio.high - ratio.low) / 2
+    digits = min(4, max(2, math.ceil(-math.log10(half)))) if half > 0 else 2
     if ratio.ratio >= 100:
         digits = max(0, digits - 2)
     return f"{ratio.ratio:.{digits}f}× ({ratio.low:.{digits}f}–{ratio.high:.{digits}f})"
 
 
-def judge(ratio: Ratio, within: float) -> Verdict:
-    """Say what an interval means: all of it inside 1 ± `within` is no difference, else a side, else undecided."""
-    if ratio.low >= 1 / (1 + within) and ratio.high <= 1 + within:
+def judge(ratio: Ratio, within: float, final: bool = False) -> Verdict:
+    """Say what an interval means.
+
+    All of it inside 1 ± `within` is no difference, else on one side of 1 faster or slower. Where no more runs will come
+    (`final`), one that holds 1 and is narrow enough is no difference beyond the size that it has, else undecided.
+    """
+    beyond = Verdict(Word.UNDECIDED, ratio, within).beyond
+    if beyond <= within:
         word = Word.NO_DIFFERENCE
     elif ratio.low > 1:
         word = Word.FASTER
     elif ratio.high < 1:
         word = Word.SLOWER
     else:
-        word = Word.UNDECIDED
+        word = Word.NO_DIFFERENCE if final and beyond <= _WIDEST * within else Word.UNDECIDED
     return Verdict(word, ratio, within)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ratios and their intervals, against exact values and in simulated experiments."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from nodewise.statistics.compare import ratio_interval
+from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
+from nodewise.statistics.verdict import Word, judge
+
+
+def test_the_ratio_of_constant_times_is_exact() -> None:
+    got = ratio_interval([3.0] * 8, [2.0] * 8)
+    assert (got.ratio, got.low, got.high) == pytest.approx((1.5, 1.5, 1.5))
+    assert got.pairs == 8
+
+
+def test_the_candidate_that_takes_less_time_has_a_ratio_above_one() -> None:
+    assert ratio_interval([2.0, 2.1], [1.0, 1.1]).ratio > 1 > ratio_interval([1.0, 1.1], [2.0, 2.1]).ratio
+
+
+@pytest.mark.parametrize("pairs", range(1, 9))
+def test_the_interval_inverts_the_exact_signed_rank_test(pairs: int) -> None:
+    logs = np.array([0.3, -0.11, 0.57, 0.02, 0.9, -0.4, 0.23, 0.71])[:pairs]
+    got = ratio_interval(list(np.exp(logs)), [1.0] * pairs)
+
+    def p_value(shift: float) -> float:
+        centred = logs - shift
+        ranks = np.argsort(np.argsort(np.abs(centred))) + 1
+        seen = ranks[centred > 0].sum()
+        sums = [
+            sum(r for r, s in zip(ranks, signs, strict=True) if s) for signs in itertools.product((0, 1), repeat=pairs)
+        ]
+        below = np.mean([s <= seen for s in sums])
+        above = np.mean([s >= seen for s in sums])
+        return 2 * min(below, above)
+
+    inside = [s for s in np.linspace(-1.5, 2, 1401) if p_value(s) > 0.05]
+    if pairs < FEWEST_BLOCKS:
+        assert (got.low, got.high) == (0.0, math.inf)
+    else:
+        assert math.log(got.low) == pytest.approx(min(inside), abs=0.006)
+        assert math.log(got.high) == pytest.approx(max(inside), abs=0.006)
+
+
+def test_outliers_do_not_move_the_ratio_far() -> None:
+    baseline = [1.5] * 20
+    candidate = [1.0] * 17 + [50.0] * 3
+    assert ratio_interval(baseline, candidate).ratio == pytest.approx(1.5, rel=0.02)
+
+
+@pytest.mark.parametrize("bad", [([], []), ([1.0], [1.0, 2.0]), ([1.0, 0.0], [1.0, 1.0])])
+def test_times_that_cannot_be_compared_are_refused(bad: tuple[list[float], list[float]]) -> None:
+    with pytest.raises(ValueError, match=r"pairs|above zero"):
+        ratio_interval(*bad)
+
+
+NOISES = {
+    "gaussian": lambda r, n: np.exp(r.normal(0, 0.02, n)),
+    "bursts": lambda r, n: np.exp(r.normal(0, 0.01, n)) * (1 + (r.random(n) < 0.1) * r.exponential(0.3, n)),
+    "drift": lambda r, n: np.exp(r.normal(0, 0.01, n)) * (1 + 0.2 * np.arange(n) / n),
+    "clock ticks": lambda r, n: np.round(np.exp(r.normal(0, 0.01, n)) * 40) / 40,
+}
+
+
+def _experiment(random: np.random.Generator, noise: str, speedup: float, blocks: int) -> Word:
+    """One sequential comparison: each block holds both in random order, looks as planned."""
+    looks = plan_looks(blocks)
+    times = NOISES[noise](random, 2 * blocks).reshape(blocks, 2)
+    first = random.random(blocks) < 0.5
+    baseline = np.where(first, times[:, 0], times[:, 1]) * speedup
+    candidate = np.where(first, times[:, 1], times[:, 0])
+    for n in looks.at:
+        word = judge(ratio_interval(list(baseline[:n]), list(candidate[:n]), looks.level), 0.01).word
+        if word is not Word.UNDECIDED:
+            return word
+    return Word.UNDECIDED
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_two_equal_settings_are_called_different_in_at_most_one_of_twenty(noise: str) -> None:
+    random = np.random.default_rng(11)
+    words = [_experiment(random, noise, 1.0, 60) for _ in range(300)]
+    # 300 experiments at 5 %: more than 25 false alarms would come once in 500 times
+    assert sum(w in (Word.FASTER, Word.SLOWER) for w in words) <= 25
+
+
+def test_a_real_gain_is_found() -> None:
+    random = np.random.default_rng(12)
+    words = [_experiment(random, "gaussian", 1.03, 60) for _ in range(100)]
+    assert sum(w is Word.FASTER for w in words) >= 95
