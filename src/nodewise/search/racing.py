@@ -20,11 +20,13 @@ from nodewise.statistics.race import Race, pool_noise
 
 #: How many standard errors better a challenger of a later race must be.
 _CLEARLY = 2.5
+#: Blocks of the last race, between the natural winner and a refined one.
+_PLAY_OFF = 12
 
 
 @dataclass
 class _Heat:
-    """A race that is going on: who is still in it, and what each took, block by block."""
+    """A race that is going on: who is still in it, and what each took. Nobody is dropped before `fewest` blocks."""
 
     arms: list[Point]
     fewest: int
@@ -87,7 +89,7 @@ class RacingSearch:
             else:
                 heat.times[point].append(seconds)
         heat.arms = [a for a in heat.arms if a not in self._failed]
-        if not heat.arms or heat.blocks < 2:
+        if not heat.arms or heat.blocks < heat.fewest:
             return
         race = self._race(heat)
         dropped = set(race.surely_worse())
@@ -156,7 +158,7 @@ class RacingSearch:
         if holder is not None and leader is not None and leader != holder:
             # of many challengers one wins a short race by luck
             self._best = [holder, *(p for p in self._best if p != holder)]
-            yield _Heat.of([holder, leader], 12, 20)
+            yield _Heat.of([holder, leader], _PLAY_OFF, _PLAY_OFF + 4)
 
     def _thin(self, points: list[Point], most: int) -> list[Point]:
         """At most `most` points, evenly over the list's order of importance (natural values come with the best first)."""
@@ -183,6 +185,9 @@ class RacingSearch:
             near = {here - step, here + step, here - 1, here + 1}
             values: list[Any] = [axis.values[i] for i in sorted(near) if 0 <= i < len(axis.values) and i != here]
             rivals = self._fresh([leader.having(**{axis.name: v}) for v in values])
+            # whoever wins here must still be able to face the natural winner once more
+            if (1 + len(rivals)) * 3 + 2 * _PLAY_OFF > self._affordable:
+                return
             if rivals:
                 yield _Heat.of([leader, *rivals], 3, 5)
             step //= 2
