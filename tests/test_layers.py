@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Imports point one way: a layer sees those on its left and nothing else; the same holds for the native code."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+LAYERS = ["base", "machine", "placement", "runner", "statistics", "search", "studies", "api", "report", "cli"]
+NATIVE = ["abi", "base", "machine", "placement", "runner", "worker", "bindings"]
+#: The one door to the native core, and who may look for its files.
+CORE_USERS = {"machine/sources.py", "base/native.py"}
+
+
+def _imports(path: Path) -> list[str]:
+    names = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names += [a.name for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names += [f"{node.module}.{a.name}" for a in node.names]
+    return [n for n in names if n.startswith("nodewise.")]
+
+
+def upward_imports(root: Path) -> list[str]:
+    """Every import of a layer further right, as `file imports name`."""
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        inside = path.relative_to(root)
+        if inside.parts[0] not in LAYERS:
+            continue
+        for name in _imports(path):
+            target = name.split(".")[1]
+            if target in LAYERS and LAYERS.index(target) > LAYERS.index(inside.parts[0]):
+                found.append(f"{inside} imports {name}")
+            if target == "_core" and str(inside) not in CORE_USERS:
+                found.append(f"{inside} imports {name}")
+    return found
+
+
+def test_python_imports_point_left() -> None:
+    assert upward_imports(ROOT / "src/nodewise") == []
+
+
+def test_an_upward_import_would_be_seen(tmp_path: Path) -> None:
+    (tmp_path / "machine").mkdir()
+    (tmp_path / "machine/bad.py").write_text("from nodewise.search.space import Point\nfrom nodewise import _core\n")
+    assert len(upward_imports(tmp_path)) == 2
+
+
+def test_statistics_are_pure_functions_on_numbers() -> None:
+    allowed = ("nodewise.base.", "nodewise.statistics.")
+    for path in (ROOT / "src/nodewise/statistics").glob("*.py"):
+        assert all(name.startswith(allowed) for name in _imports(path)), path
+
+
+def test_native_includes_point_left() -> None:
+    for path in sorted((ROOT / "native").rglob("*.[ch]*")):
+        layer = path.relative_to(ROOT / "native").parts[0]
+        if layer not in NATIVE:
+            continue
+        for target in re.findall(r'#include "(\w+)/', path.read_text()):
+            assert NATIVE.index(target) <= NATIVE.index(layer), f"{path} includes {target}"
+
+
+def test_only_the_bindings_know_python() -> None:
+    for path in (ROOT / "native").rglob("*.[ch]*"):
+        if "bindings" not in path.parts:
+            assert "nanobind" not in path.read_text(), path
+
+
+def test_a_study_sees_one_header_and_no_other_study() -> None:
+    for path in (ROOT / "src/nodewise/studies").rglob("*"):
+        if path.suffix in (".cpp", ".h"):
+            for included in re.findall(r'#include "([^"]+)"', path.read_text()):
+                assert included == "abi/kernel.h" or (path.parent / included).exists(), f"{path} includes {included}"
+
+
+def test_only_the_command_line_prints_or_exits() -> None:
+    for path in (ROOT / "src/nodewise").rglob("*.py"):
+        inside = path.relative_to(ROOT / "src/nodewise")
+        if inside.parts[0] not in LAYERS[:-1] or inside.name == "peer_worker.py":
+            continue
+        calls = [n.func for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+        names = {ast.unparse(c) for c in calls}
+        assert not names & {"print", "sys.exit", "exit", "click.echo"}, inside
+
+
+def test_files_stay_short() -> None:
+    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "native").rglob("*.cpp"), *(ROOT / "src").rglob("*.cpp")]:
+        assert len(path.read_text().splitlines()) <= 600, path
