@@ -30,12 +30,16 @@ def _pairs(experiment: Experiment, one: str, other: str, phase: str | None) -> t
 
 
 def _candidate(experiment: Experiment) -> str:
-    """The setting that was confirmed; where it did not come to that, the best median of those that ran most often."""
-    if experiment.plan is not None:
+    """The setting that was confirmed; where it did not come to that, the best median of those that ran more than once.
+
+    One that ever failed is never the candidate.
+    """
+    failed = {r.setting for r in experiment.records if not r.sample.ok}
+    if experiment.plan is not None and experiment.plan.candidate not in failed:
         return experiment.plan.candidate
     times: dict[str, list[float]] = {}
     for record in experiment.records:
-        if record.sample.ok and record.setting != BASELINE:
+        if record.setting not in failed and record.setting != BASELINE:
             times.setdefault(record.setting, []).append(record.sample.seconds)
     if not times:
         return BASELINE
@@ -48,7 +52,7 @@ def _compare(experiment: Experiment, candidate: str) -> Verdict:
     plan = experiment.plan
     if candidate == BASELINE:
         return Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within)
-    if plan is not None:
+    if plan is not None and plan.candidate == candidate:
         pairs = confirmed_pairs(experiment, BASELINE, candidate)
         if pairs[0]:
             return judge(ratio_interval(*pairs, level=Looks(plan.looks, plan.alpha).level), within, final=True)

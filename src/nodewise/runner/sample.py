@@ -37,9 +37,9 @@ class Sample:
         return self.error is None
 
     def to_json(self) -> dict[str, Any]:
-        """All fields as plain values; an empty output is left out."""
+        """All fields as plain values; of those that may be empty the empty ones are left out."""
         data = asdict(self)
-        return {k: v for k, v in data.items() if v not in (None, "", False, (), {})} | {"seconds": self.seconds}
+        return {k: v for k, v in data.items() if v or k in ("seconds", "wall_s", "started_at")}
 
 
 def sample_from_json(data: Mapping[str, Any]) -> Sample:

@@ -17,6 +17,7 @@ from typing import Any
 
 from nodewise.search.space import Axis, Point, Space
 from nodewise.statistics.race import Race, pool_noise
+from nodewise.statistics.summary import median
 
 #: How many standard errors better a challenger of a later race must be.
 _CLEARLY = 2.5
@@ -113,7 +114,7 @@ class RacingSearch:
     def _finish(self) -> None:
         """Close a race: its survivors, in order, become the best known."""
         heat = self._heat
-        if heat is None or not heat.blocks:
+        if heat is None or not any(heat.times.values()):
             return
         self._steps += self._race(heat).steps() if heat.arms else []
         incumbent = self._best[0] if self._best else None
@@ -127,7 +128,12 @@ class RacingSearch:
                 + [a for a in order if a not in clear and a == incumbent]
                 + [a for a in order if a not in clear and a != incumbent]
             )
-        self._best = [*order, *(p for p in self._best if p not in order)]
+        # whoever was dropped stays known, behind, for the case that the best fail later on
+        dropped = sorted(
+            (a for a in heat.times if a not in order and heat.times[a]), key=lambda a: median(heat.times[a])
+        )
+        known = [*order, *(p for p in self._best if p not in order)]
+        self._best = [*known, *(a for a in dropped if a not in known)]
         self._heat = None
 
     def _leader(self) -> Point | None:
