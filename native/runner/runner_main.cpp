@@ -1,1 +1,172 @@
-int main() { return 0; }
+// SPDX-License-Identifier: BSD-3-Clause
+// nodewise-runner: starts and measures commands for the engine, one at a time. It is a program of its own so that it is
+// small (a child's peak memory counts its parent's until exec), has no interpreter beside a run, and outlives its
+// engine's death just long enough to end what is running. Frames on standard input and output: four bytes of length,
+// little-endian, then JSON.
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "runner/capture.h"
+#include "runner/conditions.h"
+#include "runner/counters.h"
+#include "runner/process.h"
+
+namespace {
+
+using nlohmann::json;
+
+bool read_all(int descriptor, char* to, std::size_t count) {
+    while (count > 0) {
+        const ssize_t got = read(descriptor, to, count);
+        if (got <= 0) {
+            if (got < 0 && errno == EINTR) {
+                continue;
+            }
+            return false;
+        }
+        to += got;
+        count -= static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+bool write_all(int descriptor, const char* from, std::size_t count) {
+    while (count > 0) {
+        const ssize_t put = write(descriptor, from, count);
+        if (put < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return false;
+        }
+        from += put;
+        count -= static_cast<std::size_t>(put);
+    }
+    return true;
+}
+
+bool read_frame(std::string& frame) {
+    std::uint32_t length = 0;
+    if (!read_all(STDIN_FILENO, reinterpret_cast<char*>(&length), sizeof length)) {
+        return false;
+    }
+    frame.resize(length);
+    return read_all(STDIN_FILENO, frame.data(), length);
+}
+
+bool write_frame(const std::string& frame) {
+    const auto length = static_cast<std::uint32_t>(frame.size());
+    return write_all(STDOUT_FILENO, reinterpret_cast<const char*>(&length), sizeof length) &&
+           write_all(STDOUT_FILENO, frame.data(), frame.size());
+}
+
+nodewise::Job read_job(const json& request) {
+    nodewise::Job job;
+    job.program = request.at("program");
+    job.arguments = request.at("arguments").get<std::vector<std::string>>();
+    job.environment = request.at("environment").get<std::vector<std::string>>();
+    job.directory = request.value("directory", "");
+    job.input = request.value("input", "/dev/null");
+    if (request.contains("mask") && !request["mask"].is_null()) {
+        job.mask = request["mask"].get<std::vector<int>>();
+    }
+    for (const auto& [resource, value] : request.value("limits", std::vector<std::pair<int, std::uint64_t>>{})) {
+        job.limits.emplace_back(resource, value);
+    }
+    job.timeout_s = request.value("timeout_s", 0.0);
+    return job;
+}
+
+double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; }
+
+json describe_usage(const rusage& usage) {
+    return {{"user_s", seconds(usage.ru_utime)},
+            {"system_s", seconds(usage.ru_stime)},
+            {"peak_bytes", usage.ru_maxrss * 1024},
+            {"minor_faults", usage.ru_minflt},
+            {"major_faults", usage.ru_majflt},
+            {"context_switches", usage.ru_nvcsw},
+            {"involuntary_switches", usage.ru_nivcsw}};
+}
+
+json describe_stream(const nodewise::Capture& stream) {
+    return {{"text", stream.text()}, {"total", stream.total()}, {"protocol", stream.protocol_lines()}};
+}
+
+class Server {
+  public:
+    json answer(const json& request) {
+        const nodewise::Job job = read_job(request);
+        const nodewise::Reading before = conditions_.read();
+        counters_.start();
+        const nodewise::Outcome outcome = process_.run(job, out_, err_);
+        if (!outcome.failed_step.empty()) {
+            return {{"failed_step", outcome.failed_step},
+                    {"failed_errno", outcome.failed_errno},
+                    {"message", std::strerror(outcome.failed_errno)}};  // NOLINT(concurrency-mt-unsafe): one thread
+        }
+        const std::map<std::string, double> counted = counters_.stop();
+        json conditions = nodewise::difference(before, conditions_.read());
+        conditions["load_average"] = conditions_.load_average();
+        if (const double hertz = conditions_.frequency(job.mask.value_or(std::vector<int>{0})); hertz > 0) {
+            conditions["frequency_hz"] = hertz;
+        }
+        json usage = describe_usage(outcome.usage);
+        usage.update(json(counted));
+        return {{"wall_s", outcome.wall_s},           {"started_at", outcome.started_at},
+                {"exit_code", outcome.exit_code},     {"signal", outcome.signal},
+                {"timed_out", outcome.timed_out},     {"cancelled", outcome.cancelled},
+                {"left_behind", outcome.left_behind}, {"usage", usage},
+                {"conditions", conditions},           {"counters_missing", counters_.hardware_missing()},
+                {"out", describe_stream(out_)},       {"err", describe_stream(err_)}};
+    }
+
+  private:
+    nodewise::Counters counters_;
+    nodewise::Conditions conditions_;
+    nodewise::Process process_{STDIN_FILENO};
+    nodewise::Capture out_;
+    nodewise::Capture err_;
+};
+
+int serve() {
+    // the terminal's Ctrl-C is the engine's to handle: it cancels the run through our standard input
+    signal(SIGINT, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    Server server;
+    std::string frame;
+    while (read_frame(frame)) {
+        json reply;
+        // a cancel that came after its run had ended asks for nothing
+        const json request = json::parse(frame);
+        if (request.contains("cancel")) {
+            continue;
+        }
+        try {
+            reply = server.answer(request);
+        } catch (const std::exception& problem) {
+            reply = {{"failed_step", "runner"}, {"failed_errno", 0}, {"message", problem.what()}};
+        }
+        // what a program prints may be any bytes: those that are no UTF-8 are replaced
+        if (!write_frame(reply.dump(-1, ' ', false, json::error_handler_t::replace))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main() {
+    try {
+        return serve();
+    } catch (const std::exception&) {
+        return 70;
+    }
+}

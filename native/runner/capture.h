@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a program prints, kept within bounds: its beginning, its end, and every line of the sample protocol.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nodewise {
+
+// One stream. However much flows through it, it holds at most about 2 * keep + lines * line bytes.
+class Capture {
+  public:
+    static constexpr std::size_t kKeep = std::size_t{64} << 10;
+    static constexpr std::size_t kMostLines = 4096;
+    static constexpr std::size_t kLongestLine = std::size_t{16} << 10;
+
+    // Starts anew; memory is kept.
+    void reset();
+    // Reads what the descriptor has, without waiting. False at its end.
+    bool drain(int descriptor);
+    // To be called at the end: a last line without line feed counts too.
+    void finish();
+
+    // The beginning and the end of what was printed, with what was left out between them named.
+    [[nodiscard]] std::string text() const;
+    [[nodiscard]] std::uint64_t total() const { return total_; }
+    [[nodiscard]] const std::vector<std::string>& protocol_lines() const { return lines_; }
+
+  private:
+    void take(std::string_view data);
+    void scan(std::string_view data);
+    void end_line();
+
+    std::string head_;
+    std::string tail_;  // a ring of kKeep bytes; the oldest is at tail_at_ once it is full
+    std::size_t tail_at_ = 0;
+    std::uint64_t total_ = 0;
+    std::string line_;
+    bool skipping_ = false;
+    std::vector<std::string> lines_;
+};
+
+}  // namespace nodewise

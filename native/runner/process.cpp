@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runner/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <ctime>
+#include <fstream>
+#include <system_error>
+
+namespace nodewise {
+namespace {
+
+constexpr std::size_t kStackBytes = std::size_t{64} << 10;
+constexpr double kGrace_s = 0.5;
+constexpr int kPipeBytes = 1 << 20;
+
+double now(clockid_t clock = CLOCK_MONOTONIC) {
+    timespec t{};
+    clock_gettime(clock, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+    std::vector<char*> out;
+    out.reserve(texts.size() + 1);
+    for (const std::string& t : texts) {
+        out.push_back(const_cast<char*>(t.c_str()));  // NOLINT: execve takes char* const[] and does not write
+    }
+    out.push_back(nullptr);
+    return out;
+}
+
+// What the child needs, prepared before the clone, since between clone and exec it may not allocate; and what it says
+// back, since it shares the memory until its exec.
+struct Launch {
+    const char* program = nullptr;
+    char* const* arguments = nullptr;
+    char* const* environment = nullptr;
+    const char* directory = nullptr;
+    const cpu_set_t* mask = nullptr;
+    std::size_t mask_bytes = 0;
+    const std::vector<std::pair<int, rlim_t>>* limits = nullptr;
+    int input = -1;
+    int output = -1;
+    int error = -1;
+    pid_t parent = 0;
+    timespec begin{};
+    const char* failed_step = nullptr;
+    int failed_errno = 0;
+};
+
+int give_up(Launch* launch, const char* step) {
+    launch->failed_step = step;
+    launch->failed_errno = errno;
+    _exit(127);
+}
+
+int child(void* argument) {
+    auto* launch = static_cast<Launch*>(argument);
+    setpgid(0, 0);
+    // dies with the runner, also where that is killed; the runner might have been killed just before
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != launch->parent) {
+        _exit(127);
+    }
+    for (const int number : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD}) {
+        signal(number, SIG_DFL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (dup2(launch->input, 0) < 0 || dup2(launch->output, 1) < 0 || dup2(launch->error, 2) < 0) {
+        return give_up(launch, "standard streams");
+    }
+    if (launch->directory[0] != '\0' && chdir(launch->directory) != 0) {
+        return give_up(launch, "working directory");
+    }
+    if (launch->mask != nullptr && sched_setaffinity(0, launch->mask_bytes, launch->mask) != 0) {
+        return give_up(launch, "affinity");
+    }
+    for (const auto& [resource, value] : *launch->limits) {
+        const rlimit limit{value, value};
+        if (setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) {
+            return give_up(launch, "resource limit");
+        }
+    }
+    clock_gettime(CLOCK_MONOTONIC, &launch->begin);
+    execve(launch->program, launch->arguments, launch->environment);
+    return give_up(launch, "exec");
+}
+
+class Mask {
+  public:
+    explicit Mask(const std::optional<std::vector<int>>& processors) {
+        if (!processors) {
+            return;
+        }
+        int most = 1023;
+        for (const int p : *processors) {
+            most = std::max(most, p);
+        }
+        set_ = CPU_ALLOC(static_cast<std::size_t>(most) + 1);
+        bytes_ = CPU_ALLOC_SIZE(static_cast<std::size_t>(most) + 1);
+        CPU_ZERO_S(bytes_, set_);
+        for (const int p : *processors) {
+            CPU_SET_S(static_cast<std::size_t>(p), bytes_, set_);
+        }
+    }
+    ~Mask() {
+        if (set_ != nullptr) {
+            CPU_FREE(set_);
+        }
+    }
+    Mask(const Mask&) = delete;
+    Mask& operator=(const Mask&) = delete;
+    [[nodiscard]] const cpu_set_t* set() const { return set_; }
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+  private:
+    cpu_set_t* set_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+class Pipe {
+  public:
+    Pipe() {
+        if (pipe2(ends_.data(), O_CLOEXEC) != 0) {
+            throw std::system_error(errno, std::generic_category(), "pipe");
+        }
+        // a large pipe lets a chatty program run on without waiting for us; a smaller one is no failure
+        fcntl(ends_[0], F_SETPIPE_SZ, kPipeBytes);
+        fcntl(ends_[0], F_SETFL, O_NONBLOCK);
+    }
+    ~Pipe() {
+        close_writer();
+        close(ends_[0]);
+    }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+    [[nodiscard]] int reader() const { return ends_[0]; }
+    [[nodiscard]] int writer() const { return ends_[1]; }
+    void close_writer() {
+        if (ends_[1] >= 0) {
+            close(ends_[1]);
+            ends_[1] = -1;
+        }
+    }
+
+  private:
+    std::array<int, 2> ends_{-1, -1};
+};
+
+std::vector<pid_t> own_children() {
+    const std::string self = std::to_string(getpid());
+    std::ifstream file("/proc/" + self + "/task/" + self + "/children");
+    std::vector<pid_t> found;
+    for (pid_t pid = 0; file >> pid;) {
+        found.push_back(pid);
+    }
+    return found;
+}
+
+}  // namespace
+
+struct Process::Streams {
+    Pipe out_pipe;
+    Pipe err_pipe;
+    Capture* out;
+    Capture* err;
+};
+
+Process::Process(int control) : control_(control), child_ended_(-1), stack_(kStackBytes) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+    child_ended_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    // processes that leave their group or their parent come to us, so that they can be found
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+Process::~Process() { close(child_ended_); }
+
+Outcome Process::run(const Job& job, Capture& out, Capture& err) {
+    Outcome outcome;
+    out.reset();
+    err.reset();
+    const int input = open(job.input.c_str(), O_RDONLY | O_CLOEXEC);
+    if (input < 0) {
+        outcome.failed_step = "standard input";
+        outcome.failed_errno = errno;
+        return outcome;
+    }
+    Streams streams{{}, {}, &out, &err};
+    const Mask mask(job.mask);
+    const std::vector<char*> arguments = pointers(job.arguments);
+    const std::vector<char*> environment = pointers(job.environment);
+    Launch launch;
+    launch.program = job.program.c_str();
+    launch.arguments = arguments.data();
+    launch.environment = environment.data();
+    launch.directory = job.directory.c_str();
+    launch.mask = mask.set();
+    launch.mask_bytes = mask.bytes();
+    launch.limits = &job.limits;
+    launch.input = input;
+    launch.output = streams.out_pipe.writer();
+    launch.error = streams.err_pipe.writer();
+    launch.parent = getpid();
+
+    outcome.started_at = now(CLOCK_REALTIME);
+    // shares our memory and holds us until its exec: as cheap as a start can be, whatever our size
+    const int pid = clone(child, stack_.data() + stack_.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, &launch);
+    const int clone_errno = errno;
+    close(input);
+    streams.out_pipe.close_writer();
+    streams.err_pipe.close_writer();
+    if (pid < 0 || launch.failed_step != nullptr) {
+        outcome.failed_step = pid < 0 ? "start" : launch.failed_step;
+        outcome.failed_errno = pid < 0 ? clone_errno : launch.failed_errno;
+        if (pid > 0) {
+            waitpid(pid, nullptr, 0);
+        }
+        return outcome;
+    }
+    wait_for_end(pid, job, streams, outcome);
+    const double begin = static_cast<double>(launch.begin.tv_sec) + static_cast<double>(launch.begin.tv_nsec) * 1e-9;
+    outcome.wall_s -= begin;
+    out.drain(streams.out_pipe.reader());
+    err.drain(streams.err_pipe.reader());
+    out.finish();
+    err.finish();
+    outcome.left_behind = clear_up(pid);
+    return outcome;
+}
+
+// Sets wall_s to the clock at the end; the caller takes off the beginning.
+void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& outcome) const {
+    double deadline = job.timeout_s > 0 ? now() + job.timeout_s : 0;
+    std::array<pollfd, 4> watched{pollfd{child_ended_, POLLIN, 0}, pollfd{streams.out_pipe.reader(), POLLIN, 0},
+                                  pollfd{streams.err_pipe.reader(), POLLIN, 0}, pollfd{control_, POLLIN, 0}};
+    bool asked = false;
+    for (;;) {
+        int status = 0;
+        const int ended = wait4(pid, &status, WNOHANG, &outcome.usage);
+        if (ended == pid) {
+            outcome.wall_s = now();
+            outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+            outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+            return;
+        }
+        int wait_ms = -1;
+        if (deadline > 0) {
+            wait_ms = static_cast<int>(std::ceil(std::fmax(0.0, deadline - now()) * 1e3));
+        }
+        poll(watched.data(), watched.size(), wait_ms);
+        if (watched[0].revents != 0) {
+            signalfd_siginfo info{};
+            while (read(child_ended_, &info, sizeof info) > 0) {
+            }
+        }
+        if (watched[1].revents != 0 && !streams.out->drain(watched[1].fd)) {
+            watched[1].fd = -1;
+        }
+        if (watched[2].revents != 0 && !streams.err->drain(watched[2].fd)) {
+            watched[2].fd = -1;
+        }
+        const bool cancel = watched[3].revents != 0;
+        if (cancel) {
+            watched[3].fd = -1;
+            outcome.cancelled = true;
+        } else if (deadline > 0 && now() >= deadline && !asked) {
+            outcome.timed_out = true;
+        } else if (deadline == 0 || now() < deadline) {
+            continue;
+        }
+        // ask once, then insist; a stopped process has to be woken to hear either
+        kill(-pid, asked ? SIGKILL : SIGTERM);
+        kill(-pid, SIGCONT);
+        asked = true;
+        deadline = now() + kGrace_s;
+    }
+}
+
+// Kills what is left of the group and whatever was handed to us; how many processes those were.
+int Process::clear_up(int group) const {
+    int found = 0;
+    for (int round = 0; round < 1000; ++round) {
+        const int ended = waitpid(-1, nullptr, WNOHANG);
+        if (ended > 0) {
+            continue;
+        }
+        if (ended < 0) {
+            break;
+        }
+        const std::vector<pid_t> children = own_children();
+        if (round == 0) {
+            found = static_cast<int>(children.size());
+        }
+        kill(-group, SIGKILL);
+        for (const pid_t pid : children) {
+            kill(pid, SIGKILL);
+        }
+        const timespec pause{0, 1'000'000};
+        nanosleep(&pause, nullptr);
+    }
+    return found;
+}
+
+}  // namespace nodewise

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One run: start a command without a shell, wait for it, and leave nothing of it behind.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runner/capture.h"
+
+namespace nodewise {
+
+struct Job {
+    std::string program;                 // the file to execute
+    std::vector<std::string> arguments;  // with the program's name first
+    std::vector<std::string> environment;
+    std::string directory;
+    std::string input = "/dev/null";
+    std::optional<std::vector<int>> mask;
+    std::vector<std::pair<int, rlim_t>> limits;
+    double timeout_s = 0;  // none at 0
+};
+
+struct Outcome {
+    // Where the program could not be started: which step, and errno. Nothing else is set then.
+    std::string failed_step;
+    int failed_errno = 0;
+
+    double wall_s = 0;       // from just before exec to exit
+    double started_at = 0;   // seconds since 1970
+    int exit_code = -1;      // -1 where a signal ended it
+    int signal = 0;
+    bool timed_out = false;
+    bool cancelled = false;
+    int left_behind = 0;     // processes that were still there after the program's end, and were killed
+    rusage usage{};
+};
+
+class Process {
+  public:
+    // `control` is read while a run goes on: input, or its end, cancels the run.
+    explicit Process(int control);
+    ~Process();
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+
+    Outcome run(const Job& job, Capture& out, Capture& err);
+
+  private:
+    struct Streams;
+    void wait_for_end(int pid, const Job& job, Streams& streams, Outcome& outcome) const;
+    int clear_up(int group) const;
+
+    int control_;
+    int child_ended_;
+    std::vector<char> stack_;
+};
+
+}  // namespace nodewise

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The launcher of this machine: speaks with nodewise-runner, which starts, binds, measures and waits."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from nodewise.base.errors import InputError, NodewiseError, ProgramError
+from nodewise.base.native import native_path
+from nodewise.base.processors import format_processors
+from nodewise.base.units import format_seconds
+from nodewise.runner.launcher import RunOptions
+from nodewise.runner.marks import find_marks
+from nodewise.runner.protocol import Told, read_metrics, read_protocol
+from nodewise.runner.sample import Sample
+from nodewise.runner.setting import Setting
+
+_KEPT_OUTPUT = 4000
+
+
+class LocalLauncher:
+    """Implements `runner.launcher.Launcher` with one nodewise-runner process; a context manager."""
+
+    def __init__(self, options: RunOptions | None = None, inherited: Mapping[str, str] | None = None):
+        """`inherited` is the environment that settings change (None: this process's own)."""
+        self._options = options or RunOptions()
+        self._inherited = dict(os.environ if inherited is None else inherited)
+        self._runner: subprocess.Popen[bytes] | None = None
+        #: Why hardware counters are missing, in words; None before the first run, empty where they are there.
+        self.counters_missing: str | None = None
+        self._limits = [(_limit_number(name), value) for name, value in self._options.limits.items()]
+
+    def __enter__(self) -> LocalLauncher:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+        """See `Launcher.run`. Raises ProgramError where the program cannot be started at all, and passes Ctrl-C on."""
+        reply = self._exchange(self._request(setting, timeout_s or self._options.timeout_s))
+        if "failed_step" in reply:
+            raise _start_error(setting, self._options, reply)
+        self.counters_missing = reply["counters_missing"]
+        return self._sample(reply)
+
+    def close(self) -> None:
+        """End the runner, and with it whatever it runs."""
+        runner, self._runner = self._runner, None
+        if runner is None:
+            return
+        for stream in (runner.stdin, runner.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        runner.wait()
+
+    def _request(self, setting: Setting, timeout_s: float | None) -> dict[str, Any]:
+        if not setting.command or not setting.command[0]:
+            raise InputError("no program to run", "name it after --")
+        environment = setting.environment(self._inherited)
+        texts = [*setting.command, *environment, *environment.values()]
+        if any("\0" in text for text in texts):
+            raise InputError("an argument or a variable holds a zero byte", "programs cannot be given such a text")
+        directory = self._options.cwd
+        if setting.mask is not None:
+            allowed = os.sched_getaffinity(0)
+            missing = [p for p in setting.mask if p not in allowed]
+            if missing or not setting.mask:
+                raise ProgramError(
+                    f"processors {format_processors(missing)} are not there or not allowed to this process",
+                    f"it may use {format_processors(allowed)}",
+                )
+        return {
+            "program": _find_program(setting.command[0], environment, directory),
+            "arguments": list(setting.command),
+            "environment": [f"{k}={v}" for k, v in environment.items()],
+            "directory": str(directory or ""),
+            "input": str(self._options.stdin or "/dev/null"),
+            "mask": None if setting.mask is None else list(setting.mask),
+            "limits": self._limits,
+            "timeout_s": timeout_s or 0.0,
+        }
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        if self._runner is None:
+            # a group of its own: the terminal's Ctrl-C is for us to handle
+            self._runner = subprocess.Popen(
+                [str(native_path("nodewise-runner"))],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=0,
+                process_group=0,
+            )
+        return self._runner
+
+    def _exchange(self, request: dict[str, Any]) -> dict[str, Any]:
+        runner = self._start()
+        try:
+            self._send(runner, request)
+            return self._receive(runner)
+        except KeyboardInterrupt:
+            # one more Ctrl-C while the run is being ended must not leave it half-ended
+            handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+            try:
+                self.close()
+            finally:
+                signal.signal(signal.SIGINT, handler)
+            raise
+
+    def _send(self, runner: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
+        data = json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogateescape")
+        frame = struct.pack("<I", len(data)) + data
+        assert runner.stdin is not None
+        try:
+            while frame:
+                frame = frame[runner.stdin.write(frame) or 0 :]
+        except BrokenPipeError as problem:
+            raise self._lost(runner) from problem
+
+    def _receive(self, runner: subprocess.Popen[bytes]) -> dict[str, Any]:
+        (length,) = struct.unpack("<I", self._read(runner, 4))
+        reply: dict[str, Any] = json.loads(self._read(runner, length))
+        return reply
+
+    def _read(self, runner: subprocess.Popen[bytes], count: int) -> bytes:
+        assert runner.stdout is not None
+        parts = []
+        while count:
+            part = runner.stdout.read(count)
+            if not part:
+                raise self._lost(runner)
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+    def _lost(self, runner: subprocess.Popen[bytes]) -> NodewiseError:
+        self.close()
+        return NodewiseError(
+            f"nodewise-runner ended unexpectedly (status {runner.returncode})",
+            "its program was ended with it; run again",
+        )
+
+    def _sample(self, reply: dict[str, Any]) -> Sample:
+        output = reply["out"]["text"]
+        everything = output + reply["err"]["text"]
+        lines = [*reply["out"]["protocol"], *reply["err"]["protocol"]]
+        told = read_protocol(lines)
+        if not lines and self._options.metrics:
+            told = read_metrics(everything, self._options.metrics)
+        error = _error(reply, told, everything, self._options)
+        usage, conditions = reply["usage"], reply["conditions"]
+        marks = find_marks(reply["wall_s"], usage, conditions)
+        if reply["left_behind"]:
+            marks += (f"left behind: {reply['left_behind']} processes outlived the program and were ended",)
+        return Sample(
+            seconds=told.seconds if told.seconds is not None else reply["wall_s"],
+            wall_s=reply["wall_s"],
+            started_at=reply["started_at"],
+            source="program" if told.seconds is not None else "wall",
+            metrics=told.metrics,
+            usage=usage,
+            conditions=conditions,
+            marks=marks,
+            error=error,
+            output=everything[-_KEPT_OUTPUT:] if error else "",
+            cut_off=reply["timed_out"],
+        )
+
+
+def _limit_number(name: str) -> int:
+    number = getattr(resource, f"RLIMIT_{name.upper()}", None)
+    if number is None:
+        known = sorted(n.removeprefix("RLIMIT_") for n in dir(resource) if n.startswith("RLIMIT_"))
+        raise InputError(f"unknown resource limit: {name!r}", f"the limits are: {', '.join(known)}")
+    return int(number)
+
+
+def _find_program(name: str, environment: Mapping[str, str], directory: Path | None) -> str:
+    """The file to execute: a path as it stands (seen from the run's directory), else the first of that name on PATH."""
+    if directory is not None and not directory.is_dir():
+        raise ProgramError(f"no such directory to run in: {directory}")
+    if "/" in name:
+        path = Path(directory or ".", name)
+        if not path.exists():
+            raise ProgramError(f"no such program: {name}", "give its path, or a name that is found on PATH")
+        if path.is_dir():
+            raise ProgramError(f"{name} is a directory, not a program")
+        if not os.access(path, os.X_OK):
+            raise ProgramError(f"{name} is not executable", f"make it so with: chmod +x {name}")
+        return name
+    found = shutil.which(name, path=environment.get("PATH", os.defpath))
+    if found is None:
+        here = " (there is a file of that name here: write ./" + name + ")" if Path(name).is_file() else ""
+        raise ProgramError(f"no such program on PATH: {name}{here}", "give its path, or a name that is found on PATH")
+    # a PATH may hold relative directories, which mean this process's directory and not the run's
+    return str(Path(found).absolute())
+
+
+def _start_error(setting: Setting, options: RunOptions, reply: Mapping[str, Any]) -> ProgramError:
+    step, message = reply["failed_step"], reply["message"]
+    name = setting.command[0]
+    if step == "exec" and reply["failed_errno"] == 8:
+        return ProgramError(
+            f"{name} cannot be executed: it is no program for this machine, nor a script with a #! line",
+            "start a script through its interpreter, such as: -- bash script.sh",
+        )
+    what = {
+        "exec": f"{name} cannot be executed: {message}",
+        "standard input": f"cannot read the input {options.stdin}: {message}",
+        "working directory": f"cannot run in {options.cwd}: {message}",
+        "affinity": f"cannot bind to processors {format_processors(setting.mask or ())}: {message}",
+        "resource limit": f"cannot set the resource limits {options.limits}: {message}",
+    }.get(step, f"{name} cannot be started ({step}): {message}")
+    return ProgramError(what)
+
+
+def _error(reply: Mapping[str, Any], told: Told, output: str, options: RunOptions) -> str | None:
+    """Why a run counts as failed, in words; None where it does not."""
+    if reply["timed_out"]:
+        return f"cut off after {format_seconds(reply['wall_s'])}"
+    if reply["signal"]:
+        names = {s.value: s.name for s in signal.Signals}
+        return f"killed by signal {reply['signal']} ({names.get(reply['signal'], 'real-time')})"
+    if reply["exit_code"] != 0:
+        return f"exit code {reply['exit_code']}"
+    if told.problem:
+        return told.problem
+    if told.verified is False:
+        return "wrong result: the program says verified false"
+    if options.expect is not None and not options.expect.search(output):
+        return f"wrong result: {options.expect.pattern!r} is nowhere in the output"
+    return None

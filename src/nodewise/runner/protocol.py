@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The sample protocol: lines of JSON by which a program says what it measured of itself.
+
+    {"nodewise": 1, "seconds": 0.82, "items": 335544320, "bytes": 1.3e9, "verified": true, "anything": 3.5}
+
+`seconds` is what is compared; `flops`, `bytes`, `items` are the work done; other numbers are metrics of the program's
+own. Several lines are several repetitions: each number is their median, `verified` holds only if it does for all.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+_NOT_METRICS = ("nodewise", "seconds", "verified")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a program told: None for `seconds` where it gave none; `problem` says what is wrong with the lines."""
+
+    seconds: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    verified: bool | None = None
+    problem: str | None = None
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def read_protocol(lines: Sequence[str]) -> Told:
+    """Read the lines that begin with `{"nodewise":`; no lines tell nothing. Never raises: what is wrong is in `problem`."""
+    times: list[float] = []
+    metrics: dict[str, list[float]] = {}
+    verified: bool | None = None
+    for line in lines:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            return Told(problem=f"a damaged line of the sample protocol: {line[:120]}")
+        if not isinstance(record, dict) or record.get("nodewise") != 1:
+            return Told(problem=f"a line of a sample protocol that is not version 1: {line[:120]}")
+        if "seconds" in record:
+            seconds = _number(record["seconds"])
+            if seconds is None or seconds <= 0:
+                return Told(problem=f"seconds is no number above zero: {line[:120]}")
+            times.append(seconds)
+        if isinstance(record.get("verified"), bool):
+            verified = record["verified"] and verified is not False
+        for name, value in record.items():
+            number = _number(value)
+            if name not in _NOT_METRICS and number is not None:
+                metrics.setdefault(name, []).append(number)
+    return Told(median(times) if times else None, {k: median(v) for k, v in metrics.items()}, verified)
+
+
+def read_metrics(output: str, patterns: Mapping[str, re.Pattern[str]]) -> Told:
+    """Read `--metric NAME=REGEX`: the first group (or all of the match) of the last match is the number.
+
+    A metric named `seconds` is what is compared. A pattern that matches nothing, or no number, is a `problem`.
+    """
+    found: dict[str, float] = {}
+    for name, pattern in patterns.items():
+        last = next(iter([*pattern.finditer(output)][-1:]), None)
+        if last is None:
+            return Told(problem=f"metric {name}: {pattern.pattern!r} is nowhere in the output")
+        text = last[1] if pattern.groups else last[0]
+        try:
+            found[name] = float(text)
+        except (TypeError, ValueError):
+            return Told(problem=f"metric {name}: {text!r} is no number")
+        if not math.isfinite(found[name]) or (name == "seconds" and found[name] <= 0):
+            return Told(problem=f"metric {name}: {text!r} is no number above zero")
+    return Told(found.pop("seconds", None), found)
