@@ -133,8 +133,8 @@ std::vector<Kind> core_kinds(hwloc_topology_t topology) {
         hwloc_bitmap_t set = hwloc_bitmap_alloc();
         unsigned info_count = 0;
         hwloc_info_s* infos = nullptr;
-        if (hwloc_cpukinds_get_info(topology, static_cast<unsigned>(i), set, &kind.efficiency, &info_count, &infos, 0) ==
-            0) {
+        if (hwloc_cpukinds_get_info(topology, static_cast<unsigned>(i), set, &kind.efficiency, &info_count, &infos,
+                                    0) == 0) {
             kind.pus = indexes(set);
             for (unsigned k = 0; k < info_count; ++k) {
                 kind.infos.emplace_back(infos[k].name, infos[k].value);

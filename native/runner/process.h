@@ -29,13 +29,13 @@ struct Outcome {
     std::string failed_step;
     int failed_errno = 0;
 
-    double wall_s = 0;       // from just before exec to exit
-    double started_at = 0;   // seconds since 1970
-    int exit_code = -1;      // -1 where a signal ended it
+    double wall_s = 0;      // from just before exec to exit
+    double started_at = 0;  // seconds since 1970
+    int exit_code = -1;     // -1 where a signal ended it
     int signal = 0;
     bool timed_out = false;
     bool cancelled = false;
-    int left_behind = 0;     // processes that were still there after the program's end, and were killed
+    int left_behind = 0;  // processes that were still there after the program's end, and were killed
     rusage usage{};
 };
 

@@ -86,12 +86,9 @@ nodewise::Job read_job(const json& request) {
 double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; }
 
 json describe_usage(const rusage& usage) {
-    return {{"user_s", seconds(usage.ru_utime)},
-            {"system_s", seconds(usage.ru_stime)},
-            {"peak_bytes", usage.ru_maxrss * 1024},
-            {"minor_faults", usage.ru_minflt},
-            {"major_faults", usage.ru_majflt},
-            {"context_switches", usage.ru_nvcsw},
+    return {{"user_s", seconds(usage.ru_utime)},      {"system_s", seconds(usage.ru_stime)},
+            {"peak_bytes", usage.ru_maxrss * 1024},   {"minor_faults", usage.ru_minflt},
+            {"major_faults", usage.ru_majflt},        {"context_switches", usage.ru_nvcsw},
             {"involuntary_switches", usage.ru_nivcsw}};
 }
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A study's shared object, loaded and found to be one that this worker can speak with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "abi/kernel.h"
+
+namespace nodewise {
+
+class StudyFile {
+  public:
+    // Throws std::runtime_error with the reason where the file is no study of this ABI.
+    explicit StudyFile(const std::string& path);
+
+    [[nodiscard]] const nw_study& study() const { return *study_; }
+    // Throws std::runtime_error, naming those that there are.
+    [[nodiscard]] const nw_variant& variant(const std::string& name) const;
+
+  private:
+    const nw_study* study_;
+};
+
+// Processor features that a variant needs and this processor lacks, separated by commas; empty where it can run.
+std::string missing_features(const nw_variant& variant);
+
+}  // namespace nodewise

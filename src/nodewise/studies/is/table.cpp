@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sort.h"
+#include "study.h"
+
+namespace {
+
+constexpr nw_variant kVariants[] = {
+    {"bucketed", NW_VARIANT, "", is::bucketed},
+    {"counting", NW_VARIANT, "", is::counting},
+    {"narrow", NW_VARIANT, "", is::narrow},
+    {"read", NW_LIMIT, "", is::read_keys},
+};
+
+constexpr nw_study kStudy{
+    NW_ABI,    "is",     is::layout,  is::fill,  is::reset,
+    is::check, is::work, is::release, kVariants, sizeof kVariants / sizeof *kVariants,
+};
+
+}  // namespace
+
+const nw_study* nodewise_study(void) { return &kStudy; }
