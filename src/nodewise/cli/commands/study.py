@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise study`: a built-in study against its peers and the machine's limit."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nodewise.base.errors import InputError
+from nodewise.base.units import format_percent, format_seconds, parse_seconds
+
+if TYPE_CHECKING:
+    from nodewise.api.study import StudyProgress
+
+_QUICK_S, _QUICK_LIMIT_S = 30.0, 50.0
+
+
+def _split(words: tuple[str, ...]) -> list[str]:
+    """Knobs may be written as class=A, --class=A or --class A: all become NAME=VALUE."""
+    knobs = []
+    rest = iter(words)
+    for word in rest:
+        name = word.removeprefix("--")
+        if name != word and "=" not in name:
+            value = next(rest, None)
+            if value is None:
+                raise InputError(f"knob {name} has no value", f"write it such as --{name} VALUE or {name}=VALUE")
+            knobs.append(f"{name}={value}")
+        else:
+            knobs.append(name)
+    return knobs
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--threads", type=int, help="How many threads (default: all that may be used).")
+@click.option("--quick", is_flag=True, help="End within a minute.")
+@click.option("--blocks", type=int, default=25, show_default=True, help="How often each contender runs, at most.")
+@click.option("--budget", default="2min", show_default=True, help="How long it may take, once each ran six times.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+@click.argument("name", required=False, metavar="[NAME|FOLDER]")
+@click.argument("knob_words", nargs=-1, type=click.UNPROCESSED, metavar="[--KNOB VALUE]...")
+def command(
+    threads: int | None,
+    quick: bool,
+    blocks: int,
+    budget: str,
+    as_json: bool,
+    name: str | None,
+    knob_words: tuple[str, ...],
+) -> None:
+    """Run the study NAME, or the one in FOLDER: its variants, its peers and the limit, interleaved.
+
+    Without a name the studies are listed. Knobs are given as --class A or class=A.
+    """
+    from nodewise.api.study import StudyQuestion, run_study
+    from nodewise.machine.sources import load_machine
+    from nodewise.runner.launcher import RunOptions
+    from nodewise.runner.local import LocalLauncher
+    from nodewise.studies.contract import parse_knobs
+    from nodewise.studies.discovery import find_study
+
+    if name is None:
+        _list(as_json)
+        return
+    if threads is not None and threads < 1:
+        raise InputError(f"{threads} threads cannot run", "give --threads 1 or more")
+    if blocks < 1:
+        raise InputError(f"{blocks} blocks measure nothing", "give --blocks 1 or more")
+    found = find_study(name)
+    question = StudyQuestion(
+        found=found,
+        point=found.study.point(parse_knobs(_split(knob_words)), quick),
+        threads=threads or load_machine().parallelism,
+        blocks=min(blocks, 6) if quick else blocks,
+        seconds=_QUICK_S if quick else parse_seconds(budget),
+        limit_s=_QUICK_LIMIT_S if quick else math.inf,
+    )
+    with LocalLauncher(RunOptions(timeout_s=600)) as launcher, _Line() as line:
+        result = run_study(question, launcher, line.show)
+    if as_json:
+        print(json.dumps(result, indent=1))
+    else:
+        _tell(result)
+
+
+class _Line:
+    """The progress line on standard error, on a terminal only."""
+
+    def __enter__(self) -> _Line:
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        self._status = console.status("starting") if console.is_terminal else None
+        if self._status:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status:
+            self._status.stop()
+
+    def show(self, progress: StudyProgress) -> None:
+        if self._status:
+            at = format_seconds(progress.seconds)
+            self._status.update(f"block {progress.block} of {progress.blocks}, {at}: {progress.contender}")
+
+
+def _list(as_json: bool) -> None:
+    from nodewise.studies.discovery import find_study, study_names
+
+    studies = [find_study(n).study for n in study_names()]
+    if as_json:
+        knobs = [[{"name": k.name, "meaning": k.meaning, "default": k.default} for k in s.knobs] for s in studies]
+        print(
+            json.dumps([{"study": s.name, "title": s.title, "knobs": k} for s, k in zip(studies, knobs, strict=True)])
+        )
+        return
+    for study in studies:
+        print(f"{study.name:<10} {study.title}")
+        for knob in study.knobs:
+            values = f" ({', '.join(knob.values)})" if knob.values else ""
+            default = f", default {knob.default}" if knob.default else ""
+            print(f"  --{knob.name:<8} {knob.meaning}{values}{default}")
+
+
+def _span(row: dict[str, Any]) -> str:
+    if row["ratio_to_best_peer"] is None:
+        return ""
+    if row["low"] is None:
+        return f"{row['ratio_to_best_peer']:.2f}×"
+    return f"{row['ratio_to_best_peer']:.2f}× ({row['low']:.2f}–{row['high']:.2f})"
+
+
+def _tell(result: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    point = ", ".join(f"{k} {v}" for k, v in result["point"].items())
+    table = Table(
+        title=f"{result['study']}: {point}, {result['threads']} threads",
+        title_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
+    for heading in ("contender", "kind", "time", result["rows"][0]["unit"], "to best peer", "share of limit", ""):
+        numeric = heading in ("time", result["rows"][0]["unit"])
+        table.add_column(heading, justify="right" if numeric else "left", no_wrap=True)
+    for row in result["rows"]:
+        if row["not_run"]:
+            table.add_row(row["contender"], row["kind"], "", "", "", "", f"not run: {row['not_run']}")
+            continue
+        share = row["share_of_limit"]
+        bar = "█" * max(1, round(10 * min(1.0, share))) if share is not None else ""
+        shown = format_percent(share) if share is not None else ""
+        table.add_row(
+            row["contender"], row["kind"], format_seconds(row["seconds"]), f"{row['rate']:.4g}", _span(row), shown, bar
+        )
+    console = Console()
+    console.print(table)
+    _summarise(result, console)
+
+
+def _summarise(result: dict[str, Any], console: Any) -> None:
+    ran = [r for r in result["rows"] if r["kind"] == "variant" and r["seconds"] is not None]
+    if not ran:
+        return
+    best = ran[0]
+    parts = [f"best variant {best['contender']}"]
+    if best["ratio_to_best_peer"] is not None:
+        parts.append(f"{_span(best)} against the best peer")
+    if best["ratio_to_plain"] and best["contender"] != result["plain_variant"]:
+        ratio, low, high = best["ratio_to_plain"]
+        span = f" ({low:.2f}–{high:.2f})" if low is not None else ""
+        parts.append(f"{ratio:.2f}×{span} against {result['plain_variant']}")
+    console.print(f"{', '.join(parts)}; {result['blocks']} blocks, {format_seconds(result['seconds_spent'])}")
