@@ -32,9 +32,7 @@ def processors(machine: Machine, policy: str, threads: int) -> list[int]:
     return [p[0] for p in placement.places]
 
 
-@pytest.mark.parametrize(
-    "case", RECORDED["cases"], ids=lambda c: f"{c['machine']}-{c['policy']}-{c['threads']}"
-)
+@pytest.mark.parametrize("case", RECORDED["cases"], ids=lambda c: f"{c['machine']}-{c['policy']}-{c['threads']}")
 def test_agrees_with_intels_runtime(case):
     machine = synthetic(RECORDED["machines"][case["machine"]])
     assert processors(machine, case["policy"], case["threads"]) == case["processors"]

@@ -61,7 +61,11 @@ def _directories(root: Path, controller: str) -> Iterator[Path]:
     mounts = _mounts(root)
     for controllers, group in _memberships(root):
         for mount in mounts:
-            if controllers <= mount.controllers if controller in controllers else not (controllers or mount.controllers):
+            if (
+                controllers <= mount.controllers
+                if controller in controllers
+                else not (controllers or mount.controllers)
+            ):
                 yield from _upwards(root, mount, group)
                 break
 

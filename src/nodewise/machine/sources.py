@@ -83,8 +83,8 @@ def _check_size(text: str) -> int:
 def _check_synthetic(text: str, declared: int, found: tuple[int, ...]) -> None:
     """Refuse indexes that hwloc passes over in silence, since the machine would not be the one described."""
     given = re.search(r"pu:\d+\s*\([^)]*?indexes=(\d[\d,]*)(?![\d*:,])", text, re.IGNORECASE)
-    wanted = tuple(int(i) for i in given[1].split(",") if i) if given else found
-    if len(found) != declared or wanted != found:
+    wanted = sorted(int(i) for i in given[1].split(",") if i) if given else sorted(found)
+    if len(found) != declared or wanted != sorted(found):
         raise InputError(
             f"the processor indexes in the synthetic machine {text!r} do not number its {declared} processors",
             "give as many different indexes as it has processors",

@@ -14,7 +14,15 @@ from nodewise.machine.files import first_match, read_number, read_text
 from nodewise.machine.model import Limits, Processor
 
 #: Arm's "CPU implementer" codes of machines that compute (Linux, arch/arm64/include/asm/cputype.h).
-_IMPLEMENTERS = {0x41: "Arm", 0x43: "Cavium", 0x46: "Fujitsu", 0x48: "HiSilicon", 0x4E: "NVIDIA", 0x61: "Apple", 0xC0: "Ampere"}
+_IMPLEMENTERS = {
+    0x41: "Arm",
+    0x43: "Cavium",
+    0x46: "Fujitsu",
+    0x48: "HiSilicon",
+    0x4E: "NVIDIA",
+    0x61: "Apple",
+    0xC0: "Ampere",
+}
 
 #: What virtual machines put into the DMI tables, and the hypervisor that it tells of.
 _VENDORS = {
