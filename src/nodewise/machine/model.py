@@ -91,7 +91,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine. `source` is `live`, `xml:PATH` or `synthetic:TEXT`; a machine that is not live is planned for, never bound on."""
+    """A machine. `source` is `live`, `xml:PATH`, `json:PATH` or `synthetic:TEXT`; a machine that is not live is planned for, never bound on."""
 
     source: str
     tree: Node

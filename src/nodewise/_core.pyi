@@ -1,0 +1,47 @@
+def hwloc_version() -> str: ...
+
+class TopologyError(Exception): ...
+
+class Object:
+    kind: str
+    logical: int
+    os_index: int
+    size_bytes: int
+    pus: list[int]
+    children: list[Object]
+
+class Cache:
+    level: int
+    content: str
+    size_bytes: int
+    line_bytes: int
+    pus: list[int]
+
+class NumaNode:
+    os_index: int
+    size_bytes: int
+    subtype: str
+    pus: list[int]
+
+class CoreKind:
+    efficiency: int
+    pus: list[int]
+    infos: dict[str, str]
+
+class Description:
+    tree: Object
+    caches: list[Cache]
+    numa_nodes: list[NumaNode]
+    distances: list[list[int]]
+    kinds: list[CoreKind]
+    infos: dict[str, str]
+
+class Topology:
+    @staticmethod
+    def live() -> Topology: ...
+    @staticmethod
+    def from_xml(path: str) -> Topology: ...
+    @staticmethod
+    def from_synthetic(text: str) -> Topology: ...
+    def describe(self) -> Description: ...
+    def xml(self) -> str: ...

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Small reads from /proc and /sys, where any file may be missing or forbidden."""
+
+import re
+from pathlib import Path
+
+
+def read_text(path: Path) -> str | None:
+    """The file's text without white space around it; None where it cannot be read."""
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return None
+
+
+def read_number(path: Path) -> int | None:
+    """The file's one whole number; None where it has none."""
+    text = read_text(path)
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None
+
+
+def first_match(pattern: str, text: str) -> str | None:
+    """The first group of the first line that matches; None where none does."""
+    match = re.search(pattern, text, re.MULTILINE)
+    return match[1].strip() if match else None

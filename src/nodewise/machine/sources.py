@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where a Machine comes from: this one, an hwloc XML file, hwloc's synthetic text, or JSON that nodewise wrote."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nodewise.base.errors import InputError, NodewiseError, UnavailableError
+from nodewise.base.processors import format_processors, parse_processors
+from nodewise.machine.hwloc import Hardware, hardware
+from nodewise.machine.model import Limits, Machine, Processor, machine_from_json
+from nodewise.machine.state import read_state
+
+if TYPE_CHECKING:
+    from nodewise import _core
+
+FORMS = "give a file that hwloc or `nodewise machine --save` wrote (.xml, .json), or synthetic:TEXT such as 'synthetic:core:61 pu:4'"
+
+#: More hardware threads than any one machine has; hwloc would build them all before anyone could see that it is a slip.
+MOST_PROCESSORS = 1 << 16
+
+#: Variables that make hwloc load another machine than the one asked for.
+_DIVERTING = ("HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT", "HWLOC_THISSYSTEM", "HWLOC_CPUID_PATH")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A machine's origin: `kind` is `live`, `xml`, `synthetic` or `json`; `text` is the path or the synthetic text."""
+
+    kind: str
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.text}" if self.text else self.kind
+
+
+def parse_source(spec: str | None) -> Source:
+    """Read a machine's specification; None is this machine. Raises InputError where it is of no known form."""
+    if spec is None or spec == "live":
+        return Source("live")
+    kind, colon, text = spec.partition(":")
+    if colon and kind in ("xml", "json", "synthetic"):
+        if not text.strip():
+            raise InputError(f"nothing follows {spec!r}", FORMS)
+        return Source(kind, text.strip())
+    if spec.endswith((".xml", ".json")):
+        return Source(spec.rpartition(".")[2], spec)
+    raise InputError(f"not a machine: {spec!r}", FORMS)
+
+
+@contextmanager
+def _quiet_hwloc() -> Iterator[None]:
+    """Keep hwloc's own reports off the terminal and the user's hwloc variables from replacing the machine asked for."""
+    kept = {name: os.environ.pop(name) for name in (*_DIVERTING, "HWLOC_HIDE_ERRORS") if name in os.environ}
+    os.environ["HWLOC_HIDE_ERRORS"] = "2"
+    try:
+        yield
+    finally:
+        del os.environ["HWLOC_HIDE_ERRORS"]
+        os.environ.update(kept)
+
+
+def _check_size(text: str) -> int:
+    """The number of hardware threads that a synthetic text declares."""
+    levels = re.sub(r"\([^)]*\)|\[[^]]*\]", " ", text)
+    declared = math.prod(int(count) for count in re.findall(r":\s*(\d{1,9})", levels))
+    if declared > MOST_PROCESSORS:
+        raise InputError(
+            f"the synthetic machine {text!r} has {declared} processors; {MOST_PROCESSORS} is the most that nodewise takes",
+            "multiply its numbers: each level is inside the one before",
+        )
+    return declared
+
+
+def _check_synthetic(text: str, declared: int, found: tuple[int, ...]) -> None:
+    """Refuse indexes that hwloc passes over in silence, since the machine would not be the one described."""
+    given = re.search(r"pu:\d+\s*\([^)]*?indexes=(\d[\d,]*)(?![\d*:,])", text, re.IGNORECASE)
+    wanted = sorted(int(i) for i in given[1].split(",") if i) if given else sorted(found)
+    if len(found) != declared or wanted != sorted(found):
+        raise InputError(
+            f"the processor indexes in the synthetic machine {text!r} do not number its {declared} processors",
+            "give as many different indexes as it has processors",
+        )
+
+
+def _topology(source: Source) -> _core.Topology:
+    try:
+        from nodewise import _core
+    except ImportError as problem:
+        raise UnavailableError("nodewise's native part is not built", "install with: pip install .") from problem
+    try:
+        with _quiet_hwloc():
+            if source.kind == "xml":
+                with Path(source.text).open("rb"):
+                    pass
+                return _core.Topology.from_xml(source.text)
+            if source.kind == "synthetic":
+                return _core.Topology.from_synthetic(source.text)
+            return _core.Topology.live()
+    except OSError as problem:
+        raise InputError(f"cannot read {source.text}: {problem.strerror}") from problem
+    except _core.TopologyError as problem:
+        raise _refusal(source, problem) from problem
+
+
+def _refusal(source: Source, problem: Exception) -> NodewiseError:
+    if source.kind == "xml":
+        return InputError(
+            f"{source.text} is no hwloc XML that can be read, or it is damaged",
+            "write it again with `nodewise machine --save FILE.xml` or `lstopo FILE.xml`",
+        )
+    if source.kind == "synthetic":
+        return InputError(
+            f"hwloc cannot make a machine of {source.text!r}",
+            "name levels from the outside in, the last of them pu: 'synthetic:package:2 core:14 pu:2'",
+        )
+    return UnavailableError(f"hwloc cannot read this machine: {problem}")
+
+
+def _load_hardware(source: Source) -> Hardware:
+    declared = _check_size(source.text) if source.kind == "synthetic" else 0
+    found = hardware(_topology(source).describe())
+    if len(set(found.tree.pus)) != len(found.tree.pus):
+        raise InputError(f"{source} has two processors of the same index")
+    if declared:
+        _check_synthetic(source.text, declared, found.tree.pus)
+        if "memory=" not in source.text.lower():
+            # hwloc invents a size where the text gives none.
+            found = replace(found, numa_nodes=tuple(replace(n, size_bytes=0) for n in found.numa_nodes))
+    return found
+
+
+def _planned(source: Source) -> Machine:
+    """A machine that is described, not here: nothing limits what may be planned for it."""
+    found = _load_hardware(source)
+    infos = found.infos
+    return Machine(
+        source=str(source),
+        tree=found.tree,
+        cores=found.cores,
+        caches=found.caches,
+        numa_nodes=found.numa_nodes,
+        distances=found.distances,
+        kinds=found.kinds,
+        processor=Processor(model=infos.get("CPUModel", ""), vendor=infos.get("CPUVendor", "")),
+        limits=Limits(tuple(sorted(found.tree.pus))),
+        memory_bytes=sum(n.size_bytes for n in found.numa_nodes),
+        kernel=" ".join(infos[k] for k in ("OSName", "OSRelease") if k in infos),
+        hostname=infos.get("HostName", ""),
+    )
+
+
+def _live(root: Path) -> Machine:
+    found = _load_hardware(Source("live"))
+    state = read_state(root, os.sched_getaffinity(0))
+    return Machine(
+        source="live",
+        tree=found.tree,
+        cores=found.cores,
+        caches=found.caches,
+        numa_nodes=found.numa_nodes,
+        distances=found.distances,
+        kinds=found.kinds,
+        processor=state.processor
+        if state.processor.model
+        else replace(state.processor, model=found.infos.get("CPUModel", "")),
+        limits=state.limits,
+        memory_bytes=state.memory_bytes or sum(n.size_bytes for n in found.numa_nodes),
+        kernel=state.kernel,
+        hostname=state.hostname,
+        transparent_huge_pages=state.transparent_huge_pages,
+        hypervisor=state.hypervisor,
+    )
+
+
+def _from_json(path: str) -> Machine:
+    """A machine that nodewise wrote, with the limits of the process that wrote it."""
+    try:
+        data = json.loads(Path(path).read_text())
+        if data["nodewise_machine"] != 1:
+            raise ValueError(f"its version is {data['nodewise_machine']!r}, this nodewise reads 1")
+        machine = machine_from_json(data)
+        if not machine.pus or not all(isinstance(p, int) for p in (*machine.pus, *machine.limits.processors)):
+            raise ValueError("its processors are no numbers")
+    except OSError as problem:
+        raise InputError(f"cannot read {path}: {problem.strerror}") from problem
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        raise InputError(
+            f"{path} is no machine that nodewise wrote, or it is damaged: {problem}",
+            "write it again with `nodewise machine --json > FILE.json`",
+        ) from problem
+    return replace(machine, source=f"json:{path}")
+
+
+def restrict(machine: Machine, allow: str) -> Machine:
+    """The same machine with fewer processors allowed. Raises InputError where `allow` names one that it has not, or may not use."""
+    wanted = parse_processors(allow)
+    for permitted, reason in ((machine.pus, "has no"), (machine.limits.processors, "does not let this process use")):
+        missing = sorted(set(wanted) - set(permitted))
+        if missing:
+            noun = "processor" if len(missing) == 1 else "processors"
+            raise InputError(
+                f"{machine.source} {reason} {noun} {format_processors(missing)}",
+                f"allowed there: {format_processors(machine.limits.processors)}",
+            )
+    return replace(machine, limits=replace(machine.limits, processors=wanted))
+
+
+def load_machine(spec: str | None = None, allow: str | None = None) -> Machine:
+    """The machine that `spec` names: None for this one, `xml:PATH`, `json:PATH` (or a path so ending), `synthetic:TEXT`.
+
+    `allow` narrows the processors that may be used, as a list such as `0-3,8`. Raises InputError where either cannot be
+    used, UnavailableError where the native part is missing.
+    """
+    source = parse_source(spec)
+    if source.kind == "live":
+        machine = _live(Path("/"))
+    elif source.kind == "json":
+        machine = _from_json(source.text)
+    else:
+        machine = _planned(source)
+    return machine if allow is None else restrict(machine, allow)
+
+
+def hwloc_xml(spec: str | None = None) -> str:
+    """The machine that `spec` names as hwloc's XML, for other programs. Raises InputError, also for a machine from JSON."""
+    source = parse_source(spec)
+    if source.kind == "json":
+        raise InputError(
+            f"{source.text} holds too little for hwloc's XML",
+            "save it as .json, or write the XML on the machine itself: nodewise machine --save FILE.xml",
+        )
+    return _topology(source).xml()
