@@ -106,7 +106,7 @@ def test_every_thread_has_an_allowed_processor_and_none_is_shared_early(machine,
     chosen = processors(machine, policy, threads)
     assert len(chosen) == threads
     assert set(chosen) <= set(machine.limits.processors)
-    loads = Counter({p: 0 for p in machine.allowed})
+    loads = Counter(dict.fromkeys(machine.allowed, 0))
     loads.update(chosen)
     assert max(loads.values()) - min(loads.values()) <= 1
 
