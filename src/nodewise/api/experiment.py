@@ -86,13 +86,15 @@ def write_whole(path: Path, content: str | bytes) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}")
     data = content.encode() if isinstance(content, str) else content
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as problem:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
         raise _store_error(path, problem) from problem
 
 

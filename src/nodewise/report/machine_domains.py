@@ -76,7 +76,8 @@ class _Builder:
 
     def remaining_memory(self) -> tuple[str, ...]:
         return tuple(
-            memory_label(n) + (" (no processors of its own)" if not n.pus else f" (of {_plural(len(n.pus), 'processor')})")
+            memory_label(n)
+            + (" (no processors of its own)" if not n.pus else f" (of {_plural(len(n.pus), 'processor')})")
             for n in self._memory
         )
 

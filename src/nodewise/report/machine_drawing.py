@@ -34,13 +34,17 @@ class _Page:
     count: int
     marks: list[str] = field(default_factory=list)
 
-    def box(self, x: float, y: float, width: float, height: float, fill: str, stroke: str = "none", radius: int = 4) -> None:
+    def box(
+        self, x: float, y: float, width: float, height: float, fill: str, stroke: str = "none", radius: int = 4
+    ) -> None:
         self.marks.append(
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{radius}" fill="{fill}" stroke="{stroke}"/>'
         )
 
     def text(self, x: float, y: float, words: str, size: float = 12, style: str = "", fill: str = INK) -> None:
-        self.marks.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{fill}" {style}>{escape(words)}</text>')
+        self.marks.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{fill}" {style}>{escape(words)}</text>'
+        )
 
 
 @dataclass(frozen=True)

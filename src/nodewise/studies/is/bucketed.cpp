@@ -101,7 +101,7 @@ void rank_all(nw_run* run) {
 int bucketed(nw_run* run) {
     State& own = state(run);
     if (own.scattered.size() == 0) {
-        own.scattered = Table<std::int32_t>(static_cast<std::size_t>(own.keys));
+        own.scattered = Table<std::int32_t>(static_cast<std::size_t>(own.keys), Pages::plain);
         own.bucket_counts.resize(static_cast<std::size_t>(run->threads));
     }
     return iterate(run, rank_all);

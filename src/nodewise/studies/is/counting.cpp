@@ -118,7 +118,7 @@ int run_with(nw_run* run) {
     State& own = state(run);
     const auto threads = static_cast<std::size_t>(run->threads);
     if (table_of<Counter>(own).size() == 0) {
-        table_of<Counter>(own) = Table<Counter>(threads * static_cast<std::size_t>(own.max_key));
+        table_of<Counter>(own) = Table<Counter>(threads * static_cast<std::size_t>(own.max_key), Pages::huge);
         own.spilled.resize(threads);
         own.totals.resize(threads);
     }

@@ -123,9 +123,9 @@ const Class* find_class(char name) {
     return found == kClasses.end() ? nullptr : found;
 }
 
-void* huge_memory(std::size_t bytes) {
+void* table_memory(std::size_t bytes, Pages pages) {
     constexpr std::size_t kHuge = std::size_t{2} << 20;
-    const std::size_t page = bytes >= kHuge ? kHuge : 64;
+    const std::size_t page = pages == Pages::huge && bytes >= kHuge ? kHuge : 64;
     const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
     void* memory = std::aligned_alloc(page, rounded);
     if (memory == nullptr) {

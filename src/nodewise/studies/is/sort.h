@@ -35,12 +35,15 @@ struct Release {
     void operator()(void* memory) const { std::free(memory); }
 };
 
-// Uninitialised memory whose pages belong to who writes them first, on huge pages where the system gives them.
+enum class Pages { plain, huge };
+
+// Uninitialised memory whose pages belong to who writes them first. Plain pages come through malloc as in any program,
+// so that its settings apply; huge ones are asked of the system.
 template <typename T>
 class Table {
   public:
     Table() = default;
-    explicit Table(std::size_t count);
+    Table(std::size_t count, Pages pages);
     T* data() { return memory_.get(); }
     [[nodiscard]] std::size_t size() const { return count_; }
 
@@ -49,10 +52,11 @@ class Table {
     std::unique_ptr<T, Release> memory_;
 };
 
-void* huge_memory(std::size_t bytes);
+void* table_memory(std::size_t bytes, Pages pages);
 
 template <typename T>
-Table<T>::Table(std::size_t count) : count_(count), memory_(static_cast<T*>(huge_memory(count * sizeof(T)))) {}
+Table<T>::Table(std::size_t count, Pages pages)
+    : count_(count), memory_(static_cast<T*>(table_memory(count * sizeof(T), pages))) {}
 
 // What the study keeps between prepare and release.
 struct State {

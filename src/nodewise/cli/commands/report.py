@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise report`: the page, the figures and the table of a stored experiment, again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--html", type=click.Path(path_type=Path), help="Write the page to this file.")
+@click.option(
+    "--png",
+    type=click.Path(path_type=Path),
+    help="Write the figures as PNG: a directory, or FILE.png for the main one.",
+)
+@click.option(
+    "--svg",
+    type=click.Path(path_type=Path),
+    help="Write the figures as SVG: a directory, or FILE.svg for the main one.",
+)
+@click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write every sample as a row of CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+@click.argument("directory", type=click.Path(path_type=Path))
+def command(
+    directory: Path, html: Path | None, png: Path | None, svg: Path | None, csv_file: Path | None, as_json: bool
+) -> None:
+    """Rebuild what can be seen of the experiment in DIRECTORY from its samples.
+
+    Without options the page is written to DIRECTORY/report.html.
+    """
+    from nodewise.api.experiment import read_experiment, write_whole
+    from nodewise.report.figures import write_figures
+    from nodewise.report.page import page, verdict_of, write_report
+    from nodewise.report.tables import csv_text
+
+    if not any((html, png, svg, csv_file, as_json)):
+        print(write_report(directory))
+        return
+    experiment = read_experiment(directory)
+    verdict = verdict_of(experiment)
+    written = []
+    if html:
+        write_whole(html, page(experiment, verdict))
+        written.append(html)
+    for target, kind in ((png, "png"), (svg, "svg")):
+        if target:
+            written += write_figures(experiment, verdict, target, kind)
+    if csv_file:
+        write_whole(csv_file, csv_text(experiment))
+        written.append(csv_file)
+    if as_json:
+        print(json.dumps(verdict, indent=1))
+    else:
+        for path in written:
+            print(path)

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The figures of a report, each one specification for the page, for SVG and for PNG."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from nodewise.api.experiment import Experiment, write_whole
+from nodewise.report.machine_drawing import machine_svg
+from nodewise.report.tables import BASELINE, leaders, machine_of, sample_rows, thread_rows
+
+#: One colour a placement, of the palette by Okabe and Ito that colour-blind people can tell apart.
+_COLOURS = {"os": "#767676", "compact": "#d55e00", "scatter": "#0072b2", "balanced": "#009e73"}
+_OTHERS = ["#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#44aa99", "#999933", "#000000"]
+_ACCENT = "#0b5cad"
+#: A page with more points than this is slow to open and shows no more.
+_MOST_POINTS = 3000
+_WIDTH = 660
+
+
+def _scale_for(low: float, high: float, base: int) -> alt.Scale:
+    return (
+        alt.Scale(type="log", base=base, nice=False) if low > 0 and high / low > 6 else alt.Scale(zero=False, nice=True)
+    )
+
+
+def _unit(seconds: float) -> tuple[float, str]:
+    for limit, factor, unit in ((1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "µs")):
+        if seconds >= limit:
+            return factor, unit
+    return 1e9, "ns"
+
+
+def _chart(rows: list[dict[str, Any]]) -> Any:
+    return alt.Chart(alt.Data(values=rows))  # type: ignore[no-untyped-call]
+
+
+def _finish(chart: Any, title: str) -> Any:
+    return (
+        chart.properties(title=alt.Title(title, anchor="start", fontSize=14, fontWeight=600, offset=12))
+        .configure(font="system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif", background="white")
+        .configure_axis(
+            labelFontSize=11, titleFontSize=12, titleFontWeight=400, gridColor="#eceff2", domainColor="#9aa4ae"
+        )
+        .configure_legend(labelFontSize=12, titleFontSize=12, labelLimit=260)
+        .configure_view(stroke=None)
+    )
+
+
+def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
+    """Median time over threads, a line for each placement, as in published scaling graphs; None without threads."""
+    rows = thread_rows(experiment, verdict["settings"])
+    if not rows:
+        return None
+    factor, unit = _unit(min(r["median_s"] for r in rows))
+    data = [{**r, **{k.replace("_s", ""): r[k] * factor for k in ("median_s", "low_s", "high_s")}} for r in rows]
+    names = list(dict.fromkeys(r["series"] for r in data))
+    spare = iter(_OTHERS * (1 + len(names) // len(_OTHERS)))
+    colours = [_COLOURS.get(n) or next(spare) for n in names]
+    threads = sorted({r["threads"] for r in data})
+    times = [r["median"] for r in data]
+    x = alt.X(
+        "threads:Q",
+        title="threads",
+        scale=_scale_for(threads[0], threads[-1], 2),
+        axis=alt.Axis(values=threads, labelOverlap="greedy", format="d", grid=False, tickMinStep=1),
+    )
+    y = alt.Y(
+        "median:Q", title=f"time ({unit}, median and 95 % interval)", scale=_scale_for(min(times), max(times), 10)
+    )
+    colour = alt.Color("series:N", title="placement", scale=alt.Scale(domain=names, range=colours))
+    tooltip = [
+        alt.Tooltip("series:N", title="placement"),
+        alt.Tooltip("threads:Q"),
+        alt.Tooltip("median:Q", title=f"median ({unit})", format=".4g"),
+        alt.Tooltip("low:Q", format=".4g"),
+        alt.Tooltip("high:Q", format=".4g"),
+        alt.Tooltip("runs:Q"),
+    ]
+    base = _chart(data).encode(x=x, color=colour)
+    layers = [
+        base.mark_line(strokeWidth=2).encode(y=y, detail="series:N"),
+        base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title=None), y2="high:Q"),
+        base.mark_circle(size=48, opacity=1).encode(y=y, tooltip=tooltip),
+    ]
+    baseline = next((s for s in verdict["settings"] if s["key"] == BASELINE and s["median_s"]), None)
+    if baseline:
+        line = _chart([{"at": baseline["median_s"] * factor, "text": "baseline, as started now"}])
+        layers.append(line.mark_rule(strokeDash=[5, 4], color="#444").encode(y="at:Q"))
+        text = line.mark_text(align="left", dx=4, dy=-6, color="#444", fontSize=11)
+        layers.append(text.encode(y="at:Q", text="text:N", x=alt.value(0)))
+    return _finish(alt.layer(*layers).properties(width=_WIDTH, height=320), "Time over threads")
+
+
+def distributions(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
+    """Every sample of the leaders, outliers too, with median and interval."""
+    chosen = leaders(verdict)
+    if not chosen:
+        return None
+    factor, unit = _unit(chosen[0]["median_s"])
+    rows = sample_rows(experiment, [s["key"] for s in chosen])
+    jitter = random.Random(0)
+    points = [{**r, "time": r["seconds"] * factor, "jitter": jitter.uniform(-1, 1)} for r in _thin(rows)]
+    order = list(dict.fromkeys(r["setting"] for s in chosen for r in rows if r["key"] == s["key"]))
+    named = {r["key"]: r["setting"] for r in rows}
+    centres = [
+        {"setting": named[s["key"]], **{k[:-2]: s[k] * factor for k in ("median_s", "low_s", "high_s")}} for s in chosen
+    ]
+    y = alt.Y("setting:N", title=None, sort=order, axis=alt.Axis(labelLimit=280, grid=True))
+    x = alt.X("time:Q", title=f"time of a run ({unit})", scale=alt.Scale(zero=False, padding=12))
+    state = alt.Color(
+        "state:N", title=None, scale=alt.Scale(domain=["undisturbed", "disturbed"], range=[_ACCENT, "#d55e00"])
+    )
+    tips = [alt.Tooltip("setting:N"), alt.Tooltip("time:Q", format=".5g"), "order:Q", "phase:N", "marks:N"]
+    dots = _chart(points).mark_circle(size=26, opacity=0.45)
+    middle = _chart(centres)
+    chart = alt.layer(
+        dots.encode(
+            x=x, y=y, yOffset=alt.YOffset("jitter:Q", scale=alt.Scale(domain=[-2, 2])), color=state, tooltip=tips
+        ),
+        middle.mark_rule(strokeWidth=4, color="#222").encode(x="low:Q", x2="high:Q", y=y),
+        middle.mark_tick(thickness=3, size=24, color="#222").encode(x="median:Q", y=y),
+    )
+    return _finish(
+        chart.properties(width=_WIDTH, height=alt.Step(46)), "The leaders: every run, median and 95 % interval"
+    )
+
+
+def order_of_runs(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
+    """Each run against its setting's median in the order of running: drift and disturbances show here."""
+    del verdict
+    rows = [r for r in sample_rows(experiment) if not r["alone"]]
+    if not rows:
+        return None
+    most = max(*(r["relative"] for r in rows), 1 / min(r["relative"] for r in rows))
+    scale = alt.Scale(type="log", base=2, domain=[1 / most, most]) if most > 1.5 else alt.Scale(zero=False)
+    chart = (
+        _chart(_thin(rows))
+        .mark_point(filled=True, size=24, opacity=0.65)
+        .encode(
+            x=alt.X("order:Q", title="run", axis=alt.Axis(grid=False, format="d", tickMinStep=1)),
+            y=alt.Y(
+                "relative:Q", title="time over the median of its setting", scale=scale, axis=alt.Axis(format=".3~g")
+            ),
+            color=alt.Color(
+                "phase:N",
+                scale=alt.Scale(domain=["warm-up", "search", "confirm"], range=["#767676", "#56b4e9", _ACCENT]),
+            ),
+            shape=alt.Shape(
+                "state:N",
+                title=None,
+                scale=alt.Scale(domain=["undisturbed", "disturbed"], range=["circle", "triangle"]),
+            ),
+            tooltip=["order:Q", "setting:N", alt.Tooltip("relative:Q", format=".4f"), "phase:N", "marks:N"],
+        )
+    )
+    return _finish(chart.properties(width=_WIDTH, height=190), "Runs in the order in which they were made")
+
+
+def axes(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
+    """How much of the gain each axis brought; None where there is no gain to share out."""
+    del experiment
+    if not any(verdict["axes"].values()):
+        return None
+    rows = [{"axis": name, "share": share} for name, share in verdict["axes"].items()]
+    base = _chart(rows).encode(
+        y=alt.Y("axis:N", title=None, sort="-x"),
+        x=alt.X("share:Q", title="share of the gain", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])),
+    )
+    bars = base.mark_bar(color=_ACCENT, height=16, cornerRadiusEnd=2).encode(
+        tooltip=["axis:N", alt.Tooltip("share:Q", format=".1%")]
+    )
+    text = base.mark_text(align="left", dx=5, color="#222").encode(text=alt.Text("share:Q", format=".0%"))
+    return _finish((bars + text).properties(width=_WIDTH - 120, height=alt.Step(30)), "How much each axis mattered")
+
+
+#: The figures by the name of their file, the main one first.
+FIGURES = {
+    "time-over-threads": time_over_threads,
+    "distributions": distributions,
+    "axes": axes,
+    "order": order_of_runs,
+}
+
+
+def _thin(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """At most some thousands of rows, evenly; those that were disturbed or lie far out stay."""
+    if len(rows) <= _MOST_POINTS:
+        return rows
+    step = math.ceil(len(rows) / _MOST_POINTS)
+    return [r for i, r in enumerate(rows) if i % step == 0 or not 0.8 < r["relative"] < 1.25][: 2 * _MOST_POINTS]
+
+
+def placement_drawings(experiment: Experiment, verdict: Mapping[str, Any]) -> dict[str, str]:
+    """Where the threads sat, as SVG, by title: the best setting, and the baseline, which binds nothing."""
+    machine = machine_of(experiment)
+    best = verdict["best"]
+    if best["places"] is None:
+        threads = f" ({best['threads']} threads)" if best["threads"] else ""
+        return {f"the operating system places the threads{threads}": machine_svg(machine, None)}
+    return {f"{best['threads']} threads, {best['placement']}": machine_svg(machine, best["places"])}
+
+
+def write_figures(experiment: Experiment, verdict: Mapping[str, Any], target: Path, kind: str) -> list[Path]:
+    """Write the figures as `svg` or `png`: all of them into a directory, or the main one into a file of that suffix.
+
+    Raises StoreError where a file cannot be written.
+    """
+    import vl_convert
+
+    def render(chart: Any) -> str | bytes:
+        spec = chart.to_json()
+        return vl_convert.vegalite_to_svg(spec) if kind == "svg" else vl_convert.vegalite_to_png(spec, scale=2)
+
+    charts = {name: chart for name, make in FIGURES.items() if (chart := make(experiment, verdict)) is not None}
+    if target.suffix == f".{kind}":
+        write_whole(target, render(next(iter(charts.values()))))
+        return [target]
+    drawings = [
+        svg if kind == "svg" else vl_convert.svg_to_png(svg, scale=2)
+        for svg in placement_drawings(experiment, verdict).values()
+    ]
+    contents = {**{name: render(chart) for name, chart in charts.items()}, "placement": drawings[0]}
+    paths = []
+    for name, content in contents.items():
+        path = target / f"{name}.{kind}"
+        write_whole(path, content)
+        paths.append(path)
+    return paths

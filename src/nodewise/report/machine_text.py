@@ -1,0 +1,2 @@
+def machine_text(machine, places=None, width=100):
+    return "drawing"

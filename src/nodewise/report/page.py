@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""report.html: one file with everything in it, that opens anywhere, without a network."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from nodewise.api.conclude import conclude
+from nodewise.api.experiment import Experiment, read_experiment, write_whole
+from nodewise.base.errors import InputError
+from nodewise.base.processors import format_processors
+from nodewise.base.units import format_bytes, format_percent, format_seconds
+from nodewise.report.figures import FIGURES, placement_drawings
+from nodewise.report.tables import condition_rows, label, leaders, machine_of
+
+_TEMPLATE = Path(__file__).with_name("page.html")
+_COUNTS = {
+    "user_s": ("user time", format_seconds),
+    "system_s": ("system time", format_seconds),
+    "peak_bytes": ("peak memory", format_bytes),
+    "context_switches": ("switches", lambda n: f"{n:.0f}"),
+    "involuntary_switches": ("involuntary", lambda n: f"{n:.0f}"),
+    "migrations": ("migrations", lambda n: f"{n:.0f}"),
+    "minor_faults": ("minor faults", lambda n: f"{n:.0f}"),
+    "major_faults": ("major faults", lambda n: f"{n:.0f}"),
+    "cycles": ("cycles", lambda n: f"{n:.3g}"),
+    "instructions": ("instructions", lambda n: f"{n:.3g}"),
+    "steal_s": ("steal", format_seconds),
+    "pressure_cpu_s": ("waiting for a processor", format_seconds),
+    "throttled_s": ("throttled", format_seconds),
+    "frequency_hz": ("clock", lambda n: f"{n / 1e9:.2f} GHz"),
+}
+
+
+def verdict_of(experiment: Experiment) -> dict[str, Any]:
+    """The verdict, from the samples; what ended the experiment only its own file can say.
+
+    Raises InputError where the experiment was cut off before its first good run.
+    """
+    if not any(r.sample.ok and r.setting == "baseline" for r in experiment.records):
+        raise InputError(
+            f"{experiment.path} holds no good run of the baseline", "nothing can be said of it; tune again"
+        )
+    stopped = (experiment.verdict or {}).get("stopped", "cut off")
+    return conclude(experiment, stopped)
+
+
+def write_report(path: Path) -> Path:
+    """Write `report.html` into an experiment's directory, from its samples. Raises InputError, StoreError."""
+    experiment = read_experiment(path)
+    target = path / "report.html"
+    write_whole(target, page(experiment, verdict_of(experiment)))
+    return target
+
+
+def page(experiment: Experiment, verdict: dict[str, Any]) -> str:
+    """The page's HTML."""
+    from jinja2 import Environment, FileSystemLoader
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATE.parent), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"seconds": format_seconds, "percent": format_percent, "bytes": format_bytes}
+    charts = {name: make(experiment, verdict) for name, make in FIGURES.items()}
+    specs = {name: json.loads(chart.to_json()) for name, chart in charts.items() if chart is not None}
+    drawings = {title: Markup(svg) for title, svg in placement_drawings(experiment, verdict).items()}
+    return environment.get_template(_TEMPLATE.name).render(
+        question=experiment.question,
+        verdict=verdict,
+        headline=_headline(verdict),
+        best_label=label(verdict["best"]["values"]),
+        summaries={s["key"]: s for s in verdict["settings"]},
+        labels={key: label(s.values) for key, s in experiment.settings.items()},
+        figures=list(specs),
+        # inside a JSON text every < can be written otherwise, so no string in it can end the script element
+        specs=Markup(json.dumps(specs).replace("<", "\\u003c")),
+        bundle=Markup(_bundle()),
+        drawings=drawings,
+        machine=machine_of(experiment),
+        facts=_facts(experiment),
+        conditions=_conditions(experiment, verdict),
+        marks=_marks(experiment),
+        axes=list(experiment.question["axes"]),
+        repeat=" ".join(experiment.question.get("asked") or []),
+        limits=_limitations(experiment, verdict),
+    )
+
+
+@lru_cache(maxsize=1)
+def _bundle() -> str:
+    import vl_convert
+
+    bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
+    return re.sub(r"</(script)", r"<\\/\1", bundle, flags=re.IGNORECASE).replace("<!--", "<\\!--")
+
+
+def _headline(verdict: dict[str, Any]) -> str:
+    return {
+        "faster": f"{verdict['ratio']:.2f}× faster",
+        "no difference": "No difference found",
+        "undecided": "Not decided within the budget",
+    }[verdict["verdict"]]
+
+
+def _facts(experiment: Experiment) -> list[tuple[str, str]]:
+    machine = machine_of(experiment)
+    p = machine.processor
+    unknown = "unknown: this system does not show it"
+    packages = len({c.package for c in machine.cores})
+    facts = [
+        ("machine", machine.hostname or machine.source),
+        ("processor", p.model or machine.source),
+        ("shape", f"{packages} packages, {len(machine.cores)} cores, {len(machine.pus)} hardware threads"),
+        ("allowed", f"processors {format_processors(machine.allowed)} ({len(machine.allowed)} of {len(machine.pus)})"),
+    ]
+    if machine.limits.cpu_quota is not None:
+        facts.append(("quota", f"{machine.limits.cpu_quota:g} processors"))
+    if machine.memory_bytes:
+        facts.append(("memory", f"{format_bytes(machine.memory_bytes)} in {len(machine.numa_nodes)} nodes"))
+    if machine.live or machine.kernel:
+        clock = f"{p.frequency_hz / 1e9:.2f} GHz" if p.frequency_hz else unknown
+        facts += [("kernel", machine.kernel), ("clock", clock), ("governor", p.governor or unknown)]
+        facts.append(("huge pages", f"transparent: {machine.transparent_huge_pages or unknown}"))
+        facts.append(("hypervisor", machine.hypervisor or "none seen"))
+    return facts
+
+
+def _conditions(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, Any]:
+    names, rows = condition_rows(experiment, [s["key"] for s in leaders(verdict)])
+    shown = [n for n in _COUNTS if n in names]
+    cells = [
+        [r["label"], str(r["runs"]), str(r["marked"]), *(_COUNTS[n][1](r[n]) if n in r else "" for n in shown)]
+        for r in rows
+    ]
+    return {"heads": ["setting", "runs", "disturbed", *(_COUNTS[n][0] for n in shown)], "rows": cells}
+
+
+def _marks(experiment: Experiment) -> list[tuple[str, int]]:
+    counts: dict[str, int] = {}
+    for record in experiment.records:
+        for mark in record.sample.marks:
+            kind = mark.partition(":")[0]
+            counts[kind] = counts.get(kind, 0) + 1
+    return sorted(counts.items(), key=lambda item: -item[1])
+
+
+def _limitations(experiment: Experiment, verdict: dict[str, Any]) -> list[str]:
+    said = list(verdict["notes"])
+    if verdict["low"] is None:
+        said.append("there were too few confirming runs for an interval; the ratio is a guess from the search")
+    if verdict["stopped"] in ("interrupted", "cut off"):
+        said.append(f"the experiment was {verdict['stopped']} before its end: this is the best so far")
+    if experiment.plan is not None:
+        looks = len(experiment.plan.looks)
+        said.append(
+            f"the interval comes from fresh runs after the search, paired by block; up to {looks} looks at it were "
+            "planned, and it holds for all of them together at 95 %"
+        )
+    said.append("times of the search compare settings roughly; only the confirmed pair has the promised error rate")
+    return said
