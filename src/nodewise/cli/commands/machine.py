@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise machine`: what this machine, or another one, is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nodewise.base.errors import InputError
+from nodewise.base.processors import format_processors
+from nodewise.base.units import format_bytes
+
+if TYPE_CHECKING:
+    from nodewise.machine.model import Machine
+
+
+@click.command()
+@click.option("--machine", "spec", help="Another machine: synthetic:TEXT, FILE.xml or FILE.json.")
+@click.option("--allow", help="As if only these processors might be used, such as 0-3,8.")
+@click.option("--json", "as_json", is_flag=True, help="Print all that is known as JSON.")
+@click.option("--svg", type=click.Path(path_type=Path), help="Draw it into this file.")
+@click.option("--save", type=click.Path(path_type=Path), help="Save it: FILE.xml for hwloc, FILE.json for nodewise.")
+def command(spec: str | None, allow: str | None, as_json: bool, svg: Path | None, save: Path | None) -> None:
+    """Show a machine: its packages, caches, cores, hardware threads and memory, and what may be used of it."""
+    from nodewise.api.experiment import write_whole
+    from nodewise.machine.sources import hwloc_xml, load_machine
+    from nodewise.report.machine_drawing import machine_svg
+
+    machine = load_machine(spec, allow)
+    if save is not None:
+        if save.suffix == ".json":
+            write_whole(save, json.dumps(machine.to_json(), indent=1))
+        elif save.suffix == ".xml":
+            write_whole(save, hwloc_xml(spec))
+        else:
+            raise InputError(f"a machine is saved as .xml or .json, not as {str(save)!r}")
+    if svg is not None:
+        write_whole(svg, machine_svg(machine, None))
+    if as_json:
+        print(json.dumps(machine.to_json(), indent=1))
+    else:
+        _tell(machine)
+
+
+def _tell(machine: Machine) -> None:
+    from nodewise.report.machine_text import machine_text
+
+    print(machine_text(machine))
+    unknown = "unknown: this system does not show it"
+    p, limits = machine.processor, machine.limits
+    if machine.live:
+        print(f"clock      {f'{p.frequency_hz / 1e9:.2f} GHz' if p.frequency_hz else unknown}")
+        print(f"governor   {p.governor or unknown}" + (f" ({p.driver})" if p.driver else ""))
+        print(f"kernel     {machine.kernel}" + (f" under {machine.hypervisor}" if machine.hypervisor else ""))
+        print(f"huge pages transparent: {machine.transparent_huge_pages or unknown}")
+    for kind in machine.kinds:
+        print(f"{kind.name:<10} cores on processors {format_processors(kind.pus)}")
+    if len(machine.distances) > 1:
+        rows = "; ".join(" ".join(map(str, row)) for row in machine.distances)
+        print(f"distances  {rows}")
+    print(f"allowed    {len(machine.allowed)} of {len(machine.pus)} processors: {format_processors(machine.allowed)}")
+    if limits.cpu_quota is not None:
+        print(
+            f"quota      {limits.cpu_quota:g} processors by the cgroup: plans are made for {machine.parallelism} threads"
+        )
+    if limits.memory_bytes is not None:
+        print(f"memory     at most {format_bytes(limits.memory_bytes)} by the cgroup")
