@@ -60,7 +60,7 @@ void bind_topology(nb::module_& module) {
 
 }  // namespace
 
-NB_MODULE(_core, module) {  // NOLINT(bugprone-signed-bitwise): nanobind's own macro
+NB_MODULE(_core, module) {
     module.def("hwloc_version", &nodewise::hwloc_version);
     nb::exception<nodewise::TopologyError>(module, "TopologyError");
     bind_values(module);

@@ -85,7 +85,8 @@ std::vector<Cache> caches_of(hwloc_topology_t topology) {
     std::vector<Cache> caches;
     for (int type = HWLOC_OBJ_L1CACHE; type <= HWLOC_OBJ_L3ICACHE; ++type) {
         hwloc_obj_t object = nullptr;
-        while ((object = hwloc_get_next_obj_by_type(topology, static_cast<hwloc_obj_type_t>(type), object)) != nullptr) {
+        while ((object = hwloc_get_next_obj_by_type(topology, static_cast<hwloc_obj_type_t>(type), object)) !=
+               nullptr) {
             const auto& attributes = object->attr->cache;
             Cache cache;
             cache.level = static_cast<int>(attributes.depth);
@@ -120,8 +121,8 @@ std::vector<std::vector<std::uint64_t>> distances_of(hwloc_topology_t topology) 
     std::vector<std::vector<std::uint64_t>> rows;
     unsigned count = 1;
     hwloc_distances_s* found = nullptr;
-    const int result =
-        hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &count, &found, HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0);
+    const int result = hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &count, &found,
+                                                   HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0);
     if (result != 0 || count == 0 || found == nullptr) {
         return rows;
     }
@@ -130,7 +131,8 @@ std::vector<std::vector<std::uint64_t>> distances_of(hwloc_topology_t topology) 
         rows.assign(size, std::vector<std::uint64_t>(size));
         for (std::size_t from = 0; from < size; ++from) {
             for (std::size_t to = 0; to < size; ++to) {
-                rows[found->objs[from]->logical_index][found->objs[to]->logical_index] = found->values[from * size + to];
+                rows[found->objs[from]->logical_index][found->objs[to]->logical_index] =
+                    found->values[from * size + to];
             }
         }
     }
@@ -146,7 +148,8 @@ std::vector<CoreKind> kinds_of(hwloc_topology_t topology) {
         CoreKind kind;
         unsigned infos = 0;
         hwloc_info_s* list = nullptr;
-        check(hwloc_cpukinds_get_info(topology, static_cast<unsigned>(i), set.get(), &kind.efficiency, &infos, &list, 0));
+        check(
+            hwloc_cpukinds_get_info(topology, static_cast<unsigned>(i), set.get(), &kind.efficiency, &infos, &list, 0));
         kind.pus = in_set(set.get());
         kind.infos = infos_of(list, infos);
         kinds.push_back(std::move(kind));

@@ -16,7 +16,8 @@ namespace nodewise {
 using Processors = std::vector<int>;
 using Infos = std::map<std::string, std::string>;
 
-// An object of hwloc's tree; os_index is -1 where there is none. Instruction caches and memory are left out of the tree.
+// An object of hwloc's tree; os_index is -1 where there is none. Instruction caches and memory are left out of the
+// tree.
 struct Object {
     std::string kind;
     int logical = -1;

@@ -73,7 +73,8 @@ std::string find_throttle_file(const std::string& root) {
             continue;
         }
         for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}) {
-            std::string path = root + mount + group + "/cpu.stat";
+            std::string path = root;
+            path.append(mount).append(group).append("/cpu.stat");
             if (access(path.c_str(), R_OK) == 0) {
                 return path;
             }

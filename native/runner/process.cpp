@@ -78,7 +78,7 @@ int child(void* argument) {
     }
     sigset_t none;
     sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
+    pthread_sigmask(SIG_SETMASK, &none, nullptr);
     if (dup2(launch->input, 0) < 0 || dup2(launch->output, 1) < 0 || dup2(launch->error, 2) < 0) {
         return give_up(launch, "standard streams");
     }
@@ -183,7 +183,7 @@ Process::Process(int control) : control_(control), child_ended_(-1), stack_(kSta
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &set, nullptr);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
     child_ended_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     // processes that leave their group or their parent come to us, so that they can be found
     prctl(PR_SET_CHILD_SUBREAPER, 1);

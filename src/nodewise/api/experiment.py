@@ -76,9 +76,18 @@ def _store_error(path: Path, problem: OSError) -> StoreError:
         errno.EPERM: "choose a directory that you may write to with --out",
         errno.EROFS: "choose a directory on a writable filesystem with --out",
         errno.ENOTDIR: "a part of that path is a file: choose another directory with --out",
+        errno.ENOENT: "the directory that it is to be in is not there: make it first",
         errno.EEXIST: "there is a file of that name: choose another directory with --out",
     }
     return StoreError(f"cannot write {path}: {problem.strerror or problem}", hints.get(problem.errno or 0))
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory, and those above it, where they are missing. Raises StoreError."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise _store_error(path, problem) from problem
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -86,7 +95,6 @@ def write_whole(path: Path, content: str | bytes) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}")
     data = content.encode() if isinstance(content, str) else content
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
             file.write(data)
             file.flush()
@@ -104,8 +112,8 @@ class Writer:
     def __init__(self, path: Path, question: dict[str, Any]):
         """Create the directory and store the question. Raises StoreError where it cannot be written, InputError where it is taken."""
         self.path = path
+        make_directory(path)
         try:
-            path.mkdir(parents=True, exist_ok=True)
             self._samples = os.open(path / "samples.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as problem:
             raise _store_error(path, problem) from problem

@@ -11,7 +11,7 @@ from typing import Any
 
 import altair as alt
 
-from nodewise.api.experiment import Experiment, write_whole
+from nodewise.api.experiment import Experiment, make_directory, write_whole
 from nodewise.report.machine_drawing import machine_svg
 from nodewise.report.tables import BASELINE, leaders, machine_of, sample_rows, thread_rows
 
@@ -222,6 +222,7 @@ def write_figures(experiment: Experiment, verdict: Mapping[str, Any], target: Pa
     if target.suffix == f".{kind}":
         write_whole(target, render(next(iter(charts.values()))))
         return [target]
+    make_directory(target)
     drawings = [
         svg if kind == "svg" else vl_convert.svg_to_png(svg, scale=2)
         for svg in placement_drawings(experiment, verdict).values()

@@ -76,7 +76,7 @@ def _caches(machine: Machine, cores: Sequence[Core]) -> str:
 
 def _memory(machine: Machine, cores: Sequence[Core]) -> list[str]:
     mine = {p for c in cores for p in c.pus}
-    nodes = [n for n in machine.numa_nodes if n.pus and mine.issuperset(n.pus)]
+    nodes = [n for n in machine.numa_nodes if n.size_bytes and n.pus and mine.issuperset(n.pus)]
     shown = [f"memory node {n.os_index}: {format_bytes(n.size_bytes)}" for n in nodes]
     return [", ".join(shown)] if shown else []
 

@@ -56,7 +56,7 @@ def _tell(machine: Machine) -> None:
         print(f"governor   {p.governor or unknown}" + (f" ({p.driver})" if p.driver else ""))
         print(f"kernel     {machine.kernel}" + (f" under {machine.hypervisor}" if machine.hypervisor else ""))
         print(f"huge pages transparent: {machine.transparent_huge_pages or unknown}")
-    for kind in machine.kinds:
+    for kind in machine.kinds if len(machine.kinds) > 1 else ():
         print(f"{kind.name:<10} cores on processors {format_processors(kind.pus)}")
     if len(machine.distances) > 1:
         rows = "; ".join(" ".join(map(str, row)) for row in machine.distances)

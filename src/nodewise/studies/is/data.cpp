@@ -180,7 +180,7 @@ int fill(nw_run* run) {
             all[i] = static_cast<std::int32_t>(quarter * sum);
         }
     }
-    own.first.assign(all, all + std::min<std::int64_t>(own.keys, 2 * kIterations + 1));
+    own.first.assign(all, all + std::min<std::int64_t>(own.keys, std::int64_t{2} * kIterations + 1));
     return 0;
 }
 
