@@ -107,7 +107,7 @@ void compare_ranks(State& own, const std::int32_t* all_ranks, const std::array<s
         if (key < 1 || key >= own.max_key) {
             continue;
         }
-        const std::int64_t want = published.rank[t] + published.sign[t] * (i + published.shift[t]);
+        const std::int64_t want = published.rank[t] + std::int64_t{published.sign[t]} * (i + published.shift[t]);
         const std::int64_t got = all_ranks[key - 1];
         if (got != want && own.failure.empty()) {
             own.failure = "iteration " + std::to_string(i) + ": key " + std::to_string(key) + " has rank " +

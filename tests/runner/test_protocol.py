@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The sample protocol, marks, settings: pure parts of the runner."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodewise.runner.marks import find_marks
+from nodewise.runner.protocol import read_metrics, read_protocol
+from nodewise.runner.sample import Sample, sample_from_json
+from nodewise.runner.setting import Setting, setting_from_json
+
+
+def test_several_lines_are_repetitions() -> None:
+    lines = [f'{{"nodewise": 1, "seconds": {s}, "items": 10, "verified": true}}' for s in (3, 1, 2)]
+    told = read_protocol(lines)
+    assert (told.seconds, told.metrics, told.verified, told.problem) == (2, {"items": 10}, True, None)
+
+
+def test_one_wrong_repetition_makes_the_run_wrong() -> None:
+    told = read_protocol([json.dumps({"nodewise": 1, "seconds": 1, "verified": v}) for v in (True, False, True)])
+    assert told.verified is False
+
+
+def test_no_lines_tell_nothing() -> None:
+    assert read_protocol([]).seconds is None
+
+
+@pytest.mark.parametrize(
+    "line", ['{"nodewise": 2}', '{"nodewise": 1', '{"nodewise": 1, "seconds": "fast"}', '{"nodewise": 1, "seconds": 0}']
+)
+def test_wrong_lines_are_a_problem_and_no_exception(line: str) -> None:
+    assert read_protocol([line]).problem
+
+
+@given(st.text(max_size=60))
+def test_any_line_is_read_or_a_problem(rest: str) -> None:
+    told = read_protocol(['{"nodewise":' + rest])
+    assert told.problem or told.seconds is None or told.seconds > 0
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=8), st.floats(allow_nan=False, allow_infinity=False), max_size=5))
+def test_every_named_number_is_a_metric(numbers: dict[str, float]) -> None:
+    named = {k: v for k, v in numbers.items() if k not in ("nodewise", "seconds", "verified")}
+    assert read_protocol([json.dumps({"nodewise": 1, "seconds": 1, **named})]).metrics == named
+
+
+def test_a_metric_without_group_is_the_whole_match() -> None:
+    assert read_metrics("a 12 b 34", {"n": re.compile(r"\d+")}).metrics == {"n": 34.0}
+    assert "no number" in (read_metrics("x=abc", {"n": re.compile("x=(.*)")}).problem or "")
+
+
+@pytest.mark.parametrize(
+    ("usage", "conditions", "word"),
+    [
+        ({"user_s": 1.0}, {"steal_s": 0.1, "busy_s": 1.0}, "steal"),
+        ({"user_s": 1.0}, {"busy_s": 1.9}, "other load"),
+        ({"user_s": 1.0}, {"busy_s": 1.0, "throttled_s": 0.5}, "throttled"),
+        ({"user_s": 1.0, "major_faults": 3}, {"busy_s": 1.0}, "paging"),
+    ],
+)
+def test_what_spoils_a_run_is_marked(usage: dict[str, float], conditions: dict[str, float], word: str) -> None:
+    assert [m.partition(":")[0] for m in find_marks(1.0, usage, conditions)] == [word]
+
+
+def test_a_quiet_run_has_no_mark() -> None:
+    assert find_marks(1.0, {"user_s": 1.99, "major_faults": 0}, {"steal_s": 0.0, "busy_s": 2.0}) == ()
+
+
+def test_settings_round_trip_and_name_themselves() -> None:
+    setting = Setting(("a", "b c"), {"threads": 2}, {"X": "1 2"}, ("Y", "Z"), (0, 1, 2, 5), ((0,), (5,)))
+    assert setting_from_json(json.loads(json.dumps(setting.to_json()))) == setting
+    assert setting.key == "threads=2"
+    assert Setting(("a",)).key == "baseline"
+
+
+def test_the_launch_line_can_be_pasted() -> None:
+    setting = Setting(("./a b", "$x"), {}, {"OMP_PLACES": "{0},{1}"}, ("KMP_AFFINITY",), (0, 1, 2, 5))
+    assert setting.launch_line({}) == "OMP_PLACES='{0},{1}' taskset -c 0-2,5 './a b' '$x'"
+    assert setting.launch_line({"KMP_AFFINITY": "x"}).startswith("env -u KMP_AFFINITY OMP_PLACES=")
+    assert setting.environment({"KMP_AFFINITY": "x", "HOME": "/"}) == {"HOME": "/", "OMP_PLACES": "{0},{1}"}
+
+
+def test_samples_round_trip() -> None:
+    sample = Sample(1.0, 0.0, 0.0, marks=("a",), usage={"user_s": 0.0}, error="e", output="o", cut_off=True)
+    assert sample_from_json(json.loads(json.dumps(sample.to_json()))) == sample

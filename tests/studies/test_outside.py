@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A study in a folder of its user's own, outside nodewise."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nodewise.base.errors import InputError
+from nodewise.studies.commands import default_command, variants
+from nodewise.studies.discovery import find_study
+
+TABLE = """
+#include <cstdint>
+#include "abi/kernel.h"
+namespace {
+int layout(nw_run* run) {
+    run->buffers[0] = {"x", NW_F64, NW_OUTPUT, 100, nullptr};
+    run->buffer_count = 1;
+    return 0;
+}
+int nothing(nw_run*) { return 0; }
+int check(nw_run* run) { return static_cast<double*>(run->buffers[0].data)[99] == 99.0 ? 0 : 1; }
+void work(const nw_run*, nw_work* out) { out->items = 100; out->flops = 100; }
+int count(nw_run* run) {
+    for (int i = 0; i < 100; ++i) { static_cast<double*>(run->buffers[0].data)[i] = i; }
+    return 0;
+}
+constexpr nw_variant kVariants[] = {
+    {"count", NW_VARIANT, "", count},
+    {"future", NW_VARIANT, "avx9000", count},
+    {"nothing", NW_LIMIT, "", nothing},
+};
+constexpr nw_study kStudy{NW_ABI, "mine", layout, nothing, nothing, check, work, nullptr, kVariants, 3};
+}
+const nw_study* nodewise_study(void) { return &kStudy; }
+"""
+
+STUDY = """
+from nodewise.studies.contract import Study
+STUDY = Study(name="mine", title="counting", knobs=(), default_variant="count", plain_variant="count",
+              rate_unit="Gflop/s", rate_scale=1e-9, test_points=(), reference=lambda inputs, point: {})
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NODEWISE_CACHE", str(tmp_path / "cache"))
+    made = tmp_path / "mine"
+    made.mkdir()
+    (made / "study.py").write_text(STUDY)
+    (made / "table.cpp").write_text(TABLE)
+    return made
+
+
+def test_it_is_built_and_run_like_one_of_ours(folder: Path) -> None:
+    command = default_command(str(folder), [])
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["verified"] is True
+    rows = {c.name: c for c in variants(find_study(str(folder)), {})}
+    assert rows["future"].not_run == "needs avx9000, which this processor lacks"
+    assert rows["nothing"].kind == "limit"
+
+
+def test_sources_that_do_not_compile_are_shown_with_the_compilers_words(folder: Path) -> None:
+    (folder / "table.cpp").write_text("this is no C++\n")
+    with pytest.raises(InputError, match="does not compile") as caught:
+        find_study(str(folder))
+    assert "table.cpp" in caught.value.what
+
+
+def test_an_unknown_instruction_set_is_named(folder: Path) -> None:
+    (folder / "fast.avx9.cpp").write_text("")
+    with pytest.raises(InputError, match="unknown instruction set 'avx9'"):
+        find_study(str(folder))
+
+
+@pytest.mark.parametrize("content", ["", "STUDY = 3", "raise RuntimeError('x')", STUDY.replace('"mine"', '"other"')])
+def test_a_description_that_is_none_is_one_clear_message(folder: Path, content: str) -> None:
+    (folder / "study.py").write_text(content)
+    with pytest.raises(InputError, match=r"study\.py"):
+        find_study(str(folder))

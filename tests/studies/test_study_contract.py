@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every study has to hold; nobody edits this to add one."""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nodewise.base.errors import InputError
+from nodewise.studies.commands import Contender, peers, variants, worker_command
+from nodewise.studies.discovery import Found, find_study, study_names
+
+STUDIES = [find_study(name) for name in study_names()]
+
+
+def _cases() -> list[Any]:
+    return [
+        pytest.param(found, contender, point, id=f"{found.study.name}-{contender.name}-{point}")
+        for found in STUDIES
+        for contender in variants(found, {})
+        if contender.kind == "variant" and contender.not_run is None
+        for point in found.study.test_points
+    ]
+
+
+def _worker(found: Found, variant: str, point: Mapping[str, str], *options: str) -> subprocess.CompletedProcess[str]:
+    command = [*worker_command(found, variant, point), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _load(found: Found, folder: Path) -> dict[str, Any]:
+    return {p.stem: np.fromfile(p, dtype=found.study.dtypes[p.stem]) for p in folder.glob("*.bin")}
+
+
+@pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
+def test_the_folder_is_whole(found: Found) -> None:
+    assert found.folder.name == found.study.name
+    assert len((found.folder / "README.md").read_text()) > 300
+    names = [c.name for c in variants(found, {})]
+    assert found.study.default_variant in names
+    assert found.study.plain_variant in names
+    assert any(c.kind == "limit" for c in variants(found, {}))
+    assert len(found.study.test_points) >= 5
+
+
+@pytest.mark.parametrize(("found", "contender", "point"), _cases())
+def test_a_variant_agrees_with_the_trusted_result(
+    found: Found, contender: Contender, point: Mapping[str, str], tmp_path: Path
+) -> None:
+    for threads in ("1", "2", "5"):
+        done = _worker(found, contender.name, point, "--threads", threads, "--dump", str(tmp_path))
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        assert told["verified"] is True and told["seconds"] > 0 and told["items"] > 0
+        arrays = _load(found, tmp_path)
+        for name, want in found.study.reference(arrays, point).items():
+            np.testing.assert_array_equal(arrays[name], want)
+
+
+@pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
+def test_inputs_vary_and_follow_the_seed_alone(found: Found, tmp_path: Path) -> None:
+    point = found.study.test_points[-1]
+    seen = []
+    for seed, threads in (("1", "1"), ("1", "3"), ("2", "1")):
+        done = _worker(
+            found, found.study.plain_variant, point, "--seed", seed, "--threads", threads, "--dump", str(tmp_path)
+        )
+        assert done.returncode == 0, done.stderr
+        seen.append(_load(found, tmp_path))
+    inputs = seen[0].keys() - found.study.reference(seen[0], point).keys()
+    assert inputs
+    for name in inputs:
+        assert len(np.unique(seen[0][name])) > 10
+        np.testing.assert_array_equal(seen[0][name], seen[1][name])
+        assert (seen[0][name] != seen[2][name]).any()
+
+
+@pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
+def test_the_check_notices_one_wrong_element(found: Found, tmp_path: Path) -> None:
+    point = found.study.test_points[-1]
+    done = _worker(found, found.study.plain_variant, point, "--dump", str(tmp_path))
+    arrays = _load(found, tmp_path)
+    for name in found.study.reference(arrays, point):
+        for index in (0, arrays[name].size // 2, arrays[name].size - 1):
+            done = _worker(found, found.study.plain_variant, point, "--corrupt", f"{name}:{index}")
+            assert done.returncode == 1
+            assert '"verified": false' in done.stdout
+            assert "seconds" not in done.stdout
+            assert "wrong result" in done.stderr
+
+
+@pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
+def test_work_grows_with_the_size(found: Found) -> None:
+    items = [
+        json.loads(_worker(found, found.study.plain_variant, point).stdout)["items"]
+        for point in (found.study.test_points[0], found.study.test_points[-1])
+    ]
+    assert items[0] < items[1]
+
+
+@pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
+def test_peers_are_right_or_say_why_they_do_not_run(found: Found) -> None:
+    point = found.study.test_points[-1]
+    for peer in peers(found, point):
+        if peer.not_run is not None:
+            assert len(peer.not_run) > 10
+            continue
+        done = subprocess.run(peer.command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        native = json.loads(_worker(found, found.study.plain_variant, point).stdout)
+        assert told["verified"] is True and told["items"] == native["items"]
+
+
+@pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
+def test_bad_arguments_are_one_clear_message(found: Found) -> None:
+    for arguments in (["--variant", "none-such"], ["--variant"], [], ["--wings"], ["--variant", "x", "--threads", "0"]):
+        done = subprocess.run(
+            [worker_command(found, "x", {})[0], str(found.library), *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode in (1, 2)
+        assert done.stderr.startswith("nodewise-worker: ") and len(done.stderr.splitlines()) == 1
+    with pytest.raises(InputError, match="knob"):
+        found.study.point({"none-such": "1"})
+
+
+@pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
+def test_files_for_an_instruction_set_define_no_shared_symbols(found: Found, tmp_path: Path) -> None:
+    # such a symbol may be the copy that the linker keeps for code that runs on older processors
+    for source in found.folder.glob("*.*.cpp"):
+        flags = {"avx2": ["-mavx2", "-mfma"], "avx512": ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"]}
+        out = tmp_path / f"{source.stem}.o"
+        include = Path(__file__).parents[2] / "native"
+        compiler = ["g++", "-std=c++20", "-O0", f"-I{include}", *flags[source.stem.split(".")[-1]]]
+        subprocess.run([*compiler, "-c", str(source), "-o", str(out)], check=True)
+        symbols = subprocess.run(["nm", str(out)], capture_output=True, text=True, check=True).stdout
+        assert not [line for line in symbols.splitlines() if line.split()[-2] in "WVu"]
