@@ -42,7 +42,7 @@ class ProgressLine:
         text = self._line(progress)
         if self._console.is_terminal:
             self._live.update(Text(text, overflow="ellipsis", no_wrap=True))
-        elif progress.phase != self._phase or time.monotonic() - self._last > _EVERY_S:
+        elif progress.runs and (progress.phase != self._phase or time.monotonic() - self._last > _EVERY_S):
             self._console.print(text, soft_wrap=True)
             self._last = time.monotonic()
         self._phase = progress.phase

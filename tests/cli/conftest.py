@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Black-box runs of the command line, and small programs to tune."""
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+#: A program on a machine that is not here: it reads its setting from the environment and says at once how long it takes.
+PRETEND = """#!{python}
+import json, os, random, re
+threads = int(os.environ.get("OMP_NUM_THREADS", "{processors}"))
+places = [int(p) for p in re.findall(r"{{(\\d+)}}", os.environ.get("OMP_PLACES", ""))]
+cores = [p // {smt} for p in places] or [i % {cores} for i in range(threads)]
+busy = {{c: cores.count(c) for c in cores}}
+smt = (1.0, 1.75, 2.4, 2.2)
+slowest = min(smt[n - 1] / n for n in busy.values()) * (1.0 if places else 0.92)
+near = sum(a == b for a, b in zip(cores, cores[1:])) / len(cores)
+seconds = {formula}
+print(json.dumps({{"nodewise": 1, "seconds": seconds * random.gauss(1, 0.008), "verified": True}}))
+"""
+
+
+@pytest.fixture
+def nodewise(tmp_path: Path) -> Command:
+    """Run the command line in a directory of its own, without variables that bear on threads."""
+
+    def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_"))}
+        return subprocess.run(
+            [sys.executable, "-m", "nodewise", *arguments],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=environment,
+            timeout=timeout,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def pretend(tmp_path: Path) -> Callable[[str], str]:
+    """Write the pretend program with a formula for its seconds; its path."""
+
+    def write(formula: str, cores: int = 61, smt: int = 4) -> str:
+        path = tmp_path / "pretend"
+        names = {"python": sys.executable, "cores": cores, "smt": smt, "processors": cores * smt, "formula": formula}
+        path.write_text(PRETEND.format(**names))
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return str(path)
+
+    return write

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`machine`, `place`, `run`, `study` and `report` from outside."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+
+def test_place_prints_one_entry_a_thread(nodewise: Command) -> None:
+    done = nodewise("place", "scatter", "--threads", "3", "--machine", "synthetic:core:61 pu:4", "--json")
+    assert json.loads(done.stdout)["places"] == [[0], [4], [8]]
+    done = nodewise("place", "balanced", "--threads", "183", "--machine", "synthetic:core:61 pu:4", "--json")
+    assert json.loads(done.stdout)["places"][:4] == [[0], [1], [2], [4]]
+    done = nodewise("place", "os", "--threads", "3", "--machine", "synthetic:core:61 pu:4", "--json")
+    assert json.loads(done.stdout)["places"] is None
+
+
+def test_place_shows_the_drawing_and_the_launch_line(nodewise: Command) -> None:
+    done = nodewise("place", "compact", "--threads", "2", "--machine", "synthetic:core:2 pu:2")
+    assert "0←t0 1←t1" in done.stdout
+    assert "OMP_PLACES='{0},{1}'" in done.stdout
+
+
+def test_place_runs_a_program_so(nodewise: Command) -> None:
+    first = min(os.sched_getaffinity(0))
+    code = "import os; print(os.environ['OMP_PLACES'], sorted(os.sched_getaffinity(0)))"
+    done = nodewise("place", "compact", "--threads", "1", "--", sys.executable, "-c", code)
+    assert done.stdout == f"{{{first}}} [{first}]\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("place", "wings"),
+        ("place", "scatter", "--threads", "0"),
+        ("place", "scatter", "--threads", "many"),
+        ("place", "scatter", "--machine", "synthetic:core:2", "--", "true"),
+        ("place", "scatter", "--", "nonexistent-program"),
+        ("place", "scatter", "--svg", "/nonexistent/x.svg"),
+        ("machine", "--machine", "gone.xml"),
+        ("machine", "--save", "x.txt"),
+        ("machine", "--save", "/nonexistent/x.xml"),
+        ("run", "--runs", "0", "--", "true"),
+        ("run", "--", "false"),
+        ("run",),
+        ("study", "none-such"),
+        ("study", "is", "--threads", "0"),
+        ("study", "is", "--class", "Z"),
+        ("study", "is", "--class"),
+        ("report", "gone"),
+        ("report", "/etc"),
+        ("none-such",),
+    ],
+    ids=" ".join,
+)
+def test_bad_input_is_one_clear_message(nodewise: Command, arguments: tuple[str, ...]) -> None:
+    done = nodewise(*arguments)
+    assert done.returncode == 2, (done.returncode, done.stderr)
+    assert done.stderr.startswith("error: ") and "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_traceback_is_shown_when_asked_for(nodewise: Command) -> None:
+    assert "Traceback" in nodewise("--traceback", "report", "gone").stderr
+
+
+def test_a_machine_round_trips_through_its_files(nodewise: Command, tmp_path: Path) -> None:
+    text = "synthetic:pack:2 core:4 pu:2"
+    saved = nodewise("machine", "--machine", text, "--save", "m.xml", "--svg", "m.svg", "--json")
+    assert (tmp_path / "m.svg").read_text().startswith("<svg")
+    nodewise("machine", "--machine", text, "--save", "m.json")
+    for name in ("m.xml", "m.json"):
+        read = json.loads(nodewise("machine", "--machine", name, "--json").stdout)
+        assert read["cores"] == json.loads(saved.stdout)["cores"]
+
+
+def test_the_live_machine_is_drawn_with_what_may_be_used(nodewise: Command) -> None:
+    done = nodewise("machine")
+    assert f"allowed    {len(os.sched_getaffinity(0))} of" in done.stdout
+    assert "governor" in done.stdout
+
+
+def test_run_measures_a_command(nodewise: Command) -> None:
+    told = json.loads(nodewise("run", "--runs", "3", "--json", "--", "sleep", "0.05").stdout)
+    assert told["runs"] == 3 == len(told["samples"])
+    assert 0.05 <= told["min_s"] <= told["median_s"] <= told["max_s"]
+    words = nodewise("run", "--runs", "3", "--", "true").stdout
+    assert "time " in words and "memory" in words and "counters" in words
+
+
+def test_a_study_gives_a_row_for_each_contender(nodewise: Command) -> None:
+    done = nodewise("study", "is", "--class", "S", "--threads", "2", "--quick", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    rows = {r["contender"]: r for r in result["rows"]}
+    assert rows.keys() == {"bucketed", "counting", "narrow", "numpy_bincount", "read"}
+    keys = {"contender", "kind", "threads", "point", "seconds", "rate", "unit", "ratio_to_best_peer", "low", "high"}
+    for row in rows.values():
+        assert row.keys() >= keys | {"share_of_limit", "verified", "not_run"}
+        assert row["not_run"] is None and row["seconds"] > 0 and row["threads"] == 2
+        assert row["low"] <= row["ratio_to_best_peer"] <= row["high"]
+    assert rows["read"]["kind"] == "limit" and rows["read"]["share_of_limit"] == 1
+    assert all(r["verified"] for r in rows.values() if r["kind"] != "limit")
+
+
+def test_studies_are_listed(nodewise: Command) -> None:
+    assert "integer sort" in nodewise("study").stdout
+    assert json.loads(nodewise("study", "--json").stdout)[0]["study"] == "is"
+
+
+def test_report_rebuilds_everything_from_the_samples(nodewise: Command, tmp_path: Path) -> None:
+    told = json.loads(nodewise("tune", "--max-runs", "40", "--out", "x", "--json", "--", "sleep", "0.01").stdout)
+    for name in ("report.html", "verdict.json"):
+        (tmp_path / "x" / name).unlink()
+    assert nodewise("report", "x").stdout.strip() == "x/report.html"
+    again = json.loads(nodewise("report", "x", "--json").stdout)
+    assert (again["ratio"], again["low"], again["verdict"]) == (told["ratio"], told["low"], told["verdict"])
+    done = nodewise("report", "x", "--png", "figures", "--svg", "main.svg", "--csv", "all.csv")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "figures/time-over-threads.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "figures/placement.png").exists()
+    assert (tmp_path / "main.svg").read_text().startswith("<svg")
+    assert len((tmp_path / "all.csv").read_text().splitlines()) == told["runs"] + 1
+
+
+def test_start_up_loads_no_plotting(nodewise: Command) -> None:
+    code = (
+        "import sys; from nodewise.cli.main import main; main(['place', 'compact', '--json']);"
+        "sys.exit(bool({'altair', 'numpy', 'vl_convert'} & sys.modules.keys()))"
+    )
+    import subprocess
+
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
