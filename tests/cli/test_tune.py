@@ -123,7 +123,7 @@ def _fails(done: subprocess.CompletedProcess[str], *words: str) -> None:
     ("arguments", "words"),
     [
         (("--", "nonexistent-program"), ("no such program", "nonexistent-program")),
-        (("--", "/etc/hostname"), ("not executable", "chmod")),
+        (("--", "./plain.txt"), ("not executable", "chmod")),
         (("--", "false"), ("exit code 1",)),
         (("--", "sh", "-c", "echo out of bounds; exit 7"), ("exit code 7", "out of bounds")),
         (("--expect", "converged", "--", "echo", "diverged"), ("wrong result", "converged")),
@@ -154,6 +154,7 @@ def _fails(done: subprocess.CompletedProcess[str], *words: str) -> None:
 def test_bad_input_is_one_clear_message(
     nodewise: Command, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
+    (tmp_path / "plain.txt").write_text("no program\n")
     (tmp_path / "broken.xml").write_text("<topology><object")
     _fails(nodewise("tune", *arguments), *words)
     assert not (tmp_path / "nodewise-experiments").exists() or not list((tmp_path / "nodewise-experiments").iterdir())

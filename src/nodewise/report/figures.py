@@ -112,7 +112,7 @@ def distributions(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
     centres = [
         {"setting": named[s["key"]], **{k[:-2]: s[k] * factor for k in ("median_s", "low_s", "high_s")}} for s in chosen
     ]
-    y = alt.Y("setting:N", title=None, sort=order, axis=alt.Axis(labelLimit=280, grid=True))
+    y = alt.Y("setting:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=280, grid=True))
     x = alt.X("time:Q", title=f"time of a run ({unit})", scale=alt.Scale(zero=False, padding=12))
     state = alt.Color(
         "state:N", title=None, scale=alt.Scale(domain=["undisturbed", "disturbed"], range=[_ACCENT, "#d55e00"])
@@ -168,9 +168,10 @@ def axes(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
     del experiment
     if not any(verdict["axes"].values()):
         return None
-    rows = [{"axis": name, "share": share} for name, share in verdict["axes"].items()]
+    shares = sorted(verdict["axes"].items(), key=lambda item: -item[1])
+    rows = [{"axis": name, "share": share} for name, share in shares]
     base = _chart(rows).encode(
-        y=alt.Y("axis:N", title=None, sort="-x"),
+        y=alt.Y("axis:N", title=None, scale=alt.Scale(domain=[name for name, _ in shares])),
         x=alt.X("share:Q", title="share of the gain", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])),
     )
     bars = base.mark_bar(color=_ACCENT, height=16, cornerRadiusEnd=2).encode(
