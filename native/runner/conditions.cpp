@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runner/conditions.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -18,8 +20,8 @@ std::string first_line(const std::string& path) {
 }
 
 // Fields of the first line of /proc/stat, proc_stat(5), in clock ticks.
-void read_processor_time(const std::string& path, Reading& into) {
-    std::istringstream line(first_line(path));
+void read_processor_time(const std::string& text, Reading& into) {
+    std::istringstream line(text.substr(0, text.find('\n')));
     std::string name;
     std::array<double, 8> ticks{};
     line >> name;
@@ -36,16 +38,16 @@ void read_processor_time(const std::string& path, Reading& into) {
     into["busy_s"] = (user + nice + system + irq + softirq) / hertz;
 }
 
-void read_pressure(const std::string& path, const std::string& name, Reading& into) {
-    const std::string line = first_line(path);
-    const std::size_t at = line.find("total=");
-    if (at != std::string::npos) {
-        into[name] = std::stod(line.substr(at + 6)) * 1e-6;
+// The first line of a pressure file ("some"): how long at least one process waited.
+void read_pressure(const std::string& text, const std::string& name, Reading& into) {
+    const std::size_t at = text.find("total=");
+    if (at != std::string::npos && at < text.find('\n')) {
+        into[name] = std::strtod(text.c_str() + at + 6, nullptr) * 1e-6;
     }
 }
 
-void read_throttled(const std::string& path, Reading& into) {
-    std::ifstream file(path);
+void read_throttled(const std::string& text, Reading& into) {
+    std::istringstream file(text);
     std::string name;
     double value = 0;
     while (file >> name >> value) {
@@ -85,17 +87,40 @@ std::string find_throttle_file(const std::string& root) {
 
 }  // namespace
 
-Conditions::Conditions(std::string root) : root_(std::move(root)), throttle_file_(find_throttle_file(root_)) {}
+KernelFile::KernelFile(const std::string& path)
+    : descriptor_(path.empty() ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+
+KernelFile::KernelFile(KernelFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+KernelFile::~KernelFile() {
+    if (descriptor_ >= 0) {
+        close(descriptor_);
+    }
+}
+
+std::string KernelFile::read() const {
+    std::array<char, 4096> buffer{};
+    const ssize_t count = descriptor_ < 0 ? 0 : pread(descriptor_, buffer.data(), buffer.size(), 0);
+    return {buffer.data(), count > 0 ? static_cast<std::size_t>(count) : 0};
+}
+
+Conditions::Conditions(std::string root)
+    : root_(std::move(root)),
+      stat_(root_ + "/proc/stat"),
+      load_(root_ + "/proc/loadavg"),
+      throttle_(find_throttle_file(root_)) {
+    for (const char* what : {"cpu", "memory", "io"}) {
+        pressure_.emplace_back(std::string("pressure_") + what + "_s", KernelFile(root_ + "/proc/pressure/" + what));
+    }
+}
 
 Reading Conditions::read() const {
     Reading reading;
-    read_processor_time(root_ + "/proc/stat", reading);
-    for (const char* what : {"cpu", "memory", "io"}) {
-        read_pressure(root_ + "/proc/pressure/" + what, std::string("pressure_") + what + "_s", reading);
+    read_processor_time(stat_.read(), reading);
+    for (const auto& [name, file] : pressure_) {
+        read_pressure(file.read(), name, reading);
     }
-    if (!throttle_file_.empty()) {
-        read_throttled(throttle_file_, reading);
-    }
+    read_throttled(throttle_.read(), reading);
     return reading;
 }
 
@@ -113,11 +138,7 @@ double Conditions::frequency(const std::vector<int>& processors) const {
     return count > 0 ? sum / count : 0;
 }
 
-double Conditions::load_average() const {
-    double load = 0;
-    std::ifstream(root_ + "/proc/loadavg") >> load;
-    return load;
-}
+double Conditions::load_average() const { return std::strtod(load_.read().c_str(), nullptr); }
 
 Reading difference(const Reading& before, const Reading& after) {
     Reading rose;

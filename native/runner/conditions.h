@@ -4,12 +4,29 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace nodewise {
 
 // Running totals in seconds; a name is absent where the system does not tell.
 using Reading = std::map<std::string, double>;
+
+// A file of the kernel's that is read again and again through one descriptor.
+class KernelFile {
+  public:
+    explicit KernelFile(const std::string& path);
+    ~KernelFile();
+    KernelFile(KernelFile&& other) noexcept;
+    KernelFile(const KernelFile&) = delete;
+    KernelFile& operator=(const KernelFile&) = delete;
+    KernelFile& operator=(KernelFile&&) = delete;
+    // Its first 4 KiB as they are now; empty where it is not there.
+    [[nodiscard]] std::string read() const;
+
+  private:
+    int descriptor_;
+};
 
 class Conditions {
   public:
@@ -24,7 +41,10 @@ class Conditions {
 
   private:
     std::string root_;
-    std::string throttle_file_;
+    KernelFile stat_;
+    KernelFile load_;
+    KernelFile throttle_;
+    std::vector<std::pair<std::string, KernelFile>> pressure_;
 };
 
 // What `after` has more than `before`, for the names that both have.

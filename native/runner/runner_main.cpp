@@ -62,8 +62,11 @@ bool read_frame(std::string& frame) {
 
 bool write_frame(const std::string& frame) {
     const auto length = static_cast<std::uint32_t>(frame.size());
-    return write_all(STDOUT_FILENO, reinterpret_cast<const char*>(&length), sizeof length) &&
-           write_all(STDOUT_FILENO, frame.data(), frame.size());
+    // in one piece, which wakes the reader once
+    std::string whole(sizeof length, '\0');
+    std::memcpy(whole.data(), &length, sizeof length);
+    whole += frame;
+    return write_all(STDOUT_FILENO, whole.data(), whole.size());
 }
 
 nodewise::Job read_job(const json& request) {

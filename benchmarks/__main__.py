@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`python -m benchmarks [NAME…]`: run the benchmarks, all or those named."""
+
+import importlib
+import sys
+from pathlib import Path
+
+
+def main() -> int:
+    """Run them one after another; exit code 2 for a name that is none."""
+    known = sorted(p.stem for p in Path(__file__).parent.glob("[!_]*.py"))
+    asked = sys.argv[1:] or known
+    unknown = [name for name in asked if name not in known]
+    if unknown:
+        print(f"error: no such benchmark: {', '.join(unknown)}\n\nhint: there are {', '.join(known)}", file=sys.stderr)
+        return 2
+    for name in asked:
+        print(f"== {name}")
+        importlib.import_module(f"benchmarks.{name}").main()
+    return 0
+
+
+sys.exit(main())
