@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the native programs and shared objects lie, in a wheel and in an editable install alike."""
+"""Where the native programs and shared objects lie, in a wheel and in an editable install alike.
 
+NODEWISE_NATIVE names another directory that holds them, such as one of an instrumented build.
+"""
+
+import os
 from pathlib import Path
 
 from nodewise.base.errors import UnavailableError
@@ -11,11 +15,14 @@ def native_path(name: str) -> Path:
 
     Raises UnavailableError where nodewise was installed without its native part.
     """
-    try:
-        from nodewise import _core
-    except ImportError as problem:
-        raise UnavailableError("nodewise's native part is not built", "install with: pip install .") from problem
-    path = Path(_core.__file__).parent / "native" / name
+    if override := os.environ.get("NODEWISE_NATIVE"):
+        path = Path(override) / name
+    else:
+        try:
+            from nodewise import _core
+        except ImportError as problem:
+            raise UnavailableError("nodewise's native part is not built", "install with: pip install .") from problem
+        path = Path(_core.__file__).parent / "native" / name
     if not path.exists():
         raise UnavailableError(
             f"{name} is missing from the installation at {path.parent}", "install again: pip install ."
