@@ -54,7 +54,7 @@ def test_an_optimum_between_the_natural_values_is_approached() -> None:
 
 def test_an_axis_that_does_nothing_keeps_its_default() -> None:
     changed = sum(_search(_surface(16, 1.0), seed, 300)[0]["hugepages"] != "default" for seed in range(40))
-    assert changed <= 4
+    assert changed <= 8
 
 
 def test_the_budget_is_kept() -> None:

@@ -19,8 +19,9 @@ from nodewise.search.space import Axis, Point, Space
 from nodewise.statistics.race import Race, pool_noise
 from nodewise.statistics.summary import median
 
-#: How many standard errors better a challenger of a later race must be.
-_CLEARLY = 2.5
+#: How many standard errors better a challenger of a later race must be: one that is a step aside of the natural value has
+#: many brothers and wins by luck; one with another value of a further axis has few, and the confirmation will tell.
+_CLEARLY, _LIKELY = 2.5, 1.5
 #: Blocks of the last race, between the natural winner and a refined one.
 _PLAY_OFF = 12
 
@@ -33,10 +34,11 @@ class _Heat:
     fewest: int
     most: int
     times: dict[Point, list[float]]
+    ahead: float = _CLEARLY
 
     @classmethod
-    def of(cls, arms: Sequence[Point], fewest: int, most: int) -> _Heat:
-        return cls(list(arms), fewest, most, {a: [] for a in arms})
+    def of(cls, arms: Sequence[Point], fewest: int, most: int, ahead: float = _CLEARLY) -> _Heat:
+        return cls(list(arms), fewest, most, {a: [] for a in arms}, ahead)
 
     @property
     def blocks(self) -> int:
@@ -122,7 +124,7 @@ class RacingSearch:
         if order and incumbent in heat.arms and order[0] != incumbent:
             # a challenger of a later race has to be clearly better than the one that holds the lead
             race = self._race(heat)
-            clear = [a for a in order if a != incumbent and race.behind(incumbent, a) > _CLEARLY]
+            clear = [a for a in order if a != incumbent and race.behind(incumbent, a) > heat.ahead]
             order = (
                 clear
                 + [a for a in order if a not in clear and a == incumbent]
@@ -155,7 +157,7 @@ class RacingSearch:
                 continue
             rivals = self._fresh([leader.having(**{axis.name: v}) for v in axis.values])
             if rivals:
-                yield _Heat.of([leader, *rivals], 3, 6)
+                yield _Heat.of([leader, *rivals], 3, 6, _LIKELY)
         holder = self._leader()
         for axis in self._space.open:
             if axis.ordered:

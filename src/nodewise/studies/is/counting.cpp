@@ -114,11 +114,11 @@ void rank_all(nw_run* run) {
 }
 
 template <typename Counter>
-int run_with(nw_run* run) {
+int run_with(nw_run* run, Pages pages) {
     State& own = state(run);
     const auto threads = static_cast<std::size_t>(run->threads);
     if (table_of<Counter>(own).size() == 0) {
-        table_of<Counter>(own) = Table<Counter>(threads * static_cast<std::size_t>(own.max_key), Pages::huge);
+        table_of<Counter>(own) = Table<Counter>(threads * static_cast<std::size_t>(own.max_key), pages);
         own.spilled.resize(threads);
         own.totals.resize(threads);
     }
@@ -127,15 +127,15 @@ int run_with(nw_run* run) {
 
 }  // namespace
 
-int counting(nw_run* run) { return run_with<std::int32_t>(run); }
+int counting(nw_run* run) { return run_with<std::int32_t>(run, Pages::plain); }
 
 int narrow(nw_run* run) {
     for (std::size_t i = 0; i < run->knob_count; ++i) {
         if (std::strcmp(run->knobs[i].name, "counter") == 0 && run->knobs[i].number == 16) {
-            return run_with<std::uint16_t>(run);
+            return run_with<std::uint16_t>(run, Pages::huge);
         }
     }
-    return run_with<std::uint8_t>(run);
+    return run_with<std::uint8_t>(run, Pages::huge);
 }
 
 }  // namespace is

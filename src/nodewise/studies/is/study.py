@@ -23,7 +23,7 @@ STUDY = Study(
         Knob("keys", "number of keys, in place of the class's", ""),
         Knob("max_key", "number of key values, in place of the class's", ""),
     ),
-    default_variant="narrow",
+    default_variant="bucketed",
     plain_variant="bucketed",
     rate_unit="Mkeys/s",
     rate_scale=1e-6,
