@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The README's commands, as they are written there."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TEXT = (ROOT / "README.md").read_text()
+COMMANDS = [line.split("  #")[0].strip() for line in TEXT.splitlines() if line.startswith("    nodewise ")]
+SOLVER = '#!/bin/sh\necho \'{"nodewise": 1, "seconds": 1.5, "verified": true}\'\n'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("readme")
+    (made / "solver").write_text(SOLVER)
+    (made / "solver").chmod(0o755)
+    (made / "input.dat").write_text("")
+    return made
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_the_readme_works_as_written(command: str, folder: Path) -> None:
+    words = shlex.split(command)
+    if "DIR" in words:
+        words[words.index("DIR")] = str(next((folder / "nodewise-experiments").iterdir()))
+    done = subprocess.run(
+        [sys.executable, "-m", *words], capture_output=True, text=True, cwd=folder, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_the_readme_shows_every_command() -> None:
+    shown = {shlex.split(c)[1] for c in COMMANDS}
+    assert shown == {p.stem for p in (ROOT / "src/nodewise/cli/commands").glob("[!_]*.py")}
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"\./dev (\w+)", TEXT))))
+def test_dev_knows_what_the_readme_says(name: str) -> None:
+    script = (ROOT / "dev").read_text()
+    assert re.search(rf"^{name}( \||\))", script, re.MULTILINE)
+
+
+def test_dev_without_a_command_says_what_there_is() -> None:
+    done = subprocess.run([ROOT / "dev"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "usage: ./dev" in done.stderr
+    assert subprocess.run(["bash", "-n", ROOT / "dev"], check=False).returncode == 0
+
+
+def test_ci_calls_what_the_readme_says() -> None:
+    script = (ROOT / ".ci/run").read_text()
+    assert "./dev lint" in script and "./dev test" in script
+    assert os.access(ROOT / ".ci/run", os.X_OK)
+
+
+def test_links_and_pictures_are_there() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", TEXT):
+        assert (ROOT / target).exists(), target
