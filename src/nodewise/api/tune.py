@@ -33,7 +33,8 @@ from nodewise.statistics.verdict import Word, judge
 FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS
 _SEARCH_SHARE = 0.5
 _MOST_BLOCKS = 400
-_ABLATION_BLOCKS = 6
+#: In how many blocks of the confirmation the candidate also runs with one axis put back: many, or where runs are few.
+_ABLATION_BLOCKS = (6, 3)
 #: In the search a run may take this many times the baseline's time, and a little for the start, before it is cut off.
 _PATIENCE, _PATIENCE_S = 3.0, 0.5
 
@@ -220,9 +221,11 @@ class Tuner:
         arms = self._ablations(point)
         pair = sum(median(self._costs[s.key]) for s in (self._baseline, candidate))
         runs = self._meter.affordable(pair / 2)
-        if runs < 4 * FEWEST_BLOCKS + _ABLATION_BLOCKS * len(arms):
-            arms = {}
-        blocks = min(_MOST_BLOCKS, (runs - _ABLATION_BLOCKS * len(arms)) // 2)
+        # the comparison comes first: the axes get what it leaves, after twice its fewest blocks or at least once
+        wanted = ((n, n * len(arms) + room * FEWEST_BLOCKS) for n, room in zip(_ABLATION_BLOCKS, (4, 2), strict=True))
+        ablated = next((n for n, need in wanted if runs >= need), 0)
+        arms = arms if ablated else {}
+        blocks = min(_MOST_BLOCKS, (runs - ablated * len(arms)) // 2)
         if blocks < FEWEST_BLOCKS:
             return "budget"
         looks = plan_looks(blocks)
@@ -230,7 +233,7 @@ class Tuner:
         baseline: list[float] = []
         times: list[float] = []
         for done in range(1, blocks + 1):
-            extra = list(arms.values()) if done <= _ABLATION_BLOCKS else []
+            extra = list(arms.values()) if done <= ablated else []
             samples = self._run_block([self._baseline, candidate, *extra], "confirm", self._question.timeout_s)
             if not samples[candidate.key].ok:
                 return None

@@ -133,6 +133,10 @@ def _tell(verdict: dict[str, Any], report: Path) -> None:
     if any(verdict["axes"].values()):
         shares = sorted(verdict["axes"].items(), key=lambda item: -item[1])
         print(f"gain from {', '.join(f'{name} {format_percent(share)}' for name, share in shares)}")
+    elif verdict["verdict"] == "faster":
+        print("gain from several axes together: there were too few runs to tell them apart")
+    else:
+        print("axes      none made a difference that could be told")
     if verdict["stopped"] == "interrupted":
         print("note      interrupted: this is the best so far")
     for note in verdict["notes"]:
