@@ -120,7 +120,7 @@ def test_peers_are_right_or_say_why_they_do_not_run(found: Found) -> None:
 def test_bad_arguments_are_one_clear_message(found: Found) -> None:
     for arguments in (["--variant", "none-such"], ["--variant"], [], ["--wings"], ["--variant", "x", "--threads", "0"]):
         done = subprocess.run(
-            [worker_command(found, "x", {})[0], str(found.library), *arguments],
+            [worker_command(found, "x", {})[0], str(found.binary), *arguments],
             capture_output=True,
             text=True,
             check=False,

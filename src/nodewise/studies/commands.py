@@ -29,7 +29,7 @@ class Contender:
 def worker_command(found: Found, variant: str, point: Mapping[str, str]) -> list[str]:
     """The worker that runs a variant once at a point; threads are OpenMP's, as the environment says."""
     knobs = [f"{k}={v}" for k, v in point.items()]
-    return [str(native_path("nodewise-worker")), str(found.library), "--variant", variant, *knobs]
+    return [str(native_path("nodewise-worker")), str(found.binary), "--variant", variant, *knobs]
 
 
 def peer_command(peer: Path, point: Mapping[str, str]) -> list[str]:
@@ -55,7 +55,7 @@ def default_command(name: str, words: Sequence[str]) -> list[str]:
 
 def variants(found: Found, point: Mapping[str, str]) -> list[Contender]:
     """The native contenders: variants and limits, also those that this processor cannot run."""
-    listing = [str(native_path("nodewise-worker")), str(found.library), "--list"]
+    listing = [str(native_path("nodewise-worker")), str(found.binary), "--list"]
     done = subprocess.run(listing, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise InputError(f"study {found.study.name} cannot be listed: {done.stderr.strip()}")

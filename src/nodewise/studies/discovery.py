@@ -25,7 +25,7 @@ class Found:
 
     study: Study
     folder: Path
-    library: Path
+    binary: Path
 
     @property
     def peers(self) -> list[Path]:

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Machines live, from XML, from JSON and synthetic."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nodewise.base.errors import InputError
+from nodewise.machine.model import machine_from_json
+from nodewise.machine.sources import hwloc_xml, load_machine
+
+
+def test_a_synthetic_machine_has_the_shape_that_its_text_says() -> None:
+    machine = load_machine("synthetic:pack:2 numa:1 l3:2 core:4 pu:2")
+    assert (len(machine.cores), len(machine.pus), len(machine.numa_nodes)) == (16, 32, 2)
+    assert {c.package for c in machine.cores} == {0, 1}
+    assert [c.numa_node for c in machine.cores] == [0] * 8 + [1] * 8
+    assert sum(c.level == 3 for c in machine.caches) == 4
+    assert machine.allowed == tuple(range(32))
+    assert not machine.live
+
+
+def test_the_indexes_of_the_text_are_kept() -> None:
+    machine = load_machine("synthetic:core:4 pu:2(indexes=0,4,1,5,2,6,3,7)")
+    assert [c.pus for c in machine.cores] == [(0, 4), (1, 5), (2, 6), (3, 7)]
+
+
+def test_the_live_machine_is_what_the_kernel_allows() -> None:
+    machine = load_machine()
+    assert machine.live
+    assert set(machine.allowed) <= os.sched_getaffinity(0)
+    assert machine.kernel and machine.memory_bytes > 0
+
+
+def test_a_process_held_to_one_processor_plans_for_one() -> None:
+    p = max(os.sched_getaffinity(0))
+    code = (
+        f"import os; os.sched_setaffinity(0, {{{p}}})\n"
+        "from nodewise.machine.sources import load_machine\n"
+        f"m = load_machine(); assert m.allowed == ({p},) and m.parallelism == 1 and len(m.pus) == os.cpu_count()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_machines_round_trip_through_json_and_xml(tmp_path: Path) -> None:
+    for spec in ("synthetic:pack:2 core:3 pu:2", None):
+        machine = load_machine(spec)
+        assert machine_from_json(json.loads(json.dumps(machine.to_json()))) == machine
+        (tmp_path / "m.xml").write_text(hwloc_xml(spec))
+        again = load_machine(str(tmp_path / "m.xml"))
+        assert (again.cores, again.caches, again.pus) == (machine.cores, machine.caches, machine.pus)
+        assert not again.live
+
+
+def test_a_part_of_a_machine_can_be_asked_for() -> None:
+    machine = load_machine("synthetic:core:4 pu:2", "1,6-7")
+    assert machine.allowed == (1, 6, 7)
+    assert [c.pus for c in machine.allowed_cores] == [(1,), (6, 7)]
+    with pytest.raises(InputError, match="9"):
+        load_machine("synthetic:core:4 pu:2", "9")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "<", "<topology", "not xml", "<html></html>", '<?xml version="1.0"?><topology version="2.0"></topology>'],
+)
+def test_broken_xml_is_one_clear_message(tmp_path: Path, content: str, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "m.xml").write_text(content)
+    with pytest.raises(InputError, match=r"m\.xml"):
+        load_machine(str(tmp_path / "m.xml"))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"nodewise_machine": 9}', '{"nodewise_machine": 1}'])
+def test_broken_json_is_one_clear_message(tmp_path: Path, content: str) -> None:
+    (tmp_path / "m.json").write_text(content)
+    with pytest.raises(InputError, match=r"m\.json"):
+        load_machine(str(tmp_path / "m.json"))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["", "synthetic:", "synthetic:core", "synthetic:core:0", "synthetic:core:99999999 pu:9", "x", "/etc/hostname"],
+)
+def test_what_is_no_machine_is_one_clear_message(spec: str) -> None:
+    with pytest.raises(InputError):
+        load_machine(spec)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(alphabet="packnumcoreul123:( )=,x", max_size=24))
+def test_any_synthetic_text_is_a_machine_or_one_clear_message(text: str) -> None:
+    try:
+        machine = load_machine(f"synthetic:{text}")
+    except InputError as problem:
+        assert problem.what
+    else:
+        assert sorted(p for c in machine.cores for p in c.pus) == sorted(machine.pus)
