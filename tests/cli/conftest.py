@@ -23,7 +23,11 @@ smt = (1.0, 1.75, 2.4, 2.2)
 slowest = min(smt[n - 1] / n for n in busy.values()) * (1.0 if places else 0.92)
 near = sum(a == b for a, b in zip(cores, cores[1:])) / len(cores)
 seconds = {formula}
-print(json.dumps({{"nodewise": 1, "seconds": seconds * random.gauss(1, 0.008), "verified": True}}))
+# the noise of the n-th run is always the same, so that a test ends as it did before
+state = __file__ + ".runs"
+n = os.path.getsize(state) if os.path.exists(state) else 0
+open(state, "a").write(".")
+print(json.dumps({{"nodewise": 1, "seconds": seconds * random.Random(n).gauss(1, 0.008), "verified": True}}))
 """
 
 

@@ -159,6 +159,8 @@ def _tell(result: dict[str, Any]) -> None:
             row["contender"], row["kind"], format_seconds(row["seconds"]), f"{row['rate']:.4g}", _span(row), shown, bar
         )
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=120)
     console.print(table)
     _summarise(result, console)
 
