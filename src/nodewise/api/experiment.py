@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -62,9 +63,16 @@ class Experiment:
     verdict: dict[str, Any] | None = None
     damaged_lines: int = 0
 
+    @cached_property
+    def _by_setting(self) -> dict[str, list[Record]]:
+        found: dict[str, list[Record]] = {}
+        for record in self.records:
+            found.setdefault(record.setting, []).append(record)
+        return found
+
     def of(self, key: str, phase: str | None = None) -> list[Record]:
-        """The records of one setting, in one phase or in all."""
-        return [r for r in self.records if r.setting == key and phase in (None, r.phase)]
+        """The records of one setting, in one phase or in all; to be asked once all records are there."""
+        return [r for r in self._by_setting.get(key, ()) if phase in (None, r.phase)]
 
 
 def _store_error(path: Path, problem: OSError) -> StoreError:
