@@ -249,6 +249,16 @@ def test_a_missing_directory_or_input_is_one_clear_message(tmp_path: Path) -> No
         run("true", options=RunOptions(stdin=tmp_path / "gone"))
 
 
+def test_a_preload_is_for_the_program_and_not_for_the_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "libm.so.6")
+    code = "assert 'libm.so.6' in open('/proc/self/maps').read()"
+    with LocalLauncher() as launcher:
+        assert launcher.run(Setting(command=script(code))).ok
+        runner = launcher._runner
+        assert runner is not None
+        assert b"LD_PRELOAD" not in Path(f"/proc/{runner.pid}/environ").read_bytes()
+
+
 def test_a_zero_byte_in_an_argument_is_refused() -> None:
     with pytest.raises(InputError, match="zero byte"):
         run("echo", "a\0b")

@@ -97,12 +97,13 @@ class LocalLauncher:
 
     def _start(self) -> subprocess.Popen[bytes]:
         if self._runner is None:
-            # a group of its own: the terminal's Ctrl-C is for us to handle
+            # a group of its own: the terminal's Ctrl-C is for us to handle; a preload is for the program, not the runner
             self._runner = subprocess.Popen(
                 [str(native_path("nodewise-runner"))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 bufsize=0,
+                env={k: v for k, v in os.environ.items() if k != "LD_PRELOAD"},
                 process_group=0,
             )
         return self._runner

@@ -62,6 +62,9 @@ def format_ratio(ratio: Ratio) -> str:
         return f"{ratio.ratio:.3g}× (too few runs for an interval)"
     half = (ratio.high - ratio.low) / 2
     digits = min(4, max(2, math.ceil(-math.log10(half)))) if half > 0 else 2
+    # an end on one side of 1 is not to be written as 1
+    while digits < 4 and any(end != 1 and round(end, digits) == 1 for end in (ratio.low, ratio.high)):
+        digits += 1
     if ratio.ratio >= 100:
         digits = max(0, digits - 2)
     return f"{ratio.ratio:.{digits}f}× ({ratio.low:.{digits}f}–{ratio.high:.{digits}f})"
