@@ -1,34 +1,87 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Placement: for each thread, the set of processors that it may use."""
+"""Placement: for each rank and thread, the set of processors that it may use."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
+
+from nodewise.base.errors import InputError
+
+#: How ranks are numbered over nodes: `block` fills a node before the next, `cyclic` deals them out in turn.
+ORDERS = ("block", "cyclic")
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Places of the threads 0, 1, …: operating-system indexes each. `policy` names the rule that made it."""
+    """Places of the threads of one node's ranks, rank after rank: operating-system indexes each.
+
+    `policy` names the rule that made it. `ranks` is how many threads each of the node's ranks has; empty means that the
+    program is one process with all of the threads. Every one of the `nodes` is filled alike, until `total` ranks are
+    placed (None: all nodes are full), which `order` numbers over the nodes.
+    """
 
     policy: str
     places: tuple[tuple[int, ...], ...]
+    ranks: tuple[int, ...] = ()
+    nodes: int = 1
+    order: str = "block"
+    total: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.ranks and sum(self.ranks) != len(self.places):
+            raise InputError(f"{sum(self.ranks)} threads of {len(self.ranks)} ranks have {len(self.places)} places")
 
     @property
     def threads(self) -> int:
-        """How many threads are placed."""
+        """How many threads are placed on a node."""
         return len(self.places)
 
     @property
+    def per_node(self) -> int:
+        """How many ranks a full node has."""
+        return max(1, len(self.ranks))
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are on all nodes."""
+        return self.per_node * self.nodes if self.total is None else self.total
+
+    @cached_property
+    def by_rank(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
+        """The places of each rank's threads on one node."""
+        if not self.ranks:
+            return (self.places,)
+        return tuple(self.places[a:b] for a, b in pairwise(accumulate(self.ranks, initial=0)))
+
+    @cached_property
+    def zones(self) -> tuple[tuple[int, ...], ...]:
+        """For each of a node's ranks all processors of its places, sorted: the affinity mask of the process."""
+        return tuple(tuple(sorted({p for place in places for p in place})) for places in self.by_rank)
+
+    @cached_property
     def mask(self) -> tuple[int, ...]:
-        """All processors of all places, sorted: the affinity mask of the process."""
+        """All processors of all places, sorted."""
         return tuple(sorted({p for place in self.places for p in place}))
 
-    def openmp(self) -> dict[str, str]:
-        """Say it to any OpenMP runtime: an explicit OMP_PLACES list that threads take in order (OpenMP 5.2, 21.1.6)."""
-        places = ",".join("{" + ",".join(map(str, place)) + "}" for place in self.places)
-        return {"OMP_NUM_THREADS": str(self.threads), "OMP_PLACES": places, "OMP_PROC_BIND": "close"}
+    def seats(self) -> Iterator[tuple[int, int]]:
+        """For each rank of the job, in order, its node and which of the node's ranks it is."""
+        if self.order == "cyclic":
+            yield from ((rank % self.nodes, rank // self.nodes) for rank in range(self.size))
+        else:
+            yield from (divmod(rank, self.per_node) for rank in range(self.size))
 
     def to_json(self) -> dict[str, Any]:
-        """`{"policy", "threads", "places": [[processor, …], …]}`."""
-        return {"policy": self.policy, "threads": self.threads, "places": [list(p) for p in self.places]}
+        """`{"policy", "threads", "places": [[processor, …], …], "ranks", "nodes", "order", "size"}`."""
+        return {
+            "policy": self.policy,
+            "threads": self.threads,
+            "places": [list(p) for p in self.places],
+            "ranks": list(self.ranks),
+            "nodes": self.nodes,
+            "order": self.order,
+            "size": self.size,
+        }

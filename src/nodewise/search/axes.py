@@ -13,6 +13,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
+from nodewise.placement.tongues.openmp import openmp_environment
 from nodewise.runner.setting import BINDING_VARIABLES, Setting
 from nodewise.search.space import Axis, Point, Space
 
@@ -98,7 +99,7 @@ def make_setting(
     unset: tuple[str, ...] = ()
     placement = _bound(machine, point)
     if placement is not None:
-        env |= placement.openmp()
+        env |= openmp_environment(placement)
         unset = tuple(v for v in BINDING_VARIABLES if v not in env)
     else:
         if "threads" in point:
