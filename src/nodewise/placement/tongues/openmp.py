@@ -1,12 +1,227 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""OMP_PLACES and OMP_PROC_BIND, as OpenMP 5.2 has them (section 21.1.6)."""
+"""OMP_PLACES and OMP_PROC_BIND, as OpenMP 5.2 has them (section 21.1.6), and where they put threads.
+
+The specification leaves some of it to the runtime; modelled is Intel's (and LLVM's), and GNU's where `gnu` is asked for.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nodewise.base.errors import InputError
+from nodewise.placement.layers import KINDS, Layers
 from nodewise.placement.placement import Placement
+from nodewise.placement.scan import Scanner
+from nodewise.placement.tongues.kmp_affinity import Outcome, float_levels
+
+_ABSTRACT = {
+    "threads": "thread",
+    "cores": "core",
+    "numa_domains": "numa_domain",
+    "ll_caches": "ll_cache",
+    "sockets": "socket",
+    "dice": "die",
+    **{f"{kind}s": kind for kind in KINDS if kind != "die"},
+}
+BINDS = ("false", "true", "primary", "master", "close", "spread")
+
+#: More places, or processors of one place, than a list may be spelt to have.
+MOST_PLACES = 1 << 16
 
 
-def openmp_environment(placement: Placement) -> dict[str, str]:
-    """Say it to any OpenMP runtime: an explicit OMP_PLACES list that threads take in order."""
-    places = ",".join("{" + ",".join(map(str, place)) + "}" for place in placement.places)
-    return {"OMP_NUM_THREADS": str(placement.threads), "OMP_PLACES": places, "OMP_PROC_BIND": "close"}
+@dataclass(frozen=True)
+class Interval:
+    """`count` numbers from `start` on, `stride` apart."""
+
+    start: int
+    count: int = 1
+    stride: int = 1
+
+
+@dataclass(frozen=True)
+class Place:
+    """One entry of an explicit list: its intervals, how often it is repeated and how far apart, and whether it is excluded."""
+
+    members: tuple[Interval, ...]
+    count: int | None = None
+    stride: int = 1
+    excluded: bool = False
+
+
+@dataclass(frozen=True)
+class Places:
+    """An OMP_PLACES as read: an abstract name with a limit, or a list."""
+
+    kind: str | None = None
+    limit: int | None = None
+    entries: tuple[Place, ...] = ()
+
+
+def read_places(text: str) -> Places:
+    """Read a value of OMP_PLACES. Raises InputError with the column."""
+    scanner = Scanner("OMP_PLACES", text)
+    if scanner.peek().isalpha():
+        word = scanner.choice(_ABSTRACT, "an abstract name or a list")
+        limit = None
+        if scanner.take("("):
+            start = scanner.at
+            limit = scanner.number("how many places")
+            if limit == 0:
+                raise scanner.error("at least one place", start)
+            scanner.need(")")
+        scanner.end("'(' or the end" if limit is None else "the end")
+        return Places(_ABSTRACT[word], limit)
+    entries = [_entry(scanner)]
+    while not scanner.done:
+        scanner.need(",", "',', ':' or the end")
+        entries.append(_entry(scanner))
+    return Places(entries=tuple(entries))
+
+
+def _entry(scanner: Scanner) -> Place:
+    excluded = False
+    while scanner.take("!"):
+        excluded = not excluded
+    members = []
+    if scanner.take("{"):
+        while True:
+            members.append(_interval(scanner))
+            if scanner.take("}"):
+                break
+            scanner.need(",", "',', ':' or '}'")
+    else:
+        members.append(Interval(scanner.number("an abstract name, a processor's number, '{' or '!'")))
+    count, stride = None, 1
+    if scanner.take(":"):
+        start = scanner.at
+        count = scanner.number("how many places")
+        if not 1 <= count <= MOST_PLACES:
+            raise scanner.error(f"from 1 to {MOST_PLACES} places", start)
+        if scanner.take(":"):
+            stride = scanner.signed("a stride")
+    return Place(tuple(members), count, stride, excluded)
+
+
+def _interval(scanner: Scanner) -> Interval:
+    start = scanner.number("a processor's number")
+    count, stride = 1, 1
+    if scanner.take(":"):
+        at = scanner.at
+        count = scanner.number("how many processors")
+        if not 1 <= count <= MOST_PLACES:
+            raise scanner.error(f"from 1 to {MOST_PLACES} processors", at)
+        if scanner.take(":"):
+            stride = scanner.signed("a stride")
+    return Interval(start, count, stride)
+
+
+def read_bind(text: str) -> str:
+    """Read a value of OMP_PROC_BIND: the policy of the outermost parallel region."""
+    scanner = Scanner("OMP_PROC_BIND", text)
+    found = []
+    while True:
+        found.append(scanner.choice(BINDS, "how threads are bound"))
+        if scanner.done:
+            break
+        scanner.need(",")
+    if len(found) > 1 and not {"true", "false"}.isdisjoint(found):
+        raise InputError(f"OMP_PROC_BIND={text!r}: true and false stand alone", "name a policy for each level of nesting")
+    return "primary" if found[0] == "master" else found[0]
+
+
+def place_list(layers: Layers, places: Places) -> tuple[list[tuple[int, ...]], list[str]]:
+    """The places that a text names on these layers, in order, and what to know of them."""
+    if places.kind is not None:
+        levels, _, notes = float_levels(layers, places.kind)
+        groups = [tuple(sorted(r.processor for r in group)) for group in layers.groups(levels)]
+        if places.limit is not None and places.limit > len(groups):
+            notes.append(f"there are {len(groups)} places, not {places.limit}")
+        return groups[: places.limit], notes
+    known = {r.processor for r in layers.rows}
+    found: list[tuple[int, ...]] = []
+    missing: set[int] = set()
+    for entry in places.entries:
+        found += _expanded(entry, known, missing)
+        if len(found) > MOST_PLACES:
+            raise InputError(f"OMP_PLACES names more than {MOST_PLACES} places", "name fewer")
+    notes = []
+    if missing:
+        shown = ", ".join(map(str, sorted(missing)[:8])) + (", …" if len(missing) > 8 else "")
+        notes.append(f"processors {shown} are not there or may not be used: they are left out")
+    return found, notes
+
+
+def _expanded(entry: Place, known: set[int], missing: set[int]) -> list[tuple[int, ...]]:
+    place = set()
+    for interval in entry.members:
+        for i in range(interval.count):
+            p = interval.start + i * interval.stride
+            if p not in known:
+                missing.add(p)
+                break
+            place.add(p)
+    if entry.excluded:
+        place = known - place
+    found = []
+    for i in range(entry.count or 1):
+        if not place:
+            break
+        found.append(tuple(sorted(place)))
+        moved = {p + entry.stride for p in place}
+        if i + 1 < (entry.count or 1):
+            missing |= moved - known
+        place = moved & known
+    return found
+
+
+def _dealt(places: int, threads: int) -> list[int]:
+    """Which place each of more threads than places gets: neighbours share one, the few that are left over spread out."""
+    each, left = divmod(threads, places)
+    apart = places // left if left else places
+    found: list[int] = []
+    since = apart
+    for place in range(places):
+        share = each
+        if left and since == apart:
+            share += 1
+            left -= 1
+            since = 0
+        since += 1
+        found += [place] * share
+    return found
+
+
+def _order(bind: str, places: int, threads: int) -> list[int]:
+    """The place of each thread, the first thread's being place 0, by Intel's and LLVM's rules."""
+    if bind == "primary":
+        return [0] * threads
+    if threads > places:
+        return _dealt(places, threads)
+    if bind == "close":
+        return list(range(threads))
+    # the numbers are those of a running sum of floating-point numbers, and its rounding
+    apart, at, found = (places + 1) / threads, 0.0, []
+    for _ in range(threads):
+        found.append(min(int(at), places - 1))
+        at += apart
+    return found
+
+
+def apply_places(layers: Layers, places: Places | None, bind: str | None, threads: int) -> Outcome:
+    """Where the threads of the outermost parallel region go. Without `places` they are cores; `true` is spread."""
+    everything = tuple(sorted(r.processor for r in layers.rows))
+    if bind == "false" or (bind is None and places is None):
+        return Outcome((everything,) * threads, ("OMP_PROC_BIND is false: nothing is bound",) if places else ())
+    found, notes = place_list(layers, places or Places("core"))
+    if not found:
+        return Outcome((everything,) * threads, (*notes, "no place is left: nothing is bound"))
+    order = _order("spread" if bind in (None, "true") else bind, len(found), threads)
+    return Outcome(tuple(found[i] for i in order), tuple(notes))
+
+
+def openmp_environment(placement: Placement, places: Sequence[Sequence[int]] | None = None) -> dict[str, str]:
+    """Say it to any OpenMP runtime: an explicit OMP_PLACES list that threads take in order; of one rank by `places`."""
+    mine = placement.places if places is None else places
+    text = ",".join("{" + ",".join(map(str, place)) + "}" for place in mine)
+    return {"OMP_NUM_THREADS": str(len(mine)), "OMP_PLACES": text, "OMP_PROC_BIND": "close"}

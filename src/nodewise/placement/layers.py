@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Layers: a machine as the OpenMP runtimes of Intel and LLVM see it, on which their placement rules are defined.
+
+The rules are those of openmp/runtime/src/kmp_affinity.cpp of LLVM 17 to 20, on which Intel's libiomp5 2024 to 2026 is
+built; a differential test asks the real runtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from nodewise.machine.model import Machine, Node
+
+#: What a node of the machine's tree is called there.
+_KINDS = {
+    "package": "socket",
+    "die": "die",
+    "l3cache": "l3_cache",
+    "l2cache": "l2_cache",
+    "l1cache": "l1_cache",
+    "core": "core",
+    "pu": "thread",
+}
+
+#: Of two layers with the same objects the one with the higher number here keeps its name.
+_PREFERENCE = {
+    "socket": 110,
+    "core": 95,
+    "thread": 90,
+    "numa_domain": 85,
+    "die": 80,
+    "tile": 75,
+    "module": 73,
+    "l3_cache": 70,
+    "l2_cache": 65,
+    "l1_cache": 60,
+}
+_MAIN = {"socket", "core", "thread"}
+
+#: All names of layers that a setting may use.
+KINDS = (*_PREFERENCE, "ll_cache")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A hardware thread: `ids` number its object on each layer over the machine.
+
+    `sub` numbers it within the parent among the processors allowed, `position` among all.
+    """
+
+    processor: int
+    ids: tuple[int, ...]
+    sub: tuple[int, ...]
+    position: tuple[int, ...]
+    core_kind: int = -1
+
+
+@dataclass(frozen=True)
+class Layers:
+    """`kinds` from the outermost layer to `thread`; `rows` in the tree's order; `same` maps a kind to the layer it equals."""
+
+    kinds: tuple[str, ...]
+    rows: tuple[Row, ...]
+    same: dict[str, str]
+
+    @property
+    def depth(self) -> int:
+        """How many layers there are."""
+        return len(self.kinds)
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """How many objects each layer has."""
+        return self._enumerated[0]
+
+    @cached_property
+    def ratios(self) -> tuple[int, ...]:
+        """The most objects that each layer has within one object of the layer above."""
+        return self._enumerated[1]
+
+    @cached_property
+    def uniform(self) -> bool:
+        """Whether every object of a layer has equally many of the next."""
+        product = 1
+        for ratio in self.ratios:
+            product *= ratio
+        return product == self.counts[-1]
+
+    @cached_property
+    def _enumerated(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        depth = self.depth
+        counts, inside, ratios = [0] * depth, [0] * depth, [0] * depth
+        previous: tuple[int, ...] = ()
+        for row in self.rows:
+            level = _first_difference(previous, row.ids)
+            if level == depth:
+                continue
+            inside[level] += 1
+            counts[level] += 1
+            for below in range(level + 1, depth):
+                ratios[below] = max(ratios[below], inside[below])
+                inside[below] = 1
+                counts[below] += 1
+            previous = row.ids
+        return tuple(counts), tuple(map(max, ratios, inside))
+
+    def level(self, kind: str) -> int:
+        """Which layer a kind is, itself or by being equal; -1 where the machine has none."""
+        real = self.equivalent(kind)
+        return -1 if real is None else self.kinds.index(real)
+
+    def equivalent(self, kind: str) -> str | None:
+        """The layer that a kind is or equals; None where the machine has none."""
+        if kind == "ll_cache":
+            found = (self.equivalent(k) for k in ("l3_cache", "l2_cache", "l1_cache", "socket", "core"))
+            return next((k for k in found if k is not None), None)
+        real = self.same.get(kind, kind)
+        return real if real in self.kinds else None
+
+    def ratio(self, below: int, above: int) -> int:
+        """How many objects of layer `below` one of layer `above` has at most."""
+        product = 1
+        for level in range(below, above, -1):
+            product *= self.ratios[level]
+        return product
+
+    def restricted(self, processors: Collection[int]) -> Layers:
+        """The same layers with only these processors; positions within parents stay what they were."""
+        return replace(self, rows=tuple(r for r in self.rows if r.processor in processors))
+
+    def sorted(self, permute: int) -> list[Row]:
+        """Rows in the order of `compact` with its permutation: the innermost `permute` layers vary slowest."""
+        depth = self.depth
+        order = [depth - 1 - i for i in range(permute)] + list(range(depth - permute))
+        return sorted(self.rows, key=lambda row: [row.sub[level] for level in order])
+
+    def groups(self, levels: int) -> list[list[Row]]:
+        """Rows that share all but the innermost `levels` layers, in the tree's order: the places of a granularity."""
+        kept = max(0, self.depth - levels)
+        found: list[list[Row]] = []
+        previous: tuple[int, ...] | None = None
+        for row in self.rows:
+            if row.ids[:kept] != previous:
+                found.append([])
+                previous = row.ids[:kept]
+            found[-1].append(row)
+        return found
+
+
+def _first_difference(a: Sequence[int], b: Sequence[int]) -> int:
+    if not a:
+        return 0
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y), len(b))
+
+
+def _paths(machine: Machine) -> Iterable[tuple[int, list[tuple[str, int]]]]:
+    """For each hardware thread, in the tree's order, its objects from the outermost."""
+    memory = {n.pus: n.os_index for n in machine.numa_nodes if n.pus}
+    stack: list[tuple[Node, list[tuple[str, int]]]] = [(machine.tree, [])]
+    while stack:
+        node, path = stack.pop()
+        kind = _KINDS.get(node.kind)
+        if kind is not None:
+            path = [*path, (kind, node.logical)]
+        # a memory node that the whole machine shares is no layer there
+        if node is not machine.tree and node.pus in memory and all(k != "numa_domain" for k, _ in path):
+            path = [*path, ("numa_domain", memory[node.pus])]
+        if kind == "thread":
+            yield node.os_index if node.os_index >= 0 else node.pus[0], path
+        stack.extend((child, path) for child in reversed(node.children))
+
+
+def layers_of(machine: Machine, respect: bool = True) -> Layers:
+    """The layers of the processors allowed, or of all where `respect` is false."""
+    allowed = set(machine.allowed if respect else machine.pus)
+    found = list(_paths(machine))
+    _, first = min(item for item in found if item[0] in allowed)
+    kinds = [kind for kind, _ in first]
+    kind_of = {p: i for i, kind in enumerate(machine.kinds) for p in kind.pus}
+    every = [tuple(dict(path).get(kind, -1) for kind in kinds) for _, path in found]
+    here = [processor in allowed for processor, _ in found]
+    kept, same = _without_equal_layers(kinds, [ids for ids, mine in zip(every, here, strict=True) if mine])
+    every = [tuple(ids[i] for i in kept) for ids in every]
+    inside = _positions([ids for ids, mine in zip(every, here, strict=True) if mine])
+    rows = tuple(
+        Row(processor, ids, next(inside), position, kind_of.get(processor, -1))
+        for (processor, _), mine, ids, position in zip(found, here, every, _positions(every), strict=True)
+        if mine
+    )
+    return Layers(tuple(kinds[i] for i in kept), rows, same)
+
+
+def _without_equal_layers(kinds: list[str], table: list[tuple[int, ...]]) -> tuple[list[int], dict[str, str]]:
+    """Which layers stay when each that has the objects of its neighbour goes; socket, core and thread all stay."""
+    same: dict[str, str] = {}
+    kept = list(range(len(kinds)))
+    upper = 0
+    while upper + 1 < len(kept):
+        x, y = kept[upper], kept[upper + 1]
+        a, b = kinds[x], kinds[y]
+        if {a, b} <= _MAIN or len({(row[x], row[y]) for row in table}) > len({row[x] for row in table}):
+            upper += 1
+            continue
+        gone, real = (upper + 1, a) if _PREFERENCE[a] > _PREFERENCE[b] else (upper, b)
+        name = kinds[kept.pop(gone)]
+        same = {k: real if v == name else v for k, v in same.items()} | {name: real}
+    return kept, same
+
+
+def _positions(table: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    """For each row where its objects stand within their parents."""
+    previous: Sequence[int] = ()
+    at = [-1] * (len(table[0]) if table else 0)
+    for ids in table:
+        level = _first_difference(previous, ids)
+        if level < len(at):
+            at[level] += 1
+            at[level + 1 :] = [0] * (len(at) - level - 1)
+        previous = ids
+        yield tuple(at)

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""KMP_AFFINITY: its grammar, and where it puts threads.
+
+Modelled is Intel's runtime (libiomp5), whose rules LLVM's libomp shares; GNU's libgomp does not read this variable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from nodewise.base.errors import InputError
+from nodewise.placement.layers import KINDS, Layers
+from nodewise.placement.scan import Scanner
+from nodewise.placement.tongues.kmp_balanced import balanced
+
+TYPES = ("none", "scatter", "compact", "logical", "physical", "explicit", "balanced", "disabled")
+_SWITCHES = {
+    "verbose": ("verbose", True),
+    "noverbose": ("verbose", False),
+    "nonverbose": ("verbose", False),
+    "warnings": ("warnings", True),
+    "nowarnings": ("warnings", False),
+    "respect": ("respect", True),
+    "norespect": ("respect", False),
+    "reset": ("reset", True),
+    "noreset": ("reset", False),
+    "duplicates": ("duplicates", True),
+    "dups": ("duplicates", True),
+    "noduplicates": ("duplicates", False),
+    "nodups": ("duplicates", False),
+}
+_GRANULARITIES = {
+    **{kind: kind for kind in KINDS},
+    "fine": "thread",
+    "package": "socket",
+    "node": "numa_domain",
+    "core_type": "core_type",
+    "core_eff": "core_eff",
+    "core_efficiency": "core_eff",
+    "group": "group",
+}
+
+#: The most places that one range of a list may name, as the runtime has it.
+LONGEST_RANGE = 65536
+
+
+@dataclass(frozen=True)
+class Affinity:
+    """A KMP_AFFINITY as read. `granularity` is a layer's name, a number of innermost layers to float over, or None."""
+
+    type: str = "none"
+    permute: int = 0
+    offset: int = 0
+    granularity: str | int | None = None
+    proclist: tuple[tuple[int, ...], ...] = ()
+    respect: bool = True
+    duplicates: bool = True
+    switches: dict[str, bool] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def read_proclist(scanner: Scanner, close: str = "") -> tuple[tuple[int, ...], ...]:
+    """Read single numbers, ranges `a-b` and `a-b:stride`, and sets in braces, up to `close` or the end."""
+    places: list[tuple[int, ...]] = []
+    while not scanner.done and scanner.peek() != close:
+        if scanner.take("{"):
+            members = [scanner.number("a processor's number")]
+            while not scanner.take("}"):
+                scanner.take(",")
+                members.append(scanner.number("a processor's number, ',' or '}'"))
+            places.append(tuple(sorted(set(members))))
+        else:
+            places += [(p,) for p in _range(scanner)]
+        scanner.take(",")
+    if not places:
+        raise scanner.error("a processor's number or '{'")
+    return tuple(places)
+
+
+def _range(scanner: Scanner) -> range:
+    scanner.skip_space()
+    start_at = scanner.at
+    first = scanner.number("a processor's number or '{'")
+    if not scanner.take("-"):
+        return range(first, first + 1)
+    last = scanner.number("the number at which the range ends")
+    stride = 1
+    if scanner.take(":"):
+        sign = -1 if scanner.take("-") else 1
+        stride = sign * scanner.number("a stride")
+    if stride == 0 or (last - first) * stride < 0:
+        raise scanner.error("a range whose stride leads from its first number to its last", start_at)
+    if (last - first) // stride > LONGEST_RANGE:
+        raise scanner.error(f"a range of at most {LONGEST_RANGE} processors", start_at)
+    return range(first, last + (1 if stride > 0 else -1), stride)
+
+
+def read_affinity(text: str) -> Affinity:
+    """Read a value of KMP_AFFINITY. Raises InputError with the column where the runtime would warn of its syntax."""
+    scanner = Scanner("KMP_AFFINITY", text)
+    kind: str | None = None
+    granularity: str | int | None = None
+    proclist: tuple[tuple[int, ...], ...] = ()
+    switches: dict[str, bool] = {}
+    numbers: list[int] = []
+    if scanner.done:
+        raise scanner.error(f"a type ({', '.join(TYPES)}) or a modifier")
+    while not scanner.done:
+        start = scanner.at
+        if scanner.peek().isdigit():
+            numbers.append(scanner.number())
+            if len(numbers) > 2:
+                raise scanner.error("no third number: there are only permute and offset", start)
+        else:
+            word = scanner.word().lower()
+            if word in TYPES:
+                if kind is not None:
+                    raise scanner.error(f"one type only, and {kind} was given", start)
+                kind = word
+            elif word in _SWITCHES:
+                name, value = _SWITCHES[word]
+                switches[name] = value
+            elif word in ("granularity", "gran"):
+                if granularity is not None:
+                    raise scanner.error("granularity only once", start)
+                granularity = _granularity(scanner)
+            elif word == "proclist":
+                scanner.need("=")
+                scanner.need("[")
+                proclist = read_proclist(scanner, "]")
+                scanner.need("]", "',' or ']'")
+            else:
+                raise scanner.error(f"a type ({', '.join(TYPES)}), a modifier or a number", start)
+        if not scanner.done:
+            scanner.need(",", "','")
+            if scanner.done:
+                raise scanner.error("a type, a modifier or a number")
+    return _checked(scanner, kind, granularity, proclist, switches, numbers)
+
+
+def _granularity(scanner: Scanner) -> str | int:
+    scanner.need("=")
+    if scanner.peek().isdigit():
+        return scanner.number()
+    word = scanner.choice(_GRANULARITIES, "a granularity")
+    return _GRANULARITIES[word]
+
+
+def _checked(
+    scanner: Scanner,
+    kind: str | None,
+    granularity: str | int | None,
+    proclist: tuple[tuple[int, ...], ...],
+    switches: dict[str, bool],
+    numbers: list[int],
+) -> Affinity:
+    notes = []
+    if proclist and kind is None:
+        kind = "explicit"
+        notes.append("a proclist without a type is read as explicit")
+    elif proclist and kind != "explicit":
+        notes.append(f"the proclist is ignored: the type is {kind}, not explicit")
+        proclist = ()
+    if kind == "explicit" and not proclist:
+        raise InputError(f"{scanner.what}={scanner.text!r}: explicit needs a proclist", "such as proclist=[0-3],explicit")
+    if granularity == "group":
+        notes.append("granularity=group is for Windows: cores are used")
+        granularity = "core"
+    permute, offset = [*numbers, 0, 0][:2]
+    if kind in ("logical", "physical"):
+        if len(numbers) > 1:
+            notes.append(f"{kind} takes one number, the offset: {numbers[1]} is ignored")
+        permute, offset = 0, permute
+    elif kind in ("none", "disabled", "explicit", None):
+        if numbers:
+            notes.append(f"{kind or 'no type'} takes no numbers: they are ignored")
+        permute, offset = 0, 0
+    return Affinity(
+        type=kind or "none",
+        permute=permute,
+        offset=offset,
+        granularity=granularity,
+        proclist=proclist,
+        respect=switches.get("respect", True),
+        duplicates=switches.get("duplicates", True),
+        switches=switches,
+        notes=tuple(notes),
+    )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Places of the threads (operating-system indexes), and what a user should know of how they came about."""
+
+    places: tuple[tuple[int, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def float_levels(layers: Layers, granularity: str | int | None) -> tuple[int, str, list[str]]:
+    """Over how many innermost layers a thread floats, the layer's name, and what to know of it."""
+    if isinstance(granularity, int):
+        return min(granularity, layers.depth), f"{granularity} layers", []
+    asked = granularity or "core"
+    notes = []
+    if asked in ("core_type", "core_eff"):
+        notes.append(f"granularity={asked}: this machine has one kind of cores, so cores are used")
+        asked = "core"
+    real = layers.equivalent(asked)
+    if real is None:
+        real = next(k for k in map(layers.equivalent, ("core", "thread", "socket")) if k is not None)
+        notes.append(f"this machine has no layer {asked}: {real} is used")
+    return layers.depth - 1 - layers.kinds.index(real), real, notes
+
+
+def apply_affinity(layers: Layers, affinity: Affinity, threads: int) -> Outcome:
+    """Where Intel's runtime binds each of `threads` threads on these layers (of which a subset may have been taken)."""
+    everything = tuple(sorted(r.processor for r in layers.rows))
+    notes = list(affinity.notes)
+    if affinity.type in ("none", "disabled"):
+        return Outcome((everything,) * threads, tuple(notes))
+    if isinstance(affinity.granularity, str) and affinity.granularity.startswith("core_"):
+        kinds = {r.core_kind for r in layers.rows}
+        if len(kinds) > 1:
+            groups = [[r for r in layers.rows if r.core_kind == kind] for kind in dict.fromkeys(r.core_kind for r in layers.rows)]
+            return _bound(layers, affinity, threads, groups, affinity.granularity, notes)
+    levels, name, more = float_levels(layers, affinity.granularity)
+    return _bound(layers, affinity, threads, layers.groups(levels), name, notes + more)
+
+
+def _bound(
+    layers: Layers, affinity: Affinity, threads: int, groups: list[list], name: str, notes: list[str]  # type: ignore[type-arg]
+) -> Outcome:
+    everything = tuple(sorted(r.processor for r in layers.rows))
+    place_of = {r.processor: tuple(sorted(m.processor for m in group)) for group in groups for r in group}
+    if affinity.type == "explicit":
+        masks = _explicit(affinity.proclist, place_of, notes)
+        if not masks:
+            return Outcome((everything,) * threads, (*notes, "no processor of the list may be used: nothing is bound"))
+        return Outcome(tuple(masks[t % len(masks)] for t in range(threads)), tuple(notes))
+    if affinity.type == "balanced":
+        bound = balanced(layers, threads, fine=_balanced_is_fine(layers, name))
+        if bound is None:
+            return Outcome((everything,) * threads, (*notes, "balanced is not available on this machine: nothing is bound"))
+        return Outcome(bound, tuple(notes))
+    permute, offset = _sorting(layers, affinity)
+    leaders = {group[0].processor for group in groups}
+    masks = [
+        place_of[r.processor] for r in layers.sorted(permute) if affinity.duplicates or r.processor in leaders
+    ]
+    return Outcome(tuple(masks[(t + offset) % len(masks)] for t in range(threads)), tuple(notes))
+
+
+def _explicit(
+    proclist: tuple[tuple[int, ...], ...], place_of: dict[int, tuple[int, ...]], notes: list[str]
+) -> list[tuple[int, ...]]:
+    unknown = sorted({p for place in proclist for p in place if p not in place_of})
+    if unknown:
+        shown = ", ".join(map(str, unknown[:8])) + (", …" if len(unknown) > 8 else "")
+        notes.append(f"processors {shown} are not there or may not be used: they are left out")
+    joined = (sorted({q for p in place if p in place_of for q in place_of[p]}) for place in proclist)
+    return [tuple(place) for place in joined if place]
+
+
+def _balanced_is_fine(layers: Layers, name: str) -> bool:
+    """Whether balanced binds to single hardware threads: it does so too where a core or a socket is only one."""
+    thread, core, socket = layers.level("thread"), layers.level("core"), layers.level("socket")
+    if name == "core":
+        return layers.ratio(thread, core) <= 1
+    if name == "socket":
+        return (layers.ratio(core, socket) if socket >= 0 else layers.counts[core]) <= 1
+    return name == "thread"
+
+
+def _sorting(layers: Layers, affinity: Affinity) -> tuple[int, int]:
+    """The permutation of the layers and the first place."""
+    depth = layers.depth
+    per_core = layers.ratio(layers.level("thread"), layers.level("core"))
+    if affinity.type in ("logical", "physical"):
+        permute = 1 if affinity.type == "physical" and per_core > 1 and depth > 1 else 0
+        return permute, per_core * affinity.offset % len(layers.rows)
+    if affinity.type == "scatter":
+        return (0 if affinity.permute >= depth else depth - 1 - affinity.permute), affinity.offset
+    return min(affinity.permute, depth - 1), affinity.offset
