@@ -15,6 +15,7 @@ from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
 from nodewise.placement.policies import POLICIES, describe_policy, place
+from nodewise.placement.tongues.openmp import openmp_environment
 
 RECORDED = json.loads((Path(__file__).parent / "intel_openmp.json").read_text())
 BINDING = ("compact", "scatter", "balanced")
@@ -149,5 +150,9 @@ def test_compact_is_the_trees_order(machine, threads):
 def test_the_places_reach_an_openmp_runtime_in_order():
     placement = place(synthetic("core:2 pu:2"), "scatter", 3)
     assert placement is not None
-    assert placement.openmp() == {"OMP_NUM_THREADS": "3", "OMP_PLACES": "{0},{2},{1}", "OMP_PROC_BIND": "close"}
+    assert openmp_environment(placement) == {
+        "OMP_NUM_THREADS": "3",
+        "OMP_PLACES": "{0},{2},{1}",
+        "OMP_PROC_BIND": "close",
+    }
     assert placement.mask == (0, 1, 2)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 from nodewise.machine.model import Machine, Node
 
@@ -45,15 +46,14 @@ KINDS = (*_PREFERENCE, "ll_cache")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A hardware thread: `ids` number its object on each layer over the machine.
+    """A hardware thread: `ids` number its object on each layer within the parent, of all that the machine has.
 
-    `sub` numbers it within the parent among the processors allowed, `position` among all.
+    `sub` numbers it within the parent among those with a processor allowed.
     """
 
     processor: int
     ids: tuple[int, ...]
     sub: tuple[int, ...]
-    position: tuple[int, ...]
     core_kind: int = -1
 
 
@@ -179,37 +179,44 @@ def layers_of(machine: Machine, respect: bool = True) -> Layers:
     _, first = min(item for item in found if item[0] in allowed)
     kinds = [kind for kind, _ in first]
     kind_of = {p: i for i, kind in enumerate(machine.kinds) for p in kind.pus}
-    every = [tuple(dict(path).get(kind, -1) for kind in kinds) for _, path in found]
-    here = [processor in allowed for processor, _ in found]
-    kept, same = _without_equal_layers(kinds, [ids for ids, mine in zip(every, here, strict=True) if mine])
-    every = [tuple(ids[i] for i in kept) for ids in every]
-    inside = _positions([ids for ids, mine in zip(every, here, strict=True) if mine])
+    positions = _positions([tuple(dict(path).get(kind, -1) for kind in kinds) for _, path in found])
+    mine = [
+        (processor, list(ids)) for (processor, _), ids in zip(found, positions, strict=True) if processor in allowed
+    ]
+    same = _drop_equal_layers(kinds, [ids for _, ids in mine])
+    table = [(processor, tuple(ids)) for processor, ids in mine]
     rows = tuple(
-        Row(processor, ids, next(inside), position, kind_of.get(processor, -1))
-        for (processor, _), mine, ids, position in zip(found, here, every, _positions(every), strict=True)
-        if mine
+        Row(processor, ids, sub, kind_of.get(processor, -1))
+        for (processor, ids), sub in zip(table, _positions([ids for _, ids in table]), strict=True)
     )
-    return Layers(tuple(kinds[i] for i in kept), rows, same)
+    return Layers(tuple(kinds), rows, same)
 
 
-def _without_equal_layers(kinds: list[str], table: list[tuple[int, ...]]) -> tuple[list[int], dict[str, str]]:
-    """Which layers stay when each that has the objects of its neighbour goes; socket, core and thread all stay."""
+def _drop_equal_layers(kinds: list[str], table: list[list[int]]) -> dict[str, str]:
+    """Take out each layer that has the objects of its neighbour; socket, core and thread all stay.
+
+    As in the runtime, numbers within parents are compared from row to row, which takes two layers for equal in some
+    machines of which only parts are allowed, though they are not; threads then go where they go there.
+    """
     same: dict[str, str] = {}
-    kept = list(range(len(kinds)))
     upper = 0
-    while upper + 1 < len(kept):
-        x, y = kept[upper], kept[upper + 1]
-        a, b = kinds[x], kinds[y]
-        if {a, b} <= _MAIN or len({(row[x], row[y]) for row in table}) > len({row[x] for row in table}):
-            upper += 1
+    while upper + 1 < len(kinds):
+        lower = upper + 1
+        a, b = kinds[upper], kinds[lower]
+        pairs = [(row[upper], row[lower]) for row in table]
+        if {a, b} <= _MAIN or any(x == u and y != v for (x, y), (u, v) in pairwise(pairs)):
+            upper = lower
             continue
-        gone, real = (upper + 1, a) if _PREFERENCE[a] > _PREFERENCE[b] else (upper, b)
-        name = kinds[kept.pop(gone)]
+        gone, real = (lower, a) if _PREFERENCE[a] > _PREFERENCE[b] else (upper, b)
+        number_gone = lower if all(y == pairs[0][1] for _, y in pairs) else gone
+        for row in table:
+            del row[number_gone]
+        name = kinds.pop(gone)
         same = {k: real if v == name else v for k, v in same.items()} | {name: real}
-    return kept, same
+    return same
 
 
-def _positions(table: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+def _positions(table: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
     """For each row where its objects stand within their parents."""
     previous: Sequence[int] = ()
     at = [-1] * (len(table[0]) if table else 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from nodewise.base.errors import InputError
-from nodewise.placement.layers import KINDS, Layers
+from nodewise.placement.layers import KINDS, Layers, Row
 from nodewise.placement.scan import Scanner
 from nodewise.placement.tongues.kmp_balanced import balanced
 
@@ -98,44 +98,56 @@ def _range(scanner: Scanner) -> range:
 def read_affinity(text: str) -> Affinity:
     """Read a value of KMP_AFFINITY. Raises InputError with the column where the runtime would warn of its syntax."""
     scanner = Scanner("KMP_AFFINITY", text)
-    kind: str | None = None
-    granularity: str | int | None = None
-    proclist: tuple[tuple[int, ...], ...] = ()
-    switches: dict[str, bool] = {}
-    numbers: list[int] = []
+    parts = _Parts()
     if scanner.done:
         raise scanner.error(f"a type ({', '.join(TYPES)}) or a modifier")
     while not scanner.done:
         start = scanner.at
         if scanner.peek().isdigit():
-            numbers.append(scanner.number())
-            if len(numbers) > 2:
+            parts.numbers.append(scanner.number())
+            if len(parts.numbers) > 2:
                 raise scanner.error("no third number: there are only permute and offset", start)
         else:
-            word = scanner.word().lower()
-            if word in TYPES:
-                if kind is not None:
-                    raise scanner.error(f"one type only, and {kind} was given", start)
-                kind = word
-            elif word in _SWITCHES:
-                name, value = _SWITCHES[word]
-                switches[name] = value
-            elif word in ("granularity", "gran"):
-                if granularity is not None:
-                    raise scanner.error("granularity only once", start)
-                granularity = _granularity(scanner)
-            elif word == "proclist":
-                scanner.need("=")
-                scanner.need("[")
-                proclist = read_proclist(scanner, "]")
-                scanner.need("]", "',' or ']'")
-            else:
-                raise scanner.error(f"a type ({', '.join(TYPES)}), a modifier or a number", start)
+            _word(scanner, parts)
         if not scanner.done:
             scanner.need(",", "','")
             if scanner.done:
                 raise scanner.error("a type, a modifier or a number")
-    return _checked(scanner, kind, granularity, proclist, switches, numbers)
+    return _checked(scanner, parts)
+
+
+@dataclass
+class _Parts:
+    """What has been read of a value so far."""
+
+    kind: str | None = None
+    granularity: str | int | None = None
+    proclist: tuple[tuple[int, ...], ...] = ()
+    switches: dict[str, bool] = field(default_factory=dict)
+    numbers: list[int] = field(default_factory=list)
+
+
+def _word(scanner: Scanner, parts: _Parts) -> None:
+    start = scanner.at
+    word = scanner.word().lower()
+    if word in TYPES:
+        if parts.kind is not None:
+            raise scanner.error(f"one type only, and {parts.kind} was given", start)
+        parts.kind = word
+    elif word in _SWITCHES:
+        name, value = _SWITCHES[word]
+        parts.switches[name] = value
+    elif word in ("granularity", "gran"):
+        if parts.granularity is not None:
+            raise scanner.error("granularity only once", start)
+        parts.granularity = _granularity(scanner)
+    elif word == "proclist":
+        scanner.need("=")
+        scanner.need("[")
+        parts.proclist = read_proclist(scanner, "]")
+        scanner.need("]", "',' or ']'")
+    else:
+        raise scanner.error(f"a type ({', '.join(TYPES)}), a modifier or a number", start)
 
 
 def _granularity(scanner: Scanner) -> str | int:
@@ -146,14 +158,9 @@ def _granularity(scanner: Scanner) -> str | int:
     return _GRANULARITIES[word]
 
 
-def _checked(
-    scanner: Scanner,
-    kind: str | None,
-    granularity: str | int | None,
-    proclist: tuple[tuple[int, ...], ...],
-    switches: dict[str, bool],
-    numbers: list[int],
-) -> Affinity:
+def _checked(scanner: Scanner, parts: _Parts) -> Affinity:
+    kind, granularity, proclist = parts.kind, parts.granularity, parts.proclist
+    switches, numbers = parts.switches, parts.numbers
     notes = []
     if proclist and kind is None:
         kind = "explicit"
@@ -162,7 +169,9 @@ def _checked(
         notes.append(f"the proclist is ignored: the type is {kind}, not explicit")
         proclist = ()
     if kind == "explicit" and not proclist:
-        raise InputError(f"{scanner.what}={scanner.text!r}: explicit needs a proclist", "such as proclist=[0-3],explicit")
+        raise InputError(
+            f"{scanner.what}={scanner.text!r}: explicit needs a proclist", "such as proclist=[0-3],explicit"
+        )
     if granularity == "group":
         notes.append("granularity=group is for Windows: cores are used")
         granularity = "core"
@@ -197,7 +206,7 @@ class Outcome:
 
 
 def float_levels(layers: Layers, granularity: str | int | None) -> tuple[int, str, list[str]]:
-    """Over how many innermost layers a thread floats, the layer's name, and what to know of it."""
+    """Over how many innermost layers a thread floats, the name it was asked by, and what to know of it."""
     if isinstance(granularity, int):
         return min(granularity, layers.depth), f"{granularity} layers", []
     asked = granularity or "core"
@@ -209,7 +218,8 @@ def float_levels(layers: Layers, granularity: str | int | None) -> tuple[int, st
     if real is None:
         real = next(k for k in map(layers.equivalent, ("core", "thread", "socket")) if k is not None)
         notes.append(f"this machine has no layer {asked}: {real} is used")
-    return layers.depth - 1 - layers.kinds.index(real), real, notes
+        asked = real
+    return layers.depth - 1 - layers.kinds.index(real), asked, notes
 
 
 def apply_affinity(layers: Layers, affinity: Affinity, threads: int) -> Outcome:
@@ -221,14 +231,21 @@ def apply_affinity(layers: Layers, affinity: Affinity, threads: int) -> Outcome:
     if isinstance(affinity.granularity, str) and affinity.granularity.startswith("core_"):
         kinds = {r.core_kind for r in layers.rows}
         if len(kinds) > 1:
-            groups = [[r for r in layers.rows if r.core_kind == kind] for kind in dict.fromkeys(r.core_kind for r in layers.rows)]
+            groups = [
+                [r for r in layers.rows if r.core_kind == kind]
+                for kind in dict.fromkeys(r.core_kind for r in layers.rows)
+            ]
             return _bound(layers, affinity, threads, groups, affinity.granularity, notes)
-    levels, name, more = float_levels(layers, affinity.granularity)
+    granularity = affinity.granularity
+    if affinity.type == "balanced" and isinstance(granularity, int):
+        notes.append("balanced takes no number as its granularity: core is used")
+        granularity = "core"
+    levels, name, more = float_levels(layers, granularity)
     return _bound(layers, affinity, threads, layers.groups(levels), name, notes + more)
 
 
 def _bound(
-    layers: Layers, affinity: Affinity, threads: int, groups: list[list], name: str, notes: list[str]  # type: ignore[type-arg]
+    layers: Layers, affinity: Affinity, threads: int, groups: list[list[Row]], name: str, notes: list[str]
 ) -> Outcome:
     everything = tuple(sorted(r.processor for r in layers.rows))
     place_of = {r.processor: tuple(sorted(m.processor for m in group)) for group in groups for r in group}
@@ -240,13 +257,13 @@ def _bound(
     if affinity.type == "balanced":
         bound = balanced(layers, threads, fine=_balanced_is_fine(layers, name))
         if bound is None:
-            return Outcome((everything,) * threads, (*notes, "balanced is not available on this machine: nothing is bound"))
+            return Outcome(
+                (everything,) * threads, (*notes, "balanced is not available on this machine: nothing is bound")
+            )
         return Outcome(bound, tuple(notes))
     permute, offset = _sorting(layers, affinity)
     leaders = {group[0].processor for group in groups}
-    masks = [
-        place_of[r.processor] for r in layers.sorted(permute) if affinity.duplicates or r.processor in leaders
-    ]
+    masks = [place_of[r.processor] for r in layers.sorted(permute) if affinity.duplicates or r.processor in leaders]
     return Outcome(tuple(masks[(t + offset) % len(masks)] for t in range(threads)), tuple(notes))
 
 

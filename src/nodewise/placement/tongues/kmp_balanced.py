@@ -18,7 +18,7 @@ def balanced(layers: Layers, threads: int, fine: bool) -> Places | None:
 
 
 def _uniform(layers: Layers, threads: int, fine: bool) -> Places:
-    processors = [r.processor for r in layers.rows]
+    processors = _in_order(layers)
     cores = layers.counts[layers.level("core")]
     socket = layers.level("socket")
     sockets = layers.counts[socket] if socket >= 0 else 1
@@ -35,9 +35,14 @@ def _uniform(layers: Layers, threads: int, fine: bool) -> Places:
     return tuple(places)
 
 
+def _in_order(layers: Layers) -> list[int]:
+    """The processors by their numbers on the layers, which is the tree's order unless layers were dropped."""
+    return [r.processor for r in sorted(layers.rows, key=lambda r: (r.ids, r.processor))]
+
+
 def _core_level(layers: Layers) -> int:
     """The deepest layer above one that has an object other than its parent's first."""
-    deepest = max((l for row in layers.rows for l in range(1, layers.depth) if row.position[l] > 0), default=1)
+    deepest = max((level for row in layers.rows for level in range(1, layers.depth) if row.ids[level] > 0), default=1)
     return deepest - 1
 
 
@@ -61,7 +66,8 @@ def _uneven(layers: Layers, threads: int, fine: bool) -> Places | None:
     if width * len(cores) < max(2, available):
         return None
     if threads == available:
-        return tuple((p,) if fine else tuple(sorted(core)) for core in cores for p in core)
+        whole = {p: tuple(sorted(core)) for core in cores for p in core}
+        return tuple((p,) if fine else whole[p] for p in _in_order(layers))
     if threads <= len(cores):
         return tuple((core[0],) if fine else tuple(sorted(core)) for core in cores[:threads])
     shares = _shares([len(c) for c in cores], width, threads)

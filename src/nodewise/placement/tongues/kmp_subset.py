@@ -46,18 +46,20 @@ class Subset:
     """A subset as read: at most one item a layer."""
 
     items: tuple[Item, ...]
+    absolute: bool = False
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return ",".join(f"{'' if i.count is None else i.count}{i.kind}" + (f"@{i.offset}" if i.offset else "") for i in self.items)
+        return ":" * self.absolute + ",".join(
+            f"{'' if i.count is None else i.count}{i.kind}" + (f"@{i.offset}" if i.offset else "") for i in self.items
+        )
 
 
 def read_subset(text: str, what: str = "KMP_HW_SUBSET") -> Subset:
     """Read a subset. Raises InputError with the column."""
     scanner = Scanner(what, text)
-    scanner.take(":")
+    absolute = scanner.take(":")
     items: dict[str, Item] = {}
-    notes: list[str] = []
     while True:
         scanner.skip_space()
         start = scanner.at
@@ -72,7 +74,7 @@ def read_subset(text: str, what: str = "KMP_HW_SUBSET") -> Subset:
             raise scanner.error("',' or 'x'")
         if scanner.done:
             raise scanner.error(_WHAT)
-    return Subset(tuple(items.values()), tuple(notes))
+    return Subset(tuple(items.values()), absolute)
 
 
 def _item(scanner: Scanner, before: dict[str, Item]) -> Item | None:
@@ -116,7 +118,12 @@ def _kind(scanner: Scanner) -> str:
 
 
 def apply_subset(layers: Layers, subset: Subset) -> tuple[Layers, tuple[str, ...]]:
-    """The layers that are left, and what to know of it; where the runtime would ignore the subset, all of them."""
+    """The layers that are left, and what to know of it; where the runtime would ignore the subset, all of them.
+
+    Where the machine has sockets (or the text starts with `:`) an item counts objects within the next outer layer that
+    the subset names, sockets and cores counting as named, and one that asks for more than there are gets what there is.
+    Without sockets it counts within the next outer layer of the machine, and asking for too much undoes it all.
+    """
     levels: dict[int, Item] = {}
     for item in subset.items:
         level = layers.level(item.kind)
@@ -125,24 +132,59 @@ def apply_subset(layers: Layers, subset: Subset) -> tuple[Layers, tuple[str, ...
         if level in levels:
             both = f"{levels[level].kind} and {item.kind}"
             return layers, (f"{both} are one layer here: the runtime ignores the whole subset {subset}",)
-        most = layers.ratios[level]
-        if item.count is not None and item.count + item.offset > most:
-            wanted = f"{item.count} from {item.offset}" if item.offset else str(item.count)
-            return layers, (
-                f"the subset asks for {wanted} of {item.kind}, and there are {most}: the runtime ignores the whole subset",
-            )
         levels[level] = item
+    if subset.absolute or layers.level("socket") >= 0:
+        if not subset.absolute:
+            for kind in ("socket", "core"):
+                levels.setdefault(layers.level(kind), Item(kind, None))
+        numbers = _numbers_within(layers, sorted(levels))
+    else:
+        for level, item in levels.items():
+            if item.count is not None and item.count + item.offset > layers.ratios[level]:
+                return layers, (
+                    f"the subset asks for {_words(item)}, and there are {layers.ratios[level]}: "
+                    "the runtime ignores the whole subset",
+                )
+        numbers = {level: [row.sub[level] for row in layers.rows] for level in levels}
+    notes = list(subset.notes)
+    for level, item in levels.items():
+        most = max(numbers[level]) + 1
+        if item.count is not None and item.count + item.offset > most:
+            notes.append(f"the subset asks for {_words(item)}, and there are {most}: it gets what there is")
     left = {
         row.processor
-        for row in layers.rows
+        for i, row in enumerate(layers.rows)
         if all(
-            item.offset <= row.sub[level] and (item.count is None or row.sub[level] < item.offset + item.count)
+            item.offset <= numbers[level][i] and (item.count is None or numbers[level][i] < item.offset + item.count)
             for level, item in levels.items()
         )
     }
     if not left:
         return layers, ("the subset leaves no processor: the runtime ignores it",)
-    return layers.restricted(left), subset.notes
+    return layers.restricted(left), tuple(notes)
+
+
+def _words(item: Item) -> str:
+    return f"{item.count} of {item.kind}" + (f" from number {item.offset} on" if item.offset else "")
+
+
+def _numbers_within(layers: Layers, levels: list[int]) -> dict[int, list[int]]:
+    """For each of the levels, outermost first, each row's object counted within that of the level before in the list."""
+    found: dict[int, list[int]] = {}
+    outer = -1
+    for level in levels:
+        parent: tuple[int, ...] | None = None
+        own: tuple[int, ...] | None = None
+        number = -1
+        found[level] = []
+        for row in layers.rows:
+            if row.ids[: outer + 1] != parent:
+                parent, own, number = row.ids[: outer + 1], None, -1
+            if row.ids[: level + 1] != own:
+                own, number = row.ids[: level + 1], number + 1
+            found[level].append(number)
+        outer = level
+    return found
 
 
 def rank_subset(threads: int, rank: int, per_core: int) -> str:

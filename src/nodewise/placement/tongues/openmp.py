@@ -126,7 +126,9 @@ def read_bind(text: str) -> str:
             break
         scanner.need(",")
     if len(found) > 1 and not {"true", "false"}.isdisjoint(found):
-        raise InputError(f"OMP_PROC_BIND={text!r}: true and false stand alone", "name a policy for each level of nesting")
+        raise InputError(
+            f"OMP_PROC_BIND={text!r}: true and false stand alone", "name a policy for each level of nesting"
+        )
     return "primary" if found[0] == "master" else found[0]
 
 
@@ -161,7 +163,7 @@ def _expanded(entry: Place, known: set[int], missing: set[int]) -> list[tuple[in
                 missing.add(p)
                 break
             place.add(p)
-    if entry.excluded:
+    if entry.excluded and place:
         place = known - place
     found = []
     for i in range(entry.count or 1):
