@@ -150,7 +150,7 @@ def test_compact_is_the_trees_order(machine, threads):
 def test_the_places_reach_an_openmp_runtime_in_order():
     placement = place(synthetic("core:2 pu:2"), "scatter", 3)
     assert placement is not None
-    assert openmp_environment(placement) == {
+    assert openmp_environment(placement.places) == {
         "OMP_NUM_THREADS": "3",
         "OMP_PLACES": "{0},{2},{1}",
         "OMP_PROC_BIND": "close",

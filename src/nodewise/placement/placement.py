@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,8 +12,9 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 
-#: How ranks are numbered over nodes: `block` fills a node before the next, `cyclic` deals them out in turn.
-ORDERS = ("block", "cyclic")
+#: How ranks are numbered over nodes: `block` fills a node before the next, `cyclic` deals them out in turn, and
+#: `plane=N` deals out N neighbours at a time.
+_ORDER = re.compile(r"block|cyclic|plane=([1-9]\d{0,6})")
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,11 @@ class Placement:
     def __post_init__(self) -> None:
         if self.ranks and sum(self.ranks) != len(self.places):
             raise InputError(f"{sum(self.ranks)} threads of {len(self.ranks)} ranks have {len(self.places)} places")
+        if not _ORDER.fullmatch(self.order) or self.per_node % self._together:
+            raise InputError(
+                f"{self.per_node} ranks a node cannot be numbered by {self.order!r}",
+                "write block, cyclic, or plane=N where N divides the ranks of a node",
+            )
 
     @property
     def threads(self) -> int:
@@ -69,10 +76,19 @@ class Placement:
 
     def seats(self) -> Iterator[tuple[int, int]]:
         """For each rank of the job, in order, its node and which of the node's ranks it is."""
-        if self.order == "cyclic":
-            yield from ((rank % self.nodes, rank // self.nodes) for rank in range(self.size))
-        else:
+        if self.order == "block":
             yield from (divmod(rank, self.per_node) for rank in range(self.size))
+            return
+        together = self._together
+        for rank in range(self.size):
+            hand, inside = divmod(rank, together)
+            yield hand % self.nodes, hand // self.nodes * together + inside
+
+    @property
+    def _together(self) -> int:
+        """How many neighbouring ranks are dealt to a node at a time; 1 also where a node is filled before the next."""
+        match = _ORDER.fullmatch(self.order)
+        return int(match[1] or 1) if match else 1
 
     def to_json(self) -> dict[str, Any]:
         """`{"policy", "threads", "places": [[processor, …], …], "ranks", "nodes", "order", "size"}`."""

@@ -99,7 +99,7 @@ def make_setting(
     unset: tuple[str, ...] = ()
     placement = _bound(machine, point)
     if placement is not None:
-        env |= openmp_environment(placement)
+        env |= openmp_environment(placement.places)
         unset = tuple(v for v in BINDING_VARIABLES if v not in env)
     else:
         if "threads" in point:

@@ -6,12 +6,15 @@ Modelled is Intel's runtime (libiomp5), whose rules LLVM's libomp shares; GNU's 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from nodewise.base.errors import InputError
+from nodewise.machine.model import Machine
 from nodewise.placement.layers import KINDS, Layers, Row
 from nodewise.placement.scan import Scanner
 from nodewise.placement.tongues.kmp_balanced import balanced
+from nodewise.placement.tongues.said import Said
 
 TYPES = ("none", "scatter", "compact", "logical", "physical", "explicit", "balanced", "disabled")
 _SWITCHES = {
@@ -298,3 +301,10 @@ def _sorting(layers: Layers, affinity: Affinity) -> tuple[int, int]:
     if affinity.type == "scatter":
         return (0 if affinity.permute >= depth else depth - 1 - affinity.permute), affinity.offset
     return min(affinity.permute, depth - 1), affinity.offset
+
+
+def write_kmp(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
+    """`KMP_AFFINITY` with a list of the places, in braces where a thread may use several processors."""
+    listed = ",".join(str(p[0]) if len(p) == 1 else "{" + ",".join(map(str, p)) + "}" for p in places)
+    env = {"OMP_NUM_THREADS": str(len(places)), "KMP_AFFINITY": f"granularity=fine,proclist=[{listed}],explicit"}
+    return Said(env, notes=("read by Intel's and LLVM's runtimes; GNU's does not know it",))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from nodewise.base.errors import InputError
 from nodewise.placement.layers import KINDS, Layers
-from nodewise.placement.placement import Placement
 from nodewise.placement.scan import Scanner
 from nodewise.placement.tongues.kmp_affinity import Outcome, float_levels
 
@@ -140,7 +140,14 @@ def place_list(layers: Layers, places: Places) -> tuple[list[tuple[int, ...]], l
         if places.limit is not None and places.limit > len(groups):
             notes.append(f"there are {len(groups)} places, not {places.limit}")
         return groups[: places.limit], notes
-    known = {r.processor for r in layers.rows}
+    return explicit_places(places, {r.processor for r in layers.rows})
+
+
+def explicit_places(places: Places, known: set[int]) -> tuple[list[tuple[int, ...]], list[str]]:
+    """The places of an explicit list, of processors that are known, and what to know of them.
+
+    Raises InputError where they are more than `MOST_PLACES`.
+    """
     found: list[tuple[int, ...]] = []
     missing: set[int] = set()
     for entry in places.entries:
@@ -222,8 +229,36 @@ def apply_places(layers: Layers, places: Places | None, bind: str | None, thread
     return Outcome(tuple(found[i] for i in order), tuple(notes))
 
 
-def openmp_environment(placement: Placement, places: Sequence[Sequence[int]] | None = None) -> dict[str, str]:
-    """Say it to any OpenMP runtime: an explicit OMP_PLACES list that threads take in order; of one rank by `places`."""
-    mine = placement.places if places is None else places
-    text = ",".join("{" + ",".join(map(str, place)) + "}" for place in mine)
-    return {"OMP_NUM_THREADS": str(len(mine)), "OMP_PLACES": text, "OMP_PROC_BIND": "close"}
+def openmp_environment(places: Sequence[tuple[int, ...]]) -> dict[str, str]:
+    """Say it to any OpenMP runtime: an explicit OMP_PLACES list that threads take in order."""
+    return {"OMP_NUM_THREADS": str(len(places)), "OMP_PLACES": _listed(places), "OMP_PROC_BIND": "close"}
+
+
+def _listed(places: Sequence[tuple[int, ...]]) -> str:
+    """A list of places, where `{a}:n:s` stands for three or more places that are `s` apart."""
+    parts: list[str] = []
+    at = 0
+    while at < len(places):
+        run = at + 1
+        apart = 0
+        while run < len(places):
+            step = places[run][0] - places[run - 1][0]
+            if step == 0 or (run > at + 1 and step != apart) or tuple(p + step for p in places[run - 1]) != places[run]:
+                break
+            apart = step
+            run += 1
+        if run - at < 3:
+            run, repeat = at + 1, ""
+        else:
+            repeat = f":{run - at}" + (f":{apart}" if apart != 1 else "")
+        parts.append(_braced(places[at]) + repeat)
+        at = run
+    return ",".join(parts)
+
+
+def _braced(place: tuple[int, ...]) -> str:
+    steps = {b - a for a, b in pairwise(place)}
+    if len(place) < 3 or len(steps) != 1:
+        return "{" + ",".join(map(str, place)) + "}"
+    step = steps.pop()
+    return "{" + f"{place[0]}:{len(place)}" + (f":{step}" if step != 1 else "") + "}"

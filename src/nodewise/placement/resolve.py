@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Resolve: what a user asked for, in whatever tongues, as one Placement.
+
+Ranks first get their zones (from a launcher's options, or a share each), a mask then narrows each zone, and an OpenMP
+setting or a policy places the threads within what is left, as a process held to it sees the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+
+from nodewise.base.errors import InputError
+from nodewise.machine.model import Machine
+from nodewise.placement.job import Job, share_zones, within
+from nodewise.placement.layers import layers_of
+from nodewise.placement.placement import Placement
+from nodewise.placement.policies import place
+from nodewise.placement.tongues.aprun import read_aprun
+from nodewise.placement.tongues.gnu import apply_gnu_places, apply_gomp, read_gomp
+from nodewise.placement.tongues.hwloc import read_hwloc
+from nodewise.placement.tongues.kmp_affinity import Outcome, apply_affinity, read_affinity
+from nodewise.placement.tongues.kmp_subset import Subset, apply_subset, rank_subset, read_subset
+from nodewise.placement.tongues.likwid import read_likwid
+from nodewise.placement.tongues.masks import read_mask_or_list, read_numactl
+from nodewise.placement.tongues.mpich import read_mpich
+from nodewise.placement.tongues.openmp import apply_places, read_bind, read_places
+from nodewise.placement.tongues.openmpi import read_openmpi
+from nodewise.placement.tongues.slurm import read_slurm
+
+#: How ranks get zones where no launcher is named: a share of the cores each, as many whole cores as their threads fill,
+#: one rank after the other, or nothing of their own.
+ZONES = ("share", "packed", "none")
+RUNTIMES = ("intel", "llvm", "gnu")
+LAUNCHERS: dict[str, Callable[[Machine, str, Job], tuple[Placement, list[str]]]] = {
+    "slurm": read_slurm,
+    "openmpi": read_openmpi,
+    "mpich": read_mpich,
+    "aprun": read_aprun,
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for: a policy's name, and texts by tongue; None where nothing was said in one."""
+
+    policy: str | None = None
+    affinity: str | None = None
+    subset: str | None = None
+    place_threads: str | None = None
+    places: str | None = None
+    bind: str | None = None
+    gomp: str | None = None
+    likwid: str | None = None
+    taskset: str | None = None
+    numactl: str | None = None
+    hwloc: str | None = None
+    slurm: str | None = None
+    openmpi: str | None = None
+    mpich: str | None = None
+    aprun: str | None = None
+    zones: str = "share"
+    runtime: str = "intel"
+
+    def said(self) -> dict[str, str]:
+        """The texts that were given, by tongue."""
+        given = ((f.name, getattr(self, f.name)) for f in fields(self) if f.name not in ("zones", "runtime"))
+        return {name: text for name, text in given if text is not None}
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A Placement; what to know of how it came about; and what numactl was told of memory, in its own words."""
+
+    placement: Placement
+    notes: tuple[str, ...] = ()
+    memory: tuple[str, ...] = ()
+
+
+def resolve(machine: Machine, job: Job, request: Request) -> Resolved:
+    """The Placement that a request means for a job on a machine. Raises InputError where it cannot be read, or cannot be."""
+    _check(request)
+    launched, notes, order = _zones(machine, job, request)
+    job = Job(job.threads if launched is None else len(launched.by_rank[0]), *_shape(job, launched))
+    bound_by_launcher = launched is not None and any(len(set(rank)) > 1 for rank in launched.by_rank)
+    zones = launched.zones if launched is not None else _own_zones(machine, job, request)
+    memory: tuple[str, ...] = ()
+    by_rank: list[Sequence[tuple[int, ...]]] = []
+    seen: dict[tuple[int, ...], Outcome] = {}
+    for r, zone in enumerate(zones):
+        if zone not in seen or request.zones == "packed":
+            part = within(machine, zone) if job.ranks else machine
+            part, more, memory = _masked(part, request)
+            notes += more
+            outcome = _threads(part, job, request, r)
+            if outcome is None and launched is not None and bound_by_launcher:
+                outcome = Outcome(launched.by_rank[r])
+            seen[zone] = outcome or Outcome((tuple(sorted(part.allowed)),) * job.threads)
+        by_rank.append(seen[zone].places)
+        notes += seen[zone].notes
+    policy = request.policy or ", ".join(request.said()) or "os"
+    return Resolved(job.placement(policy, by_rank, order), tuple(dict.fromkeys(notes)), memory)
+
+
+def _check(request: Request) -> None:
+    said = request.said()
+    launchers = [name for name in LAUNCHERS if name in said]
+    binders: list[str] = [n for n in ("affinity", "gomp", "likwid", "policy") if n in said]
+    if "places" in said or "bind" in said:
+        binders.append("places and bind")
+    masks = [n for n in ("taskset", "numactl", "hwloc") if n in said]
+    for kind, names in (("launchers", launchers), ("masks", masks)):
+        if len(names) > 1:
+            raise InputError(f"two {kind} are named: {' and '.join(names)}", "name one")
+    both = set(binders) == {"affinity", "places and bind"}
+    if len(binders) > 1 and not both:
+        raise InputError(f"threads are bound twice: by {' and by '.join(binders)}", "name one")
+    if "subset" in said and "place_threads" in said:
+        raise InputError("KMP_HW_SUBSET and KMP_PLACE_THREADS are both given", "they are one setting: name one")
+    if request.runtime == "gnu" and {"affinity", "subset", "place_threads"} & set(said):
+        raise InputError(
+            "GNU's OpenMP runtime reads no KMP_ variable", "leave out --runtime gnu, or use --places and --bind"
+        )
+
+
+def _shape(job: Job, launched: Placement | None) -> tuple[int, int]:
+    return (job.ranks, job.nodes) if launched is None else (launched.size, launched.nodes)
+
+
+def _zones(machine: Machine, job: Job, request: Request) -> tuple[Placement | None, list[str], str]:
+    for name, read in LAUNCHERS.items():
+        text = request.said().get(name)
+        if text is not None:
+            launched, notes = read(machine, text, job)
+            return launched, notes, launched.order
+    return None, [], "block"
+
+
+def _own_zones(machine: Machine, job: Job, request: Request) -> list[tuple[int, ...]]:
+    everything = tuple(sorted(machine.allowed))
+    if not job.ranks or request.zones == "none":
+        return [everything] * job.per_node
+    if request.zones == "share":
+        return share_zones(machine, job.per_node)
+    per_core = max(len(c.pus) for c in machine.allowed_cores)
+    layers = layers_of(machine)
+    found = []
+    for rank in range(job.per_node):
+        subset = rank_subset(job.threads, rank, per_core)
+        narrowed, notes = apply_subset(layers, read_subset(":" + subset))
+        if notes:
+            raise InputError(
+                f"rank {rank} has no zone {subset} on this machine: {notes[0]}", "ask for fewer ranks or threads"
+            )
+        found.append(tuple(sorted(row.processor for row in narrowed.rows)))
+    return found
+
+
+def _masked(machine: Machine, request: Request) -> tuple[Machine, list[str], tuple[str, ...]]:
+    memory: tuple[str, ...] = ()
+    if request.taskset is not None:
+        mask, notes = read_mask_or_list(machine, request.taskset)
+    elif request.numactl is not None:
+        mask, notes, memory = read_numactl(machine, request.numactl)
+    elif request.hwloc is not None:
+        mask, notes = read_hwloc(machine, request.hwloc)
+    else:
+        return machine, [], ()
+    return within(machine, mask), notes, memory
+
+
+def _subset(request: Request) -> Subset | None:
+    if request.subset is not None:
+        return read_subset(request.subset)
+    if request.place_threads is not None:
+        return read_subset(request.place_threads, "KMP_PLACE_THREADS")
+    return None
+
+
+def _threads(machine: Machine, job: Job, request: Request, rank: int) -> Outcome | None:
+    """Where the threads of one rank go on what it may use; None where nothing was said of them."""
+    if request.policy is not None:
+        placed = place(machine, request.policy, job.threads)
+        return None if placed is None else Outcome(placed.places)
+    if request.likwid is not None:
+        processors, listed = read_likwid(machine, request.likwid)
+        return Outcome(tuple((processors[t % len(processors)],) for t in range(job.threads)), tuple(listed))
+    if request.gomp is not None:
+        return apply_gomp(machine, read_gomp(request.gomp), job.threads)
+    if {"affinity", "subset", "place_threads", "places", "bind"}.isdisjoint(request.said()):
+        return None
+    places = None if request.places is None else read_places(request.places)
+    bind = None if request.bind is None else read_bind(request.bind)
+    if request.runtime == "gnu":
+        return apply_gnu_places(machine, places, bind, job.threads)
+    return _intel(machine, job, request, apply=lambda layers: apply_places(layers, places, bind, job.threads))
+
+
+def _intel(machine: Machine, job: Job, request: Request, apply: Callable[..., Outcome]) -> Outcome:
+    affinity = None if request.affinity is None else read_affinity(request.affinity)
+    layers = layers_of(machine, respect=affinity is None or affinity.respect)
+    notes: tuple[str, ...] = ()
+    subset = _subset(request)
+    if subset is not None:
+        layers, notes = apply_subset(layers, subset)
+    outcome = apply(layers) if affinity is None else apply_affinity(layers, affinity, job.threads)
+    return Outcome(outcome.places, (*notes, *outcome.notes))

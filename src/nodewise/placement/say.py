@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Say: a Placement put into a tongue, as variables, words before the program, and files."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from itertools import product
+
+from nodewise.base.errors import InputError
+from nodewise.machine.model import Machine
+from nodewise.placement.job import Job, within
+from nodewise.placement.layers import layers_of
+from nodewise.placement.placement import Placement
+from nodewise.placement.tongues.aprun import write_aprun
+from nodewise.placement.tongues.gnu import apply_gnu_places, write_gomp
+from nodewise.placement.tongues.hwloc import write_hwloc
+from nodewise.placement.tongues.kmp_affinity import apply_affinity, read_affinity, write_kmp
+from nodewise.placement.tongues.kmp_subset import apply_subset, read_subset
+from nodewise.placement.tongues.likwid import write_likwid
+from nodewise.placement.tongues.masks import write_numactl, write_taskset
+from nodewise.placement.tongues.mpich import write_mpich
+from nodewise.placement.tongues.openmp import apply_places, openmp_environment, read_places
+from nodewise.placement.tongues.openmpi import write_openmpi
+from nodewise.placement.tongues.said import CannotSayError, Said
+from nodewise.placement.tongues.slurm import write_slurm
+
+
+def _write_omp(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
+    return Said(openmp_environment(places))
+
+
+#: Tongues that place the threads of one process.
+PROCESS: dict[str, Callable[[Machine, Sequence[tuple[int, ...]]], Said]] = {
+    "omp": _write_omp,
+    "kmp": write_kmp,
+    "gomp": write_gomp,
+    "taskset": write_taskset,
+    "numactl": write_numactl,
+    "likwid": write_likwid,
+    "hwloc": write_hwloc,
+}
+#: Tongues of launchers, that place the ranks of a job.
+JOB: dict[str, Callable[[Machine, Placement, Sequence[str]], Said]] = {
+    "slurm": write_slurm,
+    "openmpi": write_openmpi,
+    "mpich": write_mpich,
+    "aprun": write_aprun,
+}
+TONGUES = (*PROCESS, "subset", *JOB)
+
+#: Where launchers tell a process its number among those of its node.
+LOCAL_RANK = (
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "MPI_LOCALRANKID",
+    "SLURM_LOCALID",
+    "PALS_LOCAL_RANKID",
+    "MV2_COMM_WORLD_LOCAL_RANK",
+)
+
+
+def say(tongue: str, machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Said:
+    """The placement in a tongue. A process's tongue for several ranks becomes a script that each rank is started through.
+
+    Raises CannotSayError with the reason where the tongue has no words for it, InputError for an unknown tongue or hosts
+    that do not match the nodes.
+    """
+    if tongue not in TONGUES:
+        raise InputError(f"unknown tongue: {tongue!r}", f"known are: {', '.join(TONGUES)}")
+    if hosts and len(hosts) != placement.nodes:
+        raise InputError(f"{len(hosts)} hosts are named for {placement.nodes} nodes", "name one for each node")
+    if tongue in JOB:
+        return _with_threads(tongue, machine, placement, JOB[tongue](machine, placement, hosts))
+    write = write_subset if tongue == "subset" else PROCESS[tongue]
+    if len(placement.by_rank) == 1:
+        return write(machine, placement.places)
+    return _wrapper([write(machine, places) for places in placement.by_rank])
+
+
+def _wrapper(said: Sequence[Said]) -> Said:
+    """A shell script that starts its arguments as the rank's own Said has it."""
+    lines = ["#!/bin/sh", "# Starts a program with the placement of its rank: mpirun … ./place-rank.sh program"]
+    chain = ""
+    for name in reversed(LOCAL_RANK):
+        chain = f"${{{name}{':-' + chain if chain else ''}}}"
+    lines += [f"rank={chain}", 'case "$rank" in']
+    for rank, one in enumerate(said):
+        lines.append(f"{rank})")
+        lines += [f"    export {k}={shlex.quote(v)}" for k, v in one.env.items()]
+        if one.words:
+            lines.append(f'    set -- {shlex.join(one.words)} "$@"')
+        lines.append("    ;;")
+    lines += [
+        "*)",
+        f'    echo "place-rank.sh: no rank among 0 to {len(said) - 1} in {", ".join(LOCAL_RANK)}" >&2',
+        "    exit 2",
+        "    ;;",
+    ]
+    lines += ["esac", 'exec "$@"']
+    notes = dict.fromkeys(note for one in said for note in one.notes)
+    return Said(words=("./place-rank.sh",), files={"place-rank.sh": "\n".join(lines) + "\n"}, notes=tuple(notes))
+
+
+def _with_threads(tongue: str, machine: Machine, placement: Placement, said: Said) -> Said:
+    """What a launcher says, with the OpenMP setting that places the threads within each rank's zone."""
+    threads = {len(places) for places in placement.by_rank}
+    count = {"OMP_NUM_THREADS": str(threads.pop())} if len(threads) == 1 else {}
+    floating = all(
+        place == zone for places, zone in zip(placement.by_rank, placement.zones, strict=True) for place in places
+    )
+    if floating or tongue == "aprun":
+        return Said({**said.env, **count}, said.words, said.files, said.notes)
+    env = common_openmp(machine, placement)
+    if env is not None:
+        return Said({**said.env, **count, **env}, said.words, said.files, said.notes)
+    script = say("omp", machine, placement) if len(placement.by_rank) > 1 else _write_omp(machine, placement.places)
+    notes = (
+        (*said.notes, "no one OpenMP setting says it for all ranks: each is started through place-rank.sh")
+        if script.files
+        else said.notes
+    )
+    return Said({**said.env, **script.env}, (*said.words, *script.words), {**said.files, **script.files}, notes)
+
+
+def common_openmp(machine: Machine, placement: Placement) -> dict[str, str] | None:
+    """One OMP_PLACES and OMP_PROC_BIND that place the threads of every rank within its zone, by every runtime; or None."""
+    parts = {zone: within(machine, zone) for zone in placement.zones}
+    layers = {zone: layers_of(part) for zone, part in parts.items()}
+    for kind, bind in product(
+        ("cores", "threads", "ll_caches", "numa_domains", "sockets"), ("close", "spread", "primary")
+    ):
+        places = read_places(kind)
+        if all(
+            apply_places(layers[zone], places, bind, len(asked)).places == asked
+            and apply_gnu_places(parts[zone], places, bind, len(asked)).places == asked
+            for zone, asked in zip(placement.zones, placement.by_rank, strict=True)
+        ):
+            return {"OMP_PLACES": kind, "OMP_PROC_BIND": bind}
+    return None
+
+
+def write_subset(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
+    """KMP_HW_SUBSET with a KMP_AFFINITY type, where they place threads so; raises CannotSayError where they do not."""
+    mask = {p for place in places for p in place}
+    cores = [c.pus for c in machine.allowed_cores]
+    used = [i for i, core in enumerate(cores) if mask & set(core)]
+    per_core = max((len(mask & set(core)) for core in cores), default=0)
+    text = f":{len(used)}c{f'@{used[0]}' if used and used[0] else ''},{per_core}t"
+    layers, notes = apply_subset(layers_of(machine), read_subset(text))
+    if notes or {row.processor for row in layers.rows} != mask:
+        raise CannotSayError("KMP_HW_SUBSET", "its processors are not the same hardware threads of neighbouring cores")
+    for kind, fine in product(("compact", "scatter", "balanced", "compact,1", "none"), ("fine", "core")):
+        affinity = f"granularity={fine},{kind}" if kind != "none" else "none"
+        if apply_affinity(layers, read_affinity(affinity), len(places)).places == tuple(places):
+            env = {"OMP_NUM_THREADS": str(len(places)), "KMP_HW_SUBSET": text, "KMP_AFFINITY": affinity}
+            return Said(env, notes=("read by Intel's and LLVM's runtimes; GNU's does not know it",))
+    raise CannotSayError(
+        "KMP_HW_SUBSET", "no type of KMP_AFFINITY puts its threads so within the subset; --to kmp lists them"
+    )
+
+
+def job_of(placement: Placement) -> Job:
+    """The shape of a placement, as a Job."""
+    threads = max(placement.ranks or (placement.threads,))
+    return Job(threads, placement.size if placement.ranks else 0, placement.nodes)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cray's aprun: -n, -N, -S, -d, -j and -cc (aprun(1), CLE 5 and 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nodewise.base.errors import InputError
+from nodewise.machine.model import Machine
+from nodewise.placement.job import Job
+from nodewise.placement.objects import objects
+from nodewise.placement.placement import Placement
+from nodewise.placement.scan import Scanner
+from nodewise.placement.tongues.mapping import objects_or_larger
+from nodewise.placement.tongues.options import job_from, read_options, whole
+from nodewise.placement.tongues.said import CannotSayError, Said, single
+
+_OPTIONS = {
+    **dict.fromkeys(("-n", "--pes"), "ranks"),
+    **dict.fromkeys(("-N", "--pes-per-node"), "per_node"),
+    **dict.fromkeys(("-S", "--pes-per-numa-node"), "per_numa"),
+    **dict.fromkeys(("-d", "--cpus-per-pe"), "threads"),
+    **dict.fromkeys(("-j", "--cpus-per-cu"), "per_core"),
+    **dict.fromkeys(("-cc", "--cpu-binding"), "bind"),
+    **dict.fromkeys(("-ss", "--strict-memory-containment"), "strict"),
+}
+_MODEL = "modelled from aprun's manual, with whole nodes"
+_LONGEST = 1 << 16
+
+
+def read_aprun(machine: Machine, text: str, job: Job) -> tuple[Placement, list[str]]:
+    """Where aprun puts processing elements and their threads. Raises InputError for an option that is not known."""
+    options = read_options("aprun", text, _OPTIONS, ("strict",))
+    job = job_from("aprun", options, job)
+    notes = [_MODEL]
+    bind = options.get("bind", "cpu")
+    if bind == "none":
+        return job.floating("aprun", [tuple(sorted(machine.allowed))] * job.per_node), notes
+    shares = _shares(machine, options, job)
+    if bind in ("cpu", "cpus"):
+        return job.placement("aprun", [[(p,) for p in share] for share in shares]), notes
+    if bind == "depth":
+        return job.floating("aprun", [tuple(sorted(set(share))) for share in shares]), notes
+    if bind == "numa_node":
+        nodes = objects_or_larger(machine, "numa")
+        zones = [tuple(sorted(p for n in nodes if set(n) & set(share) for p in n)) for share in shares]
+        return job.floating("aprun", zones), notes
+    lists, more = _lists(machine, bind)
+    return job.placement("aprun", _listed(lists, job)), notes + more
+
+
+def _shares(machine: Machine, options: dict[str, str], job: Job) -> list[list[int]]:
+    """The processors of each element's threads: neighbours in the operating system's numbering, `-j` of each core."""
+    per_core = whole("aprun", "-j", options.get("per_core", "0"), 0) or None
+    usable = {p for core in objects(machine, "core") for p in sorted(core)[:per_core]}
+    nodes = [sorted(p for p in pus if p in usable) for pus in objects_or_larger(machine, "numa")]
+    per_numa = whole("aprun", "-S", options["per_numa"]) if "per_numa" in options else None
+    if per_numa is None:
+        groups = [(sorted(usable), job.per_node)]
+    else:
+        if per_numa * len(nodes) < job.per_node:
+            raise InputError(
+                f"aprun: -S {per_numa} on {len(nodes)} NUMA nodes is less than the {job.per_node} elements of a node"
+            )
+        groups = [
+            (pus, min(per_numa, job.per_node - i * per_numa))
+            for i, pus in enumerate(nodes)
+            if i * per_numa < job.per_node
+        ]
+    shares: list[list[int]] = []
+    for pus, elements in groups:
+        if elements * job.threads > len(pus):
+            raise InputError(
+                f"aprun refuses {elements} elements of depth {job.threads} on {len(pus)} processors",
+                "ask for fewer, or a larger -j",
+            )
+        shares += [pus[i * job.threads : (i + 1) * job.threads] for i in range(elements)]
+    return shares
+
+
+def _lists(machine: Machine, text: str) -> tuple[list[list[tuple[int, ...]]], list[str]]:
+    """A list of processors for each element, parted by colons; `x` is a thread that is not bound."""
+    scanner = Scanner("-cc", text)
+    allowed = set(machine.allowed)
+    everything = tuple(sorted(allowed))
+    lists: list[list[tuple[int, ...]]] = [[]]
+    missing: set[int] = set()
+    while True:
+        if scanner.take("x"):
+            lists[-1].append(everything)
+        else:
+            start = scanner.at
+            first = last = scanner.number("cpu, numa_node, depth, none, a processor's number or x")
+            if scanner.take("-"):
+                last = scanner.number("the number at which the range ends")
+            if last < first or last - first > _LONGEST:
+                raise scanner.error(f"a range that runs upwards, over at most {_LONGEST} numbers", start)
+            missing |= set(range(first, last + 1)) - allowed
+            lists[-1] += [(p,) for p in range(first, last + 1) if p in allowed]
+        if scanner.done:
+            break
+        if scanner.take(":"):
+            lists.append([])
+        else:
+            scanner.need(",", "',', '-', ':' or the end")
+    if not all(lists):
+        raise InputError(f"aprun: -cc {text!r}: an element has no processor that is there and allowed")
+    shown = ", ".join(map(str, sorted(missing)[:8]))
+    return lists, [f"processors {shown} are not there or not allowed: left out"] if missing else []
+
+
+def _listed(lists: list[list[tuple[int, ...]]], job: Job) -> list[list[tuple[int, ...]]]:
+    if len(lists) == 1:
+        # one list for the node: its elements and their threads take it in turn
+        flat = lists[0]
+        return [[flat[(r * job.threads + t) % len(flat)] for t in range(job.threads)] for r in range(job.per_node)]
+    return [
+        [lists[r % len(lists)][t % len(lists[r % len(lists)])] for t in range(job.threads)] for r in range(job.per_node)
+    ]
+
+
+def write_aprun(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Said:
+    """aprun with a list for each element; raises CannotSayError where a thread may use some processors, but not all."""
+    if placement.order != "block":
+        raise CannotSayError(
+            "aprun", f"it fills a node before the next, and ranks are to be numbered by {placement.order}"
+        )
+    depths = set(placement.ranks or (placement.threads,))
+    if len(depths) > 1:
+        raise CannotSayError(
+            "aprun", "all of its elements have the same depth, and ranks have different numbers of threads"
+        )
+    most = max((len(core) for core in objects(machine, "core")), default=1)
+    words = [
+        "aprun",
+        "-n",
+        str(placement.size),
+        "-N",
+        str(placement.per_node),
+        "-d",
+        str(depths.pop()),
+        "-j",
+        str(most),
+    ]
+    everything = tuple(sorted(machine.allowed))
+    if all(place == everything for place in placement.places):
+        return Said(words=(*words, "-cc", "none"))
+    lists = []
+    for rank in placement.by_rank:
+        bound = single("aprun", [place for place in rank if place != everything or len(everything) == 1])
+        numbers = iter(bound)
+        lists.append(
+            ",".join("x" if place == everything and len(everything) > 1 else str(next(numbers)) for place in rank)
+        )
+    return Said(words=(*words, "-cc", ":".join(lists)))

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""hwloc's names of objects and sets, as hwloc-bind and hwloc-calc take them (hwloc(7), hwloc 2.9)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from nodewise.base.errors import InputError
+from nodewise.machine.model import Machine, Node
+from nodewise.placement.scan import Scanner
+from nodewise.placement.tongues.masks import permitted
+from nodewise.placement.tongues.said import Said, common
+
+#: Their words for kinds of objects, all in lower case.
+_WORDS = {
+    "machine": "machine",
+    "package": "package",
+    "socket": "package",
+    "die": "die",
+    "numanode": "numa",
+    "numa": "numa",
+    "node": "numa",
+    "core": "core",
+    "pu": "pu",
+    "processor": "pu",
+    **{f"l{i}": f"l{i}cache" for i in (1, 2, 3)},
+    **{f"l{i}cache": f"l{i}cache" for i in (1, 2, 3)},
+    **{f"l{i}d": f"l{i}cache" for i in (1, 2, 3)},
+    **{f"l{i}u": f"l{i}cache" for i in (1, 2, 3)},
+}
+_KIND = "a kind of object (machine, package, die, numanode, l3cache, l2cache, l1cache, core, pu)"
+_INDEXES = re.compile(r"(all|odd|even)(?![A-Za-z])", re.IGNORECASE)
+
+
+def read_hwloc(machine: Machine, text: str) -> tuple[tuple[int, ...], list[str]]:
+    """The set that a text names: objects and masks after each other, joined; `~`, `x` and `^` take out, keep, and toggle.
+
+    Indexes are hwloc's logical ones, or with `--physical` (`-p`) among the words the operating system's. Raises
+    InputError with the column, or where none of it may be used.
+    """
+    scanner = Scanner("hwloc location", text)
+    physical = False
+    found: set[int] = set()
+    if scanner.done:
+        raise scanner.error(_KIND)
+    while not scanner.done:
+        if scanner.peek() == "-":
+            start = scanner.at
+            option = scanner.word(r"-+\w+")
+            if option in ("-p", "--physical"):
+                physical = True
+            elif option in ("-l", "--logical"):
+                physical = False
+            else:
+                raise scanner.error("--physical, --logical or an object", start)
+            continue
+        mark = next((m for m in ("~", "^") if scanner.take(m)), "")
+        if not mark and re.compile(r"x[A-Za-z~^]|x0x", re.IGNORECASE).match(scanner.text, scanner.at):
+            scanner.at += 1
+            mark = "x"
+        one = _location(machine, scanner, physical)
+        if mark == "~":
+            found -= one
+        elif mark == "x":
+            found &= one
+        elif mark == "^":
+            found ^= one
+        else:
+            found |= one
+        if not scanner.done and not scanner.text[scanner.at - 1].isspace():
+            raise scanner.error("a space before the next location")
+    return permitted(machine, found, "hwloc")
+
+
+def _location(machine: Machine, scanner: Scanner, physical: bool) -> set[int]:
+    scanner.skip_space()
+    match = re.compile(r"(0x[0-9a-fA-F]*(,(0x)?[0-9a-fA-F]*)*|0xf\.\.\.f)").match(scanner.text, scanner.at)
+    if match:
+        scanner.at = match.end()
+        return _mask(match[0])
+    within = set(machine.pus)
+    while True:
+        start = scanner.at
+        word = scanner.word(r"[A-Za-z][A-Za-z0-9]*").lower()
+        if word in ("all", "root"):
+            return within
+        if word in ("pci", "os"):
+            raise scanner.error("an object with processors: devices are not known of a machine here", start)
+        kind = _WORDS.get(word)
+        if kind is None:
+            raise scanner.error(_KIND, start)
+        if scanner.text[scanner.at : scanner.at + 1] != ":":
+            raise scanner.error("':' and an index", scanner.at)
+        scanner.at += 1
+        choices = _inside(machine, kind, within)
+        picked = _pick(scanner, choices, physical, word)
+        within = {p for pus in picked for p in pus}
+        if scanner.text[scanner.at : scanner.at + 1] != ".":
+            return within
+        scanner.at += 1
+
+
+def _mask(text: str) -> set[int]:
+    """A set in hexadecimal, in groups of 32 bits parted by commas, of which empty ones are zero."""
+    value = 0
+    for group in text.split(","):
+        value = value << 32 | int(group.removeprefix("0x") or "0", 16)
+    return {p for p in range(value.bit_length()) if value >> p & 1}
+
+
+def _inside(machine: Machine, kind: str, within: set[int]) -> list[tuple[int, tuple[int, ...]]]:
+    """The objects of a kind that lie within a set, each with the operating system's number, in hwloc's order."""
+    if kind == "pu":
+        return [(p, (p,)) for p in machine.pus if p in within]
+    if kind == "core":
+        return [(c.os_index, c.pus) for c in machine.cores if within.issuperset(c.pus)]
+    if kind == "numa":
+        return [(n.os_index, n.pus) for n in machine.numa_nodes if within.issuperset(n.pus)]
+    found: list[tuple[int, tuple[int, ...]]] = []
+    stack = [machine.tree]
+    while stack:
+        node = stack.pop()
+        if node.kind == kind and within.issuperset(node.pus):
+            found.append((node.os_index, node.pus))
+        stack.extend(reversed(node.children))
+    return found
+
+
+def _pick(
+    scanner: Scanner, choices: list[tuple[int, tuple[int, ...]]], physical: bool, word: str
+) -> list[tuple[int, ...]]:
+    """`X`, `X-Y`, `X-`, `X:N` (which goes round), `all`, `odd`, `even`; what is not there is an error."""
+    match = _INDEXES.match(scanner.text, scanner.at)
+    if match:
+        scanner.at = match.end()
+        step = {"all": slice(None), "odd": slice(1, None, 2), "even": slice(0, None, 2)}[match[1].lower()]
+        return [pus for _, pus in choices[step]]
+    start = scanner.at
+    first = scanner.number(f"the index of {word}, all, odd or even")
+    following = scanner.text[scanner.at : scanner.at + 1]
+    wanted = [first]
+    if following == "-":
+        scanner.at += 1
+        last = len(choices) - 1
+        if scanner.text[scanner.at : scanner.at + 1].isdigit():
+            last = scanner.number()
+        if last < first or last - first > len(choices) + first:
+            raise scanner.error("a range that runs upwards, over what is there", start)
+        wanted = list(range(first, last + 1))
+    elif following == ":":
+        scanner.at += 1
+        count = scanner.number("how many")
+        if not choices or count > len(choices):
+            raise scanner.error(f"at most {len(choices)} objects", start)
+        wanted = [(first + i) % len(choices) for i in range(count)]
+    named = dict(choices) if physical else dict(enumerate(pus for _, pus in choices))
+    lacking = [n for n in wanted if n not in named]
+    if lacking:
+        there = f"an index among {', '.join(map(str, list(named)[:8]))}{', …' if len(named) > 8 else ''}"
+        raise scanner.error(there if named else f"another kind: no {word} lies there", start)
+    return [named[n] for n in wanted]
+
+
+_SPOKEN = {"l1cache", "l2cache", "l3cache", "package", "core", "pu", "die"}
+
+
+def write_hwloc(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
+    """`hwloc-bind` with the fewest, largest objects; raises CannotSayError where threads have places of their own."""
+    mask = set(common("hwloc-bind", places))
+    if not mask <= set(machine.pus):
+        raise InputError("processors are not on this machine")
+    words = ["all"] if mask == set(machine.pus) else _cover(machine, mask)
+    return Said({"OMP_NUM_THREADS": str(len(places))}, ("hwloc-bind", *words, "--"))
+
+
+def _cover(machine: Machine, mask: set[int]) -> list[str]:
+    runs: list[tuple[str, int, int]] = []
+    stack: list[Node] = [machine.tree]
+    while stack:
+        node = stack.pop()
+        if node.kind in _SPOKEN and node.pus and mask.issuperset(node.pus):
+            if runs and runs[-1][0] == node.kind and runs[-1][2] == node.logical - 1:
+                runs[-1] = (node.kind, runs[-1][1], node.logical)
+            else:
+                runs.append((node.kind, node.logical, node.logical))
+        elif mask & set(node.pus):
+            stack.extend(reversed(node.children))
+    return [f"{kind}:{a}" if a == b else f"{kind}:{a}-{b}" for kind, a, b in runs]

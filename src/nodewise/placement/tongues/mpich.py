@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MPICH's mpiexec (Hydra): -bind-to and -map-by, and its `user:` list of processors for each rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nodewise.base.errors import InputError
+from nodewise.machine.model import Machine
+from nodewise.placement.job import Job
+from nodewise.placement.placement import Placement
+from nodewise.placement.scan import Scanner
+from nodewise.placement.tongues.mapping import WORDS, objects_or_larger, word
+from nodewise.placement.tongues.masks import permitted
+from nodewise.placement.tongues.options import job_from, read_options, whole
+from nodewise.placement.tongues.said import Said
+
+_OPTIONS = {
+    **dict.fromkeys(("-bind-to", "--bind-to", "-binding"), "bind"),
+    **dict.fromkeys(("-map-by", "--map-by"), "map"),
+    **dict.fromkeys(("-n", "-np"), "ranks"),
+    **dict.fromkeys(("-ppn", "-perhost"), "per_node"),
+}
+_MODEL = "modelled from Hydra's description of process binding, with the whole node allocated"
+
+
+def read_mpich(machine: Machine, text: str, job: Job) -> tuple[Placement, list[str]]:
+    """Where Hydra puts ranks for its options; threads may use all of their rank's zone.
+
+    Raises InputError for an option or an object that is not known.
+    """
+    options = read_options("mpiexec", text, _OPTIONS)
+    job = job_from("mpiexec", options, job)
+    notes = [_MODEL]
+    bind = options.get("bind", "none")
+    if bind.lower() in ("none", ""):
+        if "map" in options:
+            raise InputError("mpiexec: -map-by needs -bind-to", "add it, such as -bind-to core")
+        return job.floating("mpich", [tuple(sorted(machine.allowed))] * job.per_node), notes
+    if bind.lower().startswith("user:"):
+        zones, more = _user(machine, bind, len("user:"))
+        return job.floating("mpich", [zones[r % len(zones)] for r in range(job.per_node)]), notes + more
+    kind, count = _counted("-bind-to", bind)
+    by, each = _counted("-map-by", options["map"]) if "map" in options else (kind, count)
+    return job.floating("mpich", _zones(machine, (kind, count), (by, each), job.per_node)), notes
+
+
+def _counted(option: str, text: str) -> tuple[str, int]:
+    name, colon, number = text.partition(":")
+    return word("mpiexec", option, name), whole("mpiexec", option, number) if colon else 1
+
+
+def _chunks(found: list[tuple[int, ...]], count: int) -> list[tuple[int, ...]]:
+    """The objects joined `count` at a time; what is left over at the end is not used."""
+    if count > len(found):
+        raise InputError(f"mpiexec: {count} objects are asked for each rank, and there are {len(found)}")
+    whole_ones = range(0, len(found) - count + 1, count)
+    return [tuple(p for pus in found[i : i + count] for p in pus) for i in whole_ones]
+
+
+def _zones(machine: Machine, bind: tuple[str, int], by: tuple[str, int], ranks: int) -> list[tuple[int, ...]]:
+    """Each rank goes to the next map domain in turn, and there to the next bind domain; both start over at the end."""
+    domains = _chunks(objects_or_larger(machine, bind[0]), bind[1])
+    mapped = _chunks(objects_or_larger(machine, by[0]), by[1])
+    if len(mapped) > len(domains):
+        # a map domain is never smaller than what is bound
+        mapped = domains
+    inside = [[d for d in domains if set(d) <= set(m)] or [m] for m in mapped]
+    found = []
+    for r in range(ranks):
+        choices = inside[r % len(mapped)]
+        found.append(tuple(sorted(choices[r // len(mapped) % len(choices)])))
+    return found
+
+
+def _user(machine: Machine, text: str, start: int) -> tuple[list[tuple[int, ...]], list[str]]:
+    scanner = Scanner("-bind-to", text)
+    scanner.at = start
+    zones: list[tuple[int, ...]] = []
+    notes: list[str] = []
+    while True:
+        members = {scanner.number("a processor's number")}
+        while scanner.take("+"):
+            members.add(scanner.number("a processor's number"))
+        zone, more = permitted(machine, members, "mpiexec")
+        zones.append(zone)
+        notes += more
+        if scanner.done:
+            return zones, notes
+        scanner.need(",", "',', '+' or the end")
+
+
+_CANDIDATES = tuple(
+    (kind, by) for by in ("", "socket", "numa", "l3cache") for kind in ("hwthread", "core", "l3cache", "numa", "socket")
+)
+
+
+def write_mpich(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Said:
+    """mpiexec's words for objects where they say it, else the `user:` list; a host file where ranks span nodes."""
+    zones = placement.zones
+    files = {}
+    words = ["mpiexec", "-n", str(placement.size)]
+    if placement.nodes > 1:
+        words += ["-ppn", "1" if placement.order == "cyclic" else str(placement.per_node), "-f", "hostfile"]
+        names = hosts or [f"node{i}" for i in range(placement.nodes)]
+        each = 1 if placement.order == "cyclic" else placement.per_node
+        if placement.order.startswith("plane"):
+            each = int(placement.order.removeprefix("plane="))
+            words[words.index("-ppn") + 1] = str(each)
+        files["hostfile"] = "".join(f"{name}:{each}\n" for name in names)
+    job = Job(1, placement.per_node)
+    width = len(zones[0])
+    for kind, by in _CANDIDATES:
+        size = len(objects_or_larger(machine, WORDS[kind])[0])
+        if width % size:
+            continue
+        text = f"-bind-to {kind}{f':{width // size}' if width > size else ''}" + (f" -map-by {by}" if by else "")
+        try:
+            said, _ = read_mpich(machine, text, job)
+        except InputError:
+            continue
+        if said.zones == zones:
+            return Said(words=(*words, *text.split()), files=files, notes=(_MODEL,))
+    listed = ",".join("+".join(map(str, zone)) for zone in zones)
+    return Said(words=(*words, "-bind-to", f"user:{listed}"), files=files)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Said: a placement as one tongue puts it; and the error of a tongue that has no words for one."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from nodewise.base.errors import InputError
+from nodewise.base.processors import format_processors
+
+
+class CannotSayError(InputError):
+    """A placement that a tongue cannot express: `what` says why."""
+
+    def __init__(self, tongue: str, why: str):
+        super().__init__(f"{tongue} cannot say this placement: {why}", "name another tongue with --to")
+
+
+@dataclass(frozen=True)
+class Said:
+    """Variables, words before the program, and files (name and contents) that those words name; notes for the user."""
+
+    env: Mapping[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def line(self, command: Sequence[str] = ("PROGRAM",)) -> str:
+        """The line to paste into a shell."""
+        assigned = [f"{k}={shlex.quote(v)}" for k, v in self.env.items()]
+        return " ".join([*assigned, shlex.join([*self.words, *command])])
+
+
+def single(tongue: str, places: Sequence[tuple[int, ...]]) -> list[int]:
+    """The one processor of each place; raises CannotSayError where a place has several."""
+    wide = next((i for i, place in enumerate(places) if len(place) != 1), None)
+    if wide is not None:
+        raise CannotSayError(
+            tongue,
+            f"it binds a thread to one processor, and thread {wide} may use {format_processors(places[wide])}",
+        )
+    return [place[0] for place in places]
+
+
+def common(tongue: str, places: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The set that all threads have; raises CannotSayError where they differ."""
+    apart = next((i for i, place in enumerate(places) if place != places[0]), None)
+    if apart is not None:
+        raise CannotSayError(
+            tongue,
+            f"it holds all threads to one set, and thread 0 is to use {format_processors(places[0])}, "
+            f"thread {apart} {format_processors(places[apart])}",
+        )
+    return places[0]

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Real OpenMP runtimes asked where they bind threads, on machines that are not here.
+
+A preloaded library tells the runtime that the kernel has other processors; Intel's reads the machine from hwloc's
+synthetic description, GNU's from files as of /sys that are written here.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from nodewise.base.processors import format_processors, parse_processors
+from nodewise.machine.model import Machine
+from nodewise.placement.objects import last_level_caches, objects
+
+HERE = Path(__file__).parent
+
+
+@cache
+def _built(folder: Path) -> tuple[Path, Path, Path]:
+    """The preload, and a program with one parallel region for Intel's runtime and for GNU's."""
+    preload, intel, gnu, team = (folder / name for name in ("pretend.so", "intel", "gnu", "team.o"))
+    library = Path(sys.prefix, "lib", "libiomp5.so")
+    assert library.exists(), "the runtime of the package intel-openmp, which ./dev test installs, is missing"
+    compiler = ["g++", "-O1", "-x", "c"]
+    subprocess.run([*compiler, "-shared", "-fPIC", str(HERE / "pretend.c"), "-o", str(preload), "-ldl"], check=True)
+    subprocess.run([*compiler, "-fopenmp", "-c", str(HERE / "team.c"), "-o", str(team)], check=True)
+    rpath = f"-Wl,-rpath,{library.parent}"
+    subprocess.run(["g++", str(team), str(library), rpath, "-o", str(intel)], check=True)
+    subprocess.run(["g++", "-fopenmp", str(team), "-o", str(gnu)], check=True)
+    return preload, intel, gnu
+
+
+@pytest.fixture(scope="session")
+def runtime_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("runtimes")
+
+
+def _run(program: Path, preload: Path, machine: Machine, env: dict[str, str]) -> tuple[str, int]:
+    pretended = {"LD_PRELOAD": str(preload), "PRETEND_PROCESSORS": format_processors(machine.allowed)}
+    done = subprocess.run(
+        [str(program)], env={"PATH": os.environ["PATH"], **pretended, **env}, capture_output=True, text=True, timeout=60
+    )
+    return done.stderr + done.stdout, done.returncode
+
+
+def ask_intel(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> list[tuple[int, ...]] | None:
+    """The places of the threads; None where the runtime binds nothing, and says so.
+
+    Raises RuntimeError where it ends by a fault of its own.
+    """
+    preload, program, _ = _built(folder)
+    said = env.get("KMP_AFFINITY")
+    asked = {**env, "KMP_AFFINITY": f"verbose,{said}" if said else "verbose", "OMP_NUM_THREADS": str(threads)}
+    source = {
+        "HWLOC_SYNTHETIC": machine.source.removeprefix("synthetic:"),
+        "HWLOC_THISSYSTEM": "1",
+        "KMP_TOPOLOGY_METHOD": "hwloc",
+    }
+    text, status = _run(program, preload, machine, {**source, **asked})
+    if status:
+        raise RuntimeError(text)
+    found = {int(t): places for t, places in re.findall(r"thread (\d+) bound to OS proc set (\S+)", text)}
+    if not found or any("empty" in places for places in found.values()):
+        return None
+    return [parse_processors(found[t]) for t in range(threads)]
+
+
+def ask_gnu(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> list[tuple[int, ...]]:
+    """The places of the threads, as libgomp shows them. Its files are written below `folder`."""
+    preload, _, program = _built(folder)
+    root = folder / f"system-{abs(hash(machine.source))}"
+    if not root.exists():
+        _write_system(root, machine)
+    shown = {"OMP_DISPLAY_AFFINITY": "true", "OMP_AFFINITY_FORMAT": "%n bound to %A"}
+    text, status = _run(
+        program, preload, machine, {"PRETEND_SYSTEM": str(root), "OMP_NUM_THREADS": str(threads), **shown, **env}
+    )
+    assert status == 0, text
+    found = {int(t): parse_processors(places) for t, places in re.findall(r"(\d+) bound to (\S+)", text)}
+    return [found[t] for t in range(threads)]
+
+
+def _write_system(root: Path, machine: Machine) -> None:
+    """What libgomp reads of /sys: siblings of each processor, its last cache, and the memory nodes."""
+    kinds = {
+        "topology/thread_siblings_list": objects(machine, "core"),
+        "topology/core_siblings_list": objects(machine, "package") or [machine.pus],
+        "cache/index0/shared_cpu_list": objects(machine, "core"),
+        "cache/index1/shared_cpu_list": last_level_caches(machine),
+    }
+    for name, groups in kinds.items():
+        for group in groups:
+            for p in group:
+                file = root / f"sys/devices/system/cpu/cpu{p}" / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(format_processors(group) + "\n")
+                if name.startswith("cache"):
+                    file.with_name("level").write_text("3\n" if "index1" in name else "1\n")
+    nodes = [n for n in machine.numa_nodes if n.pus]
+    for node in nodes:
+        file = root / f"sys/devices/system/node/node{node.os_index}/cpulist"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(format_processors(node.pus) + "\n")
+    if nodes:
+        (root / "sys/devices/system/node/online").write_text(format_processors(n.os_index for n in nodes) + "\n")
