@@ -47,12 +47,18 @@ class Job:
         """How many ranks a full node has."""
         return max(1, ceil(self.ranks / self.nodes))
 
-    def placement(self, policy: str, by_rank: Sequence[Sequence[tuple[int, ...]]], order: str = "block") -> Placement:
-        """A Placement of this shape from the places of one node's ranks."""
+    def placement(
+        self,
+        policy: str,
+        by_rank: Sequence[Sequence[tuple[int, ...]]],
+        order: str = "block",
+        held: Sequence[tuple[int, ...]] = (),
+    ) -> Placement:
+        """A Placement of this shape from the places of one node's ranks, and what each is held to."""
         places = tuple(place for rank in by_rank for place in rank)
         if not self.ranks:
             return Placement(policy, places)
-        return Placement(policy, places, tuple(map(len, by_rank)), self.nodes, order, self.ranks)
+        return Placement(policy, places, tuple(map(len, by_rank)), self.nodes, order, self.ranks, tuple(held))
 
     def floating(self, policy: str, zones: Sequence[tuple[int, ...]], order: str = "block") -> Placement:
         """A Placement where every thread may use all of its rank's zone."""

@@ -23,7 +23,8 @@ class Placement:
 
     `policy` names the rule that made it. `ranks` is how many threads each of the node's ranks has; empty means that the
     program is one process with all of the threads. Every one of the `nodes` is filled alike, until `total` ranks are
-    placed (None: all nodes are full), which `order` numbers over the nodes.
+    placed (None: all nodes are full), which `order` numbers over the nodes. `held` is what each of a node's ranks may use
+    as a process, where that is more than its threads' places.
     """
 
     policy: str
@@ -32,6 +33,7 @@ class Placement:
     nodes: int = 1
     order: str = "block"
     total: int | None = None
+    held: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if self.ranks and sum(self.ranks) != len(self.places):
@@ -65,9 +67,14 @@ class Placement:
         return tuple(self.places[a:b] for a, b in pairwise(accumulate(self.ranks, initial=0)))
 
     @cached_property
-    def zones(self) -> tuple[tuple[int, ...], ...]:
-        """For each of a node's ranks all processors of its places, sorted: the affinity mask of the process."""
+    def used(self) -> tuple[tuple[int, ...], ...]:
+        """For each of a node's ranks all processors of its places, sorted."""
         return tuple(tuple(sorted({p for place in places for p in place})) for places in self.by_rank)
+
+    @property
+    def zones(self) -> tuple[tuple[int, ...], ...]:
+        """For each of a node's ranks the affinity mask of its process."""
+        return self.held or self.used
 
     @cached_property
     def mask(self) -> tuple[int, ...]:
@@ -91,7 +98,7 @@ class Placement:
         return int(match[1] or 1) if match else 1
 
     def to_json(self) -> dict[str, Any]:
-        """`{"policy", "threads", "places": [[processor, …], …], "ranks", "nodes", "order", "size"}`."""
+        """`{"policy", "threads", "places": [[processor, …], …], "ranks", "nodes", "order", "size", "zones"}`."""
         return {
             "policy": self.policy,
             "threads": self.threads,
@@ -100,4 +107,5 @@ class Placement:
             "nodes": self.nodes,
             "order": self.order,
             "size": self.size,
+            "zones": [list(z) for z in self.zones],
         }

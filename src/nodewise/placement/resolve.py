@@ -8,7 +8,7 @@ setting or a policy places the threads within what is left, as a process held to
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
@@ -86,20 +86,25 @@ def resolve(machine: Machine, job: Job, request: Request) -> Resolved:
     zones = launched.zones if launched is not None else _own_zones(machine, job, request)
     memory: tuple[str, ...] = ()
     by_rank: list[Sequence[tuple[int, ...]]] = []
-    seen: dict[tuple[int, ...], Outcome] = {}
+    held: list[tuple[int, ...]] = []
+    seen: dict[tuple[int, ...], tuple[Outcome, tuple[int, ...]]] = {}
     for r, zone in enumerate(zones):
-        if zone not in seen or request.zones == "packed":
+        if zone not in seen or bound_by_launcher:
             part = within(machine, zone) if job.ranks else machine
-            part, more, memory = _masked(part, request)
+            # taskset and hwloc-bind set the mask anew, numactl keeps to the one it finds
+            part, more, memory = _masked(part if request.numactl is not None else machine, part, request)
             notes += more
-            outcome = _threads(part, job, request, r)
+            outcome = _threads(part, job, request)
             if outcome is None and launched is not None and bound_by_launcher:
                 outcome = Outcome(launched.by_rank[r])
-            seen[zone] = outcome or Outcome((tuple(sorted(part.allowed)),) * job.threads)
-        by_rank.append(seen[zone].places)
-        notes += seen[zone].notes
+            own = tuple(sorted(part.allowed))
+            seen[zone] = (outcome or Outcome((own,) * job.threads), own)
+        outcome, own = seen[zone]
+        by_rank.append(outcome.places)
+        held.append(tuple(sorted({*own, *(p for place in outcome.places for p in place)})))
+        notes += outcome.notes
     policy = request.policy or ", ".join(request.said()) or "os"
-    return Resolved(job.placement(policy, by_rank, order), tuple(dict.fromkeys(notes)), memory)
+    return Resolved(job.placement(policy, by_rank, order, held), tuple(dict.fromkeys(notes)), memory)
 
 
 def _check(request: Request) -> None:
@@ -156,7 +161,7 @@ def _own_zones(machine: Machine, job: Job, request: Request) -> list[tuple[int, 
     return found
 
 
-def _masked(machine: Machine, request: Request) -> tuple[Machine, list[str], tuple[str, ...]]:
+def _masked(machine: Machine, unmasked: Machine, request: Request) -> tuple[Machine, list[str], tuple[str, ...]]:
     memory: tuple[str, ...] = ()
     if request.taskset is not None:
         mask, notes = read_mask_or_list(machine, request.taskset)
@@ -165,7 +170,7 @@ def _masked(machine: Machine, request: Request) -> tuple[Machine, list[str], tup
     elif request.hwloc is not None:
         mask, notes = read_hwloc(machine, request.hwloc)
     else:
-        return machine, [], ()
+        return unmasked, [], ()
     return within(machine, mask), notes, memory
 
 
@@ -177,7 +182,7 @@ def _subset(request: Request) -> Subset | None:
     return None
 
 
-def _threads(machine: Machine, job: Job, request: Request, rank: int) -> Outcome | None:
+def _threads(machine: Machine, job: Job, request: Request) -> Outcome | None:
     """Where the threads of one rank go on what it may use; None where nothing was said of them."""
     if request.policy is not None:
         placed = place(machine, request.policy, job.threads)
@@ -205,3 +210,19 @@ def _intel(machine: Machine, job: Job, request: Request, apply: Callable[..., Ou
         layers, notes = apply_subset(layers, subset)
     outcome = apply(layers) if affinity is None else apply_affinity(layers, affinity, job.threads)
     return Outcome(outcome.places, (*notes, *outcome.notes))
+
+
+def fitting_threads(machine: Machine, job: Job, request: Request) -> int:
+    """How many threads a rank gets where nobody says: as many as its list or its zone has processors, or as fit a quota."""
+    if request.likwid is not None:
+        return len(read_likwid(machine, request.likwid)[0])
+    if request.gomp is not None:
+        return len(read_gomp(request.gomp))
+    if job.ranks or any(name in request.said() for name in LAUNCHERS):
+        try:
+            placed = resolve(machine, job, replace(request, policy=None))
+        except InputError:
+            return 1
+        return max(1, len(placed.placement.zones[0]))
+    narrowed, _, _ = _masked(machine, machine, request)
+    return narrowed.parallelism

@@ -22,7 +22,7 @@ from nodewise.placement.tongues.masks import write_numactl, write_taskset
 from nodewise.placement.tongues.mpich import write_mpich
 from nodewise.placement.tongues.openmp import apply_places, openmp_environment, read_places
 from nodewise.placement.tongues.openmpi import write_openmpi
-from nodewise.placement.tongues.said import CannotSayError, Said
+from nodewise.placement.tongues.said import BINDING_VARIABLES, CannotSayError, Said
 from nodewise.placement.tongues.slurm import write_slurm
 
 
@@ -83,7 +83,7 @@ def _wrapper(said: Sequence[Said]) -> Said:
     chain = ""
     for name in reversed(LOCAL_RANK):
         chain = f"${{{name}{':-' + chain if chain else ''}}}"
-    lines += [f"rank={chain}", 'case "$rank" in']
+    lines += [f"unset {' '.join(BINDING_VARIABLES)}", f"rank={chain}", 'case "$rank" in']
     for rank, one in enumerate(said):
         lines.append(f"{rank})")
         lines += [f"    export {k}={shlex.quote(v)}" for k, v in one.env.items()]

@@ -10,16 +10,6 @@ from typing import Any
 
 from nodewise.base.processors import format_processors
 
-#: Binding variables of every OpenMP family: one is set, the others are cleared, since KMP_AFFINITY silences OMP_PROC_BIND.
-BINDING_VARIABLES = (
-    "OMP_PLACES",
-    "OMP_PROC_BIND",
-    "KMP_AFFINITY",
-    "KMP_HW_SUBSET",
-    "KMP_PLACE_THREADS",
-    "GOMP_CPU_AFFINITY",
-)
-
 
 @dataclass(frozen=True)
 class Setting:

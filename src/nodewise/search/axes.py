@@ -14,7 +14,8 @@ from nodewise.machine.model import Machine
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
 from nodewise.placement.tongues.openmp import openmp_environment
-from nodewise.runner.setting import BINDING_VARIABLES, Setting
+from nodewise.placement.tongues.said import BINDING_VARIABLES
+from nodewise.runner.setting import Setting
 from nodewise.search.space import Axis, Point, Space
 
 _TUNABLES = "GLIBC_TUNABLES"

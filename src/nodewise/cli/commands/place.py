@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`nodewise place`: where threads would sit, or a program run with its threads there."""
+"""`nodewise place`: where ranks and threads would sit, in any tongue, or a program run with its threads there."""
 
 from __future__ import annotations
 
@@ -7,59 +7,236 @@ import errno
 import json
 import os
 import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nodewise.base.errors import InputError, ProgramError
 
 if TYPE_CHECKING:
+    from nodewise.machine.model import Machine
+    from nodewise.placement.job import Job
+    from nodewise.placement.placement import Placement
+    from nodewise.placement.resolve import Request, Resolved
     from nodewise.runner.setting import Setting
+
+#: Options that say a placement, each in a tongue of its own: name, what it is called in a Request, help.
+_TONGUES = (
+    ("--affinity", "affinity", "KMP_AFFINITY, such as granularity=fine,compact,1,0."),
+    ("--subset", "subset", "KMP_HW_SUBSET, such as 2s,8c,1t or 15c@30,4t."),
+    ("--place-threads", "place_threads", "The older KMP_PLACE_THREADS, such as 15Cx4T,30O."),
+    ("--places", "places", "OMP_PLACES, such as cores or {0:4}:8:4."),
+    ("--bind", "bind", "OMP_PROC_BIND, such as close or spread."),
+    ("--gomp", "gomp", "GOMP_CPU_AFFINITY, such as '0 3 1-2 4-15:2'."),
+    ("--likwid", "likwid", "A likwid-pin expression, such as S0:0-3@S1:0-3 or E:N:8:1:2."),
+    ("--taskset", "taskset", "A list or mask of taskset, such as 0-7 or 0xff."),
+    ("--numactl", "numactl", "Options of numactl, such as '--cpunodebind=0'."),
+    ("--hwloc", "hwloc", "Objects of hwloc-bind, such as package:0.core:1-3."),
+    ("--slurm", "slurm", "Options of srun, such as '--cpu-bind=cores --distribution=block:block'."),
+    ("--openmpi", "openmpi", "Options of Open MPI's mpirun, such as '--map-by socket:PE=4'."),
+    ("--mpich", "mpich", "Options of MPICH's mpiexec, such as '-bind-to core:4 -map-by socket'."),
+    ("--aprun", "aprun", "Options of aprun, such as '-N 4 -d 8 -cc depth'."),
+)
+
+
+def _with_tongues(function: Callable[..., None]) -> Callable[..., None]:
+    for option, name, text in reversed(_TONGUES):
+        function = click.option(option, name, metavar="TEXT", help=text)(function)
+    return function
 
 
 @click.command(context_settings={"allow_interspersed_args": True})
-@click.option("--threads", type=int, help="How many threads (default: all that may run at once).")
+@click.option("--threads", type=int, help="How many threads, of each rank (default: what fits).")
+@click.option("--ranks", type=int, default=0, help="How many MPI ranks, in all.")
+@click.option("--nodes", type=int, default=1, help="On how many nodes like this machine.")
+@click.option(
+    "--zones", default="share", metavar="share|packed|none", help="What ranks get where no launcher is named."
+)
+@click.option("--hosts", default="", help="The nodes' names, for rank files: a,b,c.")
+@click.option("--runtime", default="intel", metavar="intel|llvm|gnu", help="Whose rules --places and --bind follow.")
+@_with_tongues
 @click.option("--machine", "spec", help="Another machine: synthetic:TEXT, FILE.xml or FILE.json.")
 @click.option("--allow", help="Use only these processors, such as 0-3,8.")
+@click.option("--to", "tongue", metavar="TONGUE", help="Write it as kmp, omp, gomp, subset, taskset, numactl, likwid, hwloc, slurm, openmpi, mpich or aprun.")  # fmt: skip
+@click.option("--files", type=click.Path(path_type=Path), help="Write the files that --to needs into this directory.")
+@click.option("--explain", "explained", is_flag=True, help="Say in words what the setting does, and its traps.")
 @click.option("--json", "as_json", is_flag=True, help="Print the places as JSON.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw it into this file.")
-@click.argument("policy")
-@click.argument("command_words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[POLICY] [-- COMMAND...]")
 def command(
-    policy: str,
     threads: int | None,
+    ranks: int,
+    nodes: int,
     spec: str | None,
     allow: str | None,
+    hosts: str,
+    tongue: str | None,
+    files: Path | None,
+    explained: bool,
     as_json: bool,
     svg: Path | None,
-    command_words: tuple[str, ...],
+    words: tuple[str, ...],
+    **asked: Any,
 ) -> None:
-    """Place threads by POLICY (compact, scatter, balanced, os): show it, or run COMMAND so."""
-    from nodewise.api.experiment import write_whole
+    """Place threads and ranks by POLICY (compact, scatter, balanced, os) or by a text in any tongue.
+
+    Show it, write it in another tongue, or run COMMAND so. With a text all words are the COMMAND's.
+    """
     from nodewise.machine.sources import load_machine
-    from nodewise.report.machine_drawing import machine_svg
-    from nodewise.report.machine_text import machine_text
-    from nodewise.search.axes import make_setting
+    from nodewise.placement.say import say
+    from nodewise.placement.traps import find_traps
 
     machine = load_machine(spec, allow)
-    count = machine.parallelism if threads is None else threads
-    setting = make_setting(machine, command_words or ("COMMAND",), {"threads": count, "placement": policy})
+    request, command_words = _request(asked, words)
+    job, resolved = _resolve(machine, request, threads, ranks, nodes)
+    placement = resolved.placement
+    traps = find_traps(machine, placement, request, os.environ if machine.live else None)
+    for note in resolved.notes:
+        print(f"note: {note}", file=sys.stderr)
+    for trap in traps:
+        print(f"warning: {trap}", file=sys.stderr)
     if svg is not None:
-        write_whole(svg, machine_svg(machine, setting.places, f"{count} threads, {policy}"))
+        _draw(svg, machine, placement)
     if command_words:
-        if not machine.live:
-            raise InputError(
-                "a program can be placed only on the machine that it runs on", "leave out --machine, or the command"
-            )
-        _execute(setting)
-    if as_json:
-        places = None if setting.places is None else [list(p) for p in setting.places]
-        more = {"policy": policy, "threads": count, "env": dict(setting.env), "mask": setting.mask}
-        print(json.dumps({"places": places, **more}))
+        _run(machine, placement, request, command_words, job)
         return
-    print(machine_text(machine, setting.places))
-    print(f"launch     {setting.launch_line(os.environ)}")
+    if tongue is not None:
+        said = say(tongue, machine, placement, [h for h in hosts.split(",") if h])
+        _show_said(said, files)
+        return
+    if as_json:
+        print(json.dumps(_as_json(machine, resolved, request, [t.name for t in traps])))
+        return
+    _show(machine, placement, request, explained)
+
+
+def _request(asked: dict[str, Any], words: tuple[str, ...]) -> tuple[Request, tuple[str, ...]]:
+    """What was asked for, and the command: the first word is a policy only where no tongue says anything."""
+    from nodewise.placement.policies import POLICIES, describe_policy
+    from nodewise.placement.resolve import RUNTIMES, ZONES, Request
+
+    for name, known in (("zones", ZONES), ("runtime", RUNTIMES)):
+        if asked[name] not in known:
+            raise InputError(f"--{name} {asked[name]!r} is not known", f"known are: {', '.join(known)}")
+    request = Request(**asked)
+    if request.said():
+        return request, words
+    if not words:
+        raise InputError(
+            "nothing says where threads are to go",
+            f"name a policy ({', '.join(POLICIES)}) or a text, such as --places cores",
+        )
+    describe_policy(words[0])
+    return Request(**{**asked, "policy": words[0]}), words[1:]
+
+
+def _resolve(machine: Machine, request: Request, threads: int | None, ranks: int, nodes: int) -> tuple[Job, Resolved]:
+    from nodewise.placement.job import Job
+    from nodewise.placement.resolve import fitting_threads, resolve
+
+    job = Job(1 if threads is None else threads, ranks, nodes)
+    if threads is None:
+        job = Job(fitting_threads(machine, job, request), ranks, nodes)
+    return job, resolve(machine, job, request)
+
+
+def _draw(path: Path, machine: Machine, placement: Placement) -> None:
+    from nodewise.api.experiment import write_whole
+    from nodewise.report.machine_drawing import machine_svg
+
+    write_whole(path, machine_svg(machine, placement.places, f"{placement.threads} threads, {placement.policy}"))
+
+
+def _show_said(said: Any, folder: Path | None) -> None:
+    """The line on standard output, with its files: written where a directory is given, shown where not."""
+    from nodewise.api.experiment import write_whole
+
+    if folder is not None and said.files:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise InputError(
+                f"cannot write into {folder}: {problem.strerror}", "name a directory for --files"
+            ) from problem
+        for name, text in said.files.items():
+            write_whole(folder / name, text)
+            if text.startswith("#!"):
+                (folder / name).chmod(0o755)
+    print(said.line())
+    for note in said.notes:
+        print(f"note: {note}", file=sys.stderr)
+    for name, text in said.files.items() if folder is None else ():
+        print(f"\n# {name}\n{text}", end="")
+
+
+def _as_json(machine: Machine, resolved: Resolved, request: Request, traps: list[str]) -> dict[str, Any]:
+    from nodewise.placement.tongues.openmp import openmp_environment
+
+    placement = resolved.placement
+    bound = _bound(machine, placement)
+    one = len(placement.by_rank) == 1
+    env = openmp_environment(placement.places) if bound and one else {}
+    return {
+        **placement.to_json(),
+        "places": [list(p) for p in placement.places] if bound else None,
+        "notes": list(resolved.notes),
+        "traps": traps,
+        "memory": list(resolved.memory),
+        "env": env,
+        "mask": list(placement.mask) if bound else None,
+    }
+
+
+def _bound(machine: Machine, placement: Placement) -> bool:
+    """Whether anything is held to less than all that may be used."""
+    everything = set(machine.allowed)
+    return any(set(place) != everything for place in placement.places)
+
+
+def _show(machine: Machine, placement: Placement, request: Request, explained: bool) -> None:
+    from nodewise.placement.explain import explain
+    from nodewise.placement.say import say
+    from nodewise.report.machine_text import machine_text
+
+    bound = _bound(machine, placement)
+    print(machine_text(machine, placement.places if bound else None))
+    if explained:
+        print()
+        print("\n".join(explain(machine, placement, request)))
+    if len(placement.by_rank) == 1 and bound:
+        print(f"launch     {say('omp', machine, placement).line()}")
+
+
+def _run(machine: Machine, placement: Placement, request: Request, words: tuple[str, ...], job: Job) -> None:
+    """Become the program; under a launcher, with the places of the rank that this process is."""
+    from nodewise.placement.say import LOCAL_RANK
+    from nodewise.placement.tongues.openmp import openmp_environment
+    from nodewise.placement.tongues.said import BINDING_VARIABLES
+    from nodewise.runner.setting import Setting
+
+    if not machine.live:
+        raise InputError(
+            "a program can be placed only on the machine that it runs on", "leave out --machine, or the command"
+        )
+    places = placement.places
+    if job.ranks or len(placement.by_rank) > 1:
+        number = next((os.environ[name] for name in LOCAL_RANK if os.environ.get(name, "").isdecimal()), None)
+        if number is None:
+            raise InputError(
+                "a command with several ranks is started by their launcher",
+                "write it as: mpirun … nodewise place …, or see --to openmpi, mpich, slurm or aprun",
+            )
+        places = placement.by_rank[int(number) % len(placement.by_rank)]
+    env = {"OMP_NUM_THREADS": str(len(places))}
+    bound = _bound(machine, placement)
+    if bound:
+        env = openmp_environment(places)
+    mask = tuple(sorted({p for place in places for p in place})) if bound else None
+    unset = tuple(v for v in BINDING_VARIABLES if v not in env)
+    _execute(Setting(command=words, env=env, unset=unset, mask=mask, places=places if bound else None))
 
 
 def _execute(setting: Setting) -> None:

@@ -297,10 +297,17 @@ def _sorting(layers: Layers, affinity: Affinity) -> tuple[int, int]:
     per_core = layers.ratio(layers.level("thread"), layers.level("core"))
     if affinity.type in ("logical", "physical"):
         permute = 1 if affinity.type == "physical" and per_core > 1 and depth > 1 else 0
-        return permute, per_core * affinity.offset % len(layers.rows)
+        return permute, first_place(layers, affinity) % len(layers.rows)
     if affinity.type == "scatter":
         return (0 if affinity.permute >= depth else depth - 1 - affinity.permute), affinity.offset
     return min(affinity.permute, depth - 1), affinity.offset
+
+
+def first_place(layers: Layers, affinity: Affinity) -> int:
+    """Which place in the runtime's order thread 0 takes; it may lie past the last, from where counting starts over."""
+    if affinity.type in ("logical", "physical"):
+        return layers.ratio(layers.level("thread"), layers.level("core")) * affinity.offset
+    return affinity.offset
 
 
 def write_kmp(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:

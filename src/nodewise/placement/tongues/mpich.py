@@ -91,7 +91,7 @@ def _user(machine: Machine, text: str, start: int) -> tuple[list[tuple[int, ...]
 
 
 _CANDIDATES = tuple(
-    (kind, by) for by in ("", "socket", "numa", "l3cache") for kind in ("hwthread", "core", "l3cache", "numa", "socket")
+    (kind, by) for by in ("", "socket", "numa", "l3cache") for kind in ("core", "hwthread", "l3cache", "numa", "socket")
 )
 
 

@@ -62,6 +62,8 @@ def read_places(text: str) -> Places:
     """Read a value of OMP_PLACES. Raises InputError with the column."""
     scanner = Scanner("OMP_PLACES", text)
     if scanner.peek().isalpha():
+        if scanner.peek(32).lower() in BINDS:
+            raise scanner.error("an abstract name or a list; what is there belongs to OMP_PROC_BIND")
         word = scanner.choice(_ABSTRACT, "an abstract name or a list")
         limit = None
         if scanner.take("("):
@@ -121,6 +123,8 @@ def read_bind(text: str) -> str:
     scanner = Scanner("OMP_PROC_BIND", text)
     found = []
     while True:
+        if scanner.peek(32).split(",")[0].strip().lower() in _ABSTRACT:
+            raise scanner.error(f"how threads are bound ({', '.join(BINDS)}); what is there belongs to OMP_PLACES")
         found.append(scanner.choice(BINDS, "how threads are bound"))
         if scanner.done:
             break
