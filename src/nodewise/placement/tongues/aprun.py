@@ -130,6 +130,10 @@ def write_aprun(machine: Machine, placement: Placement, hosts: Sequence[str] = (
         raise CannotSayError(
             "aprun", "all of its elements have the same depth, and ranks have different numbers of threads"
         )
+    if placement.threads > len(machine.allowed):
+        raise CannotSayError(
+            "aprun", f"it claims a processor for each thread, and {placement.threads} threads are to share {len(machine.allowed)}"
+        )
     most = max((len(core) for core in objects(machine, "core")), default=1)
     words = [
         "aprun",

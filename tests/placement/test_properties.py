@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What holds for every machine, setting and tongue; and parsers fed with anything."""
+
+import re
+import shlex
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nodewise.base.errors import InputError
+from nodewise.base.processors import format_processors
+from nodewise.machine.sources import load_machine
+from nodewise.placement.job import Job
+from nodewise.placement.placement import Placement
+from nodewise.placement.resolve import Request, resolve
+from nodewise.placement.say import JOB, PROCESS, say
+from nodewise.placement.tongues.gnu import read_gomp
+from nodewise.placement.tongues.hwloc import read_hwloc
+from nodewise.placement.tongues.kmp_affinity import TYPES, read_affinity
+from nodewise.placement.tongues.kmp_subset import read_subset
+from nodewise.placement.tongues.likwid import read_likwid
+from nodewise.placement.tongues.masks import read_mask_or_list, read_numactl
+from nodewise.placement.tongues.openmp import read_bind, read_places
+from nodewise.placement.tongues.said import CannotSayError
+
+SHAPES = ("core:4 pu:2", "pack:2 core:3 pu:2", "numa:2 l3:2 core:2 pu:1", "pack:2 numa:2 core:2 pu:4", "core:1 pu:1")
+CALM = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@st.composite
+def machines(draw):
+    whole = load_machine("synthetic:" + draw(st.sampled_from(SHAPES)))
+    if draw(st.booleans()):
+        return whole
+    some = draw(st.sets(st.sampled_from(whole.pus), min_size=1))
+    return load_machine(whole.source, format_processors(some))
+
+
+@st.composite
+def requests(draw):
+    """A setting that can be read, in one of the tongues that place threads."""
+    which = draw(st.sampled_from(["affinity", "places", "gomp", "policy", "subset"]))
+    number = st.integers(0, 20)
+    if which == "affinity":
+        grain = draw(st.sampled_from(["fine", "core", "socket", "tile", "numa_domain", "2"]))
+        kind = draw(st.sampled_from([t for t in TYPES if t != "explicit"]))
+        return Request(affinity=f"granularity={grain},{kind},{draw(number)},{draw(number)}")
+    if which == "places":
+        text = draw(st.sampled_from(["threads", "cores", "sockets", "ll_caches", "numa_domains(1)", "{0:2}:3", "{0}"]))
+        runtime = draw(st.sampled_from(["intel", "llvm", "gnu"]))
+        bind = draw(st.sampled_from(["close", "spread", "primary", "true", "false"]))
+        return Request(places=text, bind=bind, runtime=runtime)
+    if which == "gomp":
+        return Request(gomp=" ".join(map(str, draw(st.lists(number, min_size=1, max_size=6)))))
+    if which == "subset":
+        return Request(subset=f"{draw(st.integers(1, 3))}c,{draw(st.integers(1, 3))}t", affinity="compact")
+    return Request(policy=draw(st.sampled_from(["compact", "scatter", "balanced", "os"])))
+
+
+@CALM
+@given(machine=machines(), request=requests(), threads=st.integers(1, 40))
+def test_every_thread_is_placed_on_processors_that_are_allowed(machine, request, threads):
+    placement = resolve(machine, Job(threads), request).placement
+    assert placement.threads == threads
+    for place in placement.places:
+        assert place and set(place) <= set(machine.allowed)
+        assert list(place) == sorted(set(place))
+
+
+@CALM
+@given(machine=machines(), request=requests(), threads=st.integers(1, 8), ranks=st.integers(1, 6), nodes=st.integers(1, 3))
+def test_every_rank_has_its_threads(machine, request, threads, ranks, nodes):
+    nodes = min(nodes, ranks)
+    placement = resolve(machine, Job(threads, ranks, nodes), request).placement
+    assert [len(rank) for rank in placement.by_rank] == [threads] * placement.per_node
+    seats = list(placement.seats())
+    assert len(seats) == ranks == len(set(seats))
+    assert all(node < nodes and seat < placement.per_node for node, seat in seats)
+    for rank, zone in zip(placement.by_rank, placement.zones, strict=True):
+        assert {p for place in rank for p in place} <= set(zone) <= set(machine.allowed)
+
+
+def _read_back(tongue, machine, said, threads):
+    """A process's tongue read again from what was written in it."""
+    env, words = said.env, list(said.words)
+    texts = {
+        "omp": lambda: {"places": env["OMP_PLACES"], "bind": env["OMP_PROC_BIND"]},
+        "kmp": lambda: {"affinity": env["KMP_AFFINITY"]},
+        "gomp": lambda: {"gomp": env["GOMP_CPU_AFFINITY"]},
+        "subset": lambda: {"subset": env["KMP_HW_SUBSET"], "affinity": env["KMP_AFFINITY"]},
+        "taskset": lambda: {"taskset": words[2]},
+        "numactl": lambda: {"numactl": words[1]},
+        "likwid": lambda: {"likwid": words[2]},
+        "hwloc": lambda: {"hwloc": shlex.join(words[1:-1])},
+    }
+    return resolve(machine, Job(threads), Request(**texts[tongue]())).placement.places
+
+
+@CALM
+@given(machine=machines(), request=requests(), threads=st.integers(1, 16), tongue=st.sampled_from([*PROCESS, "subset"]))
+def test_a_process_tongue_says_it_so_that_it_is_read_back_or_says_why_not(machine, request, threads, tongue):
+    placement = resolve(machine, Job(threads), request).placement
+    try:
+        said = say(tongue, machine, placement)
+    except CannotSayError as reason:
+        assert len(reason.what) > 40
+        return
+    whole = load_machine(machine.source) if tongue == "hwloc" else machine
+    assert _read_back(tongue, whole, said, threads) == placement.places or tongue == "hwloc"
+    if tongue == "hwloc":
+        back = _read_back(tongue, whole, said, threads)
+        assert [set(p) & set(machine.allowed) for p in back] == [set(p) for p in placement.places]
+
+
+@pytest.mark.parametrize("tongue", ["omp", "kmp"])
+@CALM
+@given(machine=machines(), request=requests(), threads=st.integers(1, 16))
+def test_two_tongues_say_everything(tongue, machine, request, threads):
+    placement = resolve(machine, Job(threads), request).placement
+    assert _read_back(tongue, machine, say(tongue, machine, placement), threads) == placement.places
+
+
+def _rank_file(text, said, machine):
+    """The zones of a rank file of Open MPI, whose slots are logical cores or hardware threads."""
+    by_core = "--use-hwthread-cpus" not in said.words
+    units = [c.pus for c in machine.cores] if by_core else [(p,) for p in machine.pus]
+    found = {}
+    for line in text.splitlines():
+        rank, node, slots = re.fullmatch(r"rank (\d+)=\+n(\d+) slot=([\d,-]+)", line).groups()
+        chosen = {p for part in slots.split(",") for i in _range(part) for p in units[i]}
+        found[int(rank)] = (int(node), tuple(sorted(chosen & set(machine.allowed))))
+    return found
+
+
+def _range(part):
+    first, _, last = part.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def _launched(tongue, machine, said, placement):
+    """The zones of each rank of the job, as its launcher would read them: (node, zone) by rank."""
+    threads = placement.ranks[0]
+    if "rankfile" in said.files:
+        return _rank_file(said.files["rankfile"], said, machine)
+    kept = [w for w in said.words[1:] if w != "./place-rank.sh"]
+    if "-f" in kept:
+        at = kept.index("-f")
+        kept[at : at + 2] = []
+    text = shlex.join(kept)
+    per_node = {"slurm": "--ntasks-per-node", "openmpi": "-N", "mpich": "-ppn", "aprun": "-N"}[tongue]
+    assert per_node in text or placement.nodes == 1
+    if tongue == "mpich":
+        # a host file deals ranks out; the options by themselves bind those of one node
+        text = re.sub(r"-n \d+( -ppn \d+)?", f"-n {placement.per_node}", text)
+        back = resolve(machine, Job(threads, placement.per_node), Request(mpich=text)).placement
+        return {r: (node, back.zones[seat]) for r, (node, seat) in enumerate(placement.seats())}
+    back = resolve(machine, Job(threads, placement.size, placement.nodes), Request(**{tongue: text})).placement
+    zones = back.zones if tongue != "aprun" else back.used
+    return {r: (node, zones[seat]) for r, (node, seat) in enumerate(back.seats())}
+
+
+@CALM
+@given(
+    machine=machines(),
+    request=requests(),
+    threads=st.integers(1, 4),
+    ranks=st.integers(1, 4),
+    nodes=st.integers(1, 3),
+    order=st.sampled_from(["block", "cyclic"]),
+    tongue=st.sampled_from(list(JOB)),
+)
+def test_a_launcher_is_told_so_that_its_ranks_get_their_zones_or_says_why_not(
+    machine, request, threads, ranks, nodes, order, tongue
+):
+    resolved = resolve(machine, Job(threads, ranks * nodes, nodes), request).placement
+    placement = Placement("x", resolved.places, resolved.ranks, nodes, order, ranks * nodes, resolved.held)
+    try:
+        said = say(tongue, machine, placement)
+    except CannotSayError as reason:
+        assert tongue == "aprun" and len(reason.what) > 40
+        return
+    zones = placement.used if tongue == "aprun" else placement.zones
+    expected = {r: (node, zones[seat]) for r, (node, seat) in enumerate(placement.seats())}
+    assert _launched(tongue, machine, said, placement) == expected
+
+
+READERS = {
+    "affinity": read_affinity,
+    "subset": read_subset,
+    "places": read_places,
+    "bind": read_bind,
+    "gomp": read_gomp,
+    "likwid": lambda text: read_likwid(load_machine("synthetic:" + SHAPES[1]), text),
+    "hwloc": lambda text: read_hwloc(load_machine("synthetic:" + SHAPES[1]), text),
+    "taskset": lambda text: read_mask_or_list(load_machine("synthetic:" + SHAPES[1]), text),
+    "numactl": lambda text: read_numactl(load_machine("synthetic:" + SHAPES[1]), text),
+    **{
+        name: lambda text, name=name: resolve(load_machine("synthetic:" + SHAPES[1]), Job(2, 2), Request(**{name: text}))
+        for name in JOB
+    },
+}
+_PIECES = st.sampled_from(
+    "compact scatter explicit granularity = fine proclist [ ] { } , : - ! @ ( ) 0 1 7 12 999999999 99999999999 cores threads "
+    "close spread c t s x X O 15Cx4T N S0 E: L: S:scatter package core:0 . all odd 0x ff ~ ^ * --cpu-bind= --map-by -cc "
+    "mask_cpu: -n -d --distribution= block ppr:2: PE= user: + \t é \0".split(" ")
+)
+_SOME = st.one_of(st.text(max_size=40), st.lists(_PIECES, max_size=12).map("".join), st.lists(_PIECES, max_size=8).map(" ".join))
+
+
+@pytest.mark.parametrize("name", list(READERS))
+@settings(max_examples=250, deadline=2000)
+@given(text=_SOME)
+def test_a_reader_takes_anything_or_says_what_is_wrong(name, text):
+    try:
+        READERS[name](text)
+    except InputError as problem:
+        assert problem.what
+
+
+@pytest.mark.parametrize("name", ["affinity", "subset", "places", "bind", "gomp", "likwid", "hwloc", "taskset"])
+def test_long_texts_neither_hang_nor_crash(name):
+    for text in ("0," * 60000, "{" * 50000, "core:0." * 20000, "!" * 50000, "1" * 100000, "(" * 9999, "0-65535," * 40):
+        try:
+            READERS[name](text)
+        except InputError as problem:
+            assert len(problem.what) < 1000

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each tongue as its own documentation has it, and what each refuses."""
+
+from functools import cache
+
+import pytest
+
+from nodewise.base.errors import InputError
+from nodewise.machine.sources import load_machine
+from nodewise.placement.job import Job, share_zones
+from nodewise.placement.resolve import Request, resolve
+from nodewise.placement.tongues.hwloc import read_hwloc
+from nodewise.placement.tongues.kmp_subset import rank_subset
+from nodewise.placement.tongues.likwid import read_likwid
+from nodewise.placement.tongues.masks import read_mask_or_list, read_numactl
+
+#: Two sockets of two cores, whose second hardware threads are 4 to 7, as in likwid's examples.
+LIKWID = "pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)"
+#: Two sockets of eight cores, whose second hardware threads are 16 to 31.
+SMT = "pack:2 numa:1 core:8 pu:2(indexes=" + ",".join(f"{i},{i + 16}" for i in range(16)) + ")"
+
+
+@cache
+def synthetic(text, allow=None):
+    return load_machine(f"synthetic:{text}", allow)
+
+
+def zones(machine, **asked):
+    ranks, nodes, threads = asked.pop("ranks", 0), asked.pop("nodes", 1), asked.pop("threads", 1)
+    return resolve(machine, Job(threads, ranks, nodes), Request(**asked)).placement.zones
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1", [1]),
+        ("1,4", [1, 4]),
+        ("0,1-3", [0, 1, 2, 3]),
+        ("L:0", [0]),
+        ("L:0,4", [0, 4]),
+        ("L:1-3", [1, 2, 3]),
+        ("L:N:1,4-6", [1, 4, 5, 6]),
+        ("E:N:1", [0]),
+        ("E:N:2", [0, 4]),
+        ("E:N:2:1:2", [0, 1]),
+        ("E:N:4:2:4", [0, 4, 2, 6]),
+        ("S:scatter", [0, 2, 1, 3, 4, 6, 5, 7]),
+        ("S:scatter:4", [0, 2, 1, 3]),
+        ("S:balanced:4", [0, 4, 2, 6]),
+        ("S:cbalanced:4", [0, 1, 2, 3]),
+        ("S0:0-1@S1:0", [0, 1, 2]),
+        ("L:S1:2-3@E:S0:2", [6, 7, 0, 4]),
+        ("M:scatter:2", [0, 1]),
+    ],
+)
+def test_likwids_own_examples(text, expected):
+    assert read_likwid(synthetic(LIKWID), text)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("", 1), ("E:X:1", 3), ("E:N:0", 5), ("E:S5:1", 3), ("L:N:9", 5), ("3-1", 1), ("S:middle", 3), ("0@", 3), ("E:N:1:9:1", 5)],
+)
+def test_likwid_errors_name_the_column(text, column):
+    with pytest.raises(InputError, match=rf"column {column}:"):
+        read_likwid(synthetic(LIKWID), text)
+
+
+def test_likwid_never_names_a_processor_that_is_not_there():
+    """As likwid 4.2 once did for M0:1-2@M1:1-2."""
+    with pytest.raises(InputError, match="not there or not allowed"):
+        read_likwid(synthetic(LIKWID, "0-3"), "0,5")
+    assert read_likwid(synthetic(LIKWID, "0-3"), "L:N:0-3")[0] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("package:0", {0, 1, 4, 5}),
+        ("package:1.core:1", {3, 7}),
+        ("core:1-2", {1, 5, 2, 6}),
+        ("core:2-", {2, 6, 3, 7}),
+        ("core:3:2", {3, 7, 0, 4}),
+        ("core:all.pu:0", {0}),
+        ("pu:odd", {4, 5, 6, 7}),
+        ("pu:even", {0, 1, 2, 3}),
+        ("0xf", {0, 1, 2, 3}),
+        ("0x0,0x00000081", {0, 7}),
+        ("all ~core:0", {1, 5, 2, 6, 3, 7}),
+        ("package:0 xpu:even", {0, 1}),
+        ("0xff ^0x0f", {4, 5, 6, 7}),
+        ("--physical pu:6", {6}),
+        ("socket:0.pu:0", {0}),
+        ("numanode:0", {0, 1, 2, 3, 4, 5, 6, 7}),
+    ],
+)
+def test_hwlocs_locations(text, expected):
+    assert set(read_hwloc(synthetic(LIKWID), text)[0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "column"), [("", 1), ("core", 5), ("core:9", 6), ("pear:0", 1), ("package:0.die:0", 15), ("pci=0", 1), ("--up core:0", 1)]
+)
+def test_hwloc_errors_name_the_column(text, column):
+    with pytest.raises(InputError, match=rf"column {column}:"):
+        read_hwloc(synthetic(LIKWID), text)
+
+
+def test_taskset_takes_lists_and_masks():
+    machine = synthetic(LIKWID)
+    assert read_mask_or_list(machine, "0,3,4-6:2")[0] == (0, 3, 4, 6)
+    assert read_mask_or_list(machine, "0x11")[0] == (0, 4)
+    left, notes = read_mask_or_list(machine, "6-9")
+    assert left == (6, 7) and "8-9 are not there" in notes[0]
+    with pytest.raises(InputError, match="none of the processors 9 "):
+        read_mask_or_list(machine, "9")
+
+
+def test_numactl_counts_nodes_and_relative_processors():
+    machine = synthetic("numa:2 core:2 pu:2", "2-7")
+    assert read_numactl(machine, "--physcpubind=+0-1")[0] == (2, 3)
+    assert read_numactl(machine, "-C !2")[0] == (3, 4, 5, 6, 7)
+    assert read_numactl(machine, "-C all")[0] == (2, 3, 4, 5, 6, 7)
+    assert read_numactl(machine, "numactl --cpunodebind 1")[0] == (4, 5, 6, 7)
+    assert read_numactl(machine, "-N0 --membind=1 -l") == ((2, 3), [], ("--membind=1", "--localalloc"))
+    for text in ("--cpunodebind=0 -C 1", "--shm", "-C", "-C +9"):
+        with pytest.raises(InputError):
+            read_numactl(machine, text)
+
+
+def test_a_ranks_share_is_neighbouring_cores_with_all_their_threads():
+    """As on 68 cores of 4 threads: rank r of 4 has 17r+k, 68+17r+k, 136+17r+k and 204+17r+k."""
+    indexes = ",".join(str(core + 68 * t) for core in range(68) for t in range(4))
+    machine = synthetic(f"core:68 pu:4(indexes={indexes})")
+    expected = [tuple(sorted(17 * r + k + 68 * t for k in range(17) for t in range(4))) for r in range(4)]
+    assert share_zones(machine, 4) == expected
+
+
+def test_the_wrappers_zones():
+    """Four ranks of 60 threads on 61 cores: 15Cx4T from core 15·r, which leaves the last core free."""
+    machine = synthetic("core:61 pu:4")
+    assert [rank_subset(60, r, 4) for r in range(4)] == ["15c@0,4t", "15c@15,4t", "15c@30,4t", "15c@45,4t"]
+    assert zones(machine, ranks=4, threads=60, zones="packed", policy="compact") == tuple(
+        tuple(range(60 * r, 60 * r + 60)) for r in range(4)
+    )
+    with pytest.raises(InputError, match="rank 4 has no zone"):
+        zones(machine, ranks=5, threads=60, zones="packed", policy="compact")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("--cpu-bind=cores --distribution=block:block", [(0, 16), (1, 17), (2, 18), (3, 19)]),
+        ("--cpu-bind=cores", [(0, 16), (8, 24), (1, 17), (9, 25)]),
+        ("--cpu-bind=threads -m block:block:block", [(0, 16), (1, 17), (2, 18), (3, 19)]),
+        ("--cpu-bind=threads -m block:cyclic:cyclic", [(0, 1), (8, 9), (2, 3), (10, 11)]),
+        ("--cpu-bind=cores -m block:fcyclic --hint=nomultithread", [(0, 8), (1, 9), (2, 10), (3, 11)]),
+        ("--cpu-bind=map_cpu:3,0x10", [(3,), (16,), (3,), (16,)]),
+        ("--cpu-bind=v,mask_cpu:0x3*2,f0", [(0, 1), (0, 1), (4, 5, 6, 7), (0, 1)]),
+    ],
+)
+def test_slurm(text, expected):
+    assert list(zones(synthetic(SMT), slurm=text, ranks=4, threads=2)) == expected
+
+
+def test_slurm_binds_to_what_holds_a_tasks_cores():
+    machine = synthetic(SMT)
+    first, second = tuple([*range(8), *range(16, 24)]), tuple([*range(8, 16), *range(24, 32)])
+    for bind in ("sockets", "ldoms", "rank_ldom", "map_ldom:0,1", "mask_ldom:1,2"):
+        assert zones(machine, slurm=f"--cpu-bind={bind}", ranks=2, threads=2) == (first, second)
+    assert zones(machine, slurm="--cpu-bind=none", ranks=2) == (tuple(range(32)),) * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("--cpu-bind=rank", "no longer there"),
+        ("--cpu-bind=map_cpu", "needs a list"),
+        ("--cpu-bind=cores:1", "takes no list"),
+        ("--cpu-bind=pears", "no 'pears'"),
+        ("--cpu-bind=mask_cpu:zz", "no entry"),
+        ("--distribution=arbitrary", "file of hosts"),
+        ("--distribution=block:pear", "no 'pear'"),
+        ("--gres=gpu:1", "no option on placement"),
+        ("--cpu-bind", "needs a value"),
+        ("--cpu-bind=cores -n 40 -c 2", "refuses 40 tasks"),
+        ("--ntasks=x", "no number"),
+    ],
+)
+def test_slurm_refuses(text, message):
+    with pytest.raises(InputError, match=message):
+        resolve(synthetic(SMT), Job(1, 0 if "-n" in text else 4), Request(slurm=text))
+
+
+CORE = [(i, i + 16) for i in range(16)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("--map-by core", CORE[:4]),
+        ("--map-by core --bind-to hwthread", [(0,), (1,), (2,), (3,)]),
+        ("--map-by hwthread", [(0,), (16,), (1,), (17,)]),
+        ("--map-by socket --bind-to core", [CORE[0], CORE[8], CORE[1], CORE[9]]),
+        ("--map-by socket:PE=2", [(0, 1, 16, 17), (8, 9, 24, 25), (2, 3, 18, 19), (10, 11, 26, 27)]),
+        ("--map-by slot:PE=2 --bind-to core", [(0, 1, 16, 17), (2, 3, 18, 19), (4, 5, 20, 21), (6, 7, 22, 23)]),
+        ("--map-by ppr:2:socket --bind-to core", [CORE[0], CORE[1], CORE[8], CORE[9]]),
+        ("--map-by socket --rank-by fill --bind-to core", [CORE[0], CORE[1], CORE[8], CORE[9]]),
+        ("--map-by slot --use-hwthread-cpus --bind-to hwthread", [(0,), (16,), (1,), (17,)]),
+        ("--bind-to none", [tuple(range(32))] * 4),
+    ],
+)
+def test_open_mpi(text, expected):
+    assert list(zones(synthetic(SMT), openmpi=text, ranks=4)) == expected
+
+
+def test_open_mpi_numbers_ranks_over_nodes():
+    machine = synthetic(SMT)
+    placed = resolve(machine, Job(1, 8, 2), Request(openmpi="--map-by socket:SPAN --bind-to core")).placement
+    assert [node for node, _ in placed.seats()] == [0, 0, 1, 1, 0, 0, 1, 1]
+    placed = resolve(machine, Job(1, 8, 2), Request(openmpi="--map-by node --bind-to core")).placement
+    assert [node for node, _ in placed.seats()] == [0, 1] * 4
+    placed = resolve(machine, Job(1, 8, 2), Request(openmpi="--map-by core")).placement
+    assert [node for node, _ in placed.seats()] == [0] * 4 + [1] * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks", "message"),
+    [
+        ("--map-by ppr:2", 2, "not complete"),
+        ("--map-by pear", 2, "'pear' is not known"),
+        ("--map-by core:PEAR", 2, "no modifier"),
+        ("--map-by core", 17, "refuses 17 ranks"),
+        ("--map-by socket:PE=9", 2, "9 of core"),
+        ("--bind-to pear", 2, "'pear' is not known"),
+        ("--map-by ppr:1:socket", 3, "not 3"),
+        ("-n 3", 2, "3 ranks in its options, and 2"),
+        ("./solver", 2, "no option on placement"),
+    ],
+)
+def test_open_mpi_refuses(text, ranks, message):
+    with pytest.raises(InputError, match=message):
+        zones(synthetic(SMT), openmpi=text, ranks=ranks)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("-bind-to core", CORE[:4]),
+        ("-bind-to core -map-by socket", [CORE[0], CORE[8], CORE[1], CORE[9]]),
+        ("-bind-to core:2", [(0, 1, 16, 17), (2, 3, 18, 19), (4, 5, 20, 21), (6, 7, 22, 23)]),
+        ("-bind-to hwthread", [(0,), (16,), (1,), (17,)]),
+        ("-bind-to socket -map-by core", [tuple([*range(8), *range(16, 24)]), tuple([*range(8, 16), *range(24, 32)])] * 2),
+        ("-bind-to user:0+2,1+4,3", [(0, 2), (1, 4), (3,), (0, 2)]),
+        ("-bind-to none", [tuple(range(32))] * 4),
+    ],
+)
+def test_mpich(text, expected):
+    assert list(zones(synthetic(SMT), mpich=text, ranks=4)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("-n 4 -d 2 -j 1", [[(0,), (1,)], [(2,), (3,)], [(4,), (5,)], [(6,), (7,)]]),
+        ("-n 4 -d 2 -j 1 -cc depth", [[(0, 1)] * 2, [(2, 3)] * 2, [(4, 5)] * 2, [(6, 7)] * 2]),
+        ("-n 4 -S 2 -d 2 -j 1", [[(0,), (1,)], [(2,), (3,)], [(8,), (9,)], [(10,), (11,)]]),
+        ("-n 2 -d 2 -cc 0,1:8,9", [[(0,), (1,)], [(8,), (9,)]]),
+        ("-n 2 -d 2 -cc 0-3", [[(0,), (1,)], [(2,), (3,)]]),
+        ("-n 1 -d 2 -cc 5,x", [[(5,), tuple(range(32))]]),
+        ("-n 1 -d 2 -cc numa_node -j 1", [[tuple([*range(8), *range(16, 24)])] * 2]),
+    ],
+)
+def test_aprun(text, expected):
+    placed = resolve(synthetic(SMT), Job(1), Request(aprun=text)).placement
+    assert [list(rank) for rank in placed.by_rank] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("-d 2", "how many is not said"), ("-n 9 -d 4", "refuses 9 elements"), ("-n 2 -cc 1-", "column 3"), ("-n 1 -q", "no option")],
+)
+def test_aprun_refuses(text, message):
+    with pytest.raises(InputError, match=message):
+        resolve(synthetic(SMT), Job(1), Request(aprun=text))
+
+
+def test_threads_are_refined_within_a_launchers_zones():
+    placed = resolve(
+        synthetic(SMT), Job(4, 2), Request(openmpi="--map-by socket --bind-to socket", places="cores", bind="spread")
+    ).placement
+    assert placed.by_rank == (tuple((c, c + 16) for c in (0, 2, 4, 6)), tuple((c, c + 16) for c in (8, 10, 12, 14)))
+    assert len(placed.zones[0]) == 16
+
+
+def test_taskset_replaces_a_ranks_zone_and_numactl_keeps_to_it():
+    machine = synthetic(SMT)
+    launched = {"openmpi": "--map-by socket --bind-to socket", "ranks": 2}
+    assert zones(machine, taskset="0-3", **launched) == ((0, 1, 2, 3),) * 2
+    with pytest.raises(InputError, match="none of the processors"):
+        zones(machine, numactl="-C 0-3", **launched)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"slurm": "--cpu-bind=cores", "mpich": "-bind-to core"}, "two launchers"),
+        ({"taskset": "0", "hwloc": "pu:0"}, "two masks"),
+        ({"affinity": "compact", "gomp": "0"}, "bound twice"),
+        ({"policy": "compact", "likwid": "0"}, "bound twice"),
+        ({"subset": "1c", "place_threads": "1c"}, "one setting"),
+        ({"affinity": "compact", "runtime": "gnu"}, "no KMP_ variable"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(asked, message):
+    with pytest.raises(InputError, match=message):
+        resolve(synthetic(SMT), Job(2, 2), Request(**asked))
+
+
+@pytest.mark.parametrize(("threads", "ranks", "nodes"), [(0, 1, 1), (1, -1, 1), (1, 1, 2), (1, 1, 0), (1 << 21, 1, 1)])
+def test_a_job_that_makes_no_sense_is_refused(threads, ranks, nodes):
+    with pytest.raises(InputError):
+        Job(threads, ranks, nodes)
