@@ -34,13 +34,31 @@ def modelled(machine, env, threads):
     return resolve(machine, Job(threads), Request(**said))
 
 
-@pytest.mark.parametrize("case", RECORDED, ids=lambda c: f"{c['machine']}-{c['threads']}-{'-'.join(c['env'].values())}"[:100])
+@pytest.mark.parametrize(
+    "case", RECORDED, ids=lambda c: f"{c['machine']}-{c['threads']}-{'-'.join(c['env'].values())}"[:100]
+)
 def test_agrees_with_what_was_recorded(case):
     placement = modelled(synthetic(case["synthetic"]), case["env"], int(case["threads"])).placement
     assert {str(t): list(p) for t, p in enumerate(placement.places)} == case["places"]
 
 
-_GRANULARITIES = "fine thread core socket tile die node numa_domain ll_cache l3_cache l2_cache 0 1 2 3".split()
+_GRANULARITIES = [
+    "fine",
+    "thread",
+    "core",
+    "socket",
+    "tile",
+    "die",
+    "node",
+    "numa_domain",
+    "ll_cache",
+    "l3_cache",
+    "l2_cache",
+    "0",
+    "1",
+    "2",
+    "3",
+]
 
 
 def _machine(dice):
@@ -55,7 +73,7 @@ def _machine(dice):
 
 
 def _affinity(dice, count):
-    kind = dice.choice("compact scatter balanced logical physical explicit".split())
+    kind = dice.choice(["compact", "scatter", "balanced", "logical", "physical", "explicit"])
     words = [f"granularity={dice.choice(_GRANULARITIES)}"] if dice.random() < 0.9 else []
     if dice.random() < 0.15:
         words.append(dice.choice(["nodups", "dups", "respect", "noreset", "nowarnings"]))
@@ -63,7 +81,9 @@ def _affinity(dice, count):
         items = []
         for _ in range(dice.randint(1, 4)):
             a, b = sorted((dice.randrange(count), dice.randrange(count)))
-            items.append(dice.choice([f"{a}", f"{a}-{b}", f"{a}-{b}:{dice.randint(1, 3)}", f"{b}-{a}:-2", f"{{{a},{b}}}"]))
+            items.append(
+                dice.choice([f"{a}", f"{a}-{b}", f"{a}-{b}:{dice.randint(1, 3)}", f"{b}-{a}:-2", f"{{{a},{b}}}"])
+            )
         words.append(f"proclist=[{','.join(items)}]")
     words.append(kind)
     if kind in ("compact", "scatter", "balanced") and dice.random() < 0.5:
@@ -80,7 +100,9 @@ def _places(dice, count):
     entries = []
     for _ in range(dice.randint(1, 3)):
         a, n, s = dice.randrange(count), dice.randint(1, 3), dice.randint(1, 3)
-        entry = dice.choice([f"{{{a}}}", f"{{{a}:{n}}}", f"{{{a}:{n}:{s}}}", f"{{{a},{dice.randrange(count)}}}", f"{a}"])
+        entry = dice.choice(
+            [f"{{{a}}}", f"{{{a}:{n}}}", f"{{{a}:{n}:{s}}}", f"{{{a},{dice.randrange(count)}}}", f"{a}"]
+        )
         entry = "!" * (dice.random() < 0.15) + entry
         if dice.random() < 0.4:
             entry += f":{dice.randint(1, 4)}" + (f":{dice.randint(-3, 4)}" if dice.random() < 0.6 else "")

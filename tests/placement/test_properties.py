@@ -69,7 +69,9 @@ def test_every_thread_is_placed_on_processors_that_are_allowed(machine, request,
 
 
 @CALM
-@given(machine=machines(), request=requests(), threads=st.integers(1, 8), ranks=st.integers(1, 6), nodes=st.integers(1, 3))
+@given(
+    machine=machines(), request=requests(), threads=st.integers(1, 8), ranks=st.integers(1, 6), nodes=st.integers(1, 3)
+)
 def test_every_rank_has_its_threads(machine, request, threads, ranks, nodes):
     nodes = min(nodes, ranks)
     placement = resolve(machine, Job(threads, ranks, nodes), request).placement
@@ -196,16 +198,84 @@ READERS = {
     "taskset": lambda text: read_mask_or_list(load_machine("synthetic:" + SHAPES[1]), text),
     "numactl": lambda text: read_numactl(load_machine("synthetic:" + SHAPES[1]), text),
     **{
-        name: lambda text, name=name: resolve(load_machine("synthetic:" + SHAPES[1]), Job(2, 2), Request(**{name: text}))
+        name: lambda text, name=name: resolve(
+            load_machine("synthetic:" + SHAPES[1]), Job(2, 2), Request(**{name: text})
+        )
         for name in JOB
     },
 }
 _PIECES = st.sampled_from(
-    "compact scatter explicit granularity = fine proclist [ ] { } , : - ! @ ( ) 0 1 7 12 999999999 99999999999 cores threads "
-    "close spread c t s x X O 15Cx4T N S0 E: L: S:scatter package core:0 . all odd 0x ff ~ ^ * --cpu-bind= --map-by -cc "
-    "mask_cpu: -n -d --distribution= block ppr:2: PE= user: + \t é \0".split(" ")
+    [
+        "compact",
+        "scatter",
+        "explicit",
+        "granularity",
+        "=",
+        "fine",
+        "proclist",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        ":",
+        "-",
+        "!",
+        "@",
+        "(",
+        ")",
+        "0",
+        "1",
+        "7",
+        "12",
+        "999999999",
+        "99999999999",
+        "cores",
+        "threads",
+        "close",
+        "spread",
+        "c",
+        "t",
+        "s",
+        "x",
+        "X",
+        "O",
+        "15Cx4T",
+        "N",
+        "S0",
+        "E:",
+        "L:",
+        "S:scatter",
+        "package",
+        "core:0",
+        ".",
+        "all",
+        "odd",
+        "0x",
+        "ff",
+        "~",
+        "^",
+        "*",
+        "--cpu-bind=",
+        "--map-by",
+        "-cc",
+        "mask_cpu:",
+        "-n",
+        "-d",
+        "--distribution=",
+        "block",
+        "ppr:2:",
+        "PE=",
+        "user:",
+        "+",
+        "\t",
+        "é",
+        "\x00",
+    ]
 )
-_SOME = st.one_of(st.text(max_size=40), st.lists(_PIECES, max_size=12).map("".join), st.lists(_PIECES, max_size=8).map(" ".join))
+_SOME = st.one_of(
+    st.text(max_size=40), st.lists(_PIECES, max_size=12).map("".join), st.lists(_PIECES, max_size=8).map(" ".join)
+)
 
 
 @pytest.mark.parametrize("name", list(READERS))

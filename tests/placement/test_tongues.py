@@ -59,7 +59,17 @@ def test_likwids_own_examples(text, expected):
 
 @pytest.mark.parametrize(
     ("text", "column"),
-    [("", 1), ("E:X:1", 3), ("E:N:0", 5), ("E:S5:1", 3), ("L:N:9", 5), ("3-1", 1), ("S:middle", 3), ("0@", 3), ("E:N:1:9:1", 5)],
+    [
+        ("", 1),
+        ("E:X:1", 3),
+        ("E:N:0", 5),
+        ("E:S5:1", 3),
+        ("L:N:9", 5),
+        ("3-1", 1),
+        ("S:middle", 3),
+        ("0@", 3),
+        ("E:N:1:9:1", 5),
+    ],
 )
 def test_likwid_errors_name_the_column(text, column):
     with pytest.raises(InputError, match=rf"column {column}:"):
@@ -99,7 +109,8 @@ def test_hwlocs_locations(text, expected):
 
 
 @pytest.mark.parametrize(
-    ("text", "column"), [("", 1), ("core", 5), ("core:9", 6), ("pear:0", 1), ("package:0.die:0", 15), ("pci=0", 1), ("--up core:0", 1)]
+    ("text", "column"),
+    [("", 1), ("core", 5), ("core:9", 6), ("pear:0", 1), ("package:0.die:0", 15), ("pci=0", 1), ("--up core:0", 1)],
 )
 def test_hwloc_errors_name_the_column(text, column):
     with pytest.raises(InputError, match=rf"column {column}:"):
@@ -165,7 +176,7 @@ def test_slurm(text, expected):
 
 def test_slurm_binds_to_what_holds_a_tasks_cores():
     machine = synthetic(SMT)
-    first, second = tuple([*range(8), *range(16, 24)]), tuple([*range(8, 16), *range(24, 32)])
+    first, second = (*range(8), *range(16, 24)), (*range(8, 16), *range(24, 32))
     for bind in ("sockets", "ldoms", "rank_ldom", "map_ldom:0,1", "mask_ldom:1,2"):
         assert zones(machine, slurm=f"--cpu-bind={bind}", ranks=2, threads=2) == (first, second)
     assert zones(machine, slurm="--cpu-bind=none", ranks=2) == (tuple(range(32)),) * 2
@@ -250,7 +261,10 @@ def test_open_mpi_refuses(text, ranks, message):
         ("-bind-to core -map-by socket", [CORE[0], CORE[8], CORE[1], CORE[9]]),
         ("-bind-to core:2", [(0, 1, 16, 17), (2, 3, 18, 19), (4, 5, 20, 21), (6, 7, 22, 23)]),
         ("-bind-to hwthread", [(0,), (16,), (1,), (17,)]),
-        ("-bind-to socket -map-by core", [tuple([*range(8), *range(16, 24)]), tuple([*range(8, 16), *range(24, 32)])] * 2),
+        (
+            "-bind-to socket -map-by core",
+            [(*range(8), *range(16, 24)), (*range(8, 16), *range(24, 32))] * 2,
+        ),
         ("-bind-to user:0+2,1+4,3", [(0, 2), (1, 4), (3,), (0, 2)]),
         ("-bind-to none", [tuple(range(32))] * 4),
     ],
@@ -268,7 +282,7 @@ def test_mpich(text, expected):
         ("-n 2 -d 2 -cc 0,1:8,9", [[(0,), (1,)], [(8,), (9,)]]),
         ("-n 2 -d 2 -cc 0-3", [[(0,), (1,)], [(2,), (3,)]]),
         ("-n 1 -d 2 -cc 5,x", [[(5,), tuple(range(32))]]),
-        ("-n 1 -d 2 -cc numa_node -j 1", [[tuple([*range(8), *range(16, 24)])] * 2]),
+        ("-n 1 -d 2 -cc numa_node -j 1", [[(*range(8), *range(16, 24))] * 2]),
     ],
 )
 def test_aprun(text, expected):
@@ -278,7 +292,12 @@ def test_aprun(text, expected):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("-d 2", "how many is not said"), ("-n 9 -d 4", "refuses 9 elements"), ("-n 2 -cc 1-", "column 3"), ("-n 1 -q", "no option")],
+    [
+        ("-d 2", "how many is not said"),
+        ("-n 9 -d 4", "refuses 9 elements"),
+        ("-n 2 -cc 1-", "column 3"),
+        ("-n 1 -q", "no option"),
+    ],
 )
 def test_aprun_refuses(text, message):
     with pytest.raises(InputError, match=message):

@@ -149,13 +149,15 @@ def _result(machine: Machine, placement: Placement, facts: Facts) -> list[str]:
 
 def _numbering(machine: Machine) -> list[str]:
     """Where the system's numbers do not run as the cores do."""
-    cores = machine.cores
-    zero = next((i for i, core in enumerate(cores) if 0 in core.pus), 0)
     words = []
-    if zero:
+    cores = machine.cores
+    zero = next((core for core in cores if 0 in core.pus), None)
+    others = sorted(machine.pus)
+    if zero is not None and 1 < len(zero.pus) < len(others) and sorted(zero.pus)[1:] == others[1 - len(zero.pus) :]:
+        first = next(core for core in cores if 1 in core.pus)
         words.append(
-            f"Processor 0 belongs to core {cores[zero].logical}, not to the first: numbers run as the system has them, and "
-            f"the first core's are {format_processors(cores[0].pus)}."
+            f"Processor 0 belongs to the last core, with {format_processors(zero.pus[1:])}: the system's numbers start there, "
+            f"and go on with {format_processors(first.pus)} on the next. Placements here go by cores, not by numbers."
         )
     several = next((core for core in cores if len(core.pus) > 1), None)
     if several is not None and several.pus[1] - several.pus[0] != 1:

@@ -44,7 +44,12 @@ def runtime_folder(tmp_path_factory):
 def _run(program: Path, preload: Path, machine: Machine, env: dict[str, str]) -> tuple[str, int]:
     pretended = {"LD_PRELOAD": str(preload), "PRETEND_PROCESSORS": format_processors(machine.allowed)}
     done = subprocess.run(
-        [str(program)], check=False, env={"PATH": os.environ["PATH"], **pretended, **env}, capture_output=True, text=True, timeout=60
+        [str(program)],
+        check=False,
+        env={"PATH": os.environ["PATH"], **pretended, **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     return done.stderr + done.stdout, done.returncode
 

@@ -132,7 +132,8 @@ def write_aprun(machine: Machine, placement: Placement, hosts: Sequence[str] = (
         )
     if placement.threads > len(machine.allowed):
         raise CannotSayError(
-            "aprun", f"it claims a processor for each thread, and {placement.threads} threads are to share {len(machine.allowed)}"
+            "aprun",
+            f"it claims a processor for each thread, and {placement.threads} threads are to share {len(machine.allowed)}",
         )
     most = max((len(core) for core in objects(machine, "core")), default=1)
     words = [

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise place`, as a user calls it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+TWO = ["--machine", "synthetic:pack:2 core:4 pu:2"]
+
+
+def place(*words, **more):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_"))} | more
+    return subprocess.run(
+        [sys.executable, "-m", "nodewise", "place", *words], capture_output=True, text=True, check=False, env=env
+    )
+
+
+def places(*words):
+    done = place(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["compact"], [[0], [1], [2], [3]]),
+        (["--affinity", "granularity=fine,scatter"], [[0], [8], [2], [10]]),
+        (["--subset", "1c,1t", "--affinity", "compact"], [[0], [8], [0], [8]]),
+        (["--place-threads", "2c,1t", "--affinity", "granularity=fine,compact"], [[0], [2], [8], [10]]),
+        (["--places", "cores", "--bind", "spread"], [[0, 1], [4, 5], [8, 9], [12, 13]]),
+        (["--gomp", "5 4 3 2"], [[5], [4], [3], [2]]),
+        (["--likwid", "S:scatter:4"], [[0], [8], [2], [10]]),
+        (["--taskset", "0-1"], [[0, 1]] * 4),
+        (["--numactl", "--physcpubind=3"], [[3]] * 4),
+        (["--hwloc", "package:1.core:0"], [[8, 9]] * 4),
+    ],
+)
+def test_every_tongue_gives_json(words, expected):
+    assert places(*words, "--threads", "4", *TWO)["places"] == expected
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--slurm", "--cpu-bind=cores"],
+        ["--openmpi", "--map-by core"],
+        ["--mpich", "-bind-to core"],
+        ["--aprun", "-d 2"],
+    ],
+)
+def test_every_launcher_gives_json(words):
+    found = places(*words, "--ranks", "4", "--nodes", "2", "--threads", "2", *TWO)
+    assert found["ranks"] == [2, 2]
+    assert (found["nodes"], found["size"]) == (2, 4)
+    assert len(found["places"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("tongue", "expected"),
+    [
+        ("omp", "OMP_NUM_THREADS=4 OMP_PLACES='{0}:4' OMP_PROC_BIND=close PROGRAM"),
+        ("kmp", "OMP_NUM_THREADS=4 KMP_AFFINITY='granularity=fine,proclist=[0,1,2,3],explicit' PROGRAM"),
+        ("gomp", "OMP_NUM_THREADS=4 GOMP_CPU_AFFINITY=0,1,2,3 PROGRAM"),
+        ("likwid", "likwid-pin -c 0-3 PROGRAM"),
+        ("subset", "OMP_NUM_THREADS=4 KMP_HW_SUBSET=:2c,2t KMP_AFFINITY=granularity=fine,compact PROGRAM"),
+    ],
+)
+def test_it_is_written_in_a_tongue(tongue, expected):
+    done = place("compact", "--threads", "4", "--to", tongue, *TWO)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == expected
+
+
+def test_a_tongue_without_words_says_why():
+    done = place("compact", "--threads", "4", "--to", "taskset", *TWO)
+    assert done.returncode == 2
+    assert "taskset cannot say this placement" in done.stderr
+    assert "Traceback" not in done.stderr and not done.stdout
+
+
+def test_files_are_written_where_asked(tmp_path):
+    words = ["scatter", "--ranks", "3", "--threads", "2", "--nodes", "3", "--hosts", "a,b,c", *TWO]
+    done = place(*words, "--to", "slurm", "--files", str(tmp_path / "new"))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "new/hostfile").read_text() == "a\nb\nc\n"
+    done = place("balanced", "--ranks", "2", "--threads", "3", *TWO, "--to", "omp", "--files", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    script = tmp_path / "place-rank.sh"
+    for rank, first in (("0", "0"), ("1", "8")):
+        run = subprocess.run(
+            [script, "env"], env={"SLURM_LOCALID": rank, "PATH": os.environ["PATH"], "KMP_AFFINITY": "none"},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert f"OMP_PLACES={{{first}}}" in run.stdout
+        assert "KMP_AFFINITY" not in run.stdout
+    assert (
+        subprocess.run([script, "env"], env={"PATH": os.environ["PATH"]}, capture_output=True, check=False).returncode
+        == 2
+    )
+
+
+def test_explain_and_traps_are_told():
+    done = place(
+        "--places", "cores", "--bind", "close", "--ranks", "4", "--threads", "2", "--zones", "none", "--explain", *TWO
+    )
+    assert done.returncode == 0
+    assert "warning: 4 ranks of a node sit on the same processors, 0-3" in done.stderr
+    assert "OMP_PROC_BIND=close: threads take neighbouring places in order." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "nothing says where threads are to go"),
+        (["sideways"], "sideways"),
+        (["--affinity", "compct"], "column 1"),
+        (["--bind", "cores"], "belongs to OMP_PLACES"),
+        (["--zones", "x", "compact"], "--zones 'x'"),
+        (["--runtime", "x", "compact"], "--runtime 'x'"),
+        (["compact", "--to", "klingon"], "unknown tongue"),
+        (["compact", "--threads", "0"], "cannot place 0 threads"),
+        (["compact", "--nodes", "3"], "do not fill 3 nodes"),
+        (["--slurm", "--cpu-bind=cores"], "how many is not said"),
+        (["compact", "--to", "slurm", "--hosts", "a,b", "--ranks", "1"], "2 hosts are named for 1 nodes"),
+        (["compact", *TWO, "--", "true"], "only on the machine that it runs on"),
+        (["compact", "--ranks", "2", "--", "true"], "started by their launcher"),
+    ],
+)
+def test_bad_input_gets_one_message(words, message):
+    done = place(*words)
+    assert done.returncode == 2, done.stdout
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_program_is_run_in_place_and_the_kernel_says_so():
+    allowed = sorted(os.sched_getaffinity(0))
+    show = "import os; print(sorted(os.sched_getaffinity(0)), os.environ['OMP_PLACES'], os.environ.get('KMP_AFFINITY'))"
+    done = place("--likwid", str(allowed[-1]), "--", sys.executable, "-c", show, KMP_AFFINITY="none")
+    assert done.stdout == f"[{allowed[-1]}] {{{allowed[-1]}}} None\n"
+
+
+def test_a_rank_takes_its_own_share():
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) < 2:
+        pytest.skip("one processor")
+    show = "import os; print(sorted(os.sched_getaffinity(0)))"
+    seen = [
+        place(
+            "compact", "--ranks", "2", "--threads", "1", "--", sys.executable, "-c", show, OMPI_COMM_WORLD_LOCAL_RANK=r
+        ).stdout
+        for r in ("0", "1")
+    ]
+    assert len(set(seen)) == 2
