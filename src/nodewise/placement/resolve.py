@@ -111,7 +111,7 @@ def _check(request: Request) -> None:
     said = request.said()
     launchers = [name for name in LAUNCHERS if name in said]
     binders: list[str] = [n for n in ("affinity", "gomp", "likwid", "policy") if n in said]
-    if "places" in said or "bind" in said:
+    if "places" in said or ("bind" in said and "gomp" not in said):
         binders.append("places and bind")
     masks = [n for n in ("taskset", "numactl", "hwloc") if n in said]
     for kind, names in (("launchers", launchers), ("masks", masks)):
@@ -191,7 +191,8 @@ def _threads(machine: Machine, job: Job, request: Request) -> Outcome | None:
         processors, listed = read_likwid(machine, request.likwid)
         return Outcome(tuple((processors[t % len(processors)],) for t in range(job.threads)), tuple(listed))
     if request.gomp is not None:
-        return apply_gomp(machine, read_gomp(request.gomp), job.threads)
+        dealt = "close" if request.bind is None else read_bind(request.bind)
+        return apply_gomp(machine, read_gomp(request.gomp), job.threads, dealt)
     if {"affinity", "subset", "place_threads", "places", "bind"}.isdisjoint(request.said()):
         return None
     places = None if request.places is None else read_places(request.places)

@@ -77,9 +77,8 @@ def environment_traps(environment: Mapping[str, str]) -> list[Trap]:
                 )
     if environment.get("KMP_AFFINITY") and (environment.get("OMP_PROC_BIND") or environment.get("OMP_PLACES")):
         found.append(_silenced("KMP_AFFINITY", "OMP_PROC_BIND and OMP_PLACES", "Intel's and LLVM's"))
-    if environment.get("GOMP_CPU_AFFINITY") and (environment.get("OMP_PROC_BIND") or environment.get("OMP_PLACES")):
-        # libgomp takes the list only where OMP_PLACES gives none
-        found.append(_silenced("OMP_PLACES and OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "GNU's"))
+    if environment.get("GOMP_CPU_AFFINITY") and environment.get("OMP_PLACES"):
+        found.append(_silenced("OMP_PLACES", "GOMP_CPU_AFFINITY", "GNU's"))
     return found
 
 

@@ -56,7 +56,7 @@ class _Block:
     draw: Callable[[_Page, float, float], None]
 
 
-def _colour(thread: int, count: int) -> tuple[str, str]:
+def ramp_colour(thread: int, count: int) -> tuple[str, str]:
     """A thread's colour, and that of text on it."""
     position = thread / max(count - 1, 1) * (len(RAMP) - 1)
     step = min(int(position), len(RAMP) - 2)
@@ -88,7 +88,7 @@ def _draw_processor(page: _Page, index: int, x: float, y: float) -> None:
     middle = x + CELL_WIDTH / 2
     page.text(middle, y + 13.5, str(index), 11, 'text-anchor="middle"', FAINT if allowed else PALE)
     if threads:
-        colour, ink = _colour(threads[0], page.count)
+        colour, ink = ramp_colour(threads[0], page.count)
         page.box(x + 3, y + INDEX_HEIGHT, CELL_WIDTH - 6, THREAD_HEIGHT - 3, colour, radius=2)
         label = _thread_label(threads)
         size = 12 if len(label) <= 4 else 10
@@ -203,7 +203,7 @@ def _domain_block(domain: Domain, cell_height: float, width: float) -> _Block:
 def _legend(page: _Page, x: float, y: float) -> None:
     words = [("#ffffff", "#c3cbd5", "hardware thread, by the operating system's index")]
     if page.count:
-        words.append((_colour(0, page.count)[0], "none", f"thread in it, 0 to {page.count - 1}"))
+        words.append((ramp_colour(0, page.count)[0], "none", f"thread in it, 0 to {page.count - 1}"))
     if len(page.machine.allowed) < len(page.machine.pus):
         words.append(("#e3e5e8", "#d5d9de", "not allowed for this process"))
     kinds = page.machine.kinds

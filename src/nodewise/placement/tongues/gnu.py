@@ -45,8 +45,8 @@ def read_gomp(text: str) -> tuple[int, ...]:
             raise scanner.error("a blank, ',', '-' or the end")
 
 
-def apply_gomp(machine: Machine, processors: Sequence[int], threads: int) -> Outcome:
-    """Where libgomp binds threads with that list: each to one processor."""
+def apply_gomp(machine: Machine, processors: Sequence[int], threads: int, bind: str = "close") -> Outcome:
+    """Where libgomp binds threads with that list, each to one processor; an OMP_PROC_BIND beside it deals them out."""
     allowed = set(machine.allowed)
     kept = [(p,) for p in processors if p in allowed]
     missing = sorted(set(processors) - allowed)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise where`: where every thread of a program really ran, and whether that was asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nodewise.base.errors import InputError, ProgramError
+
+if TYPE_CHECKING:
+    from nodewise.runner.observe import Observation
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+@click.command()
+@click.option("--pid", type=int, help="Watch a process that runs already, and what it starts.")
+@click.option("--seconds", type=float, default=5.0, show_default=True, help="How long to watch with --pid.")
+@click.option("--interval", type=float, default=0.01, show_default=True, help="Seconds between samples, at least.")
+@click.option("--expect", type=click.Path(path_type=Path), help="Hold it against a plan: what `place --json` printed.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all that was seen into this file.")
+@click.option("--svg", type=click.Path(path_type=Path), help="Draw it over time into this file.")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+def command(
+    pid: int | None,
+    seconds: float,
+    interval: float,
+    expect: Path | None,
+    json_file: Path | None,
+    svg: Path | None,
+    words: tuple[str, ...],
+) -> None:
+    """Run COMMAND, or watch --pid, and say where each thread ran; the table goes to standard error.
+
+    Exits as COMMAND does.
+    """
+    from nodewise.api.experiment import write_whole
+    from nodewise.machine.sources import load_machine
+    from nodewise.report.where_drawing import where_svg
+    from nodewise.report.where_table import where_table
+    from nodewise.runner.agreement import agreement
+    from nodewise.runner.observe import check_interval
+
+    if (pid is None) == (not words):
+        raise InputError("name either a command after -- or a process with --pid")
+    check_interval(interval)
+    machine = load_machine(None)
+    expected = None if expect is None else _expected(expect)
+    if pid is None:
+        seen, status = _run(words, interval)
+    else:
+        seen, status = _watch(pid, seconds, interval), 0
+    agreed = agreement(machine, seen, expected)
+    print(where_table(seen, agreed), file=sys.stderr)
+    if json_file is not None:
+        record = {
+            **seen.to_json(),
+            "agrees": agreed.agrees,
+            "findings": agreed.findings,
+            "verdicts": {
+                str(p): {"asked": v.asked, "said_by": v.said_by, "threads": v.words, "agrees": v.agrees}
+                for p, v in agreed.verdicts.items()
+            },
+        }
+        write_whole(json_file, json.dumps(record, indent=1))
+    if svg is not None:
+        write_whole(svg, where_svg(seen, agreed))
+    if status:
+        raise click.exceptions.Exit(status)
+
+
+def _expected(path: Path) -> list[list[tuple[int, ...]]]:
+    """The plan by rank. Raises InputError where the file is none."""
+    try:
+        data: Any = json.loads(path.read_text())
+        places = [tuple(map(int, place)) for place in data["places"]]
+        counts = list(map(int, data.get("ranks") or [len(places)]))
+        if not all(places) or sum(counts) != len(places):
+            raise ValueError
+    except OSError as problem:
+        raise InputError(f"cannot read {path}: {problem.strerror}") from problem
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise InputError(f"{path} is no plan", "write one with: nodewise place … --json > plan.json") from problem
+    found = []
+    for count in counts:
+        found.append(places[:count])
+        places = places[count:]
+    return found
+
+
+def _watch(pid: int, seconds: float, interval: float) -> Observation:
+    from nodewise.runner.observe import Observer
+
+    if pid < 1 or not 0 < seconds < 1e7:
+        raise InputError(f"cannot watch process {pid} for {seconds:g} s", "give positive numbers")
+    observer = Observer(pid, interval)
+    if not os.access(f"/proc/{pid}/environ", os.R_OK):
+        print(f"note: process {pid} is another user's: its memory and variables cannot be read", file=sys.stderr)
+
+    def ended(wait: float) -> bool:
+        time.sleep(wait)
+        return False
+
+    with contextlib.suppress(KeyboardInterrupt):
+        return observer.watch(ended, seconds)
+    return observer.seen
+
+
+def _run(words: tuple[str, ...], interval: float) -> tuple[Observation, int]:
+    from nodewise.runner.observe import Observer
+    from nodewise.runner.proc_files import children_of
+
+    program = shutil.which(words[0])
+    if program is None:
+        raise ProgramError(f"no such program: {words[0]}", "give its path, or a name that is found on PATH")
+    # what outlives its parent becomes our child, so that it is still found
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    with _interrupts_are_the_programs():
+        try:
+            child = subprocess.Popen(words, executable=program)
+        except OSError as problem:
+            raise ProgramError(f"{words[0]} cannot be executed: {problem.strerror}") from problem
+        observer = Observer(child.pid, interval, lambda: children_of(os.getpid()))
+        seen = observer.watch(_waiter(child))
+        status = child.wait()
+    return seen, status if status >= 0 else 128 - status
+
+
+def _waiter(child: subprocess.Popen[bytes]) -> Callable[[float], bool]:
+    def ended(wait: float) -> bool:
+        try:
+            child.wait(wait)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    return ended
+
+
+@contextlib.contextmanager
+def _interrupts_are_the_programs() -> Iterator[None]:
+    """The terminal's Ctrl-C ends the program, and we still tell what was seen."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Observe: where every thread of a process tree ran, sampled from /proc while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nodewise.base.errors import InputError
+from nodewise.runner.numa_maps import bytes_by_node, read_numa_maps
+from nodewise.runner.proc_files import (
+    children_of,
+    rank_of,
+    read_environment,
+    read_stat,
+    read_status,
+    threads_of,
+)
+
+#: Sampling takes at most this share of one processor, and looking at maps as much again: intervals grow as they must.
+MOST_COST = 0.01
+#: So much may be spent at once, so that the begin is seen closely.
+_AT_ONCE_S = 0.02
+#: How often what a thread may use is looked at again: it changes seldom.
+_LOOK_AGAIN_S = 0.1
+_RUNTIMES = ("libgomp", "libiomp5", "libomp")
+_KEPT_VARIABLES = ("OMP_", "KMP_", "GOMP_", "NODEWISE_PIN")
+
+
+@dataclass
+class SeenThread:
+    """A thread: `ran` counts samples by processor, `track` its stays as (begin, end, processor) in seconds.
+
+    A sample counts where the thread had run since the sample before. `allowed` is what it might use when last looked at.
+    """
+
+    tid: int
+    pid: int
+    name: str
+    first_s: float
+    last_s: float
+    allowed: tuple[int, ...] = ()
+    cpu_s: float = 0.0
+    ran: Counter[int] = field(default_factory=Counter)
+    track: list[tuple[float, float, int]] = field(default_factory=list)
+    migrations: int = 0
+    strayed: Counter[int] = field(default_factory=Counter)
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain values; `track` as lists."""
+        return {
+            "tid": self.tid,
+            "pid": self.pid,
+            "name": self.name,
+            "first_s": self.first_s,
+            "last_s": self.last_s,
+            "allowed": list(self.allowed),
+            "cpu_s": self.cpu_s,
+            "ran": dict(self.ran),
+            "track": [list(stay) for stay in self.track],
+            "migrations": self.migrations,
+        }
+
+
+@dataclass
+class SeenProcess:
+    """A process: its command, its launcher's rank, OpenMP's variables and runtime, the most memory by node (bytes)."""
+
+    pid: int
+    command: str = ""
+    rank: int | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+    runtime: str = ""
+    memory: dict[int, int] = field(default_factory=dict)
+    memory_missing: str = ""
+    nodes: tuple[int, ...] = ()
+    threads: dict[int, SeenThread] = field(default_factory=dict)
+
+    @property
+    def in_order(self) -> list[SeenThread]:
+        """Its threads in the order of their creation, the main thread first."""
+        return [
+            self.threads[tid] for tid in sorted(self.threads, key=lambda t: (t != self.pid, self.threads[t].first_s, t))
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain values."""
+        return {
+            "pid": self.pid,
+            "command": self.command,
+            "rank": self.rank,
+            "environment": self.environment,
+            "runtime": self.runtime,
+            "memory_bytes_by_node": self.memory,
+            "memory_missing": self.memory_missing,
+            "threads": [t.to_json() for t in self.in_order],
+        }
+
+
+@dataclass
+class Observation:
+    """What was seen of a process tree over `seconds`, in `samples` sweeps that took `cost_s` of processor time."""
+
+    processes: dict[int, SeenProcess] = field(default_factory=dict)
+    seconds: float = 0.0
+    samples: int = 0
+    cost_s: float = 0.0
+
+    @property
+    def working(self) -> list[SeenProcess]:
+        """Processes with a thread that was seen running, ranks in order."""
+        busy = [p for p in self.processes.values() if any(t.ran for t in p.threads.values())]
+        return sorted(busy, key=lambda p: (p.rank is None, p.rank or 0, p.pid))
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain values."""
+        return {
+            "seconds": self.seconds,
+            "samples": self.samples,
+            "cost_s": self.cost_s,
+            "processes": [p.to_json() for p in sorted(self.processes.values(), key=lambda p: p.pid)],
+        }
+
+
+def check_interval(interval_s: float) -> None:
+    """Raises InputError where samples cannot be so far apart."""
+    if not 0 < interval_s <= 60:
+        raise InputError(f"cannot sample every {interval_s:g} s", "give an interval of more than 0 and at most 60 s")
+
+
+class Observer:
+    """Samples a tree: `root` and all that it starts; with `adopted` also what becomes a child of this process."""
+
+    def __init__(self, root: int, interval_s: float = 0.01, adopted: Callable[[], list[int]] | None = None):
+        """Raises InputError where the interval is not positive, or there is no such process."""
+        if not 0 < interval_s <= 60:
+            raise InputError(
+                f"cannot sample every {interval_s:g} s", "give an interval of more than 0 and at most 60 s"
+            )
+        if not Path(f"/proc/{root}").is_dir():
+            raise InputError(f"there is no process {root}", "give the number of one that runs")
+        self._root = root
+        self._interval = interval_s
+        self._adopted = adopted
+        self._begin = time.monotonic()
+        self._looked: dict[int, float] = {}
+        self._looking_s = 0.0
+        self._run_ns: dict[int, int] = {}
+        self._where: dict[int, int] = {}
+        self.seen = Observation()
+
+    def watch(self, ended: Callable[[float], bool], seconds: float | None = None) -> Observation:
+        """Sample until `ended(wait_s)`, which waits that long for the end, says so, or for so many seconds."""
+        sampling = 0.0
+        while True:
+            begin = time.thread_time()
+            alive = self.sweep()
+            spent = time.thread_time() - begin
+            self.seen.cost_s += spent
+            sampling += spent - self._looking_s
+            now = time.monotonic() - self._begin
+            if not alive or (seconds is not None and now >= seconds):
+                break
+            wait = max(self._interval, (sampling - _AT_ONCE_S) / MOST_COST - now)
+            if ended(wait if seconds is None else min(wait, max(0.0, seconds - now))):
+                break
+        self.seen.seconds = time.monotonic() - self._begin
+        return self.seen
+
+    def sweep(self) -> bool:
+        """Take one sample; false where nothing of the tree is left."""
+        now = time.monotonic() - self._begin
+        self._looking_s = 0.0
+        waiting = [self._root, *(self._adopted() if self._adopted else ())]
+        met: set[int] = set()
+        while waiting:
+            pid = waiting.pop()
+            if pid in met:
+                continue
+            met.add(pid)
+            tids = threads_of(pid)
+            if tids:
+                process = self.seen.processes.setdefault(pid, SeenProcess(pid))
+                for tid in tids:
+                    self._sample(process, tid, now)
+                if now >= self._looked.get(pid, 0.0):
+                    begin = time.thread_time()
+                    self._look(process)
+                    spent = time.thread_time() - begin
+                    self._looking_s += spent
+                    # a large program's maps are long: what they cost decides how often they are read
+                    self._looked[pid] = now + max(_LOOK_AGAIN_S, spent / MOST_COST)
+            waiting += children_of(pid)
+        self.seen.samples += 1
+        return any(Path(f"/proc/{pid}").exists() for pid in met)
+
+    def _sample(self, process: SeenProcess, tid: int, now: float) -> None:
+        folder = f"/proc/{process.pid}/task/{tid}"
+        try:
+            stat = read_stat(Path(f"{folder}/stat").read_text(errors="replace"))
+            run_ns = _run_ns(folder, stat.cpu_s)
+        except (OSError, InputError):
+            return
+        if stat.state in ("Z", "X"):
+            return
+        thread = process.threads.get(tid)
+        if thread is None:
+            thread = process.threads[tid] = SeenThread(tid, process.pid, stat.name, now, now)
+            self._look_at_thread(thread, folder, now)
+        elif now - self._looked.get(-tid, -1.0) >= _LOOK_AGAIN_S or stat.processor not in thread.allowed:
+            self._look_at_thread(thread, folder, now)
+        thread.name, thread.cpu_s = stat.name, run_ns / 1e9
+        ran = run_ns > self._run_ns.get(tid, 0)
+        self._run_ns[tid] = run_ns
+        if ran:
+            self._count(thread, stat.processor, now)
+        thread.last_s = now
+
+    def _count(self, thread: SeenThread, processor: int, now: float) -> None:
+        thread.ran[processor] += 1
+        if self._where.get(thread.tid, processor) != processor:
+            thread.migrations += 1
+        self._where[thread.tid] = processor
+        if thread.allowed and processor not in thread.allowed:
+            thread.strayed[processor] += 1
+        if thread.track and thread.track[-1][2] == processor and thread.track[-1][1] >= thread.last_s - 1e-9:
+            thread.track[-1] = (thread.track[-1][0], now, processor)
+        else:
+            thread.track.append((thread.last_s, now, processor))
+
+    def _look_at_thread(self, thread: SeenThread, folder: str, now: float) -> None:
+        with contextlib.suppress(OSError, InputError):
+            thread.allowed = read_status(Path(f"{folder}/status").read_text(errors="replace")).allowed
+            self._looked[-thread.tid] = now
+
+    def _look(self, process: SeenProcess) -> None:
+        """What belongs to the process as a whole; a program may have changed by exec since."""
+        folder = Path(f"/proc/{process.pid}")
+        with contextlib.suppress(OSError):
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            process.command = " ".join(w.decode(errors="replace") for w in words if w) or process.command
+            environment = read_environment((folder / "environ").read_bytes())
+            process.rank = rank_of(environment)
+            process.environment = {k: v for k, v in environment.items() if k.startswith(_KEPT_VARIABLES)}
+            maps = (folder / "maps").read_text(errors="replace")
+            process.runtime = next((name for name in _RUNTIMES if name in maps), process.runtime)
+        try:
+            memory = bytes_by_node(read_numa_maps((folder / "numa_maps").read_text(errors="replace")))
+            process.memory = {n: max(b, process.memory.get(n, 0)) for n, b in memory.items()} or process.memory
+        except (OSError, InputError) as problem:
+            if not process.memory:
+                process.memory_missing = str(problem)
+
+
+def _run_ns(folder: str, cpu_s: float) -> int:
+    """How long a thread has run, in nanoseconds: from schedstat, or in the kernel's ticks where there is none."""
+    try:
+        return int(Path(f"{folder}/schedstat").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return int(cpu_s * 1e9)
+
+
+def asked_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Those variables that ask for a placement."""
+    names = ("KMP_AFFINITY", "KMP_HW_SUBSET", "KMP_PLACE_THREADS", "OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY")
+    return {name: environment[name] for name in names if environment.get(name)}

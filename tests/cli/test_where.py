@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise where` on real programs, with the OpenMP runtime that the compiler here brings."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+
+import pytest
+
+TEAM = """
+#include <chrono>
+#include <cstdio>
+int main() {
+    double sum = 0;
+#pragma omp parallel reduction(+ : sum)
+    {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
+        while (std::chrono::steady_clock::now() < end) sum += 1;
+    }
+    std::puts(sum > 0 ? "done" : "");
+    return 7 * (sum <= 0);
+}
+"""
+TWO = sorted(os.sched_getaffinity(0))[:2]
+needs_two = pytest.mark.skipif(len(TWO) < 2, reason="one processor")
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("where")
+    (folder / "team.cpp").write_text(TEAM)
+    subprocess.run(["g++", "-O1", "-fopenmp", "team.cpp", "-o", "team"], cwd=folder, check=True)
+    return str(folder / "team")
+
+
+def where(*words, **env):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_"))}
+    return subprocess.run(
+        [sys.executable, "-m", "nodewise", "where", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**kept, **env},
+    )
+
+
+def bound(*processors):
+    return {"OMP_NUM_THREADS": "2", "OMP_PROC_BIND": "close", "OMP_PLACES": ",".join(f"{{{p}}}" for p in processors)}
+
+
+@needs_two
+def test_threads_where_they_were_asked_to_be(team, tmp_path):
+    done = where("--json", str(tmp_path / "seen.json"), "--svg", str(tmp_path / "seen.svg"), "--", team, **bound(*TWO))
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert done.stderr.count("as asked") == 2
+    assert "Threads were where they were asked to be by OMP_PLACES=" in done.stderr
+    seen = json.loads((tmp_path / "seen.json").read_text())
+    assert seen["agrees"] is True
+    (process,) = [p for p in seen["processes"] if p["runtime"]]
+    assert [t["allowed"] for t in process["threads"]] == [[p] for p in TWO]
+    assert [set(t["ran"]) <= {str(p)} for t, p in zip(process["threads"], TWO, strict=True)] == [True, True]
+    names = [t.text for t in ET.parse(tmp_path / "seen.svg").iter("{http://www.w3.org/2000/svg}text")]
+    assert f"may use {TWO[0]}, as asked" in names
+
+
+@needs_two
+def test_a_mask_that_came_over_the_places_is_told(team):
+    done = where("--", "taskset", "-c", str(TWO[1]), team, **bound(*TWO))
+    assert "NOT where they were asked to be" in done.stderr
+    assert f"may use only {TWO[1]}, and its places ask for" in done.stderr
+
+
+@needs_two
+def test_ranks_are_told_apart(team, tmp_path):
+    """A launcher of our own stands for mpirun: it sets Open MPI's variable for each of two ranks."""
+    script = tmp_path / "launch.sh"
+    lines = [
+        f"OMPI_COMM_WORLD_RANK={r} OMP_NUM_THREADS=1 OMP_PROC_BIND=close OMP_PLACES={{{TWO[r]}}} {team} &"
+        for r in (0, 1)
+    ]
+    script.write_text("\n".join([*lines, "wait"]))
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"places": [[TWO[0]], [TWO[1]]], "ranks": [1, 1]}))
+    done = where("--expect", str(plan), "--", "sh", str(script))
+    assert re.search(r"rank 0, process \d+", done.stderr) and re.search(r"rank 1, process \d+", done.stderr)
+    assert "asked to be by the plan" in done.stderr and "NOT" not in done.stderr
+    plan.write_text(json.dumps({"places": [[TWO[1]], [TWO[0]]], "ranks": [1, 1]}))
+    assert "NOT where" in where("--expect", str(plan), "--", "sh", str(script)).stderr
+
+
+def test_an_unbound_program_is_said_to_be_unbound(team):
+    done = where("--", team, OMP_NUM_THREADS="2")
+    assert done.stderr.count("not bound") == 2
+    assert "Nothing was asked for" in done.stderr
+
+
+def test_the_exit_code_is_the_programs():
+    assert where("--", "sh", "-c", "exit 5").returncode == 5
+    assert where("--", "sh", "-c", "kill -9 $$").returncode == 128 + 9
+
+
+def test_a_running_process_is_watched_and_runs_on(team):
+    child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        done = where("--pid", str(child.pid), "--seconds", "0.3")
+        assert done.returncode == 0 and f"process {child.pid}" in done.stderr
+        assert child.poll() is None
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_an_interrupt_is_the_programs_and_the_table_still_comes():
+    code = "import time\nend = time.time() + 20\nwhile time.time() < end: pass"
+    child = subprocess.Popen(
+        [sys.executable, "-m", "nodewise", "where", "--", sys.executable, "-c", code],
+        stderr=subprocess.PIPE, text=True, process_group=0,
+    )  # fmt: skip
+    time.sleep(2)
+    os.killpg(child.pid, signal.SIGINT)
+    _, told = child.communicate(timeout=20)
+    assert child.returncode == 128 + signal.SIGINT
+    assert "samples in" in told and "nodewise" not in told.split("samples in")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "name either a command"),
+        (["--pid", "1", "--", "true"], "name either a command"),
+        (["--pid", "4194305"], "no process 4194305"),
+        (["--pid", "1", "--seconds", "-1"], "positive"),
+        (["--", "no-such-program-here"], "no such program"),
+        (["--interval", "0", "--", "true"], "cannot sample"),
+        (["--expect", "/nowhere/plan", "--", "true"], "cannot read"),
+        (["--expect", "/etc/hostname", "--", "true"], "is no plan"),
+    ],
+)
+def test_bad_input_gets_one_message(words, message):
+    done = where(*words)
+    assert done.returncode == 2
+    assert message in done.stderr and "Traceback" not in done.stderr

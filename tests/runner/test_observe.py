@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Threads watched while they run, and the files of /proc that say where they are."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodewise.base.errors import InputError
+from nodewise.machine.sources import load_machine
+from nodewise.runner.agreement import agreement
+from nodewise.runner.numa_maps import bytes_by_node, read_numa_maps
+from nodewise.runner.observe import Observation, Observer, SeenProcess, SeenThread
+from nodewise.runner.proc_files import rank_of, read_environment, read_stat, read_status, threads_of
+
+STAT = "{} ({}) R 1 7 7 0 -1 4194560 100 0 0 0 50 25 0 0 20 0 4 0 300 1000 200 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 5 0 0 0 0 0"
+SPIN = "import threading, time\ndef work():\n end = time.time() + 0.6\n while time.time() < end: pass\n"
+
+
+@given(
+    st.integers(1, 4194304),
+    st.text(st.characters(blacklist_characters="\n\0", blacklist_categories=("Cs",)), max_size=15),
+)
+def test_a_thread_may_have_any_name(pid, name):
+    stat = read_stat(STAT.format(pid, name))
+    assert (stat.pid, stat.name, stat.state, stat.parent, stat.processor) == (pid, name, "R", 1, 5)
+    assert stat.cpu_s == pytest.approx(75 / os.sysconf("SC_CLK_TCK"))
+
+
+@given(st.text(max_size=200))
+def test_other_texts_are_no_stat(text):
+    with pytest.raises(InputError):
+        read_stat(text)
+
+
+def test_the_files_of_this_process_are_read():
+    stat = read_stat(Path("/proc/self/stat").read_text())
+    assert stat.pid == os.getpid() and stat.parent == os.getppid()
+    status = read_status(Path("/proc/self/status").read_text())
+    assert set(status.allowed) == os.sched_getaffinity(0)
+    assert 0 in status.nodes
+    assert threads_of(os.getpid())[0] == os.getpid()
+    assert threads_of(4194305) == []
+    with pytest.raises(InputError):
+        read_status("Name: x\n")
+
+
+def test_an_environment_is_read_as_it_stands():
+    found = read_environment(b"A=1\0B=x=y\0bad\0A=2\0C=\xff\0")
+    assert found == {"A": "1", "B": "x=y", "C": "\ufffd"}
+
+
+@pytest.mark.parametrize(
+    "name", ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "ALPS_APP_PE", "SLURM_PROCID"]
+)
+def test_a_rank_is_known_by_its_launchers_variable(name):
+    assert rank_of({name: "17"}) == 17
+    assert rank_of({name: "x"}) is None
+    assert rank_of({}) is None
+
+
+#: Lines as Linux 5.15 to 6.10 print them.
+MAPS = """\
+55d0c8a00000 default file=/usr/bin/cat mapped=2 mapmax=3 active=0 N0=2 kernelpagesize_kB=4
+55d0c9e00000 default heap anon=10 dirty=10 N0=6 N1=4 kernelpagesize_kB=4
+7f0000000000 bind:1 anon=512 dirty=512 N1=512 kernelpagesize_kB=4
+7f0040000000 interleave:0-1 anon=4 dirty=4 N0=2 N1=2 kernelpagesize_kB=4
+7f0050000000 prefer (many):0-1 anon=1 dirty=1 N0=1 kernelpagesize_kB=4
+7f0060000000 prefer:1 huge anon=1 dirty=1 N1=1 kernelpagesize_kB=2048
+7f0070000000 weighted interleave:0-1 anon=3 dirty=3 N0=2 N1=1 kernelpagesize_kB=4
+7f0080000000 local
+7f0090000000 bind=static:0 anon=1 dirty=1 N0=1 kernelpagesize_kB=4
+7ffd00000000 default stack anon=3 dirty=3 N0=3 kernelpagesize_kB=4
+"""
+
+
+def test_recorded_lines_of_numa_maps():
+    maps = read_numa_maps(MAPS)
+    assert [m.policy for m in maps] == [
+        "default", "default", "bind:1", "interleave:0-1", "prefer (many):0-1", "prefer:1", "weighted interleave:0-1",
+        "local", "bind=static:0", "default",
+    ]  # fmt: skip
+    assert [m.kind for m in maps] == ["file", "heap", *["anonymous"] * 7, "stack"]
+    assert maps[5].huge and maps[5].bytes_by_node == {1: 2 << 20}
+    assert maps[0].file == "/usr/bin/cat"
+    assert bytes_by_node(maps)[1] == (4 + 512 + 2 + 1) * 4096 + (2 << 20)
+    assert bytes_by_node(maps)[0] - bytes_by_node(maps, private=True)[0] == 2 * 4096
+    assert read_numa_maps(Path("/proc/self/numa_maps").read_text())
+    with pytest.raises(InputError, match="line 2"):
+        read_numa_maps("7f00 default\nnonsense\n")
+
+
+@given(st.text(max_size=120))
+def test_numa_maps_take_anything_or_name_the_line(text):
+    try:
+        read_numa_maps(text)
+    except InputError as problem:
+        assert "line " in problem.what
+
+
+def watch(code, *words, env=None):
+    child = subprocess.Popen([sys.executable, "-c", code, *words], env={**os.environ, **(env or {})})
+    observer = Observer(child.pid, 0.005)
+
+    def ended(wait):
+        try:
+            child.wait(wait)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    seen = observer.watch(ended)
+    assert child.wait() == 0
+    return seen
+
+
+def test_a_bound_thread_is_seen_on_its_processor():
+    processor = sorted(os.sched_getaffinity(0))[-1]
+    seen = watch(f"import os\nos.sched_setaffinity(0, [{processor}])\n{SPIN}work()")
+    (process,) = seen.working
+    (thread,) = process.in_order
+    assert thread.allowed == (processor,)
+    # before it bound itself it may have been elsewhere
+    assert thread.ran.most_common(1)[0][0] == processor
+    assert thread.cpu_s > 0.1
+    assert process.memory[0] > 1 << 20
+    begins = [a for a, _, _ in thread.track]
+    assert begins == sorted(begins) and all(a <= b for a, b, _ in thread.track)
+    assert seen.cost_s < seen.seconds / 2
+
+
+def test_threads_and_children_are_found():
+    code = SPIN + "import subprocess, sys\nt = threading.Thread(target=work); t.start()\n"
+    code += "c = subprocess.Popen([sys.executable, '-c', sys.argv[1]], env={'PMI_RANK': '3'}); t.join(); c.wait()"
+    seen = watch(code, SPIN + "work()")
+    assert sorted(len(p.threads) for p in seen.working) == [1, 2]
+    assert {p.rank for p in seen.working} == {None, 3}
+
+
+def test_what_cannot_be_watched_is_said():
+    with pytest.raises(InputError, match="no process 4194305"):
+        Observer(4194305)
+    with pytest.raises(InputError, match="cannot sample"):
+        Observer(os.getpid(), 0)
+
+
+def test_a_running_process_is_left_as_it_is():
+    before = os.sched_getaffinity(0)
+    stop = threading.Event()
+    worker = threading.Thread(target=stop.wait)
+    worker.start()
+    observer = Observer(os.getpid(), 0.01)
+    seen = observer.watch(stop.wait, 0.05)
+    stop.set()
+    worker.join()
+    assert len(seen.processes[os.getpid()].threads) >= 2
+    assert os.sched_getaffinity(0) == before
+
+
+def process(pid, *threads, environment=None, runtime="libgomp", rank=None):
+    made = SeenProcess(pid, "x", rank, environment or {}, runtime)
+    for i, (allowed, ran) in enumerate(threads):
+        made.threads[pid + i] = SeenThread(pid + i, pid, "x", i / 10, 1.0, tuple(allowed), 1.0)
+        made.threads[pid + i].ran.update(ran)
+    return made
+
+
+MACHINE = "synthetic:pack:2 core:2 pu:2"
+CLOSE = {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close"}
+
+
+def judge(*processes, expected=None):
+    return agreement(load_machine(MACHINE), Observation({p.pid: p for p in processes}), expected)
+
+
+def test_what_was_asked_by_variables_is_held_against_what_was_seen():
+    good = judge(process(10, ([0, 1], [0]), ([2, 3], [2]), environment=CLOSE))
+    assert good.agrees is True and set(good.verdicts[10].words.values()) == {"as asked"}
+    wrong = judge(process(10, ([0, 1], [0]), ([4, 5], [4]), environment=CLOSE))
+    assert wrong.agrees is False and wrong.verdicts[10].words[11] == "asked was 2-3"
+    free = judge(process(10, (range(8), [0]), environment=CLOSE))
+    assert "not bound; asked was 0-1" in free.verdicts[10].words.values()
+    none = judge(process(10, (range(8), [0])))
+    assert none.agrees is None and none.verdicts[10].words[10] == "not bound"
+
+
+def test_the_runtime_decides_which_variables_count():
+    both = {**CLOSE, "KMP_AFFINITY": "granularity=fine,scatter"}
+    threads = (([0], [0]), ([4], [4]))
+    assert judge(process(10, *threads, environment=both, runtime="libiomp5")).agrees is True
+    assert judge(process(10, *threads, environment=both, runtime="libgomp")).agrees is False
+    assert judge(process(10, ([3], [3]), environment={"GOMP_CPU_AFFINITY": "3 2"})).agrees is True
+
+
+def test_a_plan_for_ranks_is_held_against_each():
+    plan = [[(0,), (1,)], [(4,), (5,)]]
+    ranks = [process(10, ([0], [0]), ([1], [1]), rank=0), process(20, ([4], [4]), ([5], [5]), rank=1)]
+    assert judge(*ranks, expected=plan).agrees is True
+    assert judge(*ranks, expected=plan[::-1]).agrees is False
+
+
+def test_ranks_on_the_same_processors_and_crowds_are_found():
+    ranks = [process(10 * (r + 1), ([0], [0]), ([1], [1]), rank=r) for r in range(3)]
+    findings = " ".join(judge(*ranks).findings)
+    assert "all 3 ranks sit on the same processors, 0-1" in findings
+    assert "3 threads are bound to processor 0" in findings and "nothing ran on 2-7" in findings
+
+
+def test_a_mask_over_the_places_is_found():
+    found = judge(process(10, ([2], [2]), ([2], [2]), environment=CLOSE))
+    assert any("may use only 2, and its places ask for 0-3" in text for text in found.findings)
+
+
+def test_running_outside_of_the_mask_is_said():
+    strange = process(10, ([0, 1], [5]), environment=CLOSE)
+    strange.threads[10].strayed[5] += 1
+    assert "outside of what it may use" in judge(strange).verdicts[10].words[10]
