@@ -16,7 +16,8 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 PRETEND = """#!{python}
 import json, os, random, re
 threads = int(os.environ.get("OMP_NUM_THREADS", "{processors}"))
-places = [int(p) for p in re.findall(r"{{(\\d+)}}", os.environ.get("OMP_PLACES", ""))]
+entries = re.findall(r"{{(\\d+)}}(?::(\\d+)(?::(-?\\d+))?)?", os.environ.get("OMP_PLACES", ""))
+places = [int(p) + i * int(step or 1) for p, n, step in entries for i in range(int(n or 1))]
 cores = [p // {smt} for p in places] or [i % {cores} for i in range(threads)]
 busy = {{c: cores.count(c) for c in cores}}
 smt = (1.0, 1.75, 2.4, 2.2)

@@ -13,8 +13,8 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
-from nodewise.placement.tongues.openmp import openmp_environment
 from nodewise.placement.tongues.said import BINDING_VARIABLES
+from nodewise.runner.binding import binding_environment
 from nodewise.runner.setting import Setting
 from nodewise.search.space import Axis, Point, Space
 
@@ -100,7 +100,9 @@ def make_setting(
     unset: tuple[str, ...] = ()
     placement = _bound(machine, point)
     if placement is not None:
-        env |= openmp_environment(placement.places)
+        # what a program for another machine is, cannot be seen here
+        variables, _ = binding_environment(command, placement.places, environment, "auto" if machine.live else "openmp")
+        env |= variables
         unset = tuple(v for v in BINDING_VARIABLES if v not in env)
     else:
         if "threads" in point:

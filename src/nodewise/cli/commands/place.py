@@ -60,6 +60,9 @@ def _with_tongues(function: Callable[..., None]) -> Callable[..., None]:
 @_with_tongues
 @click.option("--machine", "spec", help="Another machine: synthetic:TEXT, FILE.xml or FILE.json.")
 @click.option("--allow", help="Use only these processors, such as 0-3,8.")
+@click.option(
+    "--via", default="auto", metavar="auto|openmp|preload|mask", help="By which way COMMAND's threads are bound."
+)
 @click.option("--to", "tongue", metavar="TONGUE", help="Write it as kmp, omp, gomp, subset, taskset, numactl, likwid, hwloc, slurm, openmpi, mpich or aprun.")  # fmt: skip
 @click.option("--files", type=click.Path(path_type=Path), help="Write the files that --to needs into this directory.")
 @click.option("--explain", "explained", is_flag=True, help="Say in words what the setting does, and its traps.")
@@ -73,6 +76,7 @@ def command(
     spec: str | None,
     allow: str | None,
     hosts: str,
+    via: str,
     tongue: str | None,
     files: Path | None,
     explained: bool,
@@ -101,7 +105,7 @@ def command(
     if svg is not None:
         _draw(svg, machine, placement)
     if command_words:
-        _run(machine, placement, request, command_words, job)
+        _run(machine, placement, command_words, job, via)
         return
     if tongue is not None:
         said = say(tongue, machine, placement, [h for h in hosts.split(",") if h])
@@ -210,11 +214,11 @@ def _show(machine: Machine, placement: Placement, request: Request, explained: b
         print(f"launch     {say('omp', machine, placement).line()}")
 
 
-def _run(machine: Machine, placement: Placement, request: Request, words: tuple[str, ...], job: Job) -> None:
+def _run(machine: Machine, placement: Placement, words: tuple[str, ...], job: Job, via: str) -> None:
     """Become the program; under a launcher, with the places of the rank that this process is."""
     from nodewise.placement.say import LOCAL_RANK
-    from nodewise.placement.tongues.openmp import openmp_environment
     from nodewise.placement.tongues.said import BINDING_VARIABLES
+    from nodewise.runner.binding import binding_environment
     from nodewise.runner.setting import Setting
 
     if not machine.live:
@@ -233,7 +237,9 @@ def _run(machine: Machine, placement: Placement, request: Request, words: tuple[
     env = {"OMP_NUM_THREADS": str(len(places))}
     bound = _bound(machine, placement)
     if bound:
-        env = openmp_environment(places)
+        env, way = binding_environment(words, places, os.environ, via)
+        if way.name == "mask" and len(set(places)) > 1:
+            print(f"note: threads get one mask together: {way.why}", file=sys.stderr)
     mask = tuple(sorted({p for place in places for p in place})) if bound else None
     unset = tuple(v for v in BINDING_VARIABLES if v not in env)
     _execute(Setting(command=words, env=env, unset=unset, mask=mask, places=places if bound else None))

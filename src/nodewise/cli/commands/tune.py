@@ -112,6 +112,20 @@ def _introduce(question: Any) -> None:
     print(machine_text(question.machine))
     print(f"program   {' '.join(question.command)}")
     print(f"axes      {', '.join(question.axes)}", flush=True)
+    if "placement" in question.axes and question.machine.live:
+        _warn(question)
+
+
+def _warn(question: Any) -> None:
+    """What is known to spoil placements of this program, started from here."""
+    from nodewise.placement.traps import environment_traps
+    from nodewise.runner.binding import way_of
+
+    way = way_of(question.command, question.environment)
+    if way.name != "openmp":
+        print(f"threads   are bound by {way.name}: {way.why}", flush=True)
+    for trap in environment_traps(question.environment):
+        print(f"warning: {trap}", file=sys.stderr)
 
 
 def _tell(verdict: dict[str, Any], report: Path) -> None:

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Binding: by which way a program's threads are held to their places, and the variables that do it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nodewise.base.errors import InputError
+from nodewise.base.native import native_path
+from nodewise.base.processors import format_processors
+from nodewise.placement.tongues.openmp import openmp_environment
+from nodewise.runner.program import Program, find_on_path, inspect_program
+
+#: `openmp`: by the runtime's variables; `preload`: by a library that binds threads as they are created; `mask`: all threads
+#: to all places together. `auto` chooses by the program's file.
+WAYS = ("auto", "openmp", "preload", "mask")
+
+
+@dataclass(frozen=True)
+class Way:
+    """The way chosen, and why, in words."""
+
+    name: str
+    why: str
+
+
+def choose_way(program: Program) -> Way:
+    """How threads of a program are best placed."""
+    if program.openmp:
+        return Way("openmp", "it has an OpenMP runtime, which reads its places from the environment")
+    if program.kind == "script":
+        return Way("openmp", "it is a script: OpenMP programs that it starts read their places from the environment")
+    if program.kind == "unknown":
+        return Way("openmp", "what kind of program it is cannot be told: OpenMP's variables do no harm")
+    if program.linkage == "static":
+        return Way("mask", "it is linked statically: no preload library can bind its threads, a mask holds all of them")
+    if program.guarded:
+        return Way(
+            "mask", "it runs under another user's or group's rights, for which the system loads no preload library"
+        )
+    if program.interpreter:
+        return Way(
+            "openmp", "it is an interpreter: what it loads and starts reads OpenMP's places from the environment"
+        )
+    if program.threads:
+        return Way("preload", "it makes its threads itself: a preload library binds each as it is created")
+    # its libraries may use OpenMP or make threads without its own file saying so
+    return Way(
+        "openmp", "its file names neither threads nor an OpenMP runtime: libraries that it loads may read the places"
+    )
+
+
+def _program(command: Sequence[str], environment: Mapping[str, str]) -> Program:
+    path = find_on_path(command[0], environment) if command else None
+    return Program("unknown") if path is None else inspect_program(path, environment)
+
+
+def way_of(command: Sequence[str], environment: Mapping[str, str]) -> Way:
+    """By which way a command's threads are placed where nobody chooses one."""
+    return choose_way(_program(command, environment))
+
+
+def binding_environment(
+    command: Sequence[str], places: Sequence[tuple[int, ...]], environment: Mapping[str, str], way: str = "auto"
+) -> tuple[dict[str, str], Way]:
+    """The variables that place a command's threads, and by which way; the mask is set besides, by whoever starts it.
+
+    Raises InputError for a way that is not known.
+    """
+    if way not in WAYS:
+        raise InputError(f"no such way to bind threads: {way!r}", f"ways are: {', '.join(WAYS)}")
+    program = _program(command, environment)
+    chosen = choose_way(program) if way == "auto" else Way(way, "it was asked for")
+    count = {"OMP_NUM_THREADS": str(len(places))}
+    if chosen.name == "openmp":
+        return openmp_environment(places), chosen
+    if chosen.name == "mask":
+        return count, chosen
+    library = str(native_path("libnodewise-pin.so"))
+    # a program that makes threads has its main thread in place from the start; one that a script starts, at its first
+    at_once = {"NODEWISE_PIN_MAIN": "start"} if program.threads else {}
+    # an OpenMP runtime in one of its libraries binds its own threads, which the preload then leaves alone
+    return {
+        **openmp_environment(places),
+        **at_once,
+        "NODEWISE_PIN": ",".join("{" + format_processors(place) + "}" for place in places),
+        "LD_PRELOAD": ":".join(
+            [library, *(p for p in environment.get("LD_PRELOAD", "").split(":") if p and p != library)]
+        ),
+    }, chosen

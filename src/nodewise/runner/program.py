@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Program: what a command's file is, and so by which ways its threads can be placed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from nodewise.base.elf import Elf
+from nodewise.base.errors import InputError
+
+_RUNTIMES = ("libgomp", "libiomp5", "libomp")
+_THREADS = {"pthread_create", "thrd_create"}
+#: What a program that is linked statically with an OpenMP runtime holds.
+_OPENMP_MARKS = (b"GOMP_parallel", b"__kmpc_fork_call", b"OMP_PROC_BIND")
+_INTERPRETERS = re.compile(
+    r"(python|pypy|perl|ruby|lua|node|java|julia|R|octave|bash|dash|sh|zsh|mpirun|mpiexec)[\d.]*(-cli|\.hydra)?"
+)
+_STANDARD = ("/lib", "/usr/lib", "/lib64", "/usr/lib64", "/usr/local/lib")
+#: Larger files are read no further.
+_MOST_BYTES = 1 << 28
+
+
+@dataclass(frozen=True)
+class Program:
+    """`kind` is `elf`, `script` or `unknown`; `linkage` `dynamic`, `static` or empty; `openmp` a runtime's library, or empty.
+
+    `threads` says whether it makes threads itself, `guarded` whether the system drops LD_PRELOAD for it (set-user-ID),
+    `interpreter` whether it runs other people's code, that may bring a runtime of its own.
+    """
+
+    kind: str
+    linkage: str = ""
+    openmp: str = ""
+    threads: bool = False
+    guarded: bool = False
+    interpreter: bool = False
+
+
+def inspect_program(path: Path, environment: Mapping[str, str] | None = None) -> Program:
+    """What a file is; `unknown` where it cannot be read. Libraries are followed as the loader would, two steps deep."""
+    try:
+        state = path.stat()
+    except OSError:
+        return Program("unknown")
+    return _inspect(path, (environment or {}).get("LD_LIBRARY_PATH", ""), state.st_mtime_ns, state.st_mode)
+
+
+@lru_cache(maxsize=64)
+def _inspect(path: Path, library_path: str, changed_ns: int, mode: int) -> Program:
+    """As `inspect_program`, once for each state of the file: a search asks for the same program again and again."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES)
+    except OSError:
+        return Program("unknown")
+    guarded = bool(mode & (stat.S_ISUID | stat.S_ISGID))
+    if data[:2] == b"#!":
+        return Program("script", guarded=guarded)
+    try:
+        elf = Elf(data)
+        if not elf.dynamic:
+            openmp = "static" if any(mark in data for mark in _OPENMP_MARKS) else ""
+            return Program("elf", "static", openmp, threads=b"pthread_create" in data, guarded=guarded)
+        imports = set(elf.imports())
+        libraries = _libraries(path, elf, library_path)
+    except InputError:
+        return Program("unknown", guarded=guarded)
+    openmp = next((r for r in _RUNTIMES for name in libraries if name.startswith(r)), "")
+    # std::thread and Intel's threading library make threads for their callers
+    makers = any(name.startswith(("libtbb", "libpthread")) for name in libraries)
+    makers |= any("_M_start_thread" in name for name in imports)
+    interpreter = _INTERPRETERS.fullmatch(path.resolve().name) is not None
+    return Program("elf", "dynamic", openmp, bool(imports & _THREADS) or makers, guarded, interpreter)
+
+
+def _libraries(path: Path, elf: Elf, library_path: str) -> list[str]:
+    """The names of the libraries that a program needs, with those that they need in turn where they are found."""
+    found = list(elf.needed)
+    for name in elf.needed:
+        if name.startswith(("libc.", "libm.", "libstdc++", "libgcc_s", "ld-linux")):
+            continue
+        place = _find_library(name, path, elf, library_path)
+        if place is not None:
+            try:
+                found += Elf(place.read_bytes()[:_MOST_BYTES]).needed
+            except (OSError, InputError):
+                continue
+    return found
+
+
+def _find_library(name: str, path: Path, elf: Elf, library_path: str) -> Path | None:
+    origin = str(path.resolve().parent)
+    own = [d.replace("$ORIGIN", origin).replace("${ORIGIN}", origin) for d in elf.search]
+    named = [d for d in library_path.split(":") if d]
+    standard = [s for d in _STANDARD for s in (f"{d}/{os.uname().machine}-linux-gnu", d)]
+    return next((p for d in [*own, *named, *standard] if (p := Path(d, name)).is_file()), None)
+
+
+def find_on_path(name: str, environment: Mapping[str, str]) -> Path | None:
+    """The file that a command's name means."""
+    found = shutil.which(name, path=environment.get("PATH", os.defpath))
+    return None if found is None else Path(found)

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that make their threads themselves, bound by the preload library; the kernel says where."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from nodewise.base.errors import InputError
+from nodewise.base.native import native_path
+from nodewise.machine.sources import load_machine
+from nodewise.runner.binding import binding_environment, choose_way
+from nodewise.runner.program import Program, inspect_program
+from nodewise.search.axes import make_setting
+
+ALLOWED = sorted(os.sched_getaffinity(0))
+pytestmark = pytest.mark.skipif(len(ALLOWED) < 2, reason="one processor")
+A, B = ([*ALLOWED, 0, 0])[:2]
+
+#: Says for each thread what it may use when its first line runs; by what means threads are made is the first argument.
+SOURCE = """
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <unistd.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+static std::mutex lock;
+static void show(const char* who, long number) {
+    cpu_set_t set;
+    sched_getaffinity(0, sizeof set, &set);
+    std::string text;
+    for (int p = 0; p < 1024; ++p) if (CPU_ISSET(p, &set)) text += " " + std::to_string(p);
+    std::lock_guard held(lock);
+    std::printf("%s %ld:%s\\n", who, number, text.c_str());
+    std::fflush(stdout);
+}
+static void* run(void* number) { show("thread", reinterpret_cast<long>(number)); return nullptr; }
+static int run11(void* number) { show("thread", reinterpret_cast<long>(number)); return 3; }
+static void make(long number, const pthread_attr_t* attributes = nullptr) {
+    pthread_t made;
+    if (pthread_create(&made, attributes, run, reinterpret_cast<void*>(number)) != 0) std::abort();
+    pthread_join(made, nullptr);
+}
+int main(int, char** words) {
+    const std::string how = words[1];
+    show("main", 0);
+    if (how == "pthread") for (long i = 1; i <= 3; ++i) make(i);
+    if (how == "std") for (long i = 1; i <= 3; ++i) std::thread(run, reinterpret_cast<void*>(i)).join();
+    if (how == "c11") for (long i = 1; i <= 3; ++i) {
+        thrd_t made; int status = 0;
+        if (thrd_create(&made, run11, reinterpret_cast<void*>(i)) != thrd_success) std::abort();
+        thrd_join(made, &status);
+        if (status != 3) std::abort();
+    }
+    if (how == "dlsym") {
+        auto create = reinterpret_cast<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>(
+            dlsym(RTLD_DEFAULT, "pthread_create"));
+        pthread_t made;
+        create(&made, nullptr, run, reinterpret_cast<void*>(1L));
+        pthread_join(made, nullptr);
+    }
+    if (how == "own") {
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET(std::atoi(words[2]), &set);
+        pthread_attr_setaffinity_np(&attributes, sizeof set, &set);
+        make(1, &attributes);
+        make(2);
+    }
+    if (how == "many") {
+        std::vector<std::thread> makers;
+        for (int m = 0; m < 8; ++m) makers.emplace_back([m] {
+            std::vector<std::thread> made;
+            for (long i = 0; i < 25; ++i) made.emplace_back(run, reinterpret_cast<void*>(m * 100L + i));
+            for (auto& t : made) t.join();
+        });
+        for (auto& t : makers) t.join();
+    }
+    if (how == "fork") {
+        make(1);
+        std::fflush(stdout);
+        if (fork() == 0) { show("child", 0); make(1); _exit(0); }
+        wait(nullptr);
+        show("main", 0);
+    }
+    if (how == "shell") { make(1); std::fflush(stdout); return system("grep Cpus_allowed_list /proc/self/status"); }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pin")
+    (folder / "program.cpp").write_text(SOURCE)
+    for name, options in (("program", []), ("static", ["-static"])):
+        command = ["g++", "-std=c++20", "-O1", "-pthread", *options, "program.cpp", "-o", name, "-ldl"]
+        subprocess.run(command, cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    return folder
+
+
+def run(built, how, *more, pin=f"{{{A}}},{{{B}}}", **variables):
+    env = {"LD_PRELOAD": str(native_path("libnodewise-pin.so")), "NODEWISE_PIN": pin, "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        [built / "program", how, *more],
+        env={**env, **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return done.stdout, done.stderr
+
+
+def seats(text, who="thread"):
+    return [sorted(map(int, m.split())) for m in re.findall(rf"^{who} \d+:(.*)$", text, re.MULTILINE)]
+
+
+@pytest.mark.parametrize("how", ["pthread", "std", "c11"])
+def test_thread_i_takes_place_i_before_its_first_line(built, how):
+    out, err = run(built, how, NODEWISE_PIN_MAIN="start")
+    assert seats(out, "main") == [[A]]
+    assert seats(out) == [[B], [A], [B]]
+    assert err == ""
+
+
+def test_the_main_thread_is_bound_with_the_first_that_it_makes(built):
+    out, _ = run(built, "fork")
+    assert seats(out, "main") == [ALLOWED, [A]]
+
+
+def test_a_place_may_be_several_processors(built):
+    out, _ = run(built, "pthread", pin=f"{A},{{{A},{B}}},{{{A}-{B}}}" if B == A + 1 else f"{A},{{{A},{B}}},{{{B},{A}}}")
+    assert seats(out) == [[A, B], [A, B], [A]]
+
+
+def test_a_program_that_looks_the_function_up_is_bound_too(built):
+    assert seats(run(built, "dlsym")[0]) == [[B]]
+
+
+def test_what_a_thread_asks_for_itself_wins_and_counts(built):
+    out, err = run(built, "own", str(A), NODEWISE_PIN_VERBOSE="1")
+    assert seats(out) == [[A], [A]]
+    assert "thread 1 (0) left alone: its attributes name processors" in err
+
+
+@pytest.mark.parametrize(
+    ("skip", "expected"),
+    [("1", [[A], [B], [A]]), ("0x1", [[A], [B], [A]]), ("1,3", [[A], [B], [A]]), ("0x2", [[B], [A], [A]])],
+)
+def test_skipped_threads_do_not_count(built, skip, expected):
+    out, _ = run(built, "pthread", NODEWISE_PIN_SKIP=skip)
+    # a skipped thread has its maker's processors, and here its maker is bound once a thread was counted
+    found = seats(out)
+    if skip in ("1", "0x1", "1,3"):
+        assert found[0] == ALLOWED and found[1] == [B]
+    else:
+        assert found == expected
+
+
+def test_many_made_at_once_are_shared_out_evenly(built):
+    out, _ = run(built, "many")
+    found = [s[0] for s in seats(out)]
+    assert len(found) == 200 and all(len(s) == 1 for s in seats(out))
+    # 208 threads and the main one take two places in turn; the 8 that make the others are not shown
+    assert abs(found.count(A) - found.count(B)) <= 8
+
+
+def test_a_forked_child_counts_anew(built):
+    out, _ = run(built, "fork")
+    assert seats(out, "child") == [[A, B]]
+    assert seats(out) == [[B], [B]]
+
+
+def test_a_program_that_it_starts_may_use_all_places(built):
+    out, _ = run(built, "shell")
+    listed = re.search(r"Cpus_allowed_list:\s*(\S+)", out)[1]
+    # system() starts its shell by posix_spawn: the mask is the main thread's until a program there makes threads
+    assert listed in (str(A), f"{A}-{B}", f"{A},{B}")
+
+
+def test_verbose_tells_each_thread(built):
+    _, err = run(built, "pthread", NODEWISE_PIN_VERBOSE="1")
+    assert re.findall(r"thread (\d) \(\d+\) on (\S+)", err) == [
+        ("0", f"{{{A}}}"),
+        ("1", f"{{{B}}}"),
+        ("2", f"{{{A}}}"),
+        ("3", f"{{{B}}}"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["x", "{0", "0,", "{}", "{1-0}", "{99999}", "{0},,{1}", "{0}x"])
+def test_a_list_that_cannot_be_read_leaves_the_program_alone(built, text):
+    out, err = run(built, "pthread", pin=text)
+    assert seats(out) == [ALLOWED] * 3
+    assert err.count("\n") == 1 and "no list of places" in err
+
+
+def test_a_processor_that_is_not_there_is_told_and_the_program_runs(built):
+    out, err = run(built, "pthread", pin="{4000}")
+    assert seats(out) == [ALLOWED] * 3
+    assert err.count("the system refuses {4000}") == 3
+
+
+def test_programs_are_told_apart(built):
+    program = inspect_program(built / "program")
+    assert (program.linkage, program.threads, program.openmp) == ("dynamic", True, "")
+    assert inspect_program(built / "static").linkage == "static"
+    assert choose_way(inspect_program(built / "static")).name == "mask"
+    assert "linked statically" in choose_way(inspect_program(built / "static")).why
+    assert choose_way(program).name == "preload"
+    assert choose_way(Program("script")).name == "openmp"
+    assert choose_way(Program("elf", "dynamic", threads=True, guarded=True)).name == "mask"
+    assert choose_way(Program("elf", "static", openmp="static")).name == "openmp"
+
+
+def test_a_setting_binds_a_threaded_program_by_the_preload(built):
+    """As a search starts it: placement axis, live machine."""
+    machine = load_machine(None)
+    setting = make_setting(machine, [str(built / "program"), "pthread"], {"threads": 2, "placement": "compact"}, {})
+    assert setting.env["NODEWISE_PIN"] == f"{{{machine.allowed[0]}}},{{{machine.allowed[1]}}}"
+    done = subprocess.run(
+        setting.command,
+        env=setting.environment({"PATH": os.environ["PATH"]}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert seats(done.stdout, "main") == [[machine.allowed[0]]]
+    assert seats(done.stdout)[0] == [machine.allowed[1]]
+    static = make_setting(machine, [str(built / "static"), "pthread"], {"threads": 2, "placement": "compact"}, {})
+    assert set(static.env) == {"OMP_NUM_THREADS"} and static.mask is not None
+
+
+def test_ways_are_checked_and_preloads_are_kept(built):
+    env, way = binding_environment([str(built / "program")], [(A,)], {"LD_PRELOAD": "/lib/x.so", "PATH": ""}, "preload")
+    assert way.name == "preload"
+    assert env["LD_PRELOAD"].endswith("libnodewise-pin.so:/lib/x.so")
+    with pytest.raises(InputError, match="no such way"):
+        binding_environment(["true"], [(A,)], {}, "magic")
