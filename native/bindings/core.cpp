@@ -33,6 +33,8 @@ void bind_values(nb::module_& module) {
         .def_ro("os_index", &NumaNode::os_index)
         .def_ro("size_bytes", &NumaNode::size_bytes)
         .def_ro("subtype", &NumaNode::subtype)
+        .def_ro("bandwidth_mib_s", &NumaNode::bandwidth_mib_s)
+        .def_ro("latency_ns", &NumaNode::latency_ns)
         .def_ro("pus", &NumaNode::pus);
     nb::class_<CoreKind>(module, "CoreKind")
         .def_ro("efficiency", &CoreKind::efficiency)

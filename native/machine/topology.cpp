@@ -102,6 +102,13 @@ std::vector<Cache> caches_of(hwloc_topology_t topology) {
     return caches;
 }
 
+// What a memory node gives to whoever is nearest to it; 0 where it is not known.
+std::uint64_t attribute_of(hwloc_topology_t topology, hwloc_memattr_id_t attribute, hwloc_obj_t node) {
+    hwloc_location initiator{};
+    hwloc_uint64_t value = 0;
+    return hwloc_memattr_get_best_initiator(topology, attribute, node, 0, &initiator, &value) == 0 ? value : 0;
+}
+
 std::vector<NumaNode> numa_nodes_of(hwloc_topology_t topology) {
     std::vector<NumaNode> nodes;
     hwloc_obj_t object = nullptr;
@@ -110,6 +117,8 @@ std::vector<NumaNode> numa_nodes_of(hwloc_topology_t topology) {
         node.os_index = index_or_none(object->os_index);
         node.size_bytes = object->attr->numanode.local_memory;
         node.subtype = object->subtype != nullptr ? object->subtype : "";
+        node.bandwidth_mib_s = attribute_of(topology, HWLOC_MEMATTR_ID_BANDWIDTH, object);
+        node.latency_ns = attribute_of(topology, HWLOC_MEMATTR_ID_LATENCY, object);
         node.pus = in_set(object->cpuset);
         nodes.push_back(std::move(node));
     }

@@ -39,6 +39,8 @@ struct NumaNode {
     int os_index = -1;
     std::uint64_t size_bytes = 0;
     std::string subtype;
+    std::uint64_t bandwidth_mib_s = 0;  // from its best initiator; 0 where the firmware does not say
+    std::uint64_t latency_ns = 0;
     Processors pus;
 };
 

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +51,11 @@ struct Launch {
     const cpu_set_t* mask = nullptr;
     std::size_t mask_bytes = 0;
     const std::vector<std::pair<int, rlim_t>>* limits = nullptr;
+    bool sets_memory = false;
+    int memory_mode = 0;
+    const unsigned long* memory_nodes = nullptr;
+    unsigned long memory_bits = 0;
+    bool no_huge_pages = false;
     int input = -1;
     int output = -1;
     int error = -1;
@@ -87,6 +93,13 @@ int child(void* argument) {
     }
     if (launch->mask != nullptr && sched_setaffinity(0, launch->mask_bytes, launch->mask) != 0) {
         return give_up(launch, "affinity");
+    }
+    if (launch->sets_memory &&
+        syscall(SYS_set_mempolicy, launch->memory_mode, launch->memory_nodes, launch->memory_bits) != 0) {
+        return give_up(launch, "memory policy");
+    }
+    if (launch->no_huge_pages && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) {
+        return give_up(launch, "huge pages");
     }
     for (const auto& [resource, value] : *launch->limits) {
         const rlimit limit{value, value};
@@ -130,6 +143,23 @@ class Mask {
     cpu_set_t* set_ = nullptr;
     std::size_t bytes_ = 0;
 };
+
+// The nodes of a policy as the kernel takes them.
+std::vector<unsigned long> node_mask(const std::vector<int>& nodes) {
+    constexpr int kBits = 8 * sizeof(unsigned long);
+    std::vector<unsigned long> words;
+    for (const int node : nodes) {
+        if (node < 0) {
+            continue;
+        }
+        const auto word = static_cast<std::size_t>(node / kBits);
+        if (word >= words.size()) {
+            words.resize(word + 1);
+        }
+        words[word] |= 1UL << (node % kBits);
+    }
+    return words;
+}
 
 class Pipe {
   public:
@@ -213,6 +243,13 @@ Outcome Process::run(const Job& job, Capture& out, Capture& err) {
     launch.mask = mask.set();
     launch.mask_bytes = mask.bytes();
     launch.limits = &job.limits;
+    const std::vector<unsigned long> nodes = job.memory ? node_mask(job.memory->nodes) : std::vector<unsigned long>();
+    launch.sets_memory = job.memory.has_value();
+    launch.memory_mode = job.memory ? job.memory->mode : 0;
+    launch.memory_nodes = nodes.empty() ? nullptr : nodes.data();
+    // the kernel takes off one
+    launch.memory_bits = nodes.empty() ? 0 : nodes.size() * 8 * sizeof(unsigned long) + 1;
+    launch.no_huge_pages = job.no_huge_pages;
     launch.input = input;
     launch.output = streams.out_pipe.writer();
     launch.error = streams.err_pipe.writer();

@@ -13,6 +13,12 @@
 
 namespace nodewise {
 
+// set_mempolicy(2): `mode` is the kernel's number, `nodes` whose memory it names.
+struct MemoryPolicy {
+    int mode = 0;
+    std::vector<int> nodes;
+};
+
 struct Job {
     std::string program;                 // the file to execute
     std::vector<std::string> arguments;  // with the program's name first
@@ -20,6 +26,8 @@ struct Job {
     std::string directory;
     std::string input = "/dev/null";
     std::optional<std::vector<int>> mask;
+    std::optional<MemoryPolicy> memory;
+    bool no_huge_pages = false;  // no transparent huge pages for it, whatever the system's setting
     std::vector<std::pair<int, rlim_t>> limits;
     double timeout_s = 0;  // none at 0
 };

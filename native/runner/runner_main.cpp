@@ -79,6 +79,10 @@ nodewise::Job read_job(const json& request) {
     if (request.contains("mask") && !request["mask"].is_null()) {
         job.mask = request["mask"].get<std::vector<int>>();
     }
+    if (request.contains("memory") && !request["memory"].is_null()) {
+        job.memory = nodewise::MemoryPolicy{request["memory"].at("mode"), request["memory"].at("nodes")};
+    }
+    job.no_huge_pages = request.value("no_huge_pages", false);
     for (const auto& [resource, value] : request.value("limits", std::vector<std::pair<int, std::uint64_t>>{})) {
         job.limits.emplace_back(resource, value);
     }

@@ -3,11 +3,13 @@
 //
 //     nodewise-worker STUDY.so --list
 //     nodewise-worker STUDY.so --variant NAME [--threads T] [--repeat R] [--seed S] [--dump DIR] [--corrupt NAME:INDEX]
-//                     [knob=value …]
+//                     [--pages] [knob=value …]
 //
 // Checked before it is timed and again after; a wrong result prints no time that could be believed. --dump writes every
 // input and output as raw numbers, for a trusted result elsewhere; --corrupt changes one element of an output before
-// the check, which has to notice.
+// the check, which has to notice. --pages says how many pages of the arrays lie on the memory node of the thread whose
+// share they are: each array is touched first by the threads, in equal neighbouring parts, on the places that they are
+// bound to.
 #include <omp.h>
 
 #include <chrono>
@@ -22,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "worker/first_touch.h"
 #include "worker/study_file.h"
 
 namespace {
@@ -34,6 +37,7 @@ struct Options {
     std::string file;
     std::string variant;
     bool list = false;
+    bool pages = false;
     int threads = 0;
     int repeat = 1;
     std::uint64_t seed = 0;
@@ -63,6 +67,8 @@ Options parse(const std::vector<std::string>& words) {
         };
         if (word == "--list") {
             options.list = true;
+        } else if (word == "--pages") {
+            options.pages = true;
         } else if (word == "--variant") {
             options.variant = value();
         } else if (word == "--threads") {
@@ -143,6 +149,23 @@ class Run {
         }
     }
 
+    // Before anything else writes to the arrays: pages go where they are first touched.
+    void touch() {
+        for (std::size_t i = 0; i < run_.buffer_count; ++i) {
+            const nw_buffer& buffer = run_.buffers[i];
+            nodewise::first_touch(buffer.data, buffer.count * size_of(buffer.type), run_.threads);
+        }
+    }
+
+    [[nodiscard]] nodewise::PagesSeen pages() const {
+        nodewise::PagesSeen all;
+        for (std::size_t i = 0; i < run_.buffer_count; ++i) {
+            const nw_buffer& buffer = run_.buffers[i];
+            all += nodewise::see_pages(buffer.data, buffer.count * size_of(buffer.type), run_.threads);
+        }
+        return all;
+    }
+
     nw_buffer& buffer(const std::string& name) {
         for (std::size_t i = 0; i < run_.buffer_count; ++i) {
             if (name == run_.buffers[i].name) {
@@ -215,6 +238,7 @@ int run_variant(const Options& options) {
     }
     Run run(study, options);
     omp_set_num_threads(run.get()->threads);
+    run.touch();
     run.must(study.fill(run.get()), "fill");
     const bool checked = variant.kind == NW_VARIANT;
     const auto once = [&] {
@@ -243,6 +267,10 @@ int run_variant(const Options& options) {
         }
         const std::string line = describe(study, variant, *run.get(), seconds).dump();
         std::printf("{\"nodewise\": 1, %s\n", line.c_str() + 1);
+    }
+    if (options.pages) {
+        const nodewise::PagesSeen seen = run.pages();
+        print({{"pages", seen.pages}, {"local", seen.local}, {"by_node", seen.by_node}});
     }
     if (!options.dump.empty()) {
         dump(*run.get(), options.dump);

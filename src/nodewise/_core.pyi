@@ -21,6 +21,8 @@ class NumaNode:
     os_index: int
     size_bytes: int
     subtype: str
+    bandwidth_mib_s: int
+    latency_ns: int
     pus: list[int]
 
 class CoreKind:

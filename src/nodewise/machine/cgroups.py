@@ -114,4 +114,11 @@ def read_limits(root: Path, affinity: Iterable[int], memory_bytes: int) -> Limit
     memory = min(sizes, default=None)
     if memory is not None and memory_bytes and memory >= memory_bytes:
         memory = None
-    return Limits(tuple(sorted(processors)), min(quotas, default=None), memory)
+    return Limits(tuple(sorted(processors)), min(quotas, default=None), memory, _nodes(root))
+
+
+def _nodes(root: Path) -> tuple[int, ...]:
+    """The memory nodes that this process may use."""
+    lines = (read_text(root / "proc/self/status") or "").splitlines()
+    text = next((line.partition(":")[2].strip() for line in lines if line.startswith("Mems_allowed_list:")), "")
+    return parse_processors(text) if text else ()

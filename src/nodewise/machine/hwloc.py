@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,17 @@ def _core_kinds(found: list[_core.CoreKind]) -> tuple[CoreKind, ...]:
     )
 
 
+def _owners(nodes: Sequence[_core.NumaNode]) -> set[int]:
+    """The nodes with processors of their own. hwloc gives any other node those that it is near to, which others have."""
+    taken: set[int] = set()
+    owners = set()
+    for node in sorted(nodes, key=lambda n: (len(n.pus), n.os_index)):
+        if taken.isdisjoint(node.pus):
+            owners.add(node.os_index)
+            taken.update(node.pus)
+    return owners
+
+
 def hardware(description: _core.Description) -> Hardware:
     """Translate a description from the bridge."""
     tree = _tree(description.tree)
@@ -67,8 +78,16 @@ def hardware(description: _core.Description) -> Hardware:
     def ordered(pus: list[int]) -> tuple[int, ...]:
         return tuple(sorted((p for p in pus if p in order), key=order.__getitem__))
 
+    owners = _owners(description.numa_nodes)
     nodes = tuple(
-        NumaNode(n.os_index, n.size_bytes, ordered(n.pus), n.subtype)
+        NumaNode(
+            n.os_index,
+            n.size_bytes,
+            ordered(n.pus) if n.os_index in owners else (),
+            n.subtype,
+            n.bandwidth_mib_s,
+            n.latency_ns,
+        )
         for n in sorted(description.numa_nodes, key=lambda n: n.os_index)
     )
     places = sorted(range(len(nodes)), key=lambda i: description.numa_nodes[i].os_index)

@@ -50,12 +50,17 @@ class Core:
 
 @dataclass(frozen=True)
 class NumaNode:
-    """A memory node; `pus` is empty where it has no processors of its own (fast or far memory)."""
+    """A memory node; `pus` is empty where it has no processors of its own (fast or far memory).
+
+    `bandwidth_mib_s` and `latency_ns` are what the firmware promises to the nearest processors, 0 where it does not say.
+    """
 
     os_index: int
     size_bytes: int
     pus: tuple[int, ...]
     subtype: str = ""
+    bandwidth_mib_s: int = 0
+    latency_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,11 +87,15 @@ class Processor:
 
 @dataclass(frozen=True)
 class Limits:
-    """What this process may use: `processors` by affinity and cpuset, `cpu_quota` in processors, `memory_bytes`; None is no limit."""
+    """What this process may use: `processors` by affinity and cpuset, `cpu_quota` in processors, `memory_bytes`; None is no limit.
+
+    `nodes` are the memory nodes allowed; empty where that is not known.
+    """
 
     processors: tuple[int, ...]
     cpu_quota: float | None = None
     memory_bytes: int | None = None
+    nodes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

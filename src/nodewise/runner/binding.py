@@ -51,14 +51,15 @@ def choose_way(program: Program) -> Way:
     )
 
 
-def _program(command: Sequence[str], environment: Mapping[str, str]) -> Program:
+def program_of(command: Sequence[str], environment: Mapping[str, str]) -> Program:
+    """What a command's program is."""
     path = find_on_path(command[0], environment) if command else None
     return Program("unknown") if path is None else inspect_program(path, environment)
 
 
 def way_of(command: Sequence[str], environment: Mapping[str, str]) -> Way:
     """By which way a command's threads are placed where nobody chooses one."""
-    return choose_way(_program(command, environment))
+    return choose_way(program_of(command, environment))
 
 
 def binding_environment(
@@ -70,7 +71,7 @@ def binding_environment(
     """
     if way not in WAYS:
         raise InputError(f"no such way to bind threads: {way!r}", f"ways are: {', '.join(WAYS)}")
-    program = _program(command, environment)
+    program = program_of(command, environment)
     chosen = choose_way(program) if way == "auto" else Way(way, "it was asked for")
     count = {"OMP_NUM_THREADS": str(len(places))}
     if chosen.name == "openmp":

@@ -20,6 +20,7 @@ from nodewise.base.errors import InputError, NodewiseError, ProgramError
 from nodewise.base.native import native_path
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_seconds
+from nodewise.placement.memory import MODES
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.marks import find_marks
 from nodewise.runner.protocol import Told, read_metrics, read_protocol
@@ -91,6 +92,10 @@ class LocalLauncher:
             "directory": str(directory or ""),
             "input": str(self._options.stdin or "/dev/null"),
             "mask": None if setting.mask is None else list(setting.mask),
+            "memory": None
+            if setting.memory is None
+            else {"mode": MODES[setting.memory.mode], "nodes": setting.memory.nodes},
+            "no_huge_pages": setting.no_huge_pages,
             "limits": self._limits,
             "timeout_s": timeout_s or 0.0,
         }
@@ -224,6 +229,8 @@ def _start_error(setting: Setting, options: RunOptions, reply: Mapping[str, Any]
         "standard input": f"cannot read the input {options.stdin}: {message}",
         "working directory": f"cannot run in {options.cwd}: {message}",
         "affinity": f"cannot bind to processors {format_processors(setting.mask or ())}: {message}",
+        "memory policy": f"the system refuses the memory policy {setting.memory}: {message}",
+        "huge pages": f"the system refuses to forbid huge pages: {message}",
         "resource limit": f"cannot set the resource limits {options.limits}: {message}",
     }.get(step, f"{name} cannot be started ({step}): {message}")
     return ProgramError(what)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.runner.numa_maps import Mapping as Pages
 from nodewise.runner.numa_maps import bytes_by_node, read_numa_maps
 from nodewise.runner.proc_files import (
     children_of,
@@ -69,7 +70,10 @@ class SeenThread:
 
 @dataclass
 class SeenProcess:
-    """A process: its command, its launcher's rank, OpenMP's variables and runtime, the most memory by node (bytes)."""
+    """A process: its command, its launcher's rank, OpenMP's variables and runtime, the most memory by node (bytes).
+
+    `mappings` are those that it had when they were last looked at.
+    """
 
     pid: int
     command: str = ""
@@ -77,6 +81,7 @@ class SeenProcess:
     environment: dict[str, str] = field(default_factory=dict)
     runtime: str = ""
     memory: dict[int, int] = field(default_factory=dict)
+    mappings: list[Pages] = field(default_factory=list)
     memory_missing: str = ""
     nodes: tuple[int, ...] = ()
     threads: dict[int, SeenThread] = field(default_factory=dict)
@@ -250,7 +255,10 @@ class Observer:
             maps = (folder / "maps").read_text(errors="replace")
             process.runtime = next((name for name in _RUNTIMES if name in maps), process.runtime)
         try:
-            memory = bytes_by_node(read_numa_maps((folder / "numa_maps").read_text(errors="replace")))
+            mappings = read_numa_maps((folder / "numa_maps").read_text(errors="replace"))
+            # a process that is ending has none left
+            process.mappings = mappings or process.mappings
+            memory = bytes_by_node(mappings)
             process.memory = {n: max(b, process.memory.get(n, 0)) for n, b in memory.items()} or process.memory
         except (OSError, InputError) as problem:
             if not process.memory:

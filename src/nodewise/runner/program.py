@@ -32,7 +32,8 @@ class Program:
     """`kind` is `elf`, `script` or `unknown`; `linkage` `dynamic`, `static` or empty; `openmp` a runtime's library, or empty.
 
     `threads` says whether it makes threads itself, `guarded` whether the system drops LD_PRELOAD for it (set-user-ID),
-    `interpreter` whether it runs other people's code, that may bring a runtime of its own.
+    `interpreter` whether it runs other people's code, that may bring a runtime of its own. `libraries` are those that it
+    names, with theirs.
     """
 
     kind: str
@@ -41,6 +42,7 @@ class Program:
     threads: bool = False
     guarded: bool = False
     interpreter: bool = False
+    libraries: tuple[str, ...] = ()
 
 
 def inspect_program(path: Path, environment: Mapping[str, str] | None = None) -> Program:
@@ -77,7 +79,7 @@ def _inspect(path: Path, library_path: str, changed_ns: int, mode: int) -> Progr
     makers = any(name.startswith(("libtbb", "libpthread")) for name in libraries)
     makers |= any("_M_start_thread" in name for name in imports)
     interpreter = _INTERPRETERS.fullmatch(path.resolve().name) is not None
-    return Program("elf", "dynamic", openmp, bool(imports & _THREADS) or makers, guarded, interpreter)
+    return Program("elf", "dynamic", openmp, bool(imports & _THREADS) or makers, guarded, interpreter, tuple(libraries))
 
 
 def _libraries(path: Path, elf: Elf, library_path: str) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from nodewise.base.processors import format_processors
+from nodewise.placement.memory import MemoryPolicy, to_numactl
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class Setting:
 
     `values` says what each axis chose, for people and reports: `{"threads": 183, "placement": "balanced"}`; it is empty
     for the baseline, the program as its user starts it. `places` are those of the threads, None where nothing is bound.
+    `memory` is the policy that its pages follow (None: as inherited); `no_huge_pages` forbids transparent huge pages.
     """
 
     command: tuple[str, ...]
@@ -25,6 +27,8 @@ class Setting:
     unset: tuple[str, ...] = ()
     mask: tuple[int, ...] | None = None
     places: tuple[tuple[int, ...], ...] | None = None
+    memory: MemoryPolicy | None = None
+    no_huge_pages: bool = False
 
     @property
     def key(self) -> str:
@@ -43,7 +47,10 @@ class Setting:
         assigned = [f"{k}={shlex.quote(v)}" for k, v in self.env.items()]
         head = ["env", *words, *assigned] if words else assigned
         mask = ["taskset", "-c", format_processors(self.mask)] if self.mask is not None else []
-        return " ".join([*head, *mask, shlex.join(self.command)])
+        memory = to_numactl(self.memory) if self.memory is not None else ()
+        # no program of the system's own sets what forbids huge pages
+        pages = ["nodewise", "place", "os", "--huge-pages", "never", "--"] if self.no_huge_pages else []
+        return " ".join([*head, *mask, *memory, *pages, shlex.join(self.command)])
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain values."""
@@ -55,12 +62,15 @@ class Setting:
             "unset": list(self.unset),
             "mask": None if self.mask is None else list(self.mask),
             "places": None if self.places is None else [list(p) for p in self.places],
+            "memory": None if self.memory is None else asdict(self.memory),
+            "no_huge_pages": self.no_huge_pages,
         }
 
 
 def setting_from_json(data: dict[str, Any]) -> Setting:
     """Rebuild a Setting from `Setting.to_json`; raises KeyError where it is no such record."""
     places = data["places"]
+    memory = data.get("memory")
     return Setting(
         command=tuple(data["command"]),
         values=dict(data["values"]),
@@ -68,4 +78,12 @@ def setting_from_json(data: dict[str, Any]) -> Setting:
         unset=tuple(data["unset"]),
         mask=None if data["mask"] is None else tuple(data["mask"]),
         places=None if places is None else tuple(tuple(p) for p in places),
+        memory=None
+        if memory is None
+        else MemoryPolicy(memory["mode"], tuple(memory["nodes"]), _pairs(memory["weights"])),
+        no_huge_pages=data.get("no_huge_pages", False),
     )
+
+
+def _pairs(found: Any) -> tuple[tuple[int, int], ...]:
+    return tuple((int(a), int(b)) for a, b in found)

@@ -6,20 +6,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
+from nodewise.placement.memory import fast_nodes, read_memory
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
 from nodewise.placement.tongues.said import BINDING_VARIABLES
-from nodewise.runner.binding import binding_environment
+from nodewise.runner.binding import binding_environment, program_of
+from nodewise.runner.memory import huge_page_environment, huge_page_pools
 from nodewise.runner.setting import Setting
 from nodewise.search.space import Axis, Point, Space
-
-_TUNABLES = "GLIBC_TUNABLES"
-_HUGE_PAGES = {"transparent": "1", "reserved": "2"}
 
 
 def _threads(machine: Machine, inherited: Mapping[str, str]) -> Axis:
@@ -46,22 +44,30 @@ def _hugepages(machine: Machine, inherited: Mapping[str, str]) -> Axis:
     values = ["default"]
     if machine.transparent_huge_pages in ("madvise", "always"):
         values.append("transparent")
-    if machine.live and _reserved_huge_pages() > 0:
+    if machine.live and any(pool.free for pool in huge_page_pools() if pool.node is None):
         values.append("reserved")
+    if machine.transparent_huge_pages == "always":
+        values.append("never")
     return Axis("hugepages", tuple(values), tuple(values), "default")
 
 
-def _reserved_huge_pages() -> int:
-    try:
-        return int(Path("/proc/sys/vm/nr_hugepages").read_text())
-    except (OSError, ValueError):
-        return 0
+def _memory(machine: Machine, inherited: Mapping[str, str]) -> Axis:
+    """Where pages go, on a machine with more than one memory node; without, there is nothing to choose."""
+    values = ["default"]
+    nodes = [n for n in machine.numa_nodes if not machine.limits.nodes or n.os_index in machine.limits.nodes]
+    if len(nodes) > 1:
+        values += ["local", "interleave:all"]
+        fast, _ = fast_nodes(machine)
+        if fast and len(fast) < len(nodes):
+            values += ["preferred:fast", "bind:fast", "interleave:fast"][: 3 if len(fast) > 1 else 2]
+    return Axis("memory", tuple(values), tuple(values), "default")
 
 
 AXES: dict[str, Callable[[Machine, Mapping[str, str]], Axis]] = {
     "threads": _threads,
     "placement": _placement,
     "hugepages": _hugepages,
+    "memory": _memory,
 }
 
 
@@ -109,10 +115,10 @@ def make_setting(
             env["OMP_NUM_THREADS"] = str(point["threads"])
         if "placement" in point:
             unset = BINDING_VARIABLES
-    pages = _HUGE_PAGES.get(point.get("hugepages", "default"))
-    if pages is not None:
-        others = [t for t in environment.get(_TUNABLES, "").split(":") if t and "malloc.hugetlb" not in t]
-        env[_TUNABLES] = ":".join([*others, f"glibc.malloc.hugetlb={pages}"])
+    pages = point.get("hugepages", "default")
+    libraries = program_of(command, environment).libraries if machine.live and pages != "default" else ()
+    env |= huge_page_environment(pages, environment, libraries)
+    memory = point.get("memory", "default")
     return Setting(
         command=tuple(command),
         values=dict(point),
@@ -120,4 +126,6 @@ def make_setting(
         unset=unset,
         mask=placement.mask if placement is not None and machine.live else None,
         places=None if placement is None else placement.places,
+        memory=None if memory == "default" else read_memory(machine, memory),
+        no_huge_pages=pages == "never",
     )

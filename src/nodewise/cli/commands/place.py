@@ -19,6 +19,7 @@ from nodewise.base.errors import InputError, ProgramError
 if TYPE_CHECKING:
     from nodewise.machine.model import Machine
     from nodewise.placement.job import Job
+    from nodewise.placement.memory import MemoryPolicy
     from nodewise.placement.placement import Placement
     from nodewise.placement.resolve import Request, Resolved
     from nodewise.runner.setting import Setting
@@ -63,6 +64,8 @@ def _with_tongues(function: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--via", default="auto", metavar="auto|openmp|preload|mask", help="By which way COMMAND's threads are bound."
 )
+@click.option("--memory", metavar="POLICY", help="Where pages go: local, bind:0, preferred:fast, interleave:all, weighted-interleave:0=3,1=1.")  # fmt: skip
+@click.option("--huge-pages", default="default", metavar="KIND", help="default, transparent, reserved or never.")
 @click.option("--to", "tongue", metavar="TONGUE", help="Write it as kmp, omp, gomp, subset, taskset, numactl, likwid, hwloc, slurm, openmpi, mpich or aprun.")  # fmt: skip
 @click.option("--files", type=click.Path(path_type=Path), help="Write the files that --to needs into this directory.")
 @click.option("--explain", "explained", is_flag=True, help="Say in words what the setting does, and its traps.")
@@ -77,6 +80,8 @@ def command(
     allow: str | None,
     hosts: str,
     via: str,
+    memory: str | None,
+    huge_pages: str,
     tongue: str | None,
     files: Path | None,
     explained: bool,
@@ -97,6 +102,7 @@ def command(
     request, command_words = _request(asked, words)
     job, resolved = _resolve(machine, request, threads, ranks, nodes)
     placement = resolved.placement
+    policy = _policy(machine, memory, resolved)
     traps = find_traps(machine, placement, request, os.environ if machine.live else None)
     for note in resolved.notes:
         print(f"note: {note}", file=sys.stderr)
@@ -105,14 +111,15 @@ def command(
     if svg is not None:
         _draw(svg, machine, placement)
     if command_words:
-        _run(machine, placement, command_words, job, via)
+        _run(machine, placement, command_words, job, via, (policy, huge_pages))
         return
     if tongue is not None:
         said = say(tongue, machine, placement, [h for h in hosts.split(",") if h])
         _show_said(said, files)
         return
     if as_json:
-        print(json.dumps(_as_json(machine, resolved, request, [t.name for t in traps])))
+        shown = _as_json(machine, resolved, [t.name for t in traps])
+        print(json.dumps({**shown, "memory": None if policy is None else str(policy)}))
         return
     _show(machine, placement, request, explained)
 
@@ -176,7 +183,7 @@ def _show_said(said: Any, folder: Path | None) -> None:
         print(f"\n# {name}\n{text}", end="")
 
 
-def _as_json(machine: Machine, resolved: Resolved, request: Request, traps: list[str]) -> dict[str, Any]:
+def _as_json(machine: Machine, resolved: Resolved, traps: list[str]) -> dict[str, Any]:
     from nodewise.placement.tongues.openmp import openmp_environment
 
     placement = resolved.placement
@@ -188,7 +195,6 @@ def _as_json(machine: Machine, resolved: Resolved, request: Request, traps: list
         "places": [list(p) for p in placement.places] if bound else None,
         "notes": list(resolved.notes),
         "traps": traps,
-        "memory": list(resolved.memory),
         "env": env,
         "mask": list(placement.mask) if bound else None,
     }
@@ -214,11 +220,34 @@ def _show(machine: Machine, placement: Placement, request: Request, explained: b
         print(f"launch     {say('omp', machine, placement).line()}")
 
 
-def _run(machine: Machine, placement: Placement, words: tuple[str, ...], job: Job, via: str) -> None:
+def _policy(machine: Machine, text: str | None, resolved: Resolved) -> MemoryPolicy | None:
+    """The memory policy asked for, by --memory or by numactl's options, checked against the machine."""
+    from nodewise.placement.memory import check_memory, from_numactl, read_memory
+    from nodewise.runner.memory import interleave_weights
+
+    policy = from_numactl(machine, resolved.memory)
+    if text is not None:
+        if policy is not None:
+            raise InputError("a memory policy is named twice, by --memory and by --numactl", "name it once")
+        policy = read_memory(machine, text)
+    if policy is not None:
+        check_memory(machine, policy, interleave_weights() if machine.live else None)
+    return policy
+
+
+def _run(
+    machine: Machine,
+    placement: Placement,
+    words: tuple[str, ...],
+    job: Job,
+    via: str,
+    memory: tuple[MemoryPolicy | None, str],
+) -> None:
     """Become the program; under a launcher, with the places of the rank that this process is."""
     from nodewise.placement.say import LOCAL_RANK
     from nodewise.placement.tongues.said import BINDING_VARIABLES
-    from nodewise.runner.binding import binding_environment
+    from nodewise.runner.binding import binding_environment, program_of
+    from nodewise.runner.memory import huge_page_environment
     from nodewise.runner.setting import Setting
 
     if not machine.live:
@@ -242,17 +271,32 @@ def _run(machine: Machine, placement: Placement, words: tuple[str, ...], job: Jo
             print(f"note: threads get one mask together: {way.why}", file=sys.stderr)
     mask = tuple(sorted({p for place in places for p in place})) if bound else None
     unset = tuple(v for v in BINDING_VARIABLES if v not in env)
-    _execute(Setting(command=words, env=env, unset=unset, mask=mask, places=places if bound else None))
+    policy, pages = memory
+    env |= huge_page_environment(pages, os.environ, program_of(words, os.environ).libraries)
+    _execute(
+        Setting(
+            command=words,
+            env=env,
+            unset=unset,
+            mask=mask,
+            places=places if bound else None,
+            memory=policy,
+            no_huge_pages=pages == "never",
+        )
+    )
 
 
 def _execute(setting: Setting) -> None:
     """Become the program, under the setting."""
+    from nodewise.runner.memory import apply_memory
+
     environment = setting.environment(os.environ)
     program = shutil.which(setting.command[0], path=environment.get("PATH", os.defpath))
     if program is None:
         raise ProgramError(f"no such program: {setting.command[0]}", "give its path, or a name that is found on PATH")
     if setting.mask is not None:
         os.sched_setaffinity(0, setting.mask)
+    apply_memory(setting.memory, setting.no_huge_pages)
     try:
         os.execve(program, list(setting.command), environment)
     except OSError as problem:

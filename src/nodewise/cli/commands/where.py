@@ -31,6 +31,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 @click.option("--seconds", type=float, default=5.0, show_default=True, help="How long to watch with --pid.")
 @click.option("--interval", type=float, default=0.01, show_default=True, help="Seconds between samples, at least.")
 @click.option("--expect", type=click.Path(path_type=Path), help="Hold it against a plan: what `place --json` printed.")
+@click.option("--memory", metavar="POLICY", help="Hold its pages against a policy, such as bind:0 or interleave:all.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all that was seen into this file.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw it over time into this file.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
@@ -39,6 +40,7 @@ def command(
     seconds: float,
     interval: float,
     expect: Path | None,
+    memory: str | None,
     json_file: Path | None,
     svg: Path | None,
     words: tuple[str, ...],
@@ -49,21 +51,30 @@ def command(
     """
     from nodewise.api.experiment import write_whole
     from nodewise.machine.sources import load_machine
+    from nodewise.placement.memory import read_memory
     from nodewise.report.where_drawing import where_svg
     from nodewise.report.where_table import where_table
     from nodewise.runner.agreement import agreement
+    from nodewise.runner.memory import prove_memory
     from nodewise.runner.observe import check_interval
 
     if (pid is None) == (not words):
         raise InputError("name either a command after -- or a process with --pid")
     check_interval(interval)
     machine = load_machine(None)
+    policy = None if memory is None else read_memory(machine, memory)
     expected = None if expect is None else _expected(expect)
     if pid is None:
         seen, status = _run(words, interval)
     else:
         seen, status = _watch(pid, seconds, interval), 0
     agreed = agreement(machine, seen, expected)
+    if policy is not None:
+        proofs = {p.pid: prove_memory(policy, p.mappings) for p in seen.working}
+        agreed.findings += [
+            f"process {pid}: memory is {'' if proof.agrees else 'NOT '}where {policy} has it: {proof.words}"
+            for pid, proof in proofs.items()
+        ]
     print(where_table(seen, agreed), file=sys.stderr)
     if json_file is not None:
         record = {

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Memory of programs: a policy set on this process before it becomes a program, huge pages, and what the kernel did."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodewise.base.errors import InputError, UnavailableError
+from nodewise.base.units import format_bytes, format_percent
+from nodewise.placement.memory import MODES, MemoryPolicy
+from nodewise.runner.numa_maps import Mapping as Pages
+from nodewise.runner.numa_maps import bytes_by_node
+
+#: Numbers of the call set_mempolicy, by processor (the kernel's tables of system calls).
+_SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "riscv64": 237, "ppc64le": 261, "s390x": 270, "loongarch64": 237}
+_PR_SET_THP_DISABLE = 41
+#: What huge pages a program is to have; `default` leaves it to the system.
+HUGE_PAGES = ("default", "transparent", "reserved", "never")
+
+
+def apply_memory(policy: MemoryPolicy | None, no_huge_pages: bool = False) -> None:
+    """Set a policy on this process, which a program that it becomes keeps.
+
+    Raises InputError where the kernel refuses it, UnavailableError on a processor whose call is not known.
+    """
+    library = ctypes.CDLL(None, use_errno=True)
+    if policy is not None:
+        number = _SET_MEMPOLICY.get(platform.machine())
+        if number is None:
+            raise UnavailableError(f"how a memory policy is set on {platform.machine()} is not known", "use numactl")
+        count = (max(policy.nodes, default=0) // 64 + 1) * 64
+        words = (ctypes.c_uint64 * (count // 64))()
+        for node in policy.nodes:
+            words[node // 64] |= 1 << node % 64
+        mask, bits = (words, count + 1) if policy.nodes else (None, 0)
+        if library.syscall(number, MODES[policy.mode], mask, ctypes.c_ulong(bits)) != 0:
+            raise InputError(f"the system refuses the memory policy {policy}: {os.strerror(ctypes.get_errno())}")
+    if no_huge_pages and library.prctl(_PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0:
+        raise InputError(f"the system refuses to forbid huge pages: {os.strerror(ctypes.get_errno())}")
+
+
+def huge_page_environment(kind: str, inherited: Mapping[str, str], libraries: Sequence[str] = ()) -> dict[str, str]:
+    """Variables that have a program's allocator use huge pages, or not: glibc's, and those of the libraries that it has.
+
+    Variables of glibc (2.35 on) and jemalloc are joined to what is inherited; mimalloc has its own. Raises InputError
+    for another kind than those of `HUGE_PAGES`.
+    """
+    if kind not in HUGE_PAGES:
+        raise InputError(f"no such huge pages: {kind!r}", f"known are: {', '.join(HUGE_PAGES)}")
+    if kind == "default":
+        return {}
+    number = {"transparent": "1", "reserved": "2", "never": "0"}[kind]
+    others = [t for t in inherited.get("GLIBC_TUNABLES", "").split(":") if t and "malloc.hugetlb" not in t]
+    env = {"GLIBC_TUNABLES": ":".join([*others, f"glibc.malloc.hugetlb={number}"])}
+    if any("jemalloc" in name for name in libraries):
+        said = [
+            t for t in inherited.get("MALLOC_CONF", "").split(",") if t and not t.startswith(("thp:", "metadata_thp:"))
+        ]
+        env["MALLOC_CONF"] = ",".join([*said, "thp:never" if kind == "never" else "thp:always"])
+    if any("mimalloc" in name for name in libraries):
+        env["MIMALLOC_ALLOW_LARGE_OS_PAGES"] = "0" if kind == "never" else "1"
+    return env
+
+
+@dataclass(frozen=True)
+class HugePagePool:
+    """Pages of one size that are set aside (hugetlbfs), on one node or (None) on all."""
+
+    page_bytes: int
+    node: int | None
+    total: int
+    free: int
+
+
+def huge_page_pools(root: Path = Path("/")) -> list[HugePagePool]:
+    """The pools that the system keeps, read below `root`; empty where there is no hugetlbfs."""
+    found = []
+    for folder, node in [
+        (root / "sys/kernel/mm/hugepages", None),
+        *((p / "hugepages", int(p.name[4:])) for p in sorted(root.glob("sys/devices/system/node/node[0-9]*"))),
+    ]:
+        for pool in sorted(folder.glob("hugepages-*kB")):
+            try:
+                size = int(pool.name.removeprefix("hugepages-").removesuffix("kB")) * 1024
+                total, free = (int((pool / name).read_text()) for name in ("nr_hugepages", "free_hugepages"))
+            except (OSError, ValueError):
+                continue
+            found.append(HugePagePool(size, node, total, free))
+    return found
+
+
+def interleave_weights(root: Path = Path("/")) -> dict[int, int]:
+    """The system's weights of weighted interleaving by node; empty before Linux 6.9."""
+    found = {}
+    for file in root.glob("sys/kernel/mm/mempolicy/weighted_interleave/node[0-9]*"):
+        try:
+            found[int(file.name[4:])] = int(file.read_text())
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+_KERNELS_WORDS = {
+    "bind": "bind",
+    "preferred": "prefer",
+    "preferred-many": "prefer (many)",
+    "interleave": "interleave",
+    "weighted-interleave": "weighted interleave",
+    "local": "local",
+}
+
+
+@dataclass(frozen=True)
+class MemoryProof:
+    """Whether pages went where a policy says; in words."""
+
+    agrees: bool
+    words: str
+
+
+def prove_memory(policy: MemoryPolicy, mappings: Sequence[Pages], least: float = 0.95) -> MemoryProof:
+    """Hold a process's mappings against a policy: the kernel's name for it, and the share of private pages by node.
+
+    bind must have all pages on its nodes, the preferring modes and local at least the share `least`; interleave must also
+    spread evenly, each node within a quarter of its part, weighted interleave by its weights where those are given.
+    """
+    private = [m for m in mappings if m.kind != "file" and m.pages]
+    total = sum(bytes_by_node(private).values())
+    if not private or total == 0:
+        return MemoryProof(False, "no page was seen")
+    if policy.mode == "default":
+        return MemoryProof(True, f"{_by_node(private)}, by the system's own rule")
+    name = _KERNELS_WORDS[policy.mode]
+    named = [m for m in private if m.policy.split(":")[0].split("=")[0] == name]
+    if not named:
+        return MemoryProof(False, f"the kernel calls no mapping's policy {name}: it is {private[0].policy}")
+    by_node = bytes_by_node(named)
+    size = sum(by_node.values())
+    wanted = policy.nodes or tuple(by_node)
+    there = sum(by_node.get(n, 0) for n in wanted) / size
+    words = f"{format_percent(there)} of {format_bytes(size)} under {named[0].policy} on nodes asked for ({_by_node(named)})"
+    right = there >= (1.0 if policy.mode == "bind" else least)
+    if policy.mode in ("interleave", "weighted-interleave") and size >= 64 * 4096 * len(wanted):
+        weights = dict(policy.weights) or dict.fromkeys(wanted, 1)
+        if policy.mode == "interleave" or policy.weights:
+            parts = {n: weights[n] / sum(weights.values()) for n in wanted}
+            right &= all(abs(by_node.get(n, 0) / size - part) <= part / 4 for n, part in parts.items())
+    return MemoryProof(right, words)
+
+
+def _by_node(mappings: Sequence[Pages]) -> str:
+    return ", ".join(f"node {n}: {format_bytes(b)}" for n, b in bytes_by_node(mappings).items())
