@@ -156,3 +156,37 @@ def test_a_rank_takes_its_own_share():
         for r in ("0", "1")
     ]
     assert len(set(seen)) == 2
+
+
+def test_drawings_and_comparisons_are_written(tmp_path):
+    done = place(
+        "compact",
+        "--threads",
+        "4",
+        "--compare",
+        "scatter",
+        "--svg",
+        str(tmp_path / "a.svg"),
+        "--png",
+        str(tmp_path / "a.png"),
+        *TWO,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "elsewhere: threads" in done.stdout
+    assert (tmp_path / "a.svg").read_text().startswith("<svg ")
+    head = (tmp_path / "a.png").read_bytes()[:24]
+    assert head[:8] == b"\x89PNG\r\n\x1a\n" and int.from_bytes(head[16:20], "big") > 1000
+    done = place("compact", "--threads", "4", "--compare", "places=cores bind=spread", *TWO)
+    assert done.returncode == 0 and "4 to a core" in done.stdout
+    for other in ("sideways", "colour=red", "places=pears"):
+        assert place("compact", "--compare", other, *TWO).returncode == 2
+
+
+def test_memory_is_checked_and_told():
+    assert places("compact", "--memory", "local", "--threads", "1", *TWO)["memory"] == "local"
+    done = place("compact", "--memory", "bind:7", *TWO)
+    assert done.returncode == 2 and "node 7 is not there" in done.stderr
+    done = place("compact", "--memory", "sideways", *TWO)
+    assert done.returncode == 2 and "column 1" in done.stderr
+    done = place("compact", "--huge-pages", "gigantic", "--", "true")
+    assert done.returncode == 2 and "no such huge pages" in done.stderr

@@ -70,7 +70,7 @@ def placement_facts(machine: Machine, placement: Placement) -> Facts:
         idle_cores=len(parts["core"]) - len(cores),
         by_kind={kind: tuple(counts) for kind, counts in held.items()},
         loads=Counter(place[0] for place in placement.places if len(place) == 1),
-        neighbours=_neighbours(placement, number),
+        neighbours=_neighbours(placement, _levels(parts), number),
         bound=Counter(_tightness(place, number["core"]) for place in placement.places),
     )
 
@@ -81,11 +81,17 @@ def _tightness(place: Sequence[int], core_of: dict[int, int]) -> str:
     return "core" if len({core_of.get(p, -1 - p) for p in place}) == 1 else "wider"
 
 
-def _neighbours(placement: Placement, number: dict[str, dict[int, int]]) -> dict[str, int]:
+def _levels(parts: dict[str, list[tuple[int, ...]]]) -> list[str]:
+    """The kinds from the nearest on this machine; that all share its one memory node says nothing."""
+    told = [kind for kind in LEVELS if kind != "numa" or len(parts[kind]) > 1]
+    return sorted(told, key=lambda kind: max(map(len, parts[kind])))
+
+
+def _neighbours(placement: Placement, levels: list[str], number: dict[str, dict[int, int]]) -> dict[str, int]:
     found: Counter[str] = Counter()
     for rank in placement.by_rank:
         for a, b in pairwise(rank):
-            for kind in LEVELS:
+            for kind in levels:
                 where = {number[kind].get(p, -1) for p in (*a, *b)}
                 if len(where) == 1 and -1 not in where:
                     found[kind] += 1

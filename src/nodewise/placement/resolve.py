@@ -103,7 +103,7 @@ def resolve(machine: Machine, job: Job, request: Request) -> Resolved:
         by_rank.append(outcome.places)
         held.append(tuple(sorted({*own, *(p for place in outcome.places for p in place)})))
         notes += outcome.notes
-    policy = request.policy or ", ".join(request.said()) or "os"
+    policy = request.policy or " ".join(f"{name} {text}" for name, text in request.said().items()) or "os"
     return Resolved(job.placement(policy, by_rank, order, held), tuple(dict.fromkeys(notes)), memory)
 
 

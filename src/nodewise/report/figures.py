@@ -12,6 +12,7 @@ from typing import Any
 import altair as alt
 
 from nodewise.api.experiment import Experiment, make_directory, write_whole
+from nodewise.placement.placement import Placement
 from nodewise.report.machine_drawing import machine_svg
 from nodewise.report.tables import BASELINE, leaders, machine_of, sample_rows, thread_rows
 
@@ -205,7 +206,11 @@ def placement_drawings(experiment: Experiment, verdict: Mapping[str, Any]) -> di
     if best["places"] is None:
         threads = f" ({best['threads']} threads)" if best["threads"] else ""
         return {f"the operating system places the threads{threads}": machine_svg(machine, None)}
-    return {f"{best['threads']} threads, {best['placement']}": machine_svg(machine, best["places"])}
+    return {
+        f"{best['threads']} threads, {best['placement']}": machine_svg(
+            machine, Placement(best["placement"], tuple(map(tuple, best["places"])))
+        )
+    }
 
 
 def write_figures(experiment: Experiment, verdict: Mapping[str, Any], target: Path, kind: str) -> list[Path]:

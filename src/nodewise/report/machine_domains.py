@@ -89,15 +89,6 @@ def domains(machine: Machine) -> tuple[Domain, tuple[str, ...]]:
     return outermost, builder.remaining_memory()
 
 
-def threads_of(places: Sequence[Sequence[int]] | None) -> dict[int, list[int]]:
-    """For each processor in use the numbers of the threads that may run there."""
-    found: dict[int, list[int]] = {}
-    for thread, place in enumerate(places or ()):
-        for p in place:
-            found.setdefault(p, []).append(thread)
-    return found
-
-
 def _private_caches(core: Core, caches: Sequence[Cache]) -> str:
     letters = {"data": "d", "instruction": "i", "unified": ""}
     own = sorted((c for c in caches if set(c.pus) <= set(core.pus)), key=lambda c: (c.level, c.content))

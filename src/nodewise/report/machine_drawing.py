@@ -9,7 +9,9 @@ from functools import partial
 from html import escape
 
 from nodewise.machine.model import Core, Machine
-from nodewise.report.machine_domains import Domain, cache_line, count_line, domains, threads_of
+from nodewise.placement.placement import Placement
+from nodewise.report.machine_domains import Domain, cache_line, count_line, domains
+from nodewise.report.seating import INK, RANKS, Seating
 
 WIDTH = 1200
 MARGIN, PAD, GAP = 24, 10, 8
@@ -20,18 +22,16 @@ LABEL_HEIGHT, BAR_HEIGHT = 22, 20
 CHARACTER = 0.58
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif"
-INK, FAINT, PALE = "#1f2933", "#5f6b7a", "#a3acb7"
-#: Blue over green to orange, in steps that are told apart also without colour vision; thread numbers run through it.
-RAMP = ((38, 70, 130), (42, 120, 160), (42, 157, 143), (138, 177, 96), (233, 196, 90), (240, 150, 80))
+FAINT, PALE, ALARM = "#5f6b7a", "#a3acb7", "#c0392b"
 
 
 @dataclass
 class _Page:
-    """The picture so far: marks, and which threads sit on which processor."""
+    """The picture so far: marks, and how threads are seated. `moved` are threads to point out; None points at none."""
 
     machine: Machine
-    threads: dict[int, list[int]]
-    count: int
+    seating: Seating | None
+    moved: frozenset[int] | None = None
     marks: list[str] = field(default_factory=list)
 
     def box(
@@ -56,44 +56,78 @@ class _Block:
     draw: Callable[[_Page, float, float], None]
 
 
-def ramp_colour(thread: int, count: int) -> tuple[str, str]:
-    """A thread's colour, and that of text on it."""
-    position = thread / max(count - 1, 1) * (len(RAMP) - 1)
-    step = min(int(position), len(RAMP) - 2)
-    share = position - step
-    red, green, blue = (round(a + (b - a) * share) for a, b in zip(RAMP[step], RAMP[step + 1], strict=True))
-    dark = 0.299 * red + 0.587 * green + 0.114 * blue < 140
-    return f"#{red:02x}{green:02x}{blue:02x}", "#ffffff" if dark else INK
-
-
 def _text_width(words: str, size: float = 12) -> float:
     return len(words) * size * CHARACTER
 
 
-def _thread_label(threads: Sequence[int]) -> str:
-    """All the numbers where they fit, else the first and how many more."""
-    label = ",".join(map(str, threads))
-    return label if len(label) <= 5 else f"{threads[0]}+{len(threads) - 1}"
-
-
 def _draw_processor(page: _Page, index: int, x: float, y: float) -> None:
     allowed = index in page.machine.limits.processors
-    threads = page.threads.get(index, [])
-    who = f"thread {threads[0]}" if len(threads) == 1 else f"threads {', '.join(map(str, threads))}"
-    tip = f"processor {index}" + (f": {who}" if threads else "" if allowed else " (not allowed)")
-    page.marks.append(f"<g><title>{tip}</title>")
-    height = INDEX_HEIGHT + (THREAD_HEIGHT if page.count else 0)
+    seating = page.seating
+    threads = seating.cells.get(index, []) if seating is not None else []
+    who = seating.words(threads) if seating is not None and threads else ""
+    page.marks.append(
+        f"<g><title>processor {index}{f': {who}' if who else '' if allowed else ' (not allowed)'}</title>"
+    )
+    height = INDEX_HEIGHT + (THREAD_HEIGHT if seating is not None else 0)
     fill, border = ("#ffffff", "#c3cbd5") if allowed else ("#e3e5e8", "#d5d9de")
+    if seating is not None and index in seating.crowded:
+        border = ALARM
     page.box(x + 1, y + 1, CELL_WIDTH - 2, height - 2, fill, border, 3)
-    middle = x + CELL_WIDTH / 2
-    page.text(middle, y + 13.5, str(index), 11, 'text-anchor="middle"', FAINT if allowed else PALE)
+    if seating is not None and index in seating.tints:
+        page.marks.append(
+            f'<rect x="{x + 2:.1f}" y="{y + 2:.1f}" width="{CELL_WIDTH - 4}" height="{height - 4}" rx="2"'
+            f' fill="{seating.tints[index]}" fill-opacity="0.18"/>'
+        )
+    page.text(x + CELL_WIDTH / 2, y + 13.5, str(index), 11, 'text-anchor="middle"', FAINT if allowed else PALE)
     if threads:
-        colour, ink = ramp_colour(threads[0], page.count)
-        page.box(x + 3, y + INDEX_HEIGHT, CELL_WIDTH - 6, THREAD_HEIGHT - 3, colour, radius=2)
-        label = _thread_label(threads)
-        size = 12 if len(label) <= 4 else 10
-        page.text(middle, y + INDEX_HEIGHT + 12.8, label, size, 'text-anchor="middle" font-weight="600"', ink)
+        _draw_threads(page, threads, x + 3, y + INDEX_HEIGHT, CELL_WIDTH - 6)
     page.marks.append("</g>")
+
+
+def _draw_threads(page: _Page, threads: list[int], x: float, y: float, width: float) -> None:
+    """A bar with the threads' labels, a piece of it for each rank; pale where a comparison finds that none moved."""
+    seating = page.seating
+    assert seating is not None
+    moved = page.moved is None or bool(page.moved & set(threads))
+    stroke = f' stroke="{INK}" stroke-width="2"' if page.moved is not None and moved else ""
+    faded = "" if moved else ' opacity="0.3"'
+    pieces: dict[int, list[int]] = {}
+    for thread in threads:
+        pieces.setdefault(seating.rank(thread), []).append(thread)
+    each = width / len(pieces)
+    labels = [seating.labels(own, max(1, int(each / 5.5))) for own in pieces.values()]
+    narrow = len(pieces) > 1 and any(_text_width(label, 8.5) > each for label in labels)
+    if narrow:
+        # no room for names: a stripe for each rank, and how many threads there are
+        page.text(x + width / 2, y + 8.5, f"×{len(threads)}", 10, 'text-anchor="middle" font-weight="600"')
+    for i, (own, label) in enumerate(zip(pieces.values(), labels, strict=True)):
+        colour, ink = seating.colour(own[0])
+        left, top = x + i * each, y + (THREAD_HEIGHT - 9 if narrow else 0)
+        page.marks.append(
+            f'<rect x="{left:.1f}" y="{top:.1f}" width="{each:.1f}" height="{y + THREAD_HEIGHT - 3 - top:.1f}" rx="2"'
+            f' fill="{colour}"{stroke}{faded}/>'
+        )
+        if not narrow:
+            size = next((z for z in (12.0, 10.0) if _text_width(label, z) <= each), 8.5)
+            style = 'text-anchor="middle" font-weight="600"'
+            page.text(left + each / 2, y + 12.8, label, size, style, ink if moved else INK)
+
+
+def _draw_bands(page: _Page, core: Core, x: float, y: float) -> None:
+    """Threads that float within the core, over the cells that they may use."""
+    seating = page.seating
+    if seating is None:
+        return
+    for place, threads in seating.bands.items():
+        columns = [i for i, p in enumerate(core.pus) if p in place]
+        if not columns:
+            continue
+        page.marks.append(
+            f"<g><title>{escape(seating.words(threads))}: processors {', '.join(map(str, place))}</title>"
+        )
+        left, right = x + columns[0] * CELL_WIDTH + 3, x + (columns[-1] + 1) * CELL_WIDTH - 3
+        _draw_threads(page, threads, left, y + INDEX_HEIGHT, right - left)
+        page.marks.append("</g>")
 
 
 def _core_fill(page: _Page, core: Core) -> str:
@@ -111,6 +145,7 @@ def _draw_core(core: Core, width: float, height: float, page: _Page, x: float, y
     page.text(x + CORE_PAD + 1, y + 13, name, 11, fill=FAINT)
     for i, index in enumerate(core.pus):
         _draw_processor(page, index, x + CORE_PAD + i * CELL_WIDTH, y + CORE_HEADER)
+    _draw_bands(page, core, x + CORE_PAD, y + CORE_HEADER)
 
 
 def _core_block(core: Core, cell_height: float, pus: int) -> _Block:
@@ -200,19 +235,32 @@ def _domain_block(domain: Domain, cell_height: float, width: float) -> _Block:
     return _frame(domain, min(fitting, key=lambda w: (round(w.height / 20), w.width)))
 
 
-def _legend(page: _Page, x: float, y: float) -> None:
+def _legend(page: _Page, x: float, y: float, width: float) -> float:
+    """What the marks mean, in lines no wider than the picture; gives how far down it reaches."""
     words = [("#ffffff", "#c3cbd5", "hardware thread, by the operating system's index")]
-    if page.count:
-        words.append((ramp_colour(0, page.count)[0], "none", f"thread in it, 0 to {page.count - 1}"))
+    seating = page.seating
+    if seating is not None and seating.ranked:
+        ranks = len(seating.placement.by_rank)
+        words += [(RANKS[r], "none", f"rank {r}") for r in range(min(ranks, len(RANKS)))]
+        if ranks > len(RANKS):
+            words.append(("#ffffff", "none", f"… to rank {ranks - 1}, colours again; 9:0 is thread 0 of rank 9"))
+    elif seating is not None:
+        words.append((seating.colour(0)[0], "none", f"thread in it, 0 to {seating.count - 1}"))
+    if seating is not None and seating.crowded:
+        words.append(("#ffffff", ALARM, "shared while cores are idle"))
     if len(page.machine.allowed) < len(page.machine.pus):
         words.append(("#e3e5e8", "#d5d9de", "not allowed for this process"))
     kinds = page.machine.kinds
     if len(kinds) > 1:
         words.append(("#f6ead7", "none", "core of a slower kind"))
+    left = x
     for fill, stroke, meaning in words:
+        if x > left and x + 22 + _text_width(meaning) > max(width, 720.0):
+            x, y = left, y + 20
         page.box(x, y - 10, 16, 12, fill, stroke, 2)
         page.text(x + 22, y, meaning, 12, fill=FAINT)
         x += 22 + _text_width(meaning) + 18
+    return y
 
 
 def _headings(machine: Machine, title: str) -> list[tuple[str, int, str, str]]:
@@ -225,20 +273,23 @@ def _headings(machine: Machine, title: str) -> list[tuple[str, int, str, str]]:
     return [*lines, (caches, 13, "", FAINT)] if caches else lines
 
 
-def machine_svg(machine: Machine, places: Sequence[Sequence[int]] | None, title: str = "") -> str:
+def machine_svg(
+    machine: Machine, placement: Placement | None, title: str = "", moved: frozenset[int] | None = None
+) -> str:
     """Draw a machine: packages, memory, caches, cores and hardware threads, about 1200 pixels wide.
 
-    `places` are the operating-system indexes that each of the threads 0, 1, … may use; they are coloured by thread
-    number. Processors that are not allowed are grey.
+    With a placement its threads are drawn in place, coloured by rank where there are several, else by number; a thread
+    that floats within a core is a band over what it may use, one that moves further is named below the heading.
+    Processors that are not allowed are grey. `moved` are threads to outline, all others are then pale.
     """
     outermost, apart = domains(machine)
-    cell_height = INDEX_HEIGHT + (THREAD_HEIGHT if places else 0)
+    cell_height = INDEX_HEIGHT + (THREAD_HEIGHT if placement is not None else 0)
     if not outermost.label and outermost.cores is not None:
         outermost = Domain("Machine", outermost.memory, outermost.caches, outermost.parts)
     block = _domain_block(outermost, cell_height, WIDTH - 2 * MARGIN)
-    page = _Page(machine, threads_of(places), len(places or ()))
+    page = _Page(machine, None if placement is None else Seating(machine, placement), moved)
     y = float(MARGIN)
-    headings = _headings(machine, title)
+    headings = [*_headings(machine, title), *_loose(page)]
     for words, size, style, fill in headings:
         y += size
         page.text(MARGIN, y, words, size, style, fill)
@@ -251,8 +302,7 @@ def machine_svg(machine: Machine, places: Sequence[Sequence[int]] | None, title:
         page.box(MARGIN, y, block.width, BAR_HEIGHT + 4, "#d8eadb")
         page.text(MARGIN + block.width / 2, y + 16, words, 12, 'text-anchor="middle"', "#2f5d3a")
         y += BAR_HEIGHT + 4
-    y += 26
-    _legend(page, MARGIN, y)
+    y = _legend(page, MARGIN, y + 26, block.width)
     texts = [_text_width(words, size) for words, size, _, _ in headings] + [_text_width(w) for w in apart] + [720.0]
     width = max(block.width, *texts) + 2 * MARGIN
     height = y + MARGIN - 6
@@ -262,3 +312,12 @@ def machine_svg(machine: Machine, places: Sequence[Sequence[int]] | None, title:
         f"<title>{escape(headings[0][0])}</title>\n"
         f'<rect width="100%" height="100%" fill="#ffffff"/>\n' + "\n".join(page.marks) + "\n</svg>\n"
     )
+
+
+def _loose(page: _Page) -> list[tuple[str, int, str, str]]:
+    """Lines on threads that may move between cores, the first few of many."""
+    lines = page.seating.loose_lines() if page.seating is not None else []
+    shown = [line if len(line) <= 150 else f"{line[:149]}…" for line in lines[:8]]
+    if len(lines) > len(shown):
+        shown.append(f"… and {len(lines) - len(shown)} more such sets")
+    return [(line, 13, "", INK) for line in shown]

@@ -5,54 +5,158 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes
 from nodewise.machine.model import Core, Machine
+from nodewise.placement.placement import Placement
+from nodewise.report.seating import Seating
+
+#: Machines with more hardware threads are drawn with a character for each core.
+_MANY = 96
+#: Codes of the terminal's colours for ranks, near to those of the pictures.
+_CODES = (33, 214, 36, 175, 117, 166, 178, 97)
 
 
-def machine_text(machine: Machine, places: Sequence[Sequence[int]] | None = None, width: int = 100) -> str:
-    """Packages as boxes, a cell for each core with its hardware threads; with `places`, who sits on each (`4←t1`).
+def machine_text(machine: Machine, placement: Placement | None = None, width: int = 100, colour: bool = False) -> str:
+    """Packages as boxes, a cell for each core with its hardware threads; with a placement, who sits on each (`4←t1`).
 
-    A processor that may not be used stands in brackets. No line is longer than `width` characters, unless one core is.
+    Of several ranks thread 1 of rank 0 is `r0t1`. A processor that may not be used stands in brackets. Of a
+    placement on a large machine each core is one character: how many threads it has. No line is longer than `width` characters, unless one core is.
+    `colour` writes ranks in colours, by a terminal's codes.
     """
-    seats = _seats(places)
-    text = {core.logical: _core(core, set(machine.allowed), seats) for core in machine.cores}
-    cell = max(map(len, text.values()), default=1)
+    seating = None if placement is None else Seating(machine, placement)
+    painter = _Painter(machine, seating, colour)
+    large = seating is not None and len(machine.pus) > _MANY
+    cells = {} if large else {core.logical: painter.core(core) for core in machine.cores}
+    cell = max((painter.length(text) for text in cells.values()), default=1)
     lines = [_title(machine)]
     for package in sorted({c.package for c in machine.cores}):
         cores = [c for c in machine.cores if c.package == package]
         rows = [_caches(machine, cores), *_memory(machine, cores)]
-        shared: list[list[Core]] = _last_level_groups(machine, cores)
-        for group in shared:
-            if len(shared) > 1:
+        groups = _last_level_groups(machine, cores)
+        for group in groups:
+            if large:
+                rows += painter.digits(group, width - 6)
+                continue
+            if len(groups) > 1:
                 rows.append(f"L3 of cores {group[0].logical}–{group[-1].logical}")
             each = max(1, (width - 6) // (cell + 3))
-            rows += [
-                " │ ".join(text[c.logical].ljust(cell) for c in group[i : i + each]).rstrip()
-                for i in range(0, len(group), each)
-            ]
-        lines += _box(f"package {package}", [r for r in rows if r], width)
+            padded = [painter.pad(cells[c.logical], cell) for c in group]
+            rows += [" │ ".join(padded[i : i + each]) for i in range(0, len(group), each)]
+        lines += _box(f"package {package}", [r for r in rows if r], painter)
     lines += [
         f"memory node {n.os_index}: {format_bytes(n.size_bytes)}, no processors"
         for n in machine.numa_nodes
         if not n.pus
     ]
-    return "\n".join(lines)
+    return "\n".join([*lines, *painter.notes(large)])
 
 
-def _seats(places: Sequence[Sequence[int]] | None) -> dict[int, list[int]]:
-    seats: dict[int, list[int]] = {}
-    for thread, place in enumerate(places or ()):
-        for p in place:
-            seats.setdefault(p, []).append(thread)
-    return seats
+class _Painter:
+    """Writes cores with who sits on them, in colour where that is wished."""
 
+    def __init__(self, machine: Machine, seating: Seating | None, colour: bool):
+        self._allowed = set(machine.allowed)
+        self._seating = seating
+        self._colour = colour and seating is not None and seating.ranked
 
-def _core(core: Core, allowed: set[int], seats: dict[int, list[int]]) -> str:
-    words = []
-    for p in core.pus:
-        name = str(p) if p in allowed else f"({p})"
-        words.append(name + ("←" + ",".join(f"t{t}" for t in seats[p]) if p in seats else ""))
-    return " ".join(words)
+    def _paint(self, text: str, thread: int) -> str:
+        if not self._colour or self._seating is None:
+            return text
+        return f"\x1b[38;5;{_CODES[self._seating.rank(thread) % len(_CODES)]}m{text}\x1b[0m"
+
+    def length(self, text: str) -> int:
+        """How many characters are seen of a text."""
+        while "\x1b[" in text:
+            start = text.index("\x1b[")
+            text = text[:start] + text[text.index("m", start) + 1 :]
+        return len(text)
+
+    def pad(self, text: str, width: int) -> str:
+        """The text with blanks to a width that is seen."""
+        return text + " " * (width - self.length(text))
+
+    def _name(self, thread: int) -> str:
+        seating = self._seating
+        assert seating is not None
+        if not seating.ranked:
+            return f"t{thread}"
+        first = sum(map(len, seating.placement.by_rank[: seating.rank(thread)]))
+        return f"r{seating.rank(thread)}t{thread - first}"
+
+    def _names(self, threads: list[int]) -> str:
+        """All names, or of many the first and how many there are."""
+        if len(threads) > 4:
+            return self._paint(f"{self._name(threads[0])}…×{len(threads)}", threads[0])
+        return self._paint(",".join(map(self._name, threads)), threads[0])
+
+    def core(self, core: Core) -> str:
+        """`0←t0 4←t1`; a thread that floats over the core's hardware threads stands once, after them: `0 4 ←t0`."""
+        words = []
+        seating = self._seating
+        for p in core.pus:
+            name = str(p) if p in self._allowed else f"({p})"
+            threads = seating.cells.get(p, []) if seating is not None else []
+            if threads:
+                name += "←" + self._names(threads)
+            words.append(name)
+        for place, threads in seating.bands.items() if seating is not None else ():
+            if set(place) <= set(core.pus):
+                over = "" if set(place) == set(core.pus) & self._allowed else f"({format_processors(place)})"
+                words.append("←" + over + self._names(threads))
+        return " ".join(words)
+
+    def digits(self, cores: Sequence[Core], width: int) -> list[str]:
+        """`cores 0–63     1111222…`: for each core how many threads it has, `·` for none, `+` for more than nine."""
+        label = f"cores {cores[0].logical}–{cores[-1].logical}"
+        room = max(8, (width - 16) // 8 * 8)
+        rows = []
+        for i in range(0, len(cores), room):
+            part = cores[i : i + room]
+            name = label if len(cores) <= room else f"cores {part[0].logical}–{part[-1].logical}"
+            rows.append(name.ljust(16) + "".join(map(self._digit, part)))
+        return rows
+
+    def _digit(self, core: Core) -> str:
+        if not self._allowed & set(core.pus):
+            return "x"
+        seating = self._seating
+        assert seating is not None
+        threads = [t for p in core.pus for t in seating.cells.get(p, [])]
+        threads += [t for place, own in seating.bands.items() if set(place) <= set(core.pus) for t in own]
+        if not threads:
+            return "·"
+        return self._paint(str(len(threads)) if len(threads) < 10 else "+", threads[0])
+
+    def notes(self, large: bool) -> list[str]:
+        """What the drawing itself cannot say: how it is to be read, and threads that move between cores."""
+        seating = self._seating
+        if seating is None:
+            return []
+        found = []
+        if large:
+            found.append("each sign is a core: how many threads are on it, · none, + more than nine, x not allowed")
+            found += self._in_order(seating)
+        lines = seating.loose_lines()
+        found += lines[:12]
+        if len(lines) > 12:
+            found.append(f"… and {len(lines) - 12} more such sets")
+        return found
+
+    def _in_order(self, seating: Seating) -> list[str]:
+        """The processors of each rank's threads in order, cut where they are many."""
+        found = []
+        ranks = seating.placement.by_rank
+        for rank, places in enumerate(ranks[:16]):
+            listed = [format_processors(p) if len(p) == 1 else "{" + format_processors(p) + "}" for p in places]
+            if any(len(p) > 1 and len(p) > 8 for p in places):
+                continue
+            shown = " ".join(listed) if len(listed) <= 16 else " ".join([*listed[:8], "…", *listed[-4:]])
+            name = self._paint(f"rank {rank}", sum(map(len, ranks[:rank]))) if seating.ranked else "threads in order"
+            found.append(f"{name}: {shown}")
+        if len(ranks) > 16:
+            found.append(f"… and {len(ranks) - 16} more ranks")
+        return found
 
 
 def _title(machine: Machine) -> str:
@@ -60,7 +164,8 @@ def _title(machine: Machine) -> str:
     counts = [(packages, "package"), (len(machine.cores), "core"), (len(machine.pus), "hardware thread")]
     words = [f"{n} {name}{'s' * (n != 1)}" for n, name in counts]
     memory = [format_bytes(machine.memory_bytes)] if machine.memory_bytes else []
-    return " · ".join([machine.processor.model or machine.source, *words, *memory])
+    name = machine.processor.model or machine.source
+    return " · ".join([name if len(name) <= 60 else f"{name[:59]}…", *words, *memory])
 
 
 def _caches(machine: Machine, cores: Sequence[Core]) -> str:
@@ -90,7 +195,7 @@ def _last_level_groups(machine: Machine, cores: Sequence[Core]) -> list[list[Cor
     return list(found.values())
 
 
-def _box(title: str, rows: Sequence[str], width: int) -> list[str]:
-    inner = min(width - 4, max([len(title) + 2, *map(len, rows)]))
+def _box(title: str, rows: Sequence[str], painter: _Painter) -> list[str]:
+    inner = max([len(title) + 2, *map(painter.length, rows)])
     top = f"╭ {title} {'─' * (inner - len(title))}╮"
-    return [top, *(f"│ {r.ljust(inner)} │" for r in rows), f"╰{'─' * (inner + 2)}╯"]
+    return [top, *(f"│ {painter.pad(r, inner)} │" for r in rows), f"╰{'─' * (inner + 2)}╯"]

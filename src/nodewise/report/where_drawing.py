@@ -7,7 +7,8 @@ from html import escape
 
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_seconds
-from nodewise.report.machine_drawing import FAINT, FONT, INK, ramp_colour
+from nodewise.report.machine_drawing import FAINT, FONT
+from nodewise.report.seating import INK, ramp_colour
 from nodewise.runner.agreement import Agreement
 from nodewise.runner.observe import Observation, SeenThread
 

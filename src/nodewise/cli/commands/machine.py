@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 @click.option("--allow", help="As if only these processors might be used, such as 0-3,8.")
 @click.option("--json", "as_json", is_flag=True, help="Print all that is known as JSON.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw it into this file.")
+@click.option("--png", type=click.Path(path_type=Path), help="The same as pixels.")
 @click.option("--save", type=click.Path(path_type=Path), help="Save it: FILE.xml for hwloc, FILE.json for nodewise.")
-def command(spec: str | None, allow: str | None, as_json: bool, svg: Path | None, save: Path | None) -> None:
+def command(
+    spec: str | None, allow: str | None, as_json: bool, svg: Path | None, png: Path | None, save: Path | None
+) -> None:
     """Show a machine: its packages, caches, cores, hardware threads and memory, and what may be used of it."""
     from nodewise.api.experiment import write_whole
+    from nodewise.cli.drawing_output import write_drawing
     from nodewise.machine.sources import hwloc_xml, load_machine
     from nodewise.report.machine_drawing import machine_svg
 
@@ -37,8 +41,8 @@ def command(spec: str | None, allow: str | None, as_json: bool, svg: Path | None
             write_whole(save, hwloc_xml(spec))
         else:
             raise InputError(f"a machine is saved as .xml or .json, not as {str(save)!r}")
-    if svg is not None:
-        write_whole(svg, machine_svg(machine, None))
+    if svg is not None or png is not None:
+        write_drawing(svg, png, machine_svg(machine, None))
     if as_json:
         print(json.dumps(machine.to_json(), indent=1))
     else:

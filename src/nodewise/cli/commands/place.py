@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -70,7 +71,11 @@ def _with_tongues(function: Callable[..., None]) -> Callable[..., None]:
 @click.option("--files", type=click.Path(path_type=Path), help="Write the files that --to needs into this directory.")
 @click.option("--explain", "explained", is_flag=True, help="Say in words what the setting does, and its traps.")
 @click.option("--json", "as_json", is_flag=True, help="Print the places as JSON.")
+@click.option(
+    "--compare", "other", metavar="OTHER", help="Set it beside another: a policy, or 'places=cores bind=spread'."
+)
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw it into this file.")
+@click.option("--png", type=click.Path(path_type=Path), help="The same as pixels.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[POLICY] [-- COMMAND...]")
 def command(
     threads: int | None,
@@ -86,7 +91,9 @@ def command(
     files: Path | None,
     explained: bool,
     as_json: bool,
+    other: str | None,
     svg: Path | None,
+    png: Path | None,
     words: tuple[str, ...],
     **asked: Any,
 ) -> None:
@@ -108,8 +115,9 @@ def command(
         print(f"note: {note}", file=sys.stderr)
     for trap in traps:
         print(f"warning: {trap}", file=sys.stderr)
-    if svg is not None:
-        _draw(svg, machine, placement)
+    beside = None if other is None else _beside(machine, other, asked, job)
+    if svg is not None or png is not None:
+        _draw(svg, png, machine, placement, beside)
     if command_words:
         _run(machine, placement, command_words, job, via, (policy, huge_pages))
         return
@@ -121,7 +129,7 @@ def command(
         shown = _as_json(machine, resolved, [t.name for t in traps])
         print(json.dumps({**shown, "memory": None if policy is None else str(policy)}))
         return
-    _show(machine, placement, request, explained)
+    _show(machine, placement, request, explained, beside)
 
 
 def _request(asked: dict[str, Any], words: tuple[str, ...]) -> tuple[Request, tuple[str, ...]]:
@@ -154,11 +162,45 @@ def _resolve(machine: Machine, request: Request, threads: int | None, ranks: int
     return job, resolve(machine, job, request)
 
 
-def _draw(path: Path, machine: Machine, placement: Placement) -> None:
-    from nodewise.api.experiment import write_whole
-    from nodewise.report.machine_drawing import machine_svg
+def _beside(machine: Machine, other: str, asked: dict[str, Any], job: Job) -> Placement:
+    """The placement that --compare names: a policy, or texts as NAME=TEXT in the words of the options."""
+    from nodewise.placement.policies import POLICIES
+    from nodewise.placement.resolve import Request, resolve
 
-    write_whole(path, machine_svg(machine, placement.places, f"{placement.threads} threads, {placement.policy}"))
+    keep = {name: asked[name] for name in ("zones", "runtime")}
+    if other in POLICIES:
+        return resolve(machine, job, Request(**keep, policy=other)).placement
+    names = {name for _, name, _ in _TONGUES}
+    texts: dict[str, str] = {}
+    for word in shlex.split(other):
+        name, equals, text = word.partition("=")
+        if not equals or name.replace("-", "_") not in names:
+            raise InputError(
+                f"--compare {other!r}: {word!r} is neither a policy nor NAME=TEXT",
+                f"policies are {', '.join(POLICIES)}; names are {', '.join(sorted(names))}",
+            )
+        texts[name.replace("-", "_")] = text
+    return resolve(machine, job, Request(**keep, **texts)).placement
+
+
+def _title(placement: Placement) -> str:
+    threads = f"{placement.threads} thread{'s' * (placement.threads != 1)}"
+    if placement.ranks:
+        threads = f"{placement.per_node} ranks × {placement.ranks[0]} threads"
+    nodes = f" on each of {placement.nodes} nodes" if placement.nodes > 1 else ""
+    return f"{threads}{nodes}: {placement.policy}"
+
+
+def _draw(svg: Path | None, png: Path | None, machine: Machine, placement: Placement, beside: Placement | None) -> None:
+    from nodewise.cli.drawing_output import write_drawing
+    from nodewise.report.machine_drawing import machine_svg
+    from nodewise.report.placement_compare import compare_svg
+
+    if beside is None:
+        drawing = machine_svg(machine, placement, _title(placement))
+    else:
+        drawing = compare_svg(machine, placement, beside, (_title(placement), _title(beside)))
+    write_drawing(svg, png, drawing)
 
 
 def _show_said(said: Any, folder: Path | None) -> None:
@@ -206,13 +248,19 @@ def _bound(machine: Machine, placement: Placement) -> bool:
     return any(set(place) != everything for place in placement.places)
 
 
-def _show(machine: Machine, placement: Placement, request: Request, explained: bool) -> None:
+def _show(machine: Machine, placement: Placement, request: Request, explained: bool, beside: Placement | None) -> None:
     from nodewise.placement.explain import explain
     from nodewise.placement.say import say
     from nodewise.report.machine_text import machine_text
+    from nodewise.report.placement_compare import compare_text
 
     bound = _bound(machine, placement)
-    print(machine_text(machine, placement.places if bound else None))
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    width = max(60, shutil.get_terminal_size((100, 24)).columns)
+    print(machine_text(machine, placement if bound else None, width, colour))
+    if beside is not None:
+        print(machine_text(machine, beside if _bound(machine, beside) else None, width, colour))
+        print(compare_text(machine, placement, beside, (placement.policy, beside.policy)))
     if explained:
         print()
         print("\n".join(explain(machine, placement, request)))
