@@ -49,6 +49,7 @@ struct Launch {
     char* const* environment = nullptr;
     const char* directory = nullptr;
     const cpu_set_t* mask = nullptr;
+    cpu_set_t* mask_seen = nullptr;
     std::size_t mask_bytes = 0;
     const std::vector<std::pair<int, rlim_t>>* limits = nullptr;
     bool sets_memory = false;
@@ -94,6 +95,12 @@ int child(void* argument) {
     if (launch->mask != nullptr && sched_setaffinity(0, launch->mask_bytes, launch->mask) != 0) {
         return give_up(launch, "affinity");
     }
+    // where a cpuset leaves a part of the mask only, the system takes that part without a word
+    if (launch->mask != nullptr && (sched_getaffinity(0, launch->mask_bytes, launch->mask_seen) != 0 ||
+                                    CPU_EQUAL_S(launch->mask_bytes, launch->mask, launch->mask_seen) == 0)) {
+        errno = EINVAL;
+        return give_up(launch, "affinity read back");
+    }
     if (launch->sets_memory &&
         syscall(SYS_set_mempolicy, launch->memory_mode, launch->memory_nodes, launch->memory_bits) != 0) {
         return give_up(launch, "memory policy");
@@ -123,8 +130,10 @@ class Mask {
             most = std::max(most, p);
         }
         set_ = CPU_ALLOC(static_cast<std::size_t>(most) + 1);
+        seen_ = CPU_ALLOC(static_cast<std::size_t>(most) + 1);
         bytes_ = CPU_ALLOC_SIZE(static_cast<std::size_t>(most) + 1);
         CPU_ZERO_S(bytes_, set_);
+        CPU_ZERO_S(bytes_, seen_);
         for (const int p : *processors) {
             CPU_SET_S(static_cast<std::size_t>(p), bytes_, set_);
         }
@@ -132,15 +141,18 @@ class Mask {
     ~Mask() {
         if (set_ != nullptr) {
             CPU_FREE(set_);
+            CPU_FREE(seen_);
         }
     }
     Mask(const Mask&) = delete;
     Mask& operator=(const Mask&) = delete;
     [[nodiscard]] const cpu_set_t* set() const { return set_; }
+    [[nodiscard]] cpu_set_t* seen() const { return seen_; }
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
   private:
     cpu_set_t* set_ = nullptr;
+    cpu_set_t* seen_ = nullptr;
     std::size_t bytes_ = 0;
 };
 
@@ -241,6 +253,7 @@ Outcome Process::run(const Job& job, Capture& out, Capture& err) {
     launch.environment = environment.data();
     launch.directory = job.directory.c_str();
     launch.mask = mask.set();
+    launch.mask_seen = mask.seen();
     launch.mask_bytes = mask.bytes();
     launch.limits = &job.limits;
     const std::vector<unsigned long> nodes = job.memory ? node_mask(job.memory->nodes) : std::vector<unsigned long>();

@@ -7,10 +7,11 @@ built; a differential test asks the real runtime.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from operator import itemgetter
 
 from nodewise.machine.model import Machine, Node
 
@@ -152,23 +153,27 @@ class Layers:
 def _first_difference(a: Sequence[int], b: Sequence[int]) -> int:
     if not a:
         return 0
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y), len(b))
+    for level, number in enumerate(b):
+        if number != a[level]:
+            return level
+    return len(b)
 
 
-def _paths(machine: Machine) -> Iterable[tuple[int, list[tuple[str, int]]]]:
-    """For each hardware thread, in the tree's order, its objects from the outermost."""
+def _paths(machine: Machine) -> Iterator[tuple[int, dict[str, int], int]]:
+    """For each hardware thread, in the tree's order, its objects from the outermost (one dict for a core's) and its number."""
     memory = {n.pus: n.os_index for n in machine.numa_nodes if n.pus}
-    stack: list[tuple[Node, list[tuple[str, int]]]] = [(machine.tree, [])]
+    stack: list[tuple[Node, dict[str, int]]] = [(machine.tree, {})]
     while stack:
         node, path = stack.pop()
         kind = _KINDS.get(node.kind)
-        if kind is not None:
-            path = [*path, (kind, node.logical)]
-        # a memory node that the whole machine shares is no layer there
-        if node is not machine.tree and node.pus in memory and all(k != "numa_domain" for k, _ in path):
-            path = [*path, ("numa_domain", memory[node.pus])]
         if kind == "thread":
-            yield node.os_index if node.os_index >= 0 else node.pus[0], path
+            yield node.os_index if node.os_index >= 0 else node.pus[0], path, node.logical
+            continue
+        if kind is not None:
+            path = {**path, kind: node.logical}
+        # a memory node that the whole machine shares is no layer there
+        if node is not machine.tree and node.pus in memory and "numa_domain" not in path:
+            path = {**path, "numa_domain": memory[node.pus]}
         stack.extend((child, path) for child in reversed(node.children))
 
 
@@ -176,18 +181,27 @@ def layers_of(machine: Machine, respect: bool = True) -> Layers:
     """The layers of the processors allowed, or of all where `respect` is false."""
     allowed = set(machine.allowed if respect else machine.pus)
     found = list(_paths(machine))
-    _, first = min(item for item in found if item[0] in allowed)
-    kinds = [kind for kind, _ in first]
+    _, first, _ = min((item for item in found if item[0] in allowed), key=itemgetter(0))
+    kinds = [*first, "thread"]
     kind_of = {p: i for i, kind in enumerate(machine.kinds) for p in kind.pus}
-    positions = _positions([tuple(dict(path).get(kind, -1) for kind in kinds) for _, path in found])
+    table: list[tuple[int, ...]] = []
+    outer: tuple[int, ...] = ()
+    last: dict[str, int] | None = None
+    for _, path, number in found:
+        if path is not last:
+            last, outer = path, tuple(path.get(kind, -1) for kind in first)
+        table.append((*outer, number))
+    positions = _positions(table)
     mine = [
-        (processor, list(ids)) for (processor, _), ids in zip(found, positions, strict=True) if processor in allowed
+        (processor, list(ids)) for (processor, _, _), ids in zip(found, positions, strict=True) if processor in allowed
     ]
     same = _drop_equal_layers(kinds, [ids for _, ids in mine])
-    table = [(processor, tuple(ids)) for processor, ids in mine]
+    kept = [tuple(ids) for _, ids in mine]
+    # where all is allowed and no layer was taken out the positions are what they were
+    subs = _positions(kept) if same or len(kept) < len(found) else iter(kept)
     rows = tuple(
         Row(processor, ids, sub, kind_of.get(processor, -1))
-        for (processor, ids), sub in zip(table, _positions([ids for _, ids in table]), strict=True)
+        for (processor, _), ids, sub in zip(mine, kept, subs, strict=True)
     )
     return Layers(tuple(kinds), rows, same)
 

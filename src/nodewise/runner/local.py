@@ -229,6 +229,8 @@ def _start_error(setting: Setting, options: RunOptions, reply: Mapping[str, Any]
         "standard input": f"cannot read the input {options.stdin}: {message}",
         "working directory": f"cannot run in {options.cwd}: {message}",
         "affinity": f"cannot bind to processors {format_processors(setting.mask or ())}: {message}",
+        "affinity read back": f"the system bound to less than processors {format_processors(setting.mask or ())}: "
+        "a cpuset holds some of them back",
         "memory policy": f"the system refuses the memory policy {setting.memory}: {message}",
         "huge pages": f"the system refuses to forbid huge pages: {message}",
         "resource limit": f"cannot set the resource limits {options.limits}: {message}",

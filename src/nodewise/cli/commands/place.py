@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodewise.base.errors import InputError, ProgramError
+from nodewise.base.processors import format_processors
 
 if TYPE_CHECKING:
     from nodewise.machine.model import Machine
@@ -344,6 +345,13 @@ def _execute(setting: Setting) -> None:
         raise ProgramError(f"no such program: {setting.command[0]}", "give its path, or a name that is found on PATH")
     if setting.mask is not None:
         os.sched_setaffinity(0, setting.mask)
+        # what a cpuset holds back, the system leaves out without a word
+        missing = set(setting.mask) - os.sched_getaffinity(0)
+        if missing:
+            raise ProgramError(
+                f"the system does not let this process use processors {format_processors(missing)}",
+                "a cpuset or a launcher's mask holds them back: plan with --allow",
+            )
     apply_memory(setting.memory, setting.no_huge_pages)
     try:
         os.execve(program, list(setting.command), environment)
