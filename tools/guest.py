@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Boot a Linux guest with another machine's shape, and run the tests of binding and memory inside of it.
 
-    ./dev guest [--shell] [--keep] [pytest's arguments]
+    ./dev guest [--shell] [--kvm] [pytest's arguments]
 
 The guest has 2 sockets of 8 cores with 4 hardware threads, 2 memory nodes with processors and a third, faster one without,
-as the firmware's table of bandwidths says. QEMU emulates it (with KVM where /dev/kvm is there), so whatever is asked of
-the kernel is real: masks, cpusets, memory policies, pages on nodes. Its times mean nothing.
+as the firmware's table of bandwidths says. QEMU emulates it (with --kvm it runs on /dev/kvm, which a virtual machine's own
+hypervisor may do badly), so whatever is asked of the kernel is real: masks, cpusets, memory policies, pages on nodes. Its
+times mean nothing.
 
 The system is one archive in memory: busybox, this checkout, and the interpreter with its libraries. Nothing of it is
 installed here; the kernel is the distribution's own package, unpacked below build/guest. --shell gives a shell in it.
@@ -214,9 +215,8 @@ def _entry(number: int, name: str, data: bytes, mode: int) -> bytes:
     return head + data + b"\0" * (-len(data) % 4)
 
 
-def machine() -> list[str]:
+def machine(fast: bool) -> list[str]:
     """QEMU's words for the machine; under emulation hardware threads are shown only for a processor of this vendor."""
-    fast = os.access("/dev/kvm", os.R_OK | os.W_OK)
     words = ["-machine", "q35,hmat=on", "-accel", "kvm" if fast else "tcg,thread=multi"]
     # arch-capabilities are what a hypervisor below this one may refuse
     words += ["-cpu", "max,vendor=GenuineIntel" + (",-arch-capabilities" if fast else "")]
@@ -238,10 +238,10 @@ def machine() -> list[str]:
     return words
 
 
-def boot(image: Path, initrd: Path, shell: bool) -> int:
+def boot(image: Path, initrd: Path, shell: bool, fast: bool) -> int:
     """Run the guest; the exit code of what it ran, or 1 where it did not come to its end."""
     command = [
-        "qemu-system-x86_64", *machine(), "-nographic", "-no-reboot", "-nodefaults", "-kernel", str(image), "-initrd",
+        "qemu-system-x86_64", *machine(fast), "-nographic", "-no-reboot", "-nodefaults", "-kernel", str(image), "-initrd",
         str(initrd), "-append", "console=ttyS0 quiet panic=-1 numa_balancing=disable rdinit=/init",
     ]  # fmt: skip
     if shell:
@@ -278,8 +278,8 @@ def boot(image: Path, initrd: Path, shell: bool) -> int:
 def main() -> int:
     """Build what is missing, boot, test."""
     words = sys.argv[1:]
-    shell = "--shell" in words
-    tests = [w for w in words if w != "--shell"] or list(DEFAULT_TESTS)
+    shell, fast = "--shell" in words, "--kvm" in words
+    tests = [w for w in words if w not in ("--shell", "--kvm")] or list(DEFAULT_TESTS)
     for tool in ("qemu-system-x86_64", "busybox", "g++", "ldd", "setpriv"):
         if shutil.which(tool) is None:
             return fail(
@@ -293,7 +293,7 @@ def main() -> int:
     quoted = " ".join(f"'{t}'" for t in tests)
     command = "setsid sh -i" if shell else f"{sys.executable} -m pytest -p no:cacheprovider -q {quoted}"
     init = INIT.format(bin=Path(sys.executable).parent, root=ROOT, team=programs(FOLDER), command=command)
-    code = boot(image, archive(tree(), init), shell)
+    code = boot(image, archive(tree(), init), shell, fast)
     if not shell:
         say("inside of the guest all is well" if code == 0 else f"inside of the guest something failed ({code})")
     return code
