@@ -40,7 +40,7 @@ DEFAULT_TESTS = ("tests/guest", "tests/runner/test_memory.py")
 LEFT_OUT = re.compile(
     r"/(test|tests|idlelib|ensurepip|tkinter|lib2to3|turtledemo|__pycache__|config-3\.\d+[^/]*|pydoc_data|altair|vl_convert|"
     r"playwright|mypy|mypyc|ruff|clang_format|clang_tidy|hypothesis|jsonschema|jsonschema_specifications|narwhals|pip|"
-    r"setuptools|nanobind|scikit_build_core|greenlet|pygments|rpds|ast_serialize|librt|jsonschema_path)(/|$)|\.(a|pyi|dist-info/RECORD)$"
+    r"setuptools|nanobind|scikit_build_core|greenlet|rpds|ast_serialize|librt|jsonschema_path)(/|$)|\.(a|pyi|dist-info/RECORD)$"
 )
 NODE_MIB = {0: 1280, 1: 768, 2: 384}
 
@@ -120,7 +120,9 @@ def tree() -> dict[str, Path]:
         for path in [root] if root.is_file() else root.rglob("*"):
             # the interpreter's own packages are not the environment's
             foreign = path.is_relative_to(roots[0]) and {"site-packages", "dist-packages"} & set(path.parts)
-            if path.is_file() and not foreign and not LEFT_OUT.search(str(path)):
+            inside = "/" + str(path.relative_to(root))
+            own = path.is_relative_to(ROOT) and not path.is_relative_to(sys.prefix)
+            if path.is_file() and not foreign and (own or not LEFT_OUT.search(inside)) and "__pycache__" not in inside:
                 files[str(path)] = path
     files[sys.executable] = Path(os.path.realpath(sys.executable))
     files[str(Path(sys.prefix, "pyvenv.cfg"))] = Path(sys.prefix, "pyvenv.cfg")
@@ -161,6 +163,8 @@ INIT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mkdir -p /sys/fs/cgroup && mount -t cgroup2 cgroup /sys/fs/cgroup
 ifconfig lo 127.0.0.1 2>/dev/null
+# with huge pages everywhere a page of 2 MiB would lie across the shares of several threads
+echo madvise > /sys/kernel/mm/transparent_hugepage/enabled
 export PATH={bin}:/bin:/usr/bin HOME=/root TERM=dumb LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
 export NODEWISE_GUEST=1 NODEWISE_GUEST_TEAM={team}
 cd {root}

@@ -174,9 +174,10 @@ def test_a_studys_arrays_are_shared_out_over_the_nodes():
 
 
 def test_the_machine_is_told_for_the_record():
-    """So that what was seen here can be kept: the description goes to the console, between marks."""
+    """So that what was seen here can be kept: with -s the description goes to the console, and from there into a file."""
     done = subprocess.run(
         [sys.executable, "-m", "nodewise", "machine", "--json"], capture_output=True, text=True, check=True
     )
+    print(done.stdout)
     described = json.loads(done.stdout)
     assert [n["bandwidth_mib_s"] > 0 for n in described["numa_nodes"]] == [True] * 3

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A machine as `./dev guest` told it: 2 × 8 cores × 4 hardware threads, and a faster memory node without processors."""
+
+from pathlib import Path
+
+from nodewise.machine.sources import load_machine
+from nodewise.placement.memory import MemoryPolicy, fast_nodes, read_memory
+from nodewise.report.machine_drawing import machine_svg
+from nodewise.report.machine_text import machine_text
+from nodewise.search.axes import build_space
+
+GUEST = load_machine(str(Path(__file__).parent / "recorded/guest-2x8x4.json"))
+
+
+def test_the_recorded_guest_is_read():
+    assert (len(GUEST.cores), len(GUEST.allowed)) == (16, 64)
+    assert [len(n.pus) for n in GUEST.numa_nodes] == [32, 32, 0]
+    assert GUEST.distances == ((10, 21, 31), (21, 10, 41), (31, 41, 10))
+    assert GUEST.limits.nodes == (0, 1, 2)
+
+
+def test_its_fast_memory_is_known_by_its_bandwidth():
+    assert [n.bandwidth_mib_s for n in GUEST.numa_nodes][2] > 4 * GUEST.numa_nodes[0].bandwidth_mib_s
+    assert fast_nodes(GUEST)[0] == (2,)
+    assert read_memory(GUEST, "interleave:normal") == MemoryPolicy("interleave", (0, 1))
+    assert "bind:fast" in build_space(GUEST, ["memory"]).axes[0].values
+
+
+def test_it_is_drawn_with_the_node_that_has_no_processors():
+    assert "memory node 2: 342.8 MiB, no processors" in machine_text(GUEST)
+    assert "Memory 2" in machine_svg(GUEST, None) and "no processors of its own" in machine_svg(GUEST, None)
