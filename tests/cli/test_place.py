@@ -190,3 +190,32 @@ def test_memory_is_checked_and_told():
     assert done.returncode == 2 and "column 1" in done.stderr
     done = place("compact", "--huge-pages", "gigantic", "--", "true")
     assert done.returncode == 2 and "no such huge pages" in done.stderr
+
+
+def test_a_memory_policy_stands_before_the_program():
+    words = [
+        "--taskset",
+        "0-3",
+        "--threads",
+        "2",
+        "--memory",
+        "interleave:all",
+        "--machine",
+        "synthetic:numa:2 core:4 pu:1",
+    ]
+    done = place(*words, "--to", "numactl")
+    assert done.stdout.strip() == "OMP_NUM_THREADS=2 numactl --cpunodebind=0 --interleave=0-1 PROGRAM"
+    done = place(*words, "--to", "taskset")
+    assert done.stdout.strip() == "OMP_NUM_THREADS=2 taskset -c 0-3 numactl --interleave=0-1 PROGRAM"
+
+
+def test_an_invalid_value_in_the_environment_is_told_before_a_run():
+    env = {**os.environ, "OMP_PROC_BIND": "cores"}
+    command = [sys.executable, "-m", "nodewise", "run", "--runs", "1", "--", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
+    assert "warning: a runtime ignores OMP_PROC_BIND='cores'" in done.stderr
+
+
+def test_everything_unbound_is_places_of_all_processors_for_a_tongue_and_nothing_for_the_system():
+    assert places("--affinity", "none", "--threads", "2", *TWO)["places"] == [list(range(16))] * 2
+    assert places("os", "--threads", "2", *TWO)["places"] is None

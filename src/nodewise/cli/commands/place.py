@@ -10,6 +10,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from nodewise.placement.memory import MemoryPolicy
     from nodewise.placement.placement import Placement
     from nodewise.placement.resolve import Request, Resolved
+    from nodewise.placement.tongues.said import Said
     from nodewise.runner.setting import Setting
 
 #: Options that say a placement, each in a tongue of its own: name, what it is called in a Request, help.
@@ -124,10 +126,10 @@ def command(
         return
     if tongue is not None:
         said = say(tongue, machine, placement, [h for h in hosts.split(",") if h])
-        _show_said(said, files)
+        _show_said(_with_memory(said, policy, huge_pages), files)
         return
     if as_json:
-        shown = _as_json(machine, resolved, [t.name for t in traps])
+        shown = _as_json(machine, resolved, request, [t.name for t in traps])
         print(json.dumps({**shown, "memory": None if policy is None else str(policy)}))
         return
     _show(machine, placement, request, explained, beside)
@@ -204,7 +206,7 @@ def _draw(svg: Path | None, png: Path | None, machine: Machine, placement: Place
     write_drawing(svg, png, drawing)
 
 
-def _show_said(said: Any, folder: Path | None) -> None:
+def _show_said(said: Said, folder: Path | None) -> None:
     """The line on standard output, with its files: written where a directory is given, shown where not."""
     from nodewise.api.experiment import write_whole
 
@@ -226,7 +228,19 @@ def _show_said(said: Any, folder: Path | None) -> None:
         print(f"\n# {name}\n{text}", end="")
 
 
-def _as_json(machine: Machine, resolved: Resolved, traps: list[str]) -> dict[str, Any]:
+def _with_memory(said: Said, policy: MemoryPolicy | None, huge_pages: str) -> Said:
+    """The same with a memory policy, by numactl just before the program, and the allocators' variables for huge pages."""
+    from nodewise.placement.memory import to_numactl
+    from nodewise.runner.memory import huge_page_environment
+
+    words = said.words
+    if policy is not None:
+        options = to_numactl(policy)
+        words += options[1:] if words[:1] == ("numactl",) else options
+    return replace(said, words=words, env={**said.env, **huge_page_environment(huge_pages, {})})
+
+
+def _as_json(machine: Machine, resolved: Resolved, request: Request, traps: list[str]) -> dict[str, Any]:
     from nodewise.placement.tongues.openmp import openmp_environment
 
     placement = resolved.placement
@@ -235,7 +249,7 @@ def _as_json(machine: Machine, resolved: Resolved, traps: list[str]) -> dict[str
     env = openmp_environment(placement.places) if bound and one else {}
     return {
         **placement.to_json(),
-        "places": [list(p) for p in placement.places] if bound else None,
+        "places": None if request.policy == "os" and not bound else [list(p) for p in placement.places],
         "notes": list(resolved.notes),
         "traps": traps,
         "env": env,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from typing import Any
 
 import click
@@ -28,12 +29,15 @@ def command(
 ) -> None:
     """Run COMMAND without a shell and say how long it took, what it used and what disturbed it."""
     from nodewise.api.target import resolve_command
+    from nodewise.placement.traps import environment_traps
     from nodewise.runner.local import LocalLauncher
     from nodewise.runner.setting import Setting
 
     if runs < 1 or warmup < 0:
         raise InputError("at least one run is needed, and no less than no warm-up", "give --runs 1 or more")
     mask = parse_processors(affinity) if affinity else None
+    for trap in environment_traps({**os.environ, **run.env}):
+        print(f"warning: {trap}", file=sys.stderr)
     setting = Setting(command=resolve_command(command_words), mask=mask)
     with LocalLauncher(run.options, {**os.environ, **run.env}) as launcher:
         samples = [_checked(launcher.run(setting)) for _ in range(warmup + runs)][warmup:]
