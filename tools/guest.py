@@ -70,7 +70,8 @@ def kernel() -> Path | None:
     download.mkdir(parents=True)
     for refresh in (False, True):
         if refresh:
-            subprocess.run(["apt-get", "update", "-qq"], check=False)
+            sudo = ["sudo"] if os.geteuid() != 0 else []
+            subprocess.run([*sudo, "apt-get", "update", "-qq"], check=False)
             name = _kernel_package() or name
         if (
             subprocess.run(

@@ -27,7 +27,12 @@ def _setting(dice, count):
         for _ in range(dice.randint(1, 4)):
             a, b = sorted((dice.randrange(count), dice.randrange(count)))
             items.append(dice.choice([str(a), f"{a}-{b}", f"{a}-{b}:{dice.randint(1, 3)}"]))
-        return {"GOMP_CPU_AFFINITY": dice.choice([" ", ","]).join(items)}
+        env = {"GOMP_CPU_AFFINITY": dice.choice([" ", ","]).join(items)}
+        return (
+            env
+            if dice.random() < 0.5
+            else {**env, "OMP_PROC_BIND": dice.choice(["close", "spread", "primary", "true"])}
+        )
     # how libgomp finds the last-level caches differs between its versions: they have a test of their own
     names = ["threads", "cores", "numa_domains", "sockets", "{0},{2:2},{1}", "{0:2}:3", "{1,3},{0}"]
     env = {"OMP_PROC_BIND": dice.choice(["close", "spread", "primary", "true", "master", "close,spread"])}

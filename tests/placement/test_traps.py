@@ -60,7 +60,7 @@ def test_a_mask_narrower_than_the_plan():
     assert "uses processors 4" in found[0].what and "only 0-3" in found[0].what
     # a list that names what the mask leaves out loses it, and says so
     notes = resolve(narrow, Job(2), Request(affinity="proclist=[2,9],explicit")).notes
-    assert any("processors 9 are not there or may not be used" in note for note in notes)
+    assert any("processors 9 are not there or not allowed" in note for note in notes)
 
 
 def test_a_quota_below_the_threads():

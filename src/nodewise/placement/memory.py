@@ -121,12 +121,9 @@ def _nodes(machine: Machine, scanner: Scanner) -> tuple[int, ...]:
     found: set[int] = set()
     while True:
         start = scanner.at
-        first = last = scanner.number("all, fast, normal or a node's number")
-        if scanner.take("-"):
-            last = scanner.number("the number at which the range ends")
-        if last < first or last > _LARGEST_NODE:
-            raise scanner.error(f"nodes that run upwards, up to {_LARGEST_NODE}", start)
-        found.update(range(first, last + 1))
+        found.update(scanner.upward_range("all, fast, normal or a node's number"))
+        if max(found) > _LARGEST_NODE:
+            raise scanner.error(f"nodes up to {_LARGEST_NODE}", start)
         if scanner.done:
             return tuple(sorted(found))
         scanner.need(",", "',', '-' or the end")

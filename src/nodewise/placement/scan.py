@@ -10,6 +10,8 @@ from nodewise.base.errors import InputError
 
 #: Longer texts than any shell passes on are refused before they are read.
 LONGEST = 1 << 20
+#: The most numbers that one range may name, as Intel's runtime has it.
+LONGEST_RANGE = 65536
 _SPACE = re.compile(r"\s*")
 _NUMBER = re.compile(r"\d{1,9}(?!\d)")
 
@@ -77,6 +79,20 @@ class Scanner:
             sign *= -1 if self.take("-") else 1
             self.take("+")
         return sign * self.number(expected)
+
+    def upward_range(self, expected: str, strides: bool = False) -> range:
+        """Read `a`, `a-b`, and with `strides` `a-b:s`; raises InputError where it runs downwards or is very long."""
+        self.skip_space()
+        start = self.at
+        first = last = self.number(expected)
+        stride = 1
+        if self.take("-"):
+            last = self.number("the number at which the range ends")
+            if strides and self.take(":"):
+                stride = self.number("a stride")
+        if last < first or stride < 1 or last - first > LONGEST_RANGE:
+            raise self.error(f"a range that runs upwards, over at most {LONGEST_RANGE} numbers", start)
+        return range(first, last + 1, stride)
 
     def word(self, pattern: str = r"[A-Za-z_][A-Za-z_0-9]*") -> str:
         """The word that stands next, empty where there is none."""

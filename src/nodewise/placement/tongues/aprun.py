@@ -13,7 +13,7 @@ from nodewise.placement.placement import Placement
 from nodewise.placement.scan import Scanner
 from nodewise.placement.tongues.mapping import objects_or_larger
 from nodewise.placement.tongues.options import job_from, read_options, whole
-from nodewise.placement.tongues.said import CannotSayError, Said, single
+from nodewise.placement.tongues.said import CannotSayError, Said, left_out, single
 
 _OPTIONS = {
     **dict.fromkeys(("-n", "--pes"), "ranks"),
@@ -25,7 +25,6 @@ _OPTIONS = {
     **dict.fromkeys(("-ss", "--strict-memory-containment"), "strict"),
 }
 _MODEL = "modelled from aprun's manual, with whole nodes"
-_LONGEST = 1 << 16
 
 
 def read_aprun(machine: Machine, text: str, job: Job) -> tuple[Placement, list[str]]:
@@ -89,14 +88,9 @@ def _lists(machine: Machine, text: str) -> tuple[list[list[tuple[int, ...]]], li
         if scanner.take("x"):
             lists[-1].append(everything)
         else:
-            start = scanner.at
-            first = last = scanner.number("cpu, numa_node, depth, none, a processor's number or x")
-            if scanner.take("-"):
-                last = scanner.number("the number at which the range ends")
-            if last < first or last - first > _LONGEST:
-                raise scanner.error(f"a range that runs upwards, over at most {_LONGEST} numbers", start)
-            missing |= set(range(first, last + 1)) - allowed
-            lists[-1] += [(p,) for p in range(first, last + 1) if p in allowed]
+            numbers = scanner.upward_range("cpu, numa_node, depth, none, a processor's number or x")
+            missing |= set(numbers) - allowed
+            lists[-1] += [(p,) for p in numbers if p in allowed]
         if scanner.done:
             break
         if scanner.take(":"):
@@ -105,8 +99,7 @@ def _lists(machine: Machine, text: str) -> tuple[list[list[tuple[int, ...]]], li
             scanner.need(",", "',', '-', ':' or the end")
     if not all(lists):
         raise InputError(f"aprun: -cc {text!r}: an element has no processor that is there and allowed")
-    shown = ", ".join(map(str, sorted(missing)[:8]))
-    return lists, [f"processors {shown} are not there or not allowed: left out"] if missing else []
+    return lists, left_out(missing)
 
 
 def _listed(lists: list[list[tuple[int, ...]]], job: Job) -> list[list[tuple[int, ...]]]:

@@ -15,9 +15,7 @@ from nodewise.placement.objects import last_level_caches, objects
 from nodewise.placement.scan import Scanner
 from nodewise.placement.tongues.kmp_affinity import Outcome
 from nodewise.placement.tongues.openmp import Places, explicit_places
-from nodewise.placement.tongues.said import Said, single
-
-_LONGEST = 1 << 16
+from nodewise.placement.tongues.said import Said, left_out, single
 
 
 def read_gomp(text: str) -> tuple[int, ...]:
@@ -28,17 +26,7 @@ def read_gomp(text: str) -> tuple[int, ...]:
     scanner = Scanner("GOMP_CPU_AFFINITY", text)
     found: list[int] = []
     while True:
-        scanner.skip_space()
-        start = scanner.at
-        first = last = scanner.number("a processor's number")
-        stride = 1
-        if scanner.take("-"):
-            last = scanner.number("the number at which the range ends")
-            if scanner.take(":"):
-                stride = scanner.number("a stride")
-        if last < first or stride < 1 or last - first > _LONGEST:
-            raise scanner.error(f"a range that runs upwards, over at most {_LONGEST} numbers", start)
-        found += range(first, last + 1, stride)
+        found += scanner.upward_range("a processor's number", strides=True)
         if scanner.done:
             return tuple(found)
         if not scanner.take(",") and not scanner.text[scanner.at - 1].isspace():
@@ -49,13 +37,15 @@ def apply_gomp(machine: Machine, processors: Sequence[int], threads: int, bind: 
     """Where libgomp binds threads with that list, each to one processor; an OMP_PROC_BIND beside it deals them out."""
     allowed = set(machine.allowed)
     kept = [(p,) for p in processors if p in allowed]
-    missing = sorted(set(processors) - allowed)
-    notes = [f"processors {', '.join(map(str, missing[:8]))} are not there or not allowed: left out"] if missing else []
+    notes = left_out(set(processors) - allowed)
+    if bind == "false":
+        kept = []
+        notes.append("OMP_PROC_BIND is false")
     if not kept:
         return Outcome(
             (tuple(sorted(allowed)),) * threads, (*notes, "no processor of the list is left: nothing is bound")
         )
-    return Outcome(tuple(kept[i] for i in order("close", len(kept), threads)), tuple(notes))
+    return Outcome(tuple(kept[i] for i in order(bind, len(kept), threads)), tuple(notes))
 
 
 def gnu_places(machine: Machine, places: Places | None) -> tuple[list[tuple[int, ...]], list[str]]:

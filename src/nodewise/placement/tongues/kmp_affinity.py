@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.layers import KINDS, Layers, Row
-from nodewise.placement.scan import Scanner
+from nodewise.placement.scan import LONGEST_RANGE, Scanner
 from nodewise.placement.tongues.kmp_balanced import balanced
-from nodewise.placement.tongues.said import Said
+from nodewise.placement.tongues.said import Said, left_out
 
 TYPES = ("none", "scatter", "compact", "logical", "physical", "explicit", "balanced", "disabled")
 _SWITCHES = {
@@ -42,9 +42,6 @@ _GRANULARITIES = {
     "core_efficiency": "core_eff",
     "group": "group",
 }
-
-#: The most places that one range of a list may name, as the runtime has it.
-LONGEST_RANGE = 65536
 
 
 @dataclass(frozen=True)
@@ -274,9 +271,7 @@ def _explicit(
     proclist: tuple[tuple[int, ...], ...], place_of: dict[int, tuple[int, ...]], notes: list[str]
 ) -> list[tuple[int, ...]]:
     unknown = sorted({p for place in proclist for p in place if p not in place_of})
-    if unknown:
-        shown = ", ".join(map(str, unknown[:8])) + (", …" if len(unknown) > 8 else "")
-        notes.append(f"processors {shown} are not there or may not be used: they are left out")
+    notes += left_out(unknown)
     joined = (sorted({q for p in place if p in place_of for q in place_of[p]}) for place in proclist)
     return [tuple(place) for place in joined if place]
 

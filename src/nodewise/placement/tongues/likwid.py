@@ -89,12 +89,7 @@ def _numbers(scanner: Scanner) -> list[int]:
     found: list[int] = []
     while True:
         start = scanner.at
-        first = last = scanner.number("a number")
-        if scanner.take("-"):
-            last = scanner.number("the number at which the range ends")
-        if last < first or last - first > _MOST:
-            raise scanner.error(f"a range that runs upwards, over at most {_MOST} numbers", start)
-        found += range(first, last + 1)
+        found += scanner.upward_range("a number")
         if len(found) > _MOST:
             raise scanner.error(f"a list of at most {_MOST} numbers", start)
         if not scanner.take(","):

@@ -11,10 +11,8 @@ from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.objects import numbered_objects
 from nodewise.placement.scan import Scanner
-from nodewise.placement.tongues.said import Said, common
+from nodewise.placement.tongues.said import Said, common, left_out
 
-#: More numbers than one range may name.
-_LONGEST = 1 << 16
 _PROCESSORS = ("--physcpubind", "-C")
 _NODES = ("--cpunodebind", "-N")
 
@@ -47,23 +45,13 @@ def permitted(machine: Machine, asked: set[int], tongue: str) -> tuple[tuple[int
             f"{tongue}: none of the processors {format_processors(asked) or 'named'} is there and allowed",
             f"allowed are {format_processors(machine.allowed)}",
         )
-    missing = asked - set(left)
-    return left, [f"processors {format_processors(missing)} are not there or not allowed: left out"] if missing else []
+    return left, left_out(asked - set(left))
 
 
 def _ranges(scanner: Scanner) -> set[int]:
     found: set[int] = set()
     while True:
-        start = scanner.at
-        first = last = scanner.number("a processor's number")
-        stride = 1
-        if scanner.take("-"):
-            last = scanner.number("the number at which the range ends")
-            if scanner.take(":"):
-                stride = scanner.number("a stride")
-        if last < first or stride < 1 or last - first > _LONGEST:
-            raise scanner.error(f"a range that runs upwards, over at most {_LONGEST} numbers", start)
-        found.update(range(first, last + 1, stride))
+        found.update(scanner.upward_range("a processor's number", strides=True))
         if scanner.done:
             return found
         scanner.need(",", "',', '-' or the end")

@@ -14,6 +14,7 @@ from nodewise.base.errors import InputError
 from nodewise.placement.layers import KINDS, Layers
 from nodewise.placement.scan import Scanner
 from nodewise.placement.tongues.kmp_affinity import Outcome, float_levels
+from nodewise.placement.tongues.said import left_out
 
 _ABSTRACT = {
     "threads": "thread",
@@ -158,11 +159,7 @@ def explicit_places(places: Places, known: set[int]) -> tuple[list[tuple[int, ..
         found += _expanded(entry, known, missing)
         if len(found) > MOST_PLACES:
             raise InputError(f"OMP_PLACES names more than {MOST_PLACES} places", "name fewer")
-    notes = []
-    if missing:
-        shown = ", ".join(map(str, sorted(missing)[:8])) + (", …" if len(missing) > 8 else "")
-        notes.append(f"processors {shown} are not there or may not be used: they are left out")
-    return found, notes
+    return found, left_out(missing)
 
 
 def _expanded(entry: Place, known: set[int], missing: set[int]) -> list[tuple[int, ...]]:

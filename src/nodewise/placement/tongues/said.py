@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nodewise.base.errors import InputError
@@ -41,6 +41,11 @@ class Said:
         """The line to paste into a shell."""
         assigned = [f"{k}={shlex.quote(v)}" for k, v in self.env.items()]
         return " ".join([*assigned, shlex.join([*self.words, *command])])
+
+
+def left_out(processors: Collection[int]) -> list[str]:
+    """The note on processors that a text names and that cannot be used; none where there are none."""
+    return [f"processors {format_processors(processors)} are not there or not allowed: left out"] if processors else []
 
 
 def single(tongue: str, places: Sequence[tuple[int, ...]]) -> list[int]:
