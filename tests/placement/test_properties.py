@@ -129,9 +129,9 @@ def _rank_file(text, said, machine):
     units = [c.pus for c in machine.cores] if by_core else [(p,) for p in machine.pus]
     found = {}
     for line in text.splitlines():
-        rank, node, slots = re.fullmatch(r"rank (\d+)=\+n(\d+) slot=([\d,-]+)", line).groups()
+        rank, node, slots = re.fullmatch(r"rank (\d+)=(localhost|\+n\d+) slot=([\d,-]+)", line).groups()
         chosen = {p for part in slots.split(",") for i in _range(part) for p in units[i]}
-        found[int(rank)] = (int(node), tuple(sorted(chosen & set(machine.allowed))))
+        found[int(rank)] = (int(node[2:]) if node[0] == "+" else 0, tuple(sorted(chosen & set(machine.allowed))))
     return found
 
 

@@ -242,7 +242,7 @@ def test_open_mpi_numbers_ranks_over_nodes():
         ("--map-by pear", 2, "'pear' is not known"),
         ("--map-by core:PEAR", 2, "no modifier"),
         ("--map-by core", 17, "refuses 17 ranks"),
-        ("--map-by socket:PE=9", 2, "9 of core"),
+        ("--map-by socket:PE=9", 2, "there are 16 slots"),
         ("--bind-to pear", 2, "'pear' is not known"),
         ("--map-by ppr:1:socket", 3, "not 3"),
         ("-n 3", 2, "3 ranks in its options, and 2"),
@@ -263,7 +263,7 @@ def test_open_mpi_refuses(text, ranks, message):
         ("-bind-to hwthread", [(0,), (16,), (1,), (17,)]),
         (
             "-bind-to socket -map-by core",
-            [(*range(8), *range(16, 24)), (*range(8, 16), *range(24, 32))] * 2,
+            [(*range(8), *range(16, 24))] * 4,
         ),
         ("-bind-to user:0+2,1+4,3", [(0, 2), (1, 4), (3,), (0, 2)]),
         ("-bind-to none", [tuple(range(32))] * 4),

@@ -31,45 +31,51 @@ def objects_or_larger(machine: Machine, kind: str) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Bound:
-    """For each of a node's ranks its zone, and whether some had to share what each should have had alone."""
+    """For each of a node's ranks its zone, and how many ranks the most crowded object has for each of its `elements`."""
 
     zones: tuple[tuple[int, ...], ...]
-    shared: bool
+    crowd: float
 
 
 def deal(
-    machine: Machine, seats: Sequence[int], mapped: Sequence[tuple[int, ...]], kind: str | None, width: int = 1
+    seats: Sequence[int],
+    mapped: Sequence[tuple[int, ...]],
+    targets: Sequence[tuple[int, ...]],
+    elements: Sequence[tuple[int, ...]],
+    width: int = 1,
 ) -> Bound:
-    """Bind ranks: `seats` gives each rank's index in `mapped`; each takes the next `width` objects of `kind` in there.
+    """Bind ranks: `seats` gives each rank's index in `mapped`; each takes the `width` targets there that fewest have.
 
-    Where objects of the kind are larger than the mapped one, a rank is bound to the one that holds it. `kind` None binds
-    to nothing. After the last free object the first are taken again.
+    A target that is larger than the mapped object is the one that holds its beginning. `elements` are what an object has
+    room for a rank by: cores, or hardware threads.
     """
-    if kind is None:
-        return Bound(tuple(tuple(sorted(machine.allowed)) for _ in seats), False)
-    targets = objects_or_larger(machine, kind)
     holder = {p: i for i, pus in enumerate(targets) for p in pus}
-    inside: list[list[tuple[int, ...]]] = []
-    for pus in mapped:
-        numbers = dict.fromkeys(holder[p] for p in pus if p in holder)
-        inside.append([targets[i] for i in numbers])
-    taken = [0] * len(mapped)
+    room = [0] * len(targets)
+    for element in elements:
+        room[holder[element[0]]] += 1
+    taken = [0] * len(targets)
     zones: list[tuple[int, ...]] = []
-    shared = False
     for seat in seats:
-        choices = inside[seat]
-        exclusive = len(choices) > 1 or set(choices[0]) <= set(mapped[seat])
-        if width > len(choices):
+        inside = list(dict.fromkeys(holder[p] for p in mapped[seat] if p in holder))
+        larger = not set(targets[inside[0]]) <= set(mapped[seat])
+        if larger:
+            inside = inside[:1]
+        if width > len(inside):
             raise InputError(
-                f"{width} of {kind} are asked for each rank, and there are {len(choices)} where rank {len(zones)} goes",
+                f"{width} are asked for each rank, and there are {len(inside)} where rank {len(zones)} goes",
                 "ask for fewer, or map by a larger object",
             )
-        whole = len(choices) // width
-        turn, at = divmod(taken[seat], whole)
-        shared |= bool(turn) and exclusive
-        zones.append(tuple(sorted(p for pus in choices[at * width : (at + 1) * width] for p in pus)))
-        taken[seat] += 1
-    return Bound(tuple(zones), shared)
+        if len(inside) == 1 and width == 1 and not larger and taken[inside[0]] >= max(1, room[inside[0]]):
+            # full where it was mapped to: the next with room, to the right first
+            beyond = [*range(inside[0] + 1, len(targets)), *range(inside[0] - 1, -1, -1)]
+            inside = [next((i for i in beyond if taken[i] < room[i]), inside[0])]
+        own: list[int] = []
+        for _ in range(width):
+            # the first of those that the fewest ranks have
+            own.append(min((i for i in inside if i not in own), key=lambda i: taken[i]))
+            taken[own[-1]] += 1
+        zones.append(tuple(sorted(p for i in own for p in targets[i])))
+    return Bound(tuple(zones), max((n / max(r, 1) for n, r in zip(taken, room, strict=True)), default=0.0))
 
 
 def word(launcher: str, option: str, text: str, words: Mapping[str, str] = WORDS) -> str:

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.job import Job
+from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
 from nodewise.placement.scan import Scanner
-from nodewise.placement.tongues.mapping import WORDS, objects_or_larger, word
+from nodewise.placement.tongues.mapping import WORDS, word
 from nodewise.placement.tongues.masks import permitted
 from nodewise.placement.tongues.options import job_from, read_options, whole
 from nodewise.placement.tongues.said import Said
@@ -21,7 +23,7 @@ _OPTIONS = {
     **dict.fromkeys(("-n", "-np"), "ranks"),
     **dict.fromkeys(("-ppn", "-perhost"), "per_node"),
 }
-_MODEL = "modelled from Hydra's description of process binding, with the whole node allocated"
+_MODEL = "modelled is MPICH 4.0, whose Hydra was asked, with the whole node allocated"
 
 
 def read_mpich(machine: Machine, text: str, job: Job) -> tuple[Placement, list[str]]:
@@ -50,26 +52,34 @@ def _counted(option: str, text: str) -> tuple[str, int]:
     return word("mpiexec", option, name), whole("mpiexec", option, number) if colon else 1
 
 
-def _chunks(found: list[tuple[int, ...]], count: int) -> list[tuple[int, ...]]:
-    """The objects joined `count` at a time; what is left over at the end is not used."""
-    if count > len(found):
-        raise InputError(f"mpiexec: {count} objects are asked for each rank, and there are {len(found)}")
-    whole_ones = range(0, len(found) - count + 1, count)
-    return [tuple(p for pus in found[i : i + count] for p in pus) for i in whole_ones]
+def _there(machine: Machine, kind: str, option: str) -> list[tuple[int, ...]]:
+    found = objects(machine, kind)
+    if not found:
+        raise InputError(f"mpiexec refuses {option}: this machine has no {kind} objects", "name objects that it has")
+    return found
 
 
 def _zones(machine: Machine, bind: tuple[str, int], by: tuple[str, int], ranks: int) -> list[tuple[int, ...]]:
-    """Each rank goes to the next map domain in turn, and there to the next bind domain; both start over at the end."""
-    domains = _chunks(objects_or_larger(machine, bind[0]), bind[1])
-    mapped = _chunks(objects_or_larger(machine, by[0]), by[1])
-    if len(mapped) > len(domains):
-        # a map domain is never smaller than what is bound
-        mapped = domains
-    inside = [[d for d in domains if set(d) <= set(m)] or [m] for m in mapped]
+    """Each rank's map domain begins where the last one's ended, round the machine; ranks of one domain take bind domains
+    in it in turn. A map domain that is smaller than what is bound stands for the objects that hold its beginning.
+    """
+    targets = _there(machine, bind[0], "-bind-to")
+    units = _there(machine, by[0], "-map-by")
+    if by[1] > len(units):
+        raise InputError(f"mpiexec refuses to map by {by[1]} of {by[0]}: there are {len(units)}", "name fewer")
+    domains = len(units) // gcd(len(units), by[1])
+    width = min(bind[1], len(targets))
+    holder = {p: i for i, target in enumerate(targets) for p in target}
     found = []
     for r in range(ranks):
-        choices = inside[r % len(mapped)]
-        found.append(tuple(sorted(choices[r // len(mapped) % len(choices)])))
+        begin = r * by[1] % len(units)
+        domain = [p for i in range(by[1]) for p in units[(begin + i) % len(units)]]
+        inside = list(dict.fromkeys(holder[p] for p in domain))
+        if len(inside) < width:
+            inside = [(inside[0] + i) % len(targets) for i in range(width)]
+        first = r // domains * width
+        chosen = (inside[(first + i) % len(inside)] for i in range(width))
+        found.append(tuple(sorted(p for i in chosen for p in targets[i])))
     return found
 
 
@@ -111,8 +121,9 @@ def write_mpich(machine: Machine, placement: Placement, hosts: Sequence[str] = (
     job = Job(1, placement.per_node)
     width = len(zones[0])
     for kind, by in _CANDIDATES:
-        size = len(objects_or_larger(machine, WORDS[kind])[0])
-        if width % size:
+        there = objects(machine, WORDS[kind])
+        size = len(there[0]) if there else 0
+        if not size or width % size:
             continue
         text = f"-bind-to {kind}{f':{width // size}' if width > size else ''}" + (f" -map-by {by}" if by else "")
         try:

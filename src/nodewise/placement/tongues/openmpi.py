@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Open MPI's mpirun: --map-by, --rank-by and --bind-to (version 5, with the older names), and rank files."""
+"""Open MPI's mpirun: --map-by, --rank-by and --bind-to (version 4.1, with the words of version 5), and rank files."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.job import Job
+from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
-from nodewise.placement.tongues.mapping import WORDS, deal, objects_or_larger, word
+from nodewise.placement.tongues.mapping import WORDS, deal, word
 from nodewise.placement.tongues.options import job_from, read_options, whole
 from nodewise.placement.tongues.said import CannotSayError, Said
 
@@ -25,7 +26,8 @@ _OPTIONS = {
     "--use-hwthread-cpus": "hwthreads",
 }
 _BARE = ("hwthreads",)
-_MODEL = "modelled from mpirun's manual, Open MPI 5, with the whole node allocated"
+_MODEL = "modelled is Open MPI 4.1, whose mpirun was asked, with the whole node allocated"
+_NAMES = {"core": "core", "pu": "hardware thread", "package": "socket", "numa": "NUMA node"}
 _MODIFIERS = ("span", "nooversubscribe", "oversubscribe", "nolocal", "hwtcpus", "corecpus", "inherit", "noinherit")
 
 
@@ -66,39 +68,50 @@ def read_openmpi(machine: Machine, text: str, job: Job) -> tuple[Placement, list
     """
     options = read_options("mpirun", text, _OPTIONS, _BARE)
     job = job_from("mpirun", options, job)
-    mapping = _Mapping(options.get("map", "slot"))
+    # as many as two ranks are mapped by core, more by NUMA node
+    few = "hwthread" if "hwthreads" in options else "core"
+    mapping = _Mapping(options.get("map", few if job.ranks <= 2 else "numa"))
     by_thread = "hwthreads" in options or "hwtcpus" in mapping.modifiers
-    element = "pu" if by_thread else "core"
+    element = "pu" if by_thread or mapping.object == "hwthread" else "core"
     bind, overload = _binding(options.get("bind"), mapping, job, element)
+    crowding = overload or "oversubscribe" in mapping.modifiers
     notes = [_MODEL]
-    if bind == "numa" and "bind" not in options and mapping.object in ("slot", "node"):
-        notes.append("more than two ranks without --bind-to are bound to NUMA nodes (sockets in Open MPI 4)")
-    mapped = _mapped_objects(machine, mapping, element)
-    seats = _seats(mapping, len(mapped), job.per_node, options.get("rank"), mapping.elements)
-    width = mapping.elements if mapping.elements and bind == element else 1
-    if mapping.object in ("slot", "node") and not mapping.each:
-        mapped, seats = [machine.allowed], [0] * job.per_node
-        if bind is not None and bind != element:
-            # a rank's processing elements decide which larger object holds it
-            own = deal(machine, seats, mapped, element, max(1, mapping.elements))
-            mapped, seats = list(own.zones), list(range(job.per_node))
-    bound = deal(machine, seats, mapped, bind, width)
-    if bound.shared and not (overload or "oversubscribe" in mapping.modifiers):
+    slot = "pu" if by_thread or (bind == "pu" and "bind" in options) else "core"
+    elements = objects(machine, "pu" if bind == "pu" or mapping.object == "hwthread" else slot)
+    slots = len(objects(machine, slot))
+    if job.per_node * max(1, mapping.elements) > slots and not crowding:
         raise InputError(
-            f"mpirun refuses {job.per_node} ranks a node: there are not as many free {bind} objects where they go",
-            "add :OVERSUBSCRIBE to --map-by or :overload-allowed to --bind-to, or ask for fewer",
+            f"mpirun refuses {job.per_node} ranks a node: there are {slots} slots, a slot for each {_NAMES[slot]}",
+            "add :OVERSUBSCRIBE to --map-by, or ask for fewer",
         )
+    mapped = _mapped_objects(machine, mapping, element)
+    seats = _seats(mapping, len(mapped), job.per_node, options.get("rank"))
+    if bind is None:
+        zones = (tuple(sorted(machine.allowed)),) * job.per_node
+    else:
+        width = mapping.elements if mapping.elements and bind == element else 1
+        bound = deal(seats, mapped, _there(machine, bind), elements, width)
+        zones = bound.zones
+        if bound.crowd > 1 and not crowding and not ("bind" in options or mapping.elements):
+            notes.append("there are more ranks than room where they go: without --bind-to mpirun then binds none")
+            zones = (tuple(sorted(machine.allowed)),) * job.per_node
+        elif bound.crowd > 1 and not crowding:
+            raise InputError(
+                f"mpirun refuses {job.per_node} ranks a node: more of them go to a {bind} than it has cores",
+                "add :overload-allowed to --bind-to, or ask for fewer",
+            )
+    zones = _ranked(machine, options.get("rank"), mapped, seats, zones)
     order = _order(mapping, options.get("rank"), len(mapped))
     if order.startswith("plane") and job.per_node % len(mapped):
         raise InputError("mpirun: :SPAN needs ranks that fill the objects of every node evenly here")
-    return job.floating("openmpi", bound.zones, order), notes
+    return job.floating("openmpi", zones, order), notes
 
 
 def _binding(text: str | None, mapping: _Mapping, job: Job, element: str) -> tuple[str | None, bool]:
     if text is None:
-        if mapping.elements or mapping.object == element:
+        if mapping.elements:
             return element, False
-        if mapping.object in ("slot", "node"):
+        if mapping.each or mapping.object in ("slot", "node"):
             return (element if job.ranks <= 2 else "numa"), False
         return mapping.kind, False
     name, _, modifier = text.lower().partition(":")
@@ -116,26 +129,57 @@ def _binding(text: str | None, mapping: _Mapping, job: Job, element: str) -> tup
     return kind, overload
 
 
+def _there(machine: Machine, kind: str) -> list[tuple[int, ...]]:
+    found = objects(machine, kind)
+    if not found:
+        raise InputError(f"mpirun refuses: this machine has no {_NAMES.get(kind, kind)}", "name objects that it has")
+    return found
+
+
 def _mapped_objects(machine: Machine, mapping: _Mapping, element: str) -> list[tuple[int, ...]]:
-    if mapping.object == "node":
+    # a slot is anywhere on the node: binding looks for a free place on all of it
+    # and an object that the machine lacks stands for all of it, but where ranks are counted by it
+    if mapping.object in ("node", "slot"):
         return [machine.allowed]
-    return objects_or_larger(machine, element if mapping.object == "slot" else mapping.kind)
+    return _there(machine, mapping.kind) if mapping.each else objects(machine, mapping.kind) or [machine.allowed]
 
 
-def _seats(mapping: _Mapping, objects_there: int, ranks: int, rank_by: str | None, elements: int) -> list[int]:
+def _seats(mapping: _Mapping, there: int, ranks: int, rank_by: str | None) -> list[int]:
     """Which mapped object each rank of a node goes to."""
     if mapping.each:
-        if ranks > mapping.each * objects_there:
+        if ranks > mapping.each * there:
             raise InputError(
-                f"mpirun: {mapping.each} ranks on each {mapping.object} are {mapping.each * objects_there} a node, not {ranks}",
+                f"mpirun: {mapping.each} ranks on each {mapping.object} are {mapping.each * there} a node, not {ranks}",
                 "ask for fewer ranks, or more nodes",
             )
         return [r // mapping.each for r in range(ranks)]
-    if elements and mapping.object in ("core", "hwthread"):
-        # a rank's elements are neighbours, and the next rank starts after them
-        return [r * elements % objects_there for r in range(ranks)]
-    dealt = [r % objects_there for r in range(ranks)]
+    dealt = [r % there for r in range(ranks)]
     return sorted(dealt) if rank_by == "fill" else dealt
+
+
+def _ranked(
+    machine: Machine,
+    rank_by: str | None,
+    mapped: list[tuple[int, ...]],
+    seats: list[int],
+    zones: tuple[tuple[int, ...], ...],
+) -> tuple[tuple[int, ...], ...]:
+    """With --rank-by and an object ranks are numbered round those objects, each taking the next rank mapped on it."""
+    kind = WORDS.get((rank_by or "").lower())
+    if kind is None:
+        return zones
+    groups = [set(pus) for pus in _there(machine, kind)]
+    waiting = [(set(mapped[seat]), zone) for seat, zone in zip(seats, zones, strict=True)]
+    found: list[tuple[int, ...]] = []
+    while waiting:
+        before = len(found)
+        for group in groups:
+            at = next((i for i, (where, _) in enumerate(waiting) if where & group), None)
+            if at is not None:
+                found.append(waiting.pop(at)[1])
+        if len(found) == before:
+            return zones
+    return tuple(found)
 
 
 _RANK_BY = ("slot", "node", "fill", "span", *WORDS)
@@ -194,7 +238,8 @@ def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str], cou
     )
     numbering = core_of if by_core else logical
     slots = [format_processors(numbering[p] for p in zone) for zone in placement.zones]
-    names = hosts or [f"+n{i}" for i in range(placement.nodes)]
+    # nodes of an allocation by their number; without one there is only this machine
+    names = hosts or (["localhost"] if placement.nodes == 1 else [f"+n{i}" for i in range(placement.nodes)])
     lines = (f"rank {r}={names[node]} slot={slots[seat]}\n" for r, (node, seat) in enumerate(placement.seats()))
     words = ("mpirun", *count[:2], *(() if by_core else ("--use-hwthread-cpus",)), "--rankfile", "rankfile")
     return Said(

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Launchers' answers, recorded from the real ones on machines that exist only as hwloc describes them.
+
+Open MPI 4.1.4 was given each machine as its topology file, and what it asked the kernel to bind each rank to was noted;
+MPICH 4.0.2's Hydra told its bindings itself (HYDRA_TOPO_DEBUG). `zones` is null where the launcher refused.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from nodewise.base.errors import InputError
+from nodewise.machine.sources import load_machine
+from nodewise.placement.job import Job
+from nodewise.placement.resolve import Request, resolve
+
+FOLDER = Path(__file__).parent / "recorded"
+FILES = {"openmpi": "openmpi-4.1.4.jsonl", "mpich": "mpich-4.0.2.jsonl"}
+CASES = [(name, json.loads(line)) for name, file in FILES.items() for line in (FOLDER / file).read_text().splitlines()]
+
+
+@cache
+def synthetic(text):
+    return load_machine(f"synthetic:{text}")
+
+
+@pytest.mark.parametrize(("name", "case"), CASES, ids=[f"{n}-{i}" for i, (n, _) in enumerate(CASES)])
+def test_ranks_are_bound_as_the_launcher_bound_them(name, case):
+    job = Job(1, case["ranks"])
+    request = Request(**{name: case["options"]})
+    if case["zones"] is None:
+        with pytest.raises(InputError):
+            resolve(synthetic(case["machine"]), job, request)
+    else:
+        zones = resolve(synthetic(case["machine"]), job, request).placement.zones
+        assert [list(zone) for zone in zones] == case["zones"]
