@@ -2,7 +2,9 @@
 """Launchers' answers, recorded from the real ones on machines that exist only as hwloc describes them.
 
 Open MPI 4.1.4 was given each machine as its topology file, and what it asked the kernel to bind each rank to was noted;
-MPICH 4.0.2's Hydra told its bindings itself (HYDRA_TOPO_DEBUG). `zones` is null where the launcher refused.
+MPICH 4.0.2's Hydra told its bindings itself (HYDRA_TOPO_DEBUG), and so did Slurm 22.05.8's srun (--cpu-bind=verbose), for
+steps with --cpus-per-task on a node allocated whole. `zones` is null where the launcher refused. Not recorded are Slurm's
+fcyclic for tasks of one processor, which the model does not follow.
 """
 
 import json
@@ -17,7 +19,7 @@ from nodewise.placement.job import Job
 from nodewise.placement.resolve import Request, resolve
 
 FOLDER = Path(__file__).parent / "recorded"
-FILES = {"openmpi": "openmpi-4.1.4.jsonl", "mpich": "mpich-4.0.2.jsonl"}
+FILES = {"openmpi": "openmpi-4.1.4.jsonl", "mpich": "mpich-4.0.2.jsonl", "slurm": "slurm-22.05.8.jsonl"}
 CASES = [(name, json.loads(line)) for name, file in FILES.items() for line in (FOLDER / file).read_text().splitlines()]
 
 
@@ -28,7 +30,7 @@ def synthetic(text):
 
 @pytest.mark.parametrize(("name", "case"), CASES, ids=[f"{n}-{i}" for i, (n, _) in enumerate(CASES)])
 def test_ranks_are_bound_as_the_launcher_bound_them(name, case):
-    job = Job(1, case["ranks"])
+    job = Job(case.get("threads", 1), case["ranks"])
     request = Request(**{name: case["options"]})
     if case["zones"] is None:
         with pytest.raises(InputError):

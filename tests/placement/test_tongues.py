@@ -164,8 +164,11 @@ def test_the_wrappers_zones():
         ("--cpu-bind=cores --distribution=block:block", [(0, 16), (1, 17), (2, 18), (3, 19)]),
         ("--cpu-bind=cores", [(0, 16), (8, 24), (1, 17), (9, 25)]),
         ("--cpu-bind=threads -m block:block:block", [(0, 16), (1, 17), (2, 18), (3, 19)]),
-        ("--cpu-bind=threads -m block:cyclic:cyclic", [(0, 1), (8, 9), (2, 3), (10, 11)]),
-        ("--cpu-bind=cores -m block:fcyclic --hint=nomultithread", [(0, 8), (1, 9), (2, 10), (3, 11)]),
+        ("--cpu-bind=threads -m block:cyclic:cyclic", [(0, 16), (8, 24), (1, 17), (9, 25)]),
+        (
+            "--cpu-bind=cores -m block:fcyclic --threads-per-core=1",
+            [(0, 8, 16, 24), (1, 9, 17, 25), (2, 10, 18, 26), (3, 11, 19, 27)],
+        ),
         ("--cpu-bind=map_cpu:3,0x10", [(3,), (16,), (3,), (16,)]),
         ("--cpu-bind=v,mask_cpu:0x3*2,f0", [(0, 1), (0, 1), (4, 5, 6, 7), (0, 1)]),
     ],
@@ -177,7 +180,10 @@ def test_slurm(text, expected):
 def test_slurm_binds_to_what_holds_a_tasks_cores():
     machine = synthetic(SMT)
     first, second = (*range(8), *range(16, 24)), (*range(8, 16), *range(24, 32))
-    for bind in ("sockets", "ldoms", "rank_ldom", "map_ldom:0,1", "mask_ldom:1,2"):
+    # of sockets only what the step was given, of memory nodes all
+    assert zones(machine, slurm="--cpu-bind=sockets", ranks=2, threads=16) == (first, second)
+    assert zones(machine, slurm="--cpu-bind=sockets", ranks=2, threads=2) == ((0, 16), (8, 24))
+    for bind in ("ldoms", "rank_ldom", "map_ldom:0,1", "mask_ldom:1,2"):
         assert zones(machine, slurm=f"--cpu-bind={bind}", ranks=2, threads=2) == (first, second)
     assert zones(machine, slurm="--cpu-bind=none", ranks=2) == (tuple(range(32)),) * 2
 

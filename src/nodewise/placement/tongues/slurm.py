@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.job import Job
-from nodewise.placement.objects import objects, primary_order
+from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
 from nodewise.placement.tongues.mapping import objects_or_larger
 from nodewise.placement.tongues.masks import permitted
@@ -25,9 +25,12 @@ _OPTIONS = {
     "--hint": "hint",
     **dict.fromkeys(("--nodes", "-N"), "nodes"),
     "--overcommit": "overcommit",
+    "--whole": "whole",
+    "--exact": "exact",
+    "--exclusive": "exclusive",
     "-O": "overcommit",
 }
-_MODEL = "modelled from srun's manual, with the whole node allocated"
+_MODEL = "modelled is Slurm 22.05, whose srun was asked, in an allocation of the whole node"
 _BINDINGS = (
     "none",
     "threads",
@@ -48,14 +51,14 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
 
     Raises InputError for an option or a word that is not known, and where tasks ask for more than there is.
     """
-    options = read_options("srun", text, _OPTIONS, ("overcommit",))
+    options = read_options("srun", text, _OPTIONS, ("overcommit", "whole", "exact", "exclusive"))
     if "nodes" in options:
         nodes = whole("srun", "--nodes", options["nodes"])
         ranks = job.ranks or (whole("srun", "--ntasks", options["ranks"]) if "ranks" in options else 0)
         per_node = whole("srun", "--ntasks-per-node", options["per_node"]) if "per_node" in options else 1
         job = Job(job.threads, ranks or per_node * nodes, nodes)
     job = job_from("srun", options, job)
-    order, socket, core = _distribution(options.get("distribution", "*"), job)
+    order, socket = _distribution(options.get("distribution", "*"), job)
     notes = [_MODEL]
     bind, argument = _bind(options.get("bind"))
     if bind == "auto":
@@ -64,30 +67,32 @@ def read_slurm(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
     if argument is not None:
         zones, more = _listed(machine, bind, argument, job.per_node)
         return job.floating("slurm", zones, order), notes + more
-    if bind == "none":
-        return job.floating("slurm", [tuple(sorted(machine.allowed))] * job.per_node, order), notes
     if bind == "rank_ldom":
         nodes_there = objects_or_larger(machine, "numa")
         zones = [tuple(sorted(nodes_there[r % len(nodes_there)])) for r in range(job.per_node)]
         return job.floating("slurm", zones, order), notes
-    per_core = _per_core(options)
-    zones = _automatic(machine, bind, (socket, core), job, per_core, "overcommit" in options)
+    per_core = _per_core(options, notes)
+    zones = _automatic(machine, bind, socket, job, per_core, "overcommit" in options)
+    if bind == "none":
+        zones = [tuple(sorted(machine.allowed))] * job.per_node
     return job.floating("slurm", zones, order), notes
 
 
-def _per_core(options: dict[str, str]) -> int | None:
+def _per_core(options: dict[str, str], notes: list[str]) -> int | None:
     hint = options.get("hint")
     if hint not in (None, "nomultithread", "multithread", "compute_bound", "memory_bound"):
         raise InputError(
             f"srun: --hint {hint!r} is not known", "known are: nomultithread, multithread, compute_bound, memory_bound"
         )
-    if hint == "nomultithread":
+    if hint is not None and "bind" in options:
+        notes.append(f"--hint={hint} is ignored beside --cpu-bind")
+    elif hint == "nomultithread":
         return 1
     return whole("srun", "--threads-per-core", options["per_core"]) if "per_core" in options else None
 
 
-def _distribution(text: str, job: Job) -> tuple[str, str, str]:
-    """How tasks go over nodes, over sockets, and over cores; `*` is the default of a level."""
+def _distribution(text: str, job: Job) -> tuple[str, str]:
+    """How tasks go over nodes and over sockets; `*` is the default of a level. What is said of cores makes no difference."""
     levels = [level.strip().lower() for level in text.partition(",")[0].split(":")]
     after = text.partition(",")[2].strip().lower()
     if len(levels) > 3 or after not in ("", "pack", "nopack"):
@@ -110,7 +115,7 @@ def _distribution(text: str, job: Job) -> tuple[str, str, str]:
     # manual: block over nodes while there are more tasks than nodes, else cyclic
     node = ("cyclic" if job.ranks <= job.nodes else "block") if node == "*" else node
     socket = "cyclic" if socket in ("*", "inherit") else socket
-    return node, socket, socket if core in ("*", "inherit") else core
+    return node, socket
 
 
 def _bind(text: str | None) -> tuple[str, str | None]:
@@ -161,82 +166,85 @@ def _listed(machine: Machine, bind: str, text: str, ranks: int) -> tuple[list[tu
 
 
 def _automatic(
-    machine: Machine, bind: str, how: tuple[str, str], job: Job, per_core: int | None, overcommit: bool
+    machine: Machine, bind: str, how: str, job: Job, per_core: int | None, overcommit: bool
 ) -> list[tuple[int, ...]]:
-    """Tasks take as many hardware threads as they have threads, and are bound to those, or to what holds them."""
-    sockets = objects_or_larger(machine, "package")
-    core_of = {p: core for core in objects(machine, "core") for p in core}
-    queues = [_queue(machine, socket, how[1], per_core, bind == "threads", core_of) for socket in sockets]
-    widths = max(len(entry) for queue in queues for entry in queue)
-    need = -(-job.threads // widths)
-    total = sum(map(len, queues))
-    if need * job.per_node > total and not overcommit:
-        raise InputError(
-            f"srun refuses {job.per_node} tasks of {job.threads} threads on a node of {total} "
-            + ("hardware threads" if widths == 1 else "cores"),
-            "ask for fewer, or add --overcommit",
-        )
-    zones: list[tuple[int, ...]] = []
-    free = [list(queue) for queue in queues]
-    for task in range(job.per_node):
-        taken = _take(free, queues, how[0], task, need)
-        holders = {p for entry in taken for p in entry}
-        zones.append(_widened(machine, bind, holders, core_of))
-    return zones
+    """Tasks take as many processors as they have threads, whole cores but for --cpu-bind=threads, and are bound to those.
 
-
-def _queue(
-    machine: Machine,
-    socket: tuple[int, ...],
-    how: str,
-    per_core: int | None,
-    threads: bool,
-    core_of: dict[int, tuple[int, ...]],
-) -> list[tuple[int, ...]]:
-    """What tasks are given of a socket, in order: cores, or hardware threads where those are what is bound to."""
-    usable = [p for p in socket if per_core is None or core_of[p].index(p) < per_core]
-    if threads:
-        return [(p,) for p in (usable if how == "block" else primary_order(machine, tuple(usable)))]
-    cores = list(dict.fromkeys(core_of[p] for p in usable))
-    return [tuple(p for p in core if per_core is None or core.index(p) < per_core) for core in cores]
-
-
-def _take(
-    free: list[list[tuple[int, ...]]], queues: list[list[tuple[int, ...]]], how: str, task: int, need: int
-) -> list[tuple[int, ...]]:
-    taken: list[tuple[int, ...]] = []
-    if how == "fcyclic":
-        at = task * need
-        while len(taken) < need:
-            _refill(free, queues)
-            queue = free[at % len(free)]
-            at += 1
-            if queue:
-                taken.append(queue.pop(0))
-        return taken
-    first = task % len(free) if how == "cyclic" else 0
-    turns = [(first + i) % len(free) for i in range(len(free))]
-    enough = next((i for i in turns if len(free[i]) >= need), None) if how == "cyclic" else None
-    if enough is not None:
-        taken, free[enough] = free[enough][:need], free[enough][need:]
-        return taken
-    while len(taken) < need:
-        _refill(free, queues)
-        queue = next(free[i] for i in turns if free[i])
-        taken.append(queue.pop(0))
-    return taken
-
-
-def _refill(free: list[list[tuple[int, ...]]], queues: list[list[tuple[int, ...]]]) -> None:
-    if not any(free):
-        free[:] = [list(queue) for queue in queues]
-
-
-def _widened(machine: Machine, bind: str, held: set[int], core_of: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
-    if bind in ("threads", "cores"):
-        return tuple(sorted(held))
+    Bound to sockets they may use what the step has of those: srun -c takes no more than it asks for.
+    """
+    cores = objects(machine, "core")
+    of = {p: core for core in cores for p in core}
+    sockets = [list(dict.fromkeys(of[p] for p in pus)) for pus in objects_or_larger(machine, "package")]
+    counted = per_core or max(map(len, cores))
+    need = job.threads if bind == "threads" else -(-job.threads // counted) * counted
+    shared = job.threads == 1 and counted > 1
+    if shared and bind != "threads":
+        held = _singly(sockets, how, job.per_node, counted)
+    else:
+        # tasks of one processor each fill a socket before the next, unless single processors are dealt out
+        filled = "block" if shared and how == "cyclic" else how
+        queues = [[p for core in socket for p in core[:counted]] for socket in sockets]
+        if need * job.per_node > sum(map(len, queues)) and not overcommit:
+            raise InputError(
+                f"srun refuses {job.per_node} tasks of {need} processors on a node of {sum(map(len, queues))}",
+                "ask for fewer, or add --overcommit",
+            )
+        if how == "fcyclic":
+            queues = _in_turn(sockets, -(-need * job.per_node // counted), counted)
+        # the last core of a task may be more than it needs, and is not used beyond that
+        held = [own[: job.threads] for own in _dealt(queues, filled, job.per_node, need)]
+    if bind == "threads":
+        return [tuple(sorted(set(own))) for own in held]
+    whole_cores = [{q for p in own for q in of[p]} for own in held]
+    if bind == "cores":
+        return [tuple(sorted(own)) for own in whole_cores]
+    step = set().union(*whole_cores)
     larger = objects_or_larger(machine, "package" if bind == "sockets" else "numa")
-    return tuple(sorted(p for pus in larger if held & set(pus) for p in pus))
+    if bind == "ldoms":
+        step = set(machine.allowed)
+    return [tuple(sorted(p for pus in larger if own & set(pus) for p in pus if p in step)) for own in whole_cores]
+
+
+def _in_turn(sockets: list[list[tuple[int, ...]]], cores: int, counted: int) -> list[list[int]]:
+    """So many cores taken from the sockets in turn: their processors, by socket."""
+    longest = max(map(len, sockets))
+    order = [(s, i) for i in range(longest) for s, socket in enumerate(sockets) if i < len(socket)][:cores]
+    return [[p for s, i in order if s == at for p in socket[i][:counted]] for at, socket in enumerate(sockets)]
+
+
+def _singly(sockets: list[list[tuple[int, ...]]], how: str, tasks: int, counted: int) -> list[list[int]]:
+    """Tasks of one processor each share as few cores as hold them, in turn."""
+    longest = max(map(len, sockets))
+    if how == "fcyclic":
+        order = [socket[i] for i in range(longest) for socket in sockets if i < len(socket)]
+    else:
+        order = [core for socket in sockets for core in socket]
+    used = order[: -(-tasks // counted)]
+    return [[used[task % len(used)][0]] for task in range(tasks)]
+
+
+def _dealt(queues: list[list[int]], how: str, tasks: int, need: int) -> list[list[int]]:
+    """What each task takes of the sockets' processors, in order; where all are taken they start over."""
+    free = [list(queue) for queue in queues]
+    turn = 0
+    found: list[list[int]] = []
+    for task in range(tasks):
+        own: list[int] = []
+        if how == "cyclic":
+            turns = [(task + i) % len(free) for i in range(len(free))]
+            turn = next((i for i in turns if len(free[i]) >= need), turns[0])
+        elif how == "block":
+            turn = 0
+        while len(own) < need:
+            if not any(free):
+                free = [list(queue) for queue in queues]
+            if free[turn % len(free)]:
+                own.append(free[turn % len(free)].pop(0))
+                turn += how == "fcyclic"
+            else:
+                turn += 1
+        found.append(own)
+    return found
 
 
 def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Said:
@@ -246,15 +254,15 @@ def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = (
         bind = "map_cpu:" + ",".join(str(zone[0]) for zone in zones)
     else:
         bind = "mask_cpu:" + ",".join(hex(sum(1 << p for p in zone)) for zone in zones)
-    threads = max(placement.ranks or (placement.threads,))
     words = [
         "srun",
         f"--nodes={placement.nodes}",
         f"--ntasks={placement.size}",
         f"--ntasks-per-node={placement.per_node}",
     ]
-    words += [f"--cpus-per-task={threads}", f"--cpu-bind={bind}"]
-    notes = ("masks count the operating system's processors of the whole node: ask for it whole, with --exclusive",)
+    # with --cpus-per-task a step has no more than it asks for, and srun refuses masks beyond that
+    words += ["--whole", f"--cpu-bind={bind}"]
+    notes = ("masks are of the whole node: allocate it with --exclusive",)
     if not hosts:
         return Said(words=(*words, f"--distribution={placement.order}"), notes=notes)
     listed = "".join(f"{hosts[node]}\n" for node, _ in placement.seats())
