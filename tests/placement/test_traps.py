@@ -149,3 +149,12 @@ def test_explain_counts_what_is_used():
     assert "8 threads on 4 of 8 cores, 8 of 16 processors." in text
     assert "Threads on each socket: 8, 0." in text
     assert "4 first meet in a core, 3 first meet in a last-level cache" in text
+
+
+def test_explain_says_which_runtime_is_modelled_and_what_the_other_does():
+    machine = load_machine(TWO_SOCKETS)
+    text = words(machine, Job(3), places="cores", bind="close")
+    assert "Modelled is Intel's and LLVM's runtime; GNU's puts every thread in the same place." in text
+    text = words(machine, Job(5), places="sockets", bind="close")
+    assert "GNU's puts 2 threads elsewhere: thread 2 on 8-15, not on 0-7." in text
+    assert "Modelled is GNU's runtime" in words(machine, Job(3), places="cores", bind="true", runtime="gnu")

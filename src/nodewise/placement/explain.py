@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.facts import Facts, placement_facts
+from nodewise.placement.job import Job
 from nodewise.placement.layers import layers_of
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import describe_policy
-from nodewise.placement.resolve import Request
+from nodewise.placement.resolve import Request, resolve
 from nodewise.placement.tongues.kmp_affinity import Affinity, first_place, float_levels, read_affinity
 from nodewise.placement.tongues.openmp import read_bind, read_places
 
@@ -53,6 +56,8 @@ def _said(machine: Machine, placement: Placement, request: Request) -> list[str]
         )
     if request.bind is not None:
         words.append(f"OMP_PROC_BIND={request.bind}: {_BINDS[read_bind(request.bind)]}.")
+    if (request.places is not None or request.bind is not None) and request.affinity is None and request.gomp is None:
+        words.append(_other_runtime(machine, placement, request))
     subset = request.subset or request.place_threads
     if subset is not None:
         words.append(f"The subset {subset} takes a part of the machine; what it leaves out is not used at all.")
@@ -67,6 +72,24 @@ def _said(machine: Machine, placement: Placement, request: Request) -> list[str]
         if placement.per_node > 8:
             words.append(f"… and {placement.per_node - 8} more.")
     return words
+
+
+def _other_runtime(machine: Machine, placement: Placement, request: Request) -> str:
+    """Whether the runtime that is not modelled would place threads the same."""
+    gnu = request.runtime == "gnu"
+    mine, other = ("GNU's", "Intel's and LLVM's") if gnu else ("Intel's and LLVM's", "GNU's")
+    job = Job(len(placement.by_rank[0]), placement.size if placement.ranks else 0, placement.nodes)
+    there = resolve(machine, job, replace(request, runtime="intel" if gnu else "gnu", subset=None, place_threads=None))
+    differ = [
+        t for t, (a, b) in enumerate(zip(placement.places, there.placement.places, strict=False)) if set(a) != set(b)
+    ]
+    if not differ:
+        return f"Modelled is {mine} runtime; {other} puts every thread in the same place."
+    first = differ[0]
+    return (
+        f"Modelled is {mine} runtime; {other} puts {_count(len(differ), 'thread')} elsewhere: thread {first} on "
+        f"{format_processors(there.placement.places[first])}, not on {format_processors(placement.places[first])}."
+    )
 
 
 def _order(placement: Placement) -> str:
