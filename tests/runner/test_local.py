@@ -206,7 +206,9 @@ def test_nothing_is_left_when_the_engine_is_killed_or_interrupted(number: signal
     mark = f"mark-{os.getpid()}-{number.name}"
     code = _PARENT.replace("exec sleep 60", f"{sys.executable} -c 'import time; time.sleep(60)' {mark}")
     parent = subprocess.Popen([sys.executable, "-c", code, mark], stdout=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
     while len(alive(mark)) < 3:
+        assert time.monotonic() < deadline, "the program has not started"
         time.sleep(0.02)
     parent.send_signal(number)
     out, _ = parent.communicate(timeout=10)

@@ -50,7 +50,9 @@ def command(
 
 
 def _tell(machine: Machine) -> None:
+    from nodewise.placement.memory import fast_nodes
     from nodewise.report.machine_text import machine_text
+    from nodewise.runner.memory import huge_page_pools
 
     print(machine_text(machine))
     unknown = "unknown: this system does not show it"
@@ -59,12 +61,16 @@ def _tell(machine: Machine) -> None:
         print(f"clock      {f'{p.frequency_hz / 1e9:.2f} GHz' if p.frequency_hz else unknown}")
         print(f"governor   {p.governor or unknown}" + (f" ({p.driver})" if p.driver else ""))
         print(f"kernel     {machine.kernel}" + (f" under {machine.hypervisor}" if machine.hypervisor else ""))
-        print(f"huge pages transparent: {machine.transparent_huge_pages or unknown}")
+        pools = [pool for pool in huge_page_pools() if pool.node is None]
+        reserved = "".join(f", {format_bytes(p.page_bytes)}: {p.free} of {p.total} reserved ones free" for p in pools)
+        print(f"huge pages transparent: {machine.transparent_huge_pages or unknown}{reserved}")
     for kind in machine.kinds if len(machine.kinds) > 1 else ():
         print(f"{kind.name:<10} cores on processors {format_processors(kind.pus)}")
     if len(machine.distances) > 1:
         rows = "; ".join(" ".join(map(str, row)) for row in machine.distances)
         print(f"distances  {rows}")
+        fast, why = fast_nodes(machine)
+        print(f"fast       {f'memory nodes {format_processors(fast)}' if fast else 'no memory node'}: {why}")
     print(f"allowed    {len(machine.allowed)} of {len(machine.pus)} processors: {format_processors(machine.allowed)}")
     if limits.cpu_quota is not None:
         print(
