@@ -22,7 +22,7 @@ from nodewise.placement.say import say
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.summary import mad, median
 
-MACHINE = "pack:2 numa:2 l3:8 core:12 pu:2"
+MACHINE = "pack:2 numa:4 l3:3 l2:16 l1d:1 core:1 pu:2"
 ROUNDS = 15
 REQUESTS = {
     "policy compact": Request(policy="compact"),

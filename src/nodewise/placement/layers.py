@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
+from typing import NamedTuple
 
 from nodewise.machine.model import Machine, Node
 
@@ -45,8 +46,7 @@ _MAIN = {"socket", "core", "thread"}
 KINDS = (*_PREFERENCE, "ll_cache")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A hardware thread: `ids` number its object on each layer within the parent, of all that the machine has.
 
     `sub` numbers it within the parent among those with a processor allowed.
@@ -135,7 +135,8 @@ class Layers:
         """Rows in the order of `compact` with its permutation: the innermost `permute` layers vary slowest."""
         depth = self.depth
         order = [depth - 1 - i for i in range(permute)] + list(range(depth - permute))
-        return sorted(self.rows, key=lambda row: [row.sub[level] for level in order])
+        position = itemgetter(*order)
+        return sorted(self.rows, key=lambda row: position(row.sub))
 
     def groups(self, levels: int) -> list[list[Row]]:
         """Rows that share all but the innermost `levels` layers, in the tree's order: the places of a granularity."""
@@ -153,6 +154,8 @@ class Layers:
 def _first_difference(a: Sequence[int], b: Sequence[int]) -> int:
     if not a:
         return 0
+    if a[:-1] == b[:-1]:
+        return len(b) - (a[-1] != b[-1])
     for level, number in enumerate(b):
         if number != a[level]:
             return level
@@ -165,16 +168,23 @@ def _paths(machine: Machine) -> Iterator[tuple[int, dict[str, int], int]]:
     stack: list[tuple[Node, dict[str, int]]] = [(machine.tree, {})]
     while stack:
         node, path = stack.pop()
-        kind = _KINDS.get(node.kind)
-        if kind == "thread":
-            yield node.os_index if node.os_index >= 0 else node.pus[0], path, node.logical
-            continue
-        if kind is not None:
-            path = {**path, kind: node.logical}
-        # a memory node that the whole machine shares is no layer there
-        if node is not machine.tree and node.pus in memory and "numa_domain" not in path:
-            path = {**path, "numa_domain": memory[node.pus]}
-        stack.extend((child, path) for child in reversed(node.children))
+        # an only child goes on with its parent's dict, which nobody else has
+        while True:
+            kind = _KINDS.get(node.kind)
+            if kind == "thread":
+                yield node.os_index if node.os_index >= 0 else node.pus[0], path, node.logical
+                break
+            if kind is not None:
+                path[kind] = node.logical
+            # a memory node that the whole machine shares is no layer there
+            if node is not machine.tree and node.pus in memory and "numa_domain" not in path:
+                path["numa_domain"] = memory[node.pus]
+            if len(node.children) != 1:
+                # hardware threads of a core share its dict, and do not change it
+                leaves = bool(node.children) and not node.children[0].children
+                stack += [(child, path if leaves else path.copy()) for child in reversed(node.children)]
+                break
+            node = node.children[0]
 
 
 def layers_of(machine: Machine, respect: bool = True) -> Layers:
@@ -192,13 +202,12 @@ def layers_of(machine: Machine, respect: bool = True) -> Layers:
             last, outer = path, tuple(path.get(kind, -1) for kind in first)
         table.append((*outer, number))
     positions = _positions(table)
-    mine = [
-        (processor, list(ids)) for (processor, _, _), ids in zip(found, positions, strict=True) if processor in allowed
-    ]
-    same = _drop_equal_layers(kinds, [ids for _, ids in mine])
-    kept = [tuple(ids) for _, ids in mine]
-    # where all is allowed and no layer was taken out the positions are what they were
-    subs = _positions(kept) if same or len(kept) < len(found) else iter(kept)
+    mine = [(item[0], ids) for item, ids in zip(found, positions, strict=True) if item[0] in allowed]
+    columns = list(zip(*(ids for _, ids in mine), strict=True))
+    same, counted_anew = _drop_equal_layers(kinds, columns)
+    kept = list(zip(*columns, strict=True)) if same else [ids for _, ids in mine]
+    # where all is allowed the positions are what they were, but for layers that took others' numbers with them
+    subs = _positions(kept) if counted_anew or len(kept) < len(found) else iter(kept)
     rows = tuple(
         Row(processor, ids, sub, kind_of.get(processor, -1))
         for (processor, _), ids, sub in zip(mine, kept, subs, strict=True)
@@ -206,28 +215,31 @@ def layers_of(machine: Machine, respect: bool = True) -> Layers:
     return Layers(tuple(kinds), rows, same)
 
 
-def _drop_equal_layers(kinds: list[str], table: list[list[int]]) -> dict[str, str]:
-    """Take out each layer that has the objects of its neighbour; socket, core and thread all stay.
+def _drop_equal_layers(kinds: list[str], columns: list[tuple[int, ...]]) -> tuple[dict[str, str], bool]:
+    """Take out each layer that has the objects of its neighbour; socket, core and thread all stay. A column is a layer.
+
+    Gives what each layer taken out equals, and whether one had numbers of its own.
 
     As in the runtime, numbers within parents are compared from row to row, which takes two layers for equal in some
     machines of which only parts are allowed, though they are not; threads then go where they go there.
     """
     same: dict[str, str] = {}
+    numbered = False
     upper = 0
     while upper + 1 < len(kinds):
         lower = upper + 1
         a, b = kinds[upper], kinds[lower]
-        pairs = [(row[upper], row[lower]) for row in table]
+        pairs = zip(columns[upper], columns[lower], strict=True)
         if {a, b} <= _MAIN or any(x == u and y != v for (x, y), (u, v) in pairwise(pairs)):
             upper = lower
             continue
         gone, real = (lower, a) if _PREFERENCE[a] > _PREFERENCE[b] else (upper, b)
-        number_gone = lower if all(y == pairs[0][1] for _, y in pairs) else gone
-        for row in table:
-            del row[number_gone]
+        only = len(set(columns[lower])) == 1
+        numbered |= not only
+        del columns[lower if only else gone]
         name = kinds.pop(gone)
         same = {k: real if v == name else v for k, v in same.items()} | {name: real}
-    return same
+    return same, numbered
 
 
 def _positions(table: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
@@ -238,6 +250,7 @@ def _positions(table: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
         level = _first_difference(previous, ids)
         if level < len(at):
             at[level] += 1
-            at[level + 1 :] = [0] * (len(at) - level - 1)
+            if level + 1 < len(at):
+                at[level + 1 :] = [0] * (len(at) - level - 1)
         previous = ids
         yield tuple(at)
