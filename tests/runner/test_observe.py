@@ -220,3 +220,29 @@ def test_running_outside_of_the_mask_is_said():
     strange = process(10, ([0, 1], [5]), environment=CLOSE)
     strange.threads[10].strayed[5] += 1
     assert "outside of what it may use" in judge(strange).verdicts[10].words[10]
+
+
+def test_threads_are_in_the_order_of_their_creation_also_where_numbers_start_over():
+    made = process(32767, ([0, 1], [0]), environment=CLOSE)
+    made.threads[300] = SeenThread(300, 32767, "x", 0.1, 1.0, (2, 3), 1.0)
+    made.threads[300].ran.update([2])
+    assert [t.tid for t in made.in_order] == [32767, 300]
+    assert judge(made).agrees is True
+
+
+def test_the_kernel_lists_threads_as_they_were_created():
+    stop = threading.Event()
+    numbers = []
+    workers = [
+        threading.Thread(target=lambda: (numbers.append(threading.get_native_id()), stop.wait())) for _ in range(20)
+    ]
+    for worker in workers:
+        worker.start()
+        while len(numbers) < workers.index(worker) + 1:
+            pass
+    listed = threads_of(os.getpid())
+    stop.set()
+    for worker in workers:
+        worker.join()
+    assert listed[0] == os.getpid()
+    assert [t for t in listed if t in numbers] == numbers

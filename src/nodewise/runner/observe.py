@@ -89,9 +89,8 @@ class SeenProcess:
     @property
     def in_order(self) -> list[SeenThread]:
         """Its threads in the order of their creation, the main thread first."""
-        return [
-            self.threads[tid] for tid in sorted(self.threads, key=lambda t: (t != self.pid, self.threads[t].first_s, t))
-        ]
+        # as the kernel listed them: numbers start over, so that a later thread may have a lower one
+        return list(self.threads.values())
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain values."""

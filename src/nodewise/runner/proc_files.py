@@ -109,8 +109,11 @@ def children_of(pid: int) -> list[int]:
 
 
 def threads_of(pid: int) -> list[int]:
-    """The numbers of a process's threads, ascending; none where it has gone."""
+    """The numbers of a process's threads, in the order of their creation; none where it has gone.
+
+    The kernel lists them so. Their numbers need not ascend: counting starts over at the largest.
+    """
     try:
-        return sorted(int(p.name) for p in Path(f"/proc/{pid}/task").iterdir())
+        return [int(p.name) for p in Path(f"/proc/{pid}/task").iterdir()]
     except OSError:
         return []
