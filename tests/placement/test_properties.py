@@ -115,12 +115,26 @@ def test_a_process_tongue_says_it_so_that_it_is_read_back_or_says_why_not(machin
         assert [set(p) & set(machine.allowed) for p in back] == [set(p) for p in placement.places]
 
 
-@pytest.mark.parametrize("tongue", ["omp", "kmp"])
 @CALM
 @given(machine=machines(), request=requests(), threads=st.integers(1, 16))
-def test_two_tongues_say_everything(tongue, machine, request, threads):
+def test_openmps_places_say_everything(machine, request, threads):
     placement = resolve(machine, Job(threads), request).placement
-    assert _read_back(tongue, machine, say(tongue, machine, placement), threads) == placement.places
+    assert _read_back("omp", machine, say("omp", machine, placement), threads) == placement.places
+
+
+def test_kmp_affinity_says_everything_on_a_whole_machine_and_knows_where_it_cannot():
+    """With 4, 12 and 16 of this machine allowed Intel's runtime itself does not tell 4 from 12."""
+    shape = "synthetic:pack:2 numa:2 core:2 pu:4"
+    for allow in (None, "0-7", "4,12,16"):
+        machine = load_machine(shape, allow)
+        placement = Placement("x", ((machine.allowed[0],), (machine.allowed[-1],)))
+        try:
+            said = say("kmp", machine, placement)
+        except CannotSayError:
+            assert allow == "4,12,16"
+        else:
+            assert allow != "4,12,16"
+            assert _read_back("kmp", machine, said, 2) == placement.places
 
 
 def _rank_file(text, said, machine):
