@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Property tests try the same examples each time, so that a change decides what they say; NODEWISE_EXPLORE=1 tries new ones."""
+
+import contextlib
+import os
+
+# the guest of tools/guest.py has no hypothesis, and no property tests
+with contextlib.suppress(ImportError):
+    from hypothesis import settings
+
+    settings.register_profile("repeatable", derandomize=True)
+    if not os.environ.get("NODEWISE_EXPLORE"):
+        settings.load_profile("repeatable")
