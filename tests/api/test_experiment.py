@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nodewise.api.experiment import Plan, Record, Writer, read_experiment, write_whole
+from nodewise.api.experiment import Plan, Writer, read_experiment, write_whole
+from nodewise.api.records import Record
 from nodewise.base.errors import InputError, StoreError
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
@@ -74,7 +75,8 @@ def test_a_path_that_is_a_file_is_one_clear_message(tmp_path: Path) -> None:
 _FILL = """
 import resource, signal, sys
 from pathlib import Path
-from nodewise.api.experiment import Record, Writer
+from nodewise.api.experiment import Writer
+from nodewise.api.records import Record
 from nodewise.base.errors import StoreError
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting

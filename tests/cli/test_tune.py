@@ -147,7 +147,7 @@ def _fails(done: subprocess.CompletedProcess[str], *words: str) -> None:
         (("study:none-such",), ("none-such", "is")),
         (("study:is", "class=Z"), ("class",)),
         (("study:is", "wings=2"), ("wings",)),
-        ((), ("COMMAND",)),
+        ((), ("no program to run",)),
     ],
     ids=lambda v: " ".join(v)[:40] if isinstance(v, tuple) else "",
 )

@@ -96,8 +96,8 @@ def test_the_page_opens_offline_without_an_error_and_shows_the_answer(
 
 def test_the_table_sorts_by_a_click(browser: Browser, tmp_path: Path) -> None:
     view, wrong = _open(browser, write_report(_experiment(tmp_path / "x", "many cores")))
-    medians = "[...document.querySelectorAll('#settings tbody tr')].map(r => +r.children[1].dataset.value)"
-    head = view.locator("#settings th", has_text="median")
+    medians = "[...document.querySelectorAll('table.sortable tbody tr')].map(r => +r.children[1].dataset.value)"
+    head = view.locator("table.sortable th", has_text="median")
     head.click()
     assert view.evaluate(medians) == sorted(view.evaluate(medians))
     head.click()

@@ -18,18 +18,32 @@ class Budget:
 
 
 class Meter:
-    """What was spent of a budget. A run's cost is its wall time and what nodewise itself needs around it."""
+    """What was spent of a budget. A run's cost is its wall time and what nodewise itself needs around it.
+
+    It stands still between runs, so that whatever is decided from it can be decided again from the recorded runs.
+    """
 
     def __init__(self, budget: Budget, clock: Callable[[], float] = time.monotonic):
         self.budget = budget
         self._clock = clock
-        self._start = clock()
+        self._start: float | None = clock()
+        self.seconds = 0.0
         self.runs = 0
 
-    @property
-    def seconds(self) -> float:
-        """Seconds since the start."""
-        return self._clock() - self._start
+    def count(self, recorded_s: float | None = None) -> None:
+        """A run has ended: now, or in an earlier process when `recorded_s` seconds were spent."""
+        self.runs += 1
+        if recorded_s is not None:
+            self.seconds = recorded_s
+            self._start = None
+        else:
+            self.seconds = self._clock() - self.resume()
+
+    def resume(self) -> float:
+        """When the time spent began to count, in the clock's seconds; after recorded runs it goes on from theirs."""
+        if self._start is None:
+            self._start = self._clock() - self.seconds
+        return self._start
 
     def affordable(self, cost_s: float, share: float = 1.0) -> int:
         """How many runs of `cost_s` seconds each the given share of the whole budget still has; at least none."""

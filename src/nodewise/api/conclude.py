@@ -6,10 +6,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nodewise.api.experiment import Experiment, Record
+import numpy as np
+import numpy.typing as npt
+
+from nodewise.api.experiment import Experiment
 from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import Ratio, ratio_interval
-from nodewise.statistics.interval import bootstrap_median
+from nodewise.statistics.interval import median_interval
 from nodewise.statistics.sequential import Looks
 from nodewise.statistics.summary import mad, median
 from nodewise.statistics.verdict import Verdict, Word, judge
@@ -17,16 +20,26 @@ from nodewise.statistics.verdict import Verdict, Word, judge
 BASELINE = "baseline"
 
 
-def confirmed_pairs(experiment: Experiment, one: str, other: str) -> tuple[list[float], list[float]]:
-    """Seconds of two settings in the blocks of the confirmation in which both ran well, in the same order."""
-    return _pairs(experiment, one, other, "confirm")
+def good_costs(experiment: Experiment, key: str, phase: str | None = None) -> list[float]:
+    """The costs of a setting's good runs, in the order they were taken."""
+    found = experiment.costs[experiment.records.of(key, phase)]
+    return [float(c) for c in found[~np.isnan(found)]]
 
 
-def _pairs(experiment: Experiment, one: str, other: str, phase: str | None) -> tuple[list[float], list[float]]:
-    first = {r.block: r.sample.seconds for r in experiment.of(one, phase) if r.sample.ok}
-    second = {r.block: r.sample.seconds for r in experiment.of(other, phase) if r.sample.ok}
-    blocks = sorted(first.keys() & second.keys())
-    return [first[b] for b in blocks], [second[b] for b in blocks]
+def paired_costs(
+    experiment: Experiment, one: str, other: str, phase: str | None = None
+) -> tuple[list[float], list[float]]:
+    """Costs of two settings in the blocks in which both ran well, in the same order."""
+    blocks = experiment.records.blocks
+    costs = experiment.costs
+
+    def by_block(key: str) -> dict[int, float]:
+        at = experiment.records.of(key, phase)
+        return {int(blocks[i]): float(costs[i]) for i in at if not math.isnan(costs[i])}
+
+    first, second = by_block(one), by_block(other)
+    both = sorted(first.keys() & second.keys())
+    return [first[b] for b in both], [second[b] for b in both]
 
 
 def _candidate(experiment: Experiment) -> str:
@@ -34,13 +47,14 @@ def _candidate(experiment: Experiment) -> str:
 
     One that ever failed is never the candidate.
     """
-    failed = {r.setting for r in experiment.records if not r.sample.ok}
+    failed = experiment.records.failures()
     if experiment.plan is not None and experiment.plan.candidate not in failed:
         return experiment.plan.candidate
-    times: dict[str, list[float]] = {}
-    for record in experiment.records:
-        if record.setting not in failed and record.setting != BASELINE:
-            times.setdefault(record.setting, []).append(record.sample.seconds)
+    times = {
+        key: good
+        for key in experiment.settings
+        if key != BASELINE and key not in failed and (good := good_costs(experiment, key))
+    }
     if not times:
         return BASELINE
     repeated = {k: t for k, t in times.items() if len(t) > 1} or times
@@ -53,13 +67,11 @@ def _compare(experiment: Experiment, candidate: str) -> Verdict:
     if candidate == BASELINE:
         return Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within)
     if plan is not None and plan.candidate == candidate:
-        pairs = confirmed_pairs(experiment, BASELINE, candidate)
+        pairs = paired_costs(experiment, BASELINE, candidate, "confirm")
         if pairs[0]:
             return judge(ratio_interval(*pairs, level=Looks(plan.looks, plan.alpha).level), within, final=True)
     # without a confirmation there is a guess but no interval: the candidate was picked for its good luck, too
-    guess = median([r.sample.seconds for r in experiment.of(BASELINE) if r.sample.ok]) / median(
-        [r.sample.seconds for r in experiment.of(candidate) if r.sample.ok]
-    )
+    guess = median(good_costs(experiment, BASELINE)) / median(good_costs(experiment, candidate))
     return Verdict(Word.UNDECIDED, Ratio(guess, 0.0, math.inf, 0), within)
 
 
@@ -70,7 +82,7 @@ def _shares(experiment: Experiment, candidate: str, verdict: Verdict) -> dict[st
     if plan is None or verdict.word is not Word.FASTER:
         return shares
     for axis, key in plan.ablations.items():
-        without, best = confirmed_pairs(experiment, key, candidate)
+        without, best = paired_costs(experiment, key, candidate, "confirm")
         if without:
             shares[axis] = max(0.0, math.log(ratio_interval(without, best).ratio))
     if not plan.ablations and len(changed := _changed(experiment, candidate)) == 1:
@@ -83,22 +95,33 @@ def _changed(experiment: Experiment, candidate: str) -> list[str]:
     return list(experiment.settings[candidate].values)
 
 
-def _summary(experiment: Experiment, setting: Setting, last_block: int) -> dict[str, Any]:
-    records = experiment.of(setting.key)
-    times = [r.sample.seconds for r in records if r.sample.ok]
-    searched = [r.block for r in records if r.phase == "search"]
-    low, high = bootstrap_median(times) if times else (None, None)
+def summarise(experiment: Experiment, key: str) -> dict[str, Any]:
+    """One setting's runs: how many, and centre, spread and 95 % interval in the metric's unit."""
+    at = experiment.records.of(key)
+    costs = good_costs(experiment, key)
+    values = [experiment.objective.value(c) for c in costs]
+    low, high = median_interval(values) if values else (None, None)
     return {
-        "key": setting.key,
-        "values": dict(setting.values),
-        "runs": len(records),
-        "failed": sum(not r.sample.ok for r in records),
-        "median_s": median(times) if times else None,
-        "mad_s": mad(times) if times else None,
-        "low_s": low,
-        "high_s": high,
-        "dropped_after": max(searched) if searched and max(searched) < last_block else None,
+        "key": key,
+        "values": dict(experiment.settings[key].values),
+        "runs": int(at.size),
+        "failed": int(at.size) - int(experiment.records.ok[at].sum()),
+        "median": median(values) if values else None,
+        "mad": mad(values) if values else None,
+        "low": low,
+        "high": high,
     }
+
+
+def _dropped_after(experiment: Experiment) -> dict[str, int]:
+    """For each setting that left the search before its last block, the last one that it ran in."""
+    records = experiment.records
+    if "search" not in records.phases:
+        return {}
+    searched = records.phase_codes == records.phases.index("search")
+    last: npt.NDArray[np.int64] = np.full(len(records.keys), -1, dtype=np.int64)
+    np.maximum.at(last, records.codes[searched], records.blocks[searched])
+    return {key: int(last[i]) for i, key in enumerate(records.keys) if 0 <= last[i] < last.max()}
 
 
 def _notes(experiment: Experiment, verdict: Verdict) -> list[str]:
@@ -109,17 +132,17 @@ def _notes(experiment: Experiment, verdict: Verdict) -> list[str]:
     for name, values in question["axes"].items():
         if len(values) == 1:
             notes.append(f"{name}: nothing to choose from here")
-    failed = {r.setting: r for r in experiment.records if not r.sample.ok and not r.sample.cut_off}
-    notes += [f"{key} was left out: {_failure(record)}" for key, record in failed.items()]
+    failed = {key: experiment.records[i] for key, i in experiment.records.failures().items()}
+    notes += [
+        f"{key} was left out: {(record.sample.error or 'it failed').splitlines()[0]}"
+        for key, record in failed.items()
+        if not record.sample.cut_off
+    ]
     if verdict.word is Word.SLOWER:
         notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")
     if experiment.damaged_lines:
         notes.append(f"{experiment.damaged_lines} damaged lines of samples.jsonl were skipped")
     return notes
-
-
-def _failure(record: Record) -> str:
-    return (record.sample.error or "it failed").splitlines()[0]
 
 
 def _chosen(experiment: Experiment, setting: Setting) -> dict[str, Any]:
@@ -138,7 +161,7 @@ def conclude(experiment: Experiment, stopped: str) -> dict[str, Any]:
     """What `tune --json` prints; `stopped` says what ended it: `decided`, `budget` or `interrupted`.
 
     `low` and `high` are None where there were too few runs for an interval. `best` is the baseline unless the verdict is
-    that another setting is faster, or may be.
+    that another setting is faster, or may be. Medians and spreads are in the unit of `metric`.
     """
     candidate = _candidate(experiment)
     verdict = _compare(experiment, candidate)
@@ -147,13 +170,16 @@ def conclude(experiment: Experiment, stopped: str) -> dict[str, Any]:
     word = Word.NO_DIFFERENCE if keep else verdict.word
     baseline = experiment.settings[BASELINE]
     best = baseline if keep else experiment.settings[candidate]
-    last_block = max((r.block for r in experiment.records if r.phase == "search"), default=0)
-    summaries = [_summary(experiment, s, last_block) for s in experiment.settings.values()]
+    dropped = _dropped_after(experiment)
+    summaries = [{**summarise(experiment, key), "dropped_after": dropped.get(key)} for key in experiment.settings]
     base = next(s for s in summaries if s["key"] == BASELINE)
+    maximise = experiment.objective.maximise
     return {
         "best": _chosen(experiment, best),
         "candidate": candidate,
-        "baseline": {**_chosen(experiment, baseline), "median_s": base["median_s"], "mad_s": base["mad_s"]},
+        "baseline": {**_chosen(experiment, baseline), "median": base["median"], "mad": base["mad"]},
+        "metric": experiment.objective.metric,
+        "maximise": maximise,
         "ratio": ratio.ratio,
         "low": ratio.low if ratio.low > 0 else None,
         "high": ratio.high if math.isfinite(ratio.high) else None,
@@ -162,17 +188,23 @@ def conclude(experiment: Experiment, stopped: str) -> dict[str, Any]:
         "within": verdict.within,
         "beyond": verdict.beyond if math.isfinite(verdict.beyond) else None,
         "runs": len(experiment.records),
-        "seconds_spent": _spent(experiment.records),
+        "seconds_spent": seconds_spent(experiment),
         "axes": _shares(experiment, candidate, verdict),
-        "settings": sorted(summaries, key=lambda s: s["median_s"] if s["median_s"] is not None else math.inf),
+        "settings": sorted(summaries, key=lambda s: _order(s["median"], maximise)),
         "notes": _notes(experiment, verdict),
         "stopped": stopped,
         "experiment": str(experiment.path),
     }
 
 
-def _spent(records: list[Record]) -> float:
-    if not records:
+def _order(value: float | None, maximise: bool) -> float:
+    return math.inf if value is None else -value if maximise else value
+
+
+def seconds_spent(experiment: Experiment) -> float:
+    """Wall time from the first run's begin to the last one's end."""
+    if not len(experiment.records):
         return 0.0
-    last = max(records, key=lambda r: r.sample.started_at).sample
-    return last.started_at + last.wall_s - min(r.sample.started_at for r in records)
+    begin = experiment.records.plain("started_at")
+    last = int(np.argmax(begin))
+    return float(begin[last] + experiment.records.plain("wall_s")[last] - begin.min())

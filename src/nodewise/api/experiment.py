@@ -12,29 +12,25 @@ import errno
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+import nodewise
+from nodewise.api.records import Record, Records
 from nodewise.base.errors import InputError, StoreError
-from nodewise.runner.sample import Sample, sample_from_json
+from nodewise.machine.model import Machine
+from nodewise.runner.objective import Objective
 from nodewise.runner.setting import Setting, setting_from_json
 
 SCHEMA = 1
-
-
-@dataclass(frozen=True)
-class Record:
-    """One sample in its place: which setting, in which phase of the search (`search`, `confirm`), block and position."""
-
-    setting: str
-    phase: str
-    block: int
-    position: int
-    sample: Sample
 
 
 @dataclass(frozen=True)
@@ -53,26 +49,34 @@ class Plan:
 
 @dataclass
 class Experiment:
-    """What a directory holds, read back: `question` as asked, `settings` by key, `records` in the order they were taken."""
+    """What a directory holds, read back: `question` as asked, `settings` by key, `records` in the order they were taken.
+
+    `whole_bytes` is how much of the file of samples is whole lines; a kill may have left a piece of one behind them.
+    """
 
     path: Path
     question: dict[str, Any]
     settings: dict[str, Setting] = field(default_factory=dict)
-    records: list[Record] = field(default_factory=list)
+    records: Records = field(default_factory=Records)
     plan: Plan | None = None
     verdict: dict[str, Any] | None = None
     damaged_lines: int = 0
+    whole_bytes: int = 0
+
+    @property
+    def objective(self) -> Objective:
+        """What was asked to be compared."""
+        asked = self.question.get("objective") or {}
+        return Objective(asked.get("metric", "seconds"), bool(asked.get("maximise", False)))
 
     @cached_property
-    def _by_setting(self) -> dict[str, list[Record]]:
-        found: dict[str, list[Record]] = {}
-        for record in self.records:
-            found.setdefault(record.setting, []).append(record)
-        return found
+    def costs(self) -> npt.NDArray[np.float64]:
+        """The cost of each record under the objective; NaN where it failed. To be asked once all records are there."""
+        return self.records.costs(self.objective)
 
     def of(self, key: str, phase: str | None = None) -> list[Record]:
-        """The records of one setting, in one phase or in all; to be asked once all records are there."""
-        return [r for r in self._by_setting.get(key, ()) if phase in (None, r.phase)]
+        """The records of one setting, in one phase or in all."""
+        return [self.records[int(i)] for i in self.records.of(key, phase)]
 
 
 def _store_error(path: Path, problem: OSError) -> StoreError:
@@ -117,12 +121,19 @@ def write_whole(path: Path, content: str | bytes) -> None:
 class Writer:
     """The one writer of an experiment's directory; a second one is refused."""
 
-    def __init__(self, path: Path, question: dict[str, Any]):
-        """Create the directory and store the question. Raises StoreError where it cannot be written, InputError where it is taken."""
+    def __init__(self, path: Path, question: dict[str, Any] | None):
+        """Create the directory and store the question; without one (None) an experiment that is there is continued.
+
+        Raises StoreError where it cannot be written, InputError where another one is there, or writing.
+        """
         self.path = path
-        make_directory(path)
+        self.earlier: Experiment | None = None
+        if question is not None:
+            make_directory(path)
+        elif not (path / "question.json").is_file():
+            raise InputError(f"{path} holds no experiment to continue (no question.json)", "name the directory of one")
         try:
-            self._samples = os.open(path / "samples.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            self._samples = os.open(path / "samples.jsonl", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as problem:
             raise _store_error(path, problem) from problem
         try:
@@ -133,14 +144,29 @@ class Writer:
                 f"another nodewise is writing to {path}",
                 "wait for it, or choose another directory with --out",
             ) from problem
-        if os.fstat(self._samples).st_size:
+        try:
+            self._begin(question)
+        except BaseException:
             os.close(self._samples)
-            raise InputError(
-                f"{path} holds an experiment already",
-                "choose another directory with --out, or remove that one",
-            )
+            raise
+
+    def _begin(self, question: dict[str, Any] | None) -> None:
         self._known: set[str] = set()
-        write_whole(path / "question.json", json.dumps({"nodewise_experiment": SCHEMA, **question}, indent=1))
+        if question is None:
+            # what a kill has cut off goes, else the next line would be joined to it
+            self.earlier = read_experiment(self.path)
+            whole = self.earlier.whole_bytes
+            os.ftruncate(self._samples, whole)
+            if whole and os.pread(self._samples, 1, whole - 1) != b"\n":
+                self._append("\n")
+            self._known = set(self.earlier.settings)
+            return
+        if os.fstat(self._samples).st_size:
+            raise InputError(
+                f"{self.path} holds an experiment already",
+                f"choose another directory with --out, remove that one, or go on with it: --resume {self.path}",
+            )
+        write_whole(self.path / "question.json", json.dumps({"nodewise_experiment": SCHEMA, **question}, indent=1))
 
     def add(self, record: Record, setting: Setting) -> None:
         """Append a sample, and its setting where it is new. Raises StoreError (disk full …); what was there stays whole."""
@@ -152,6 +178,7 @@ class Writer:
             "phase": record.phase,
             "block": record.block,
             "position": record.position,
+            "spent_s": record.spent_s,
         }
         lines.append({"type": "sample", **place, **record.sample.to_json()})
         self._append("".join(json.dumps(line) + "\n" for line in lines))
@@ -196,19 +223,8 @@ class Writer:
         self.close()
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any] | None]:
-    """The records of a file of JSON lines; None for a line that is no record (cut off by a kill)."""
-    with path.open("rb") as file:
-        for line in file:
-            try:
-                record = json.loads(line)
-            except ValueError:
-                record = None
-            yield record if isinstance(record, dict) else None
-
-
-def read_experiment(path: Path) -> Experiment:
-    """Read a directory that `Writer` wrote, on this or another machine. Raises InputError where it is none."""
+def read_question(path: Path) -> dict[str, Any]:
+    """The question of the experiment in a directory. Raises InputError where there is none."""
     hint = "give the directory that `nodewise tune` named in its last line"
     if not path.is_dir():
         raise InputError(f"no such directory: {path}", hint)
@@ -224,23 +240,52 @@ def read_experiment(path: Path) -> Experiment:
             f"{path} has schema {schema}, this nodewise reads {SCHEMA}",
             "read it with the nodewise that wrote it",
         )
+    return dict(question)
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Read a directory that `Writer` wrote, on this or another machine. Raises InputError where it is none."""
+    question = read_question(path)
     experiment = Experiment(path, question)
     samples = path / "samples.jsonl"
-    for line in _lines(samples) if samples.exists() else ():
-        try:
-            if line is None:
-                raise ValueError
-            if line["type"] == "setting":
-                setting = setting_from_json(line)
-                experiment.settings[setting.key] = setting
-            elif line["type"] == "sample":
-                place = (line["setting"], line["phase"], line["block"], line["position"])
-                experiment.records.append(Record(*place, sample_from_json(line)))
-            elif line["type"] == "plan":
-                experiment.plan = Plan(line["candidate"], tuple(line["looks"]), line["alpha"], line["ablations"])
-        except (ValueError, KeyError, TypeError):
-            experiment.damaged_lines += 1
+    if samples.exists():
+        with samples.open("rb") as file:
+            for line in file:
+                good = _take(experiment, line)
+                experiment.damaged_lines += not good
+                experiment.whole_bytes += len(line) if good or line.endswith(b"\n") else 0
     verdict = path / "verdict.json"
     if verdict.exists():
         experiment.verdict = json.loads(verdict.read_text())
     return experiment
+
+
+def _take(experiment: Experiment, text: bytes) -> bool:
+    """Add one line to what is known; whether it was a record."""
+    try:
+        line = json.loads(text)
+        kind = line["type"]
+        if kind == "sample":
+            experiment.records.append(line)
+        elif kind == "setting":
+            setting = setting_from_json(line)
+            experiment.settings[setting.key] = setting
+        elif kind == "plan":
+            experiment.plan = Plan(line["candidate"], tuple(line["looks"]), line["alpha"], line["ablations"])
+    except (ValueError, KeyError, TypeError):
+        return False
+    return True
+
+
+def inherited_facts(machine: Machine, environment: Mapping[str, str], asked: Sequence[str]) -> dict[str, Any]:
+    """What every question stores besides its own: the machine, the variables that bear on a run, how to ask again."""
+    telling = ("OMP_", "KMP_", "GOMP_", "GLIBC_TUNABLES", "MALLOC_", "LD_PRELOAD", "OPENBLAS_", "MKL_", "BLIS_")
+    return {
+        "asked": list(asked),
+        "cwd": str(Path.cwd()),
+        "machine": machine.to_json(),
+        "machine_is_live": machine.live,
+        "environment": {k: v for k, v in sorted(environment.items()) if k.startswith(telling)},
+        "version": nodewise.__version__,
+        "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

@@ -6,19 +6,19 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import nodewise
 from nodewise.api.budget import Budget, Meter
 from nodewise.api.conclude import conclude
-from nodewise.api.experiment import Plan, Record, Writer, read_experiment
+from nodewise.api.experiment import Plan, Writer, inherited_facts, read_experiment
+from nodewise.api.recorder import Recorder
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.units import format_seconds
 from nodewise.machine.model import Machine
 from nodewise.runner.launcher import Launcher
+from nodewise.runner.objective import SECONDS, Objective
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.search.axes import build_space, make_setting
@@ -27,7 +27,7 @@ from nodewise.search.space import Point, Space
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
 from nodewise.statistics.summary import median
-from nodewise.statistics.verdict import Word, judge
+from nodewise.statistics.verdict import is_settled, judge
 
 #: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
 FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS
@@ -44,7 +44,7 @@ class Question:
     """What is asked: the fastest way to run `command` on `machine`, over `axes`, within a budget.
 
     `within` is the difference that counts as none (0.01: 1 %), `out` the experiment's directory, `asked` the command
-    line that repeats the question, `environment` what programs inherit.
+    line that repeats the question, `environment` what programs inherit. `resume`: go on with what `out` holds.
     """
 
     command: tuple[str, ...]
@@ -57,24 +57,20 @@ class Question:
     timeout_s: float | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     asked: tuple[str, ...] = ()
+    objective: Objective = SECONDS
+    resume: bool = False
 
     def to_json(self, space: Space) -> dict[str, Any]:
         """What `question.json` holds; of the environment only what bears on threads and memory."""
-        telling = ("OMP_", "KMP_", "GOMP_", "GLIBC_TUNABLES", "MALLOC_", "LD_PRELOAD", "OPENBLAS_", "MKL_")
         return {
             "kind": "tune",
             "command": list(self.command),
-            "asked": list(self.asked),
-            "cwd": str(Path.cwd()),
-            "machine": self.machine.to_json(),
-            "machine_is_live": self.machine.live,
             "axes": {a.name: list(a.values) for a in space.axes},
             "budget": {"seconds": self.budget.seconds, "runs": self.budget.runs},
             "within": self.within,
+            "objective": asdict(self.objective),
             "seed": self.seed,
-            "environment": {k: v for k, v in sorted(self.environment.items()) if k.startswith(telling)},
-            "version": nodewise.__version__,
-            "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            **inherited_facts(self.machine, self.environment, self.asked),
         }
 
 
@@ -117,11 +113,13 @@ class Tuner:
         if limit is not None and limit < FEWEST_RUNS:
             raise InputError(f"{limit} runs are too few for a verdict", f"give --max-runs {FEWEST_RUNS} or more")
         stopped = "decided"
-        with Writer(question.out, question.to_json(self._space)) as self._writer:
+        with Writer(question.out, None if question.resume else question.to_json(self._space)) as self._writer:
+            self._recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier)
             try:
                 self._first_run()
             except (ProgramError, InputError, KeyboardInterrupt):
-                self._writer.discard()
+                if self._writer.earlier is None:
+                    self._writer.discard()
                 raise
             try:
                 ranking = self._search()
@@ -136,14 +134,12 @@ class Tuner:
         return make_setting(self._question.machine, self._question.command, point, self._question.environment)
 
     def _sample(self, setting: Setting, phase: str, position: int, timeout_s: float | None) -> Sample:
-        before = self._meter.seconds
-        sample = self._launcher.run(setting, timeout_s=timeout_s)
-        self._meter.runs += 1
-        self._writer.add(Record(setting.key, phase, self._block, position, sample), setting)
-        self._costs.setdefault(setting.key, []).append(self._meter.seconds - before)
-        if sample.ok:
-            self._times.setdefault(setting.key, []).append(sample.seconds)
-        return sample
+        sample, cost = self._recorder.sample(setting, phase, self._block, position, timeout_s)
+        self._costs.setdefault(setting.key, []).append(cost)
+        judged = self._question.objective.judged(sample)
+        if judged.ok:
+            self._times.setdefault(setting.key, []).append(judged.seconds)
+        return judged
 
     def _run_block(self, settings: Sequence[Setting], phase: str, timeout_s: float | None) -> dict[str, Sample]:
         """Every setting once, in random order."""
@@ -249,11 +245,7 @@ class Tuner:
 
     def _decided(self, baseline: Sequence[float], times: Sequence[float], level: float) -> bool:
         """Whether the interval says a word, and where that is "faster", how much to a tenth of the gain."""
-        verdict = judge(ratio_interval(baseline, times, level), self._question.within)
-        ratio = verdict.ratio
-        if verdict.word is Word.FASTER:
-            return ratio.high / ratio.low - 1 <= max(2 * self._question.within, 0.1 * (ratio.ratio - 1))
-        return verdict.word is not Word.UNDECIDED
+        return is_settled(judge(ratio_interval(baseline, times, level), self._question.within))
 
 
 def tune(

@@ -15,16 +15,21 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.base.units import parse_seconds
 from nodewise.runner.launcher import RunOptions
+from nodewise.runner.objective import SECONDS, Objective
 
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 @dataclass(frozen=True)
 class RunChoice:
-    """How the user wants programs to be run: `options` for the launcher, `env` over the inherited environment."""
+    """How the user wants programs to be run and judged.
+
+    `options` are for the launcher, `env` goes over the inherited environment, `objective` is the number that counts.
+    """
 
     options: RunOptions
     env: dict[str, str]
+    objective: Objective = SECONDS
 
 
 def _pair(text: str, option: str, example: str) -> tuple[str, str]:
@@ -56,8 +61,14 @@ def _choose(
     metric: tuple[str, ...],
     expect: str | None,
     limit: tuple[str, ...],
+    work: str | None,
+    minimize: str | None,
+    maximize: str | None,
 ) -> RunChoice:
+    if minimize and maximize:
+        raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
     pairs = [_pair(m, "--metric", "seconds='elapsed: ([0-9.]+)'") for m in metric]
+    pairs += [("work", work)] if work else []
     limits = [_pair(text, "--limit", "AS=2G") for text in limit]
     options = RunOptions(
         cwd=cwd,
@@ -67,7 +78,17 @@ def _choose(
         expect=_pattern(expect, "--expect") if expect is not None else None,
         limits={name: _size(value) for name, value in limits},
     )
-    return RunChoice(options, dict(_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env))
+    objective = Objective(maximize, True) if maximize else Objective(minimize) if minimize else SECONDS
+    return RunChoice(options, dict(_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env), objective)
+
+
+def parse_share(text: str, option: str) -> float:
+    """Read a percentage such as `1%` or `0.5 %` as a share of one. Raises InputError."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text)
+    share = float(match[1]) / 100 if match else 0.0
+    if not 0 < share < 1:
+        raise InputError(f"{option}: not a percentage: {text!r}", f"write it such as {option} 1%")
+    return share
 
 
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,7 +97,11 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--timeout", help="End a run after this time: 10s, 5min.")
     @click.option("--cwd", type=click.Path(path_type=Path), help="Directory to run in.")
     @click.option(
-        "--input", "stdin", type=click.Path(path_type=Path), help="File for standard input (default: nothing)."
+        "--input",
+        "--stdin",
+        "stdin",
+        type=click.Path(path_type=Path),
+        help="File for standard input (default: nothing).",
     )
     @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable for the program.")
     @click.option(
@@ -89,6 +114,13 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--limit", multiple=True, metavar="NAME=SIZE", help="Resource limit as in setrlimit: AS=2G, NOFILE=64."
     )
+    @click.option(
+        "--work", metavar="REGEX", help="The amount of work that the program prints, for rate and redundancy."
+    )
+    @click.option("--minimize", metavar="METRIC", help="What decides instead of time: peak_bytes, cpu_s, energy_j …")
+    @click.option(
+        "--maximize", metavar="METRIC", help="The same, where more of it is better: a metric's name, items/s …"
+    )
     @functools.wraps(function)
     def wrapped(
         *args: Any,
@@ -99,8 +131,12 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         metric: tuple[str, ...],
         expect: str | None,
         limit: tuple[str, ...],
+        work: str | None,
+        minimize: str | None,
+        maximize: str | None,
         **rest: Any,
     ) -> Any:
-        return function(*args, run=_choose(timeout, cwd, stdin, env, metric, expect, limit), **rest)
+        run = _choose(timeout, cwd, stdin, env, metric, expect, limit, work, minimize, maximize)
+        return function(*args, run=run, **rest)
 
     return wrapped

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,8 +19,6 @@ from nodewise.report.tables import BASELINE, leaders, machine_of, sample_rows, t
 _COLOURS = {"os": "#767676", "compact": "#d55e00", "scatter": "#0072b2", "balanced": "#009e73"}
 _OTHERS = ["#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#44aa99", "#999933", "#000000"]
 _ACCENT = "#0b5cad"
-#: A page with more points than this is slow to open and shows no more.
-_MOST_POINTS = 3000
 _WIDTH = 660
 
 
@@ -31,11 +28,24 @@ def _scale_for(low: float, high: float, base: int) -> alt.Scale:
     )
 
 
-def _unit(seconds: float) -> tuple[float, str]:
-    for limit, factor, unit in ((1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "µs")):
-        if seconds >= limit:
-            return factor, unit
-    return 1e9, "ns"
+def metric_unit(metric: str, value: float) -> tuple[float, str]:
+    """By what to multiply values of a metric around `value`, and the unit that they then have."""
+    if metric == "seconds" or metric.endswith("_s"):
+        scales = [(1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "µs"), (0.0, 1e9, "ns")]
+    elif metric.endswith("bytes"):
+        scales = [(2.0**e, 2.0**-e, unit) for e, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB"))] + [(0.0, 1.0, "B")]
+    elif metric.endswith("_j"):
+        scales = [(0.0, 1.0, "J")]
+    else:
+        scales = [(1e9, 1e-9, f"10⁹ {metric}"), (1e6, 1e-6, f"10⁶ {metric}"), (0.0, 1.0, metric)]
+    return next((factor, unit) for limit, factor, unit in scales if value >= limit)
+
+
+def metric_title(metric: str) -> str:
+    """What a metric is called on an axis."""
+    return {"seconds": "time", "wall_s": "wall time", "cpu_s": "processor time", "peak_bytes": "peak memory"}.get(
+        metric, metric
+    )
 
 
 def _chart(rows: list[dict[str, Any]]) -> Any:
@@ -59,8 +69,8 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
     rows = thread_rows(experiment, verdict["settings"])
     if not rows:
         return None
-    factor, unit = _unit(min(r["median_s"] for r in rows))
-    data = [{**r, **{k.replace("_s", ""): r[k] * factor for k in ("median_s", "low_s", "high_s")}} for r in rows]
+    factor, unit = metric_unit(verdict["metric"], min(r["median"] for r in rows))
+    data = [{**r, **{k: r[k] * factor for k in ("median", "low", "high")}} for r in rows]
     names = list(dict.fromkeys(r["series"] for r in data))
     spare = iter(_OTHERS * (1 + len(names) // len(_OTHERS)))
     colours = [_COLOURS.get(n) or next(spare) for n in names]
@@ -73,7 +83,9 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
         axis=alt.Axis(values=threads, labelOverlap="greedy", format="d", grid=False, tickMinStep=1),
     )
     y = alt.Y(
-        "median:Q", title=f"time ({unit}, median and 95 % interval)", scale=_scale_for(min(times), max(times), 10)
+        "median:Q",
+        title=f"{metric_title(verdict['metric'])} ({unit}, median and 95 % interval)",
+        scale=_scale_for(min(times), max(times), 10),
     )
     colour = alt.Color("series:N", title="placement", scale=alt.Scale(domain=names, range=colours))
     tooltip = [
@@ -90,13 +102,16 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
         base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title=None), y2="high:Q"),
         base.mark_circle(size=48, opacity=1).encode(y=y, tooltip=tooltip),
     ]
-    baseline = next((s for s in verdict["settings"] if s["key"] == BASELINE and s["median_s"]), None)
+    baseline = next((s for s in verdict["settings"] if s["key"] == BASELINE and s["median"]), None)
     if baseline:
-        line = _chart([{"at": baseline["median_s"] * factor, "text": "baseline, as started now"}])
+        line = _chart([{"at": baseline["median"] * factor, "text": "baseline, as started now"}])
         layers.append(line.mark_rule(strokeDash=[5, 4], color="#444").encode(y="at:Q"))
         text = line.mark_text(align="left", dx=4, dy=-6, color="#444", fontSize=11)
         layers.append(text.encode(y="at:Q", text="text:N", x=alt.value(0)))
-    return _finish(alt.layer(*layers).properties(width=_WIDTH, height=320), "Time over threads")
+    return _finish(
+        alt.layer(*layers).properties(width=_WIDTH, height=320),
+        f"{metric_title(verdict['metric']).capitalize()} over threads",
+    )
 
 
 def distributions(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
@@ -104,17 +119,17 @@ def distributions(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
     chosen = leaders(verdict)
     if not chosen:
         return None
-    factor, unit = _unit(chosen[0]["median_s"])
+    factor, unit = metric_unit(verdict["metric"], chosen[0]["median"])
     rows = sample_rows(experiment, [s["key"] for s in chosen])
     jitter = random.Random(0)
-    points = [{**r, "time": r["seconds"] * factor, "jitter": jitter.uniform(-1, 1)} for r in _thin(rows)]
+    points = [{**r, "time": r["value"] * factor, "jitter": jitter.uniform(-1, 1)} for r in rows]
     order = list(dict.fromkeys(r["setting"] for s in chosen for r in rows if r["key"] == s["key"]))
     named = {r["key"]: r["setting"] for r in rows}
-    centres = [
-        {"setting": named[s["key"]], **{k[:-2]: s[k] * factor for k in ("median_s", "low_s", "high_s")}} for s in chosen
-    ]
+    centres = [{"setting": named[s["key"]], **{k: s[k] * factor for k in ("median", "low", "high")}} for s in chosen]
     y = alt.Y("setting:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=280, grid=True))
-    x = alt.X("time:Q", title=f"time of a run ({unit})", scale=alt.Scale(zero=False, padding=12))
+    x = alt.X(
+        "time:Q", title=f"{metric_title(verdict['metric'])} of a run ({unit})", scale=alt.Scale(zero=False, padding=12)
+    )
     state = alt.Color(
         "state:N", title=None, scale=alt.Scale(domain=["undisturbed", "disturbed"], range=[_ACCENT, "#d55e00"])
     )
@@ -129,29 +144,34 @@ def distributions(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
         middle.mark_tick(thickness=3, size=24, color="#222").encode(x="median:Q", y=y),
     )
     return _finish(
-        chart.properties(width=_WIDTH, height=alt.Step(46)), "The leaders: every run, median and 95 % interval"
+        chart.properties(width=_WIDTH, height=alt.Step(46)),
+        f"{'Commands' if 'contenders' in verdict else 'The leaders'}: every run, median and 95 % interval",
     )
 
 
 def order_of_runs(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
     """Each run against its setting's median in the order of running: drift and disturbances show here."""
-    del verdict
     rows = [r for r in sample_rows(experiment) if not r["alone"]]
     if not rows:
         return None
     most = max(*(r["relative"] for r in rows), 1 / min(r["relative"] for r in rows))
     scale = alt.Scale(type="log", base=2, domain=[1 / most, most]) if most > 1.5 else alt.Scale(zero=False)
     chart = (
-        _chart(_thin(rows))
+        _chart(rows)
         .mark_point(filled=True, size=24, opacity=0.65)
         .encode(
             x=alt.X("order:Q", title="run", axis=alt.Axis(grid=False, format="d", tickMinStep=1)),
             y=alt.Y(
-                "relative:Q", title="time over the median of its setting", scale=scale, axis=alt.Axis(format=".3~g")
+                "relative:Q",
+                title=f"{metric_title(verdict['metric'])} over the median of its setting",
+                scale=scale,
+                axis=alt.Axis(format=".3~g"),
             ),
             color=alt.Color(
                 "phase:N",
-                scale=alt.Scale(domain=["warm-up", "search", "confirm"], range=["#767676", "#56b4e9", _ACCENT]),
+                scale=alt.Scale(
+                    domain=["warm-up", "search", "confirm", "compare"], range=["#767676", "#56b4e9", _ACCENT, _ACCENT]
+                ),
             ),
             shape=alt.Shape(
                 "state:N",
@@ -182,21 +202,50 @@ def axes(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
     return _finish((bars + text).properties(width=_WIDTH - 120, height=alt.Step(30)), "How much each axis mattered")
 
 
-#: The figures by the name of their file, the main one first.
-FIGURES = {
-    "time-over-threads": time_over_threads,
-    "distributions": distributions,
-    "axes": axes,
-    "order": order_of_runs,
+def ratios(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
+    """How many times as fast as the reference each contender is, with its interval; None for a single one."""
+    del experiment
+    pairs = [{**r["against_reference"], "name": r["name"]} for r in verdict["contenders"] if r["against_reference"]]
+    rows = [p for p in pairs if p["low"] is not None]
+    if not rows:
+        return None
+    order = [p["name"] for p in rows]
+    x = alt.X("ratio:Q", title="times as fast as the reference", scale=alt.Scale(zero=False, padding=20))
+    y = alt.Y("name:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=280))
+    colour = alt.Color(
+        "verdict:N",
+        title=None,
+        scale=alt.Scale(
+            domain=["faster", "slower", "no difference", "undecided"], range=["#00734f", "#d55e00", _ACCENT, "#767676"]
+        ),
+    )
+    base = _chart(rows).encode(y=y, color=colour)
+    tips = ["name:N", *(alt.Tooltip(f"{n}:Q", format=".4f") for n in ("ratio", "low", "high")), "verdict:N"]
+    one = _chart([{"at": 1.0}]).mark_rule(strokeDash=[5, 4], color="#444").encode(x="at:Q")
+    chart = alt.layer(
+        one,
+        base.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q"), x2="high:Q"),
+        base.mark_circle(size=70, opacity=1).encode(x=x, tooltip=tips),
+    )
+    return _finish(chart.properties(width=_WIDTH, height=alt.Step(34)), "Speedup over the reference")
+
+
+#: The figures of each kind of experiment by the name of their file, the main one first.
+_FIGURES = {
+    "tune": {
+        "time-over-threads": time_over_threads,
+        "distributions": distributions,
+        "axes": axes,
+        "order": order_of_runs,
+    },
+    "compare": {"distributions": distributions, "ratios": ratios, "order": order_of_runs},
 }
 
 
-def _thin(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """At most some thousands of rows, evenly; those that were disturbed or lie far out stay."""
-    if len(rows) <= _MOST_POINTS:
-        return rows
-    step = math.ceil(len(rows) / _MOST_POINTS)
-    return [r for i, r in enumerate(rows) if i % step == 0 or not 0.8 < r["relative"] < 1.25][: 2 * _MOST_POINTS]
+def make_figures(experiment: Experiment, verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures that there is something to show in, by name."""
+    makers = _FIGURES[experiment.question["kind"]]
+    return {name: chart for name, make in makers.items() if (chart := make(experiment, verdict)) is not None}
 
 
 def placement_drawings(experiment: Experiment, verdict: Mapping[str, Any]) -> dict[str, str]:
@@ -224,16 +273,15 @@ def write_figures(experiment: Experiment, verdict: Mapping[str, Any], target: Pa
         spec = chart.to_json()
         return vl_convert.vegalite_to_svg(spec) if kind == "svg" else vl_convert.vegalite_to_png(spec, scale=2)
 
-    charts = {name: chart for name, make in FIGURES.items() if (chart := make(experiment, verdict)) is not None}
+    charts = make_figures(experiment, verdict)
     if target.suffix == f".{kind}":
         write_whole(target, render(next(iter(charts.values()))))
         return [target]
     make_directory(target)
-    drawings = [
-        svg if kind == "svg" else vl_convert.svg_to_png(svg, scale=2)
-        for svg in placement_drawings(experiment, verdict).values()
-    ]
-    contents = {**{name: render(chart) for name, chart in charts.items()}, "placement": drawings[0]}
+    contents = {name: render(chart) for name, chart in charts.items()}
+    if "best" in verdict:
+        svg = next(iter(placement_drawings(experiment, verdict).values()))
+        contents["placement"] = svg if kind == "svg" else vl_convert.svg_to_png(svg, scale=2)
     paths = []
     for name, content in contents.items():
         path = target / f"{name}.{kind}"

@@ -5,19 +5,23 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from nodewise.api.conclude import conclude
+from nodewise.api.conclude import BASELINE, conclude, good_costs
 from nodewise.api.experiment import Experiment, read_experiment, write_whole
+from nodewise.api.weigh import COMPARE, describe, reference_of, weigh
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes, format_percent, format_seconds
-from nodewise.report.figures import FIGURES, placement_drawings
+from nodewise.report.comparison import table_rows
+from nodewise.report.figures import make_figures, placement_drawings
 from nodewise.report.tables import condition_rows, label, leaders, machine_of
+from nodewise.runner.objective import format_metric
 
-_TEMPLATE = Path(__file__).with_name("page.html")
+_FOLDER = Path(__file__).parent
 _COUNTS = {
     "user_s": ("user time", format_seconds),
     "system_s": ("system time", format_seconds),
@@ -41,12 +45,14 @@ def verdict_of(experiment: Experiment) -> dict[str, Any]:
 
     Raises InputError where the experiment was cut off before its first good run.
     """
-    if not any(r.sample.ok and r.setting == "baseline" for r in experiment.records):
-        raise InputError(
-            f"{experiment.path} holds no good run of the baseline", "nothing can be said of it; tune again"
-        )
     stopped = (experiment.verdict or {}).get("stopped", "cut off")
-    return conclude(experiment, stopped)
+    comparing = experiment.question["kind"] == COMPARE
+    first = reference_of(experiment) if comparing else BASELINE
+    if not good_costs(experiment, first):
+        raise InputError(
+            f"{experiment.path} holds no good run of the {first}", "nothing can be said of it; go on with --resume"
+        )
+    return weigh(experiment, stopped) if comparing else conclude(experiment, stopped)
 
 
 def write_report(path: Path) -> Path:
@@ -62,33 +68,94 @@ def page(experiment: Experiment, verdict: dict[str, Any]) -> str:
     from jinja2 import Environment, FileSystemLoader
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATE.parent), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
+    environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"seconds": format_seconds, "percent": format_percent, "bytes": format_bytes}
-    charts = {name: make(experiment, verdict) for name, make in FIGURES.items()}
-    specs = {name: json.loads(chart.to_json()) for name, chart in charts.items() if chart is not None}
-    drawings = {title: Markup(svg) for title, svg in placement_drawings(experiment, verdict).items()}
-    return environment.get_template(_TEMPLATE.name).render(
+    environment.filters["metric"] = lambda value: format_metric(verdict["metric"], value)
+    specs = {name: json.loads(chart.to_json()) for name, chart in make_figures(experiment, verdict).items()}
+    comparing = experiment.question["kind"] == COMPARE
+    special = _of_comparison(experiment, verdict) if comparing else _of_tune(experiment, verdict)
+    return environment.get_template("compare.html" if comparing else "tune.html").render(
         question=experiment.question,
+        asked_for=(" · " if comparing else " ").join(experiment.question["command"]),
         verdict=verdict,
-        headline=_headline(verdict),
-        best_label=label(verdict["best"]["values"]),
-        summaries={s["key"]: s for s in verdict["settings"]},
-        labels={key: label(s.values) for key, s in experiment.settings.items()},
         figures=list(specs),
         # inside a JSON text every < can be written otherwise, so no string in it can end the script element
         specs=Markup(json.dumps(specs).replace("<", "\\u003c")),
         bundle=Markup(_bundle()),
-        drawings=drawings,
         machine=machine_of(experiment),
         facts=_facts(experiment),
         conditions=_conditions(experiment, verdict),
         marks=_marks(experiment),
-        axes=list(experiment.question["axes"]),
-        repeat=" ".join(experiment.question.get("asked") or []),
-        limits=_limitations(experiment, verdict),
+        repeat=shlex.join(experiment.question.get("asked") or []),
+        **special,
     )
+
+
+def _of_tune(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    return {
+        "headline": _headline(verdict),
+        "best_label": label(verdict["best"]["values"]),
+        "summaries": {s["key"]: s for s in verdict["settings"]},
+        "labels": {key: label(s.values) for key, s in experiment.settings.items()},
+        "drawings": {title: Markup(svg) for title, svg in placement_drawings(experiment, verdict).items()},
+        "limits": _limitations(experiment, verdict),
+    }
+
+
+def _of_comparison(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, Any]:
+    heads, rows = table_rows(verdict)
+    made = []
+    for contender, cells in zip(verdict["contenders"], rows, strict=True):
+        pair = contender["against_reference"]
+        numbers = [contender[n] if contender[n] is not None else 1e300 for n in ("median", "mad", "min", "runs")]
+        work = contender.get("work") or {}
+        numbers += [
+            pair["ratio"] if pair else 1.0,
+            work.get("amount", 0),
+            work.get("rate", 0),
+            work.get("redundancy", 0),
+        ]
+        best = contender["name"] in verdict["fastest"] and len(verdict["fastest"]) < len(rows)
+        values = [contender["name"], *numbers]
+        made.append({"best": best, "cells": [{"text": c, "value": v} for c, v in zip(cells, values, strict=False)]})
+    others = [p for p in verdict["pairs"] if p["one"] != verdict["contenders"][0]["name"]]
+    return {
+        "headline": _comparison_headline(verdict),
+        "sentence": describe(experiment, verdict),
+        "tone": "faster" if len(verdict["fastest"]) == 1 and len(rows) > 1 else "",
+        "table": {"heads": heads, "rows": made},
+        "pairs": verdict["pairs"] if others else [],
+        "limits": [*verdict["warnings"], *_of_intervals(verdict)],
+    }
+
+
+def _of_intervals(verdict: dict[str, Any]) -> list[str]:
+    said = [
+        f"each interval is one at {verdict['level']:.2%}, so that all of them, at every look that was taken, hold together "
+        "at 95 %; runs are paired by block, and each block held every command once in random order"
+    ]
+    if verdict["stopped"] in ("interrupted", "cut off", "budget"):
+        said.append(f"the comparison was ended by: {verdict['stopped']}; `nodewise compare --resume` goes on with it")
+    return said
+
+
+def _comparison_headline(verdict: dict[str, Any]) -> str:
+    rows = [r for r in verdict["contenders"] if r["runs"]]
+    if len(rows) == 2:
+        pair = rows[1]["against_reference"]
+        return {
+            "faster": f"{pair['ratio']:.2f}× faster" if pair["ratio"] >= 1.095 else f"{pair['ratio']:.3f}× faster",
+            "slower": f"{1 / pair['ratio']:.2f}× slower"
+            if pair["ratio"] <= 0.91
+            else f"{1 / pair['ratio']:.3f}× slower",
+            "no difference": "No difference found",
+            "undecided": "Not decided",
+        }[pair["verdict"]]
+    if len(rows) < 2:
+        return format_metric(verdict["metric"], rows[0]["median"])
+    return str(verdict["fastest"][0]) if len(verdict["fastest"]) == 1 else "Several may be the best"
 
 
 @lru_cache(maxsize=1)
@@ -142,8 +209,8 @@ def _conditions(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, An
 
 def _marks(experiment: Experiment) -> list[tuple[str, int]]:
     counts: dict[str, int] = {}
-    for record in experiment.records:
-        for mark in record.sample.marks:
+    for i in experiment.records.marked.nonzero()[0]:
+        for mark in experiment.records.marks(int(i)):
             kind = mark.partition(":")[0]
             counts[kind] = counts.get(kind, 0) + 1
     return sorted(counts.items(), key=lambda item: -item[1])

@@ -5,30 +5,32 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from nodewise.api.experiment import Experiment
 from nodewise.machine.model import Machine, machine_from_json
 from nodewise.placement.policies import POLICIES, place
 from nodewise.runner.setting import Setting
-from nodewise.statistics.summary import median
 
 BASELINE = "baseline"
 
 
-def label(values: Mapping[str, Any]) -> str:
-    """A setting in words: `183 threads, balanced, hugepages transparent`; the baseline has no values."""
-    if not values:
-        return BASELINE
+def label(values: Mapping[str, Any], name: str = "") -> str:
+    """A setting in words: `183 threads, balanced, hugepages transparent`; the baseline has no values, a `name` goes first."""
+    if name or not values:
+        return name or BASELINE
     words = []
-    for name, value in values.items():
-        if name == "threads":
+    for axis, value in values.items():
+        if axis == "threads":
             words.append(f"{value} thread{'s' * (value != 1)}")
-        elif name == "placement":
+        elif axis == "placement":
             words.append("left to the system" if value == "os" else str(value))
         elif value != "default":
-            words.append(f"{name} {value}")
+            words.append(f"{axis} {value}")
     return ", ".join(words)
 
 
@@ -59,62 +61,79 @@ def thread_rows(experiment: Experiment, summaries: Sequence[Mapping[str, Any]]) 
     machine = machine_of(experiment)
     rows = []
     for one in summaries:
-        if "threads" not in one["values"] or one["median_s"] is None:
+        if "threads" not in one["values"] or one["median"] is None:
             continue
         for policy in _aliases(machine, experiment.settings[one["key"]]):
             series = _series({**one["values"], "placement": policy})
-            numbers = {k: one[k] for k in ("median_s", "low_s", "high_s", "runs")}
+            numbers = {k: one[k] for k in ("median", "low", "high", "runs")}
             rows.append({"threads": one["values"]["threads"], "series": series, "placement": policy, **numbers})
     return sorted(rows, key=lambda r: (r["series"], r["threads"]))
 
 
 def leaders(verdict: Mapping[str, Any], most: int = 6) -> list[dict[str, Any]]:
-    """The summaries worth a closer look: the baseline, the candidate, and the fastest that ran more than once."""
+    """The summaries worth a closer look: the baseline, the candidate, and the fastest that ran more than once.
+
+    Of a comparison all contenders, as long as they can be told apart in a figure.
+    """
+    if "contenders" in verdict:
+        return [{**r, "key": r["name"]} for r in verdict["contenders"] if r["runs"]][: 5 * most]
     wanted = {BASELINE, verdict["candidate"]}
-    first = [s for s in verdict["settings"] if s["key"] in wanted and s["median_s"] is not None]
-    more = [s for s in verdict["settings"] if s["key"] not in wanted and s["runs"] > 2 and s["median_s"] is not None]
-    return sorted(first + more[: most - len(first)], key=lambda s: s["median_s"])
+    first = [s for s in verdict["settings"] if s["key"] in wanted and s["median"] is not None]
+    more = [s for s in verdict["settings"] if s["key"] not in wanted and s["runs"] > 2 and s["median"] is not None]
+    return sorted(first + more[: most - len(first)], key=lambda s: s["median"])
 
 
-def sample_rows(experiment: Experiment, keys: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """A row for each good sample (of the given settings): order, seconds, ratio to its setting's median, phase, marks."""
-    good = [(i, r) for i, r in enumerate(experiment.records) if r.sample.ok and (keys is None or r.setting in keys)]
-    times: dict[str, list[float]] = {}
-    for _, record in good:
-        times.setdefault(record.setting, []).append(record.sample.seconds)
-    centres = {key: median(values) for key, values in times.items()}
-    return [
-        {
-            "order": i + 1,
-            "setting": label(experiment.settings[r.setting].values),
-            "key": r.setting,
-            "seconds": r.sample.seconds,
-            "relative": r.sample.seconds / centres[r.setting],
-            "alone": len(times[r.setting]) == 1,
-            "phase": r.phase,
-            "state": "disturbed" if r.sample.marks else "undisturbed",
-            "marks": "; ".join(r.sample.marks),
-        }
-        for i, r in good
-    ]
+def sample_rows(experiment: Experiment, keys: Sequence[str] | None = None, most: int = 3000) -> list[dict[str, Any]]:
+    """A row for each good sample (of the given settings): order, value, ratio to its setting's median, phase, marks.
+
+    Of more than `most` an even choice, to which those that lie far out are added, up to as many again.
+    """
+    records, objective = experiment.records, experiment.objective
+    costs, codes = experiment.costs, records.codes
+    good = ~np.isnan(costs)
+    if keys is not None:
+        good &= np.isin(codes, [i for i, k in enumerate(records.keys) if k in set(keys)])
+    at = np.flatnonzero(good)
+    counts = np.bincount(codes[at], minlength=len(records.keys))
+    centres = np.full(len(records.keys), np.nan)
+    for code in np.flatnonzero(counts):
+        own = records.of(records.keys[code])
+        centres[code] = np.median(costs[own[good[own]]])
+    relative = costs[at] / centres[codes[at]]
+    if at.size > most:
+        even = np.arange(at.size) % math.ceil(at.size / most) == 0
+        out = np.flatnonzero(~even & ((relative < 0.8) | (relative > 1.25)))
+        chosen = np.sort(np.concatenate([np.flatnonzero(even), out[:: math.ceil(max(1, out.size) / most)]]))
+    else:
+        chosen = np.arange(at.size)
+    marked, phases, phase_codes = records.marked, records.phases, records.phase_codes
+    labels = {key: label(s.values, s.name) for key, s in experiment.settings.items()}
+    names = records.keys
+    rows = []
+    for j in chosen:
+        i = int(at[j])
+        key = names[codes[i]]
+        row = {"order": i + 1, "setting": labels[key], "key": key, "value": objective.value(float(costs[i]))}
+        row |= {"relative": float(relative[j]), "alone": bool(counts[codes[i]] == 1), "phase": phases[phase_codes[i]]}
+        state = "disturbed" if marked[i] else "undisturbed"
+        rows.append({**row, "state": state, "marks": "; ".join(records.marks(i))})
+    return rows
 
 
 def condition_rows(experiment: Experiment, keys: Sequence[str]) -> tuple[list[str], list[dict[str, Any]]]:
     """What the kernel counted for the leaders: names of the columns, and a row of medians for each setting."""
-    rows, names = [], []
+    records = experiment.records
+    columns = {n: records.column(g, n) for g, n in records.named if g in ("usage", "conditions")}
+    rows = []
     for key in keys:
-        samples = [r.sample for r in experiment.of(key) if r.sample.ok]
-        columns: dict[str, list[float]] = {}
-        for s in samples:
-            for name, value in {**s.usage, **s.conditions}.items():
-                columns.setdefault(name, []).append(value)
-        names += [n for n in columns if n not in names]
-        marked = sum(bool(s.marks) for s in samples)
-        medians = {name: median(values) for name, values in columns.items()}
-        rows.append(
-            {"label": label(experiment.settings[key].values), "runs": len(samples), "marked": marked, **medians}
-        )
-    return names, rows
+        own = records.of(key)
+        own = own[records.ok[own]]
+        found = {n: c[own][~np.isnan(c[own])] for n, c in columns.items()}
+        medians = {n: float(np.median(c)) for n, c in found.items() if c.size}
+        setting = experiment.settings[key]
+        marked = int(records.marked[own].sum())
+        rows.append({"label": label(setting.values, setting.name), "runs": int(own.size), "marked": marked, **medians})
+    return [n for n in columns if any(n in row for row in rows)], rows
 
 
 def csv_text(experiment: Experiment) -> str:

@@ -18,7 +18,8 @@ class RunOptions:
 
     `metrics` read the output where the program prints no protocol: a metric named `seconds` is what is compared; the
     first group of the pattern is the number. `expect` must be found in the output, else the run is an error.
-    `limits` are resource limits by their name in setrlimit(2) without RLIMIT_ (`{"AS": 1 << 30}`).
+    `limits` are resource limits by their name in setrlimit(2) without RLIMIT_ (`{"AS": 1 << 30}`). `accepted` are exit
+    codes other than 0 that count as well done; None accepts all.
     """
 
     cwd: Path | None = None
@@ -27,6 +28,7 @@ class RunOptions:
     metrics: dict[str, re.Pattern[str]] = field(default_factory=dict)
     expect: re.Pattern[str] | None = None
     limits: dict[str, int] = field(default_factory=dict)
+    accepted: frozenset[int] | None = frozenset()
 
 
 class Launcher(Protocol):

@@ -245,7 +245,7 @@ def _error(reply: Mapping[str, Any], told: Told, output: str, options: RunOption
     if reply["signal"]:
         names = {s.value: s.name for s in signal.Signals}
         return f"killed by signal {reply['signal']} ({names.get(reply['signal'], 'real-time')})"
-    if reply["exit_code"] != 0:
+    if reply["exit_code"] != 0 and (options.accepted is not None and reply["exit_code"] not in options.accepted):
         return f"exit code {reply['exit_code']}"
     if told.problem:
         return told.problem

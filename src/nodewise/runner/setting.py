@@ -19,6 +19,7 @@ class Setting:
     `values` says what each axis chose, for people and reports: `{"threads": 183, "placement": "balanced"}`; it is empty
     for the baseline, the program as its user starts it. `places` are those of the threads, None where nothing is bound.
     `memory` is the policy that its pages follow (None: as inherited); `no_huge_pages` forbids transparent huge pages.
+    `name` is what its user calls it, where it is not one of a space.
     """
 
     command: tuple[str, ...]
@@ -29,11 +30,12 @@ class Setting:
     places: tuple[tuple[int, ...], ...] | None = None
     memory: MemoryPolicy | None = None
     no_huge_pages: bool = False
+    name: str = ""
 
     @property
     def key(self) -> str:
-        """A stable name: `threads=183 placement=balanced`, or `baseline`."""
-        return " ".join(f"{k}={v}" for k, v in self.values.items()) or "baseline"
+        """A stable name: its own, or `threads=183 placement=balanced`, or `baseline`."""
+        return self.name or " ".join(f"{k}={v}" for k, v in self.values.items()) or "baseline"
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """The environment that the program gets."""
@@ -64,6 +66,7 @@ class Setting:
             "places": None if self.places is None else [list(p) for p in self.places],
             "memory": None if self.memory is None else asdict(self.memory),
             "no_huge_pages": self.no_huge_pages,
+            **({"name": self.name} if self.name else {}),
         }
 
 
@@ -82,6 +85,7 @@ def setting_from_json(data: dict[str, Any]) -> Setting:
         if memory is None
         else MemoryPolicy(memory["mode"], tuple(memory["nodes"]), _pairs(memory["weights"])),
         no_huge_pages=data.get("no_huge_pages", False),
+        name=data.get("name", ""),
     )
 
 

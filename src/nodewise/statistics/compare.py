@@ -15,8 +15,11 @@ from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
+import numpy.typing as npt
 
 _EXACT_UP_TO = 60
+#: Above this many pairs the averages are counted, not listed: they would fill the memory.
+_ALL_PAIRS_UP_TO = 400
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,33 @@ def ratio_interval(baseline: Sequence[float], candidate: Sequence[float], level:
     if min(*baseline, *candidate) <= 0:
         raise ValueError("times must be above zero")
     logs = np.log(np.asarray(baseline, dtype=float)) - np.log(np.asarray(candidate, dtype=float))
-    rows, columns = np.triu_indices(logs.size)
-    averages = np.sort((logs[rows] + logs[columns]) / 2)
     cut = _rank_cut(logs.size, level)
-    low, high = (0.0, math.inf) if cut < 0 else (math.exp(averages[cut]), math.exp(averages[-1 - cut]))
-    return Ratio(math.exp(float(np.median(averages))), low, high, logs.size)
+    total = logs.size * (logs.size + 1) // 2
+    middle = (total - 1) // 2, total // 2
+    ends = (0, 0) if cut < 0 else (cut, total - 1 - cut)
+    *centre, first, last = _averages(logs, (*middle, *ends))
+    low, high = (0.0, math.inf) if cut < 0 else (math.exp(first), math.exp(last))
+    return Ratio(math.exp(sum(centre) / 2), low, high, logs.size)
+
+
+def _averages(logs: npt.NDArray[np.float64], ranks: Sequence[int]) -> list[float]:
+    """The pairwise averages (each with itself, too) of the given ranks, counted from 0 in ascending order."""
+    if logs.size <= _ALL_PAIRS_UP_TO:
+        rows, columns = np.triu_indices(logs.size)
+        averages = np.sort((logs[rows] + logs[columns]) / 2)
+        return [float(averages[rank]) for rank in ranks]
+    ordered = np.sort(logs)
+    before = np.arange(ordered.size)
+
+    def count(at: float) -> int:
+        # for each value, how many not before it give an average of at most `at`
+        return int(np.maximum(np.searchsorted(ordered, 2 * at - ordered, side="right") - before, 0).sum())
+
+    found = []
+    for rank in ranks:
+        low, high = float(ordered[0]), float(ordered[-1])
+        while high - low > 1e-13 * max(1.0, abs(low)):
+            middle = (low + high) / 2
+            low, high = (low, middle) if count(middle) > rank else (middle, high)
+        found.append(high)
+    return found

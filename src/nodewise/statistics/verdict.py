@@ -86,3 +86,11 @@ def judge(ratio: Ratio, within: float, final: bool = False) -> Verdict:
     else:
         word = Word.NO_DIFFERENCE if final and beyond <= _WIDEST * within else Word.UNDECIDED
     return Verdict(word, ratio, within)
+
+
+def is_settled(verdict: Verdict) -> bool:
+    """Whether more runs would change little: a word is said, and the size of a difference is known to a tenth of it."""
+    if verdict.word in (Word.FASTER, Word.SLOWER):
+        ratio = verdict.ratio
+        return ratio.high / ratio.low - 1 <= max(2 * verdict.within, 0.1 * abs(math.log(ratio.ratio)))
+    return verdict.word is not Word.UNDECIDED

@@ -58,11 +58,11 @@ def _checked(sample: Sample) -> Sample:
 
 
 def _summary(samples: list[Sample]) -> dict[str, Any]:
-    from nodewise.statistics.interval import bootstrap_median
+    from nodewise.statistics.interval import median_interval
     from nodewise.statistics.summary import mad, median
 
     times = [s.seconds for s in samples]
-    low, high = bootstrap_median(times)
+    low, high = median_interval(times)
     usage = {name: median([s.usage[name] for s in samples]) for name in samples[0].usage}
     metrics = {name: median([s.metrics.get(name, 0.0) for s in samples]) for name in samples[0].metrics}
     return {

@@ -4,11 +4,8 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-import re
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +13,10 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_percent, format_seconds, parse_seconds
-from nodewise.cli.options import RunChoice, run_options
+from nodewise.cli.experiments import again_in, place_for
+from nodewise.cli.options import RunChoice, parse_share, run_options
 
 _AXES = "threads,placement,hugepages"
-
-
-def _place_for(words: tuple[str, ...]) -> Path:
-    """A directory of its own for each experiment: the program's name and the time."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(words[0]).name if words else "tune").strip("-") or "tune"
-    base = Path("nodewise-experiments") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
-    path, count = base, 1
-    while path.exists():
-        count += 1
-        path = base.with_name(f"{base.name}-{count}")
-    return path
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
@@ -41,10 +28,13 @@ def _place_for(words: tuple[str, ...]) -> Path:
 @click.option("--within", default="1%", show_default=True, help="A difference up to this counts as none.")
 @click.option("--seed", type=int, default=0, help="Seed of the random order of runs.")
 @click.option("--out", type=click.Path(path_type=Path), help="Directory of the experiment.")
+@click.option("--resume", type=click.Path(path_type=Path), help="Go on with the experiment in this directory.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @run_options
-@click.argument("command_words", nargs=-1, required=True, metavar="[--] COMMAND...")
+@click.argument("command_words", nargs=-1, metavar="[--] COMMAND...")
+@click.pass_context
 def command(
+    context: click.Context,
     budget: str,
     max_runs: int | None,
     axes: str,
@@ -53,6 +43,7 @@ def command(
     within: str,
     seed: int,
     out: Path | None,
+    resume: Path | None,
     as_json: bool,
     run: RunChoice,
     command_words: tuple[str, ...],
@@ -70,6 +61,11 @@ def command(
     from nodewise.report.page import write_report
     from nodewise.runner.local import LocalLauncher
 
+    if resume is not None and not context.obj:
+        if command_words:
+            raise InputError("--resume goes on with a command of then", "give --resume DIR alone")
+        again_in(context, resume, "tune")
+        return
     limit = Budget(parse_seconds(budget), max_runs)
     names = tuple(name.strip() for name in axes.split(",") if name.strip())
     machine = load_machine(machine_spec, allow)
@@ -78,13 +74,15 @@ def command(
         command=resolve_command(command_words),
         machine=machine,
         axes=names,
-        out=out or _place_for(command_words),
+        out=resume or out or place_for(Path(command_words[0]).name),
         budget=limit,
-        within=_parse_share(within),
+        within=parse_share(within, "--within"),
         seed=seed,
         timeout_s=run.options.timeout_s,
         environment=environment,
         asked=("nodewise", *sys.argv[1:]),
+        objective=run.objective,
+        resume=resume is not None,
     )
     if not as_json:
         _introduce(question)
@@ -95,14 +93,6 @@ def command(
         print(json.dumps({**verdict, "report": str(report)}, indent=1))
     else:
         _tell(verdict, report)
-
-
-def _parse_share(text: str) -> float:
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text)
-    share = float(match[1]) / 100 if match else math.nan
-    if not 0 < share < 1:
-        raise InputError(f"not a percentage: {text!r}", "write it such as --within 1%")
-    return share
 
 
 def _introduce(question: Any) -> None:
@@ -132,15 +122,15 @@ def _tell(verdict: dict[str, Any], report: Path) -> None:
     """The closing lines, which are what one came for."""
     base, best = verdict["baseline"], verdict["best"]
     by_key = {s["key"]: s for s in verdict["settings"]}
-    spread = f" ± {format_seconds(base['mad_s'])}" if base["mad_s"] is not None else ""
+    spread = f" ± {format_seconds(base['mad'])}" if base["mad"] is not None else ""
     print()
-    print(f"baseline  {format_seconds(base['median_s'])}{spread}, started as now")
+    print(f"baseline  {format_seconds(base['median'])}{spread}, started as now")
     if best["key"] == "baseline":
         print("best      as it is: no setting was found that is faster")
         if verdict["candidate"] != "baseline":
             print(f"next      {verdict['candidate']}")
     else:
-        print(f"best      {best['key']}: {format_seconds(by_key[best['key']]['median_s'])}")
+        print(f"best      {best['key']}: {format_seconds(by_key[best['key']]['median'])}")
     print(
         f"ratio     {verdict['sentence']} (95 % interval; {verdict['runs']} runs, {format_seconds(verdict['seconds_spent'])})"
     )

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The samples of an experiment in columns: a hundred thousand of them fit in some tens of megabytes."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from nodewise.runner.objective import Objective
+from nodewise.runner.sample import Sample, sample_from_json
+
+#: What is numbers by name in a sample; each name is a column.
+_GROUPS = ("metrics", "usage", "conditions")
+_PLAIN = ("seconds", "wall_s", "started_at")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One sample in its place: which setting, in which phase of the search (`search`, `confirm`), block and position.
+
+    `spent_s` is how much of the budget was spent once it was there, in seconds.
+    """
+
+    setting: str
+    phase: str
+    block: int
+    position: int
+    sample: Sample
+    spent_s: float = 0.0
+
+
+class Records(Sequence[Record]):
+    """Records in the order they were taken. Each is put together when it is asked for; whoever needs many asks for columns."""
+
+    def __init__(self) -> None:
+        self._settings: dict[str, int] = {}
+        self._phases: dict[str, int] = {}
+        self._setting = array("i")
+        self._phase = array("b")
+        self._block = array("i")
+        self._position = array("i")
+        self._spent = array("d")
+        self._plain = {name: array("d") for name in _PLAIN}
+        self._named: dict[tuple[str, str], array[float]] = {}
+        self._rest: dict[int, dict[str, Any]] = {}
+        self._failed = array("b")
+        self._marked = array("b")
+        self._index: dict[str, npt.NDArray[np.int64]] | None = None
+
+    def append(self, line: Mapping[str, Any]) -> None:
+        """Add what `Writer` wrote of a sample. Raises KeyError, TypeError where it is no such line; then nothing is added."""
+        plain = [float(line[name]) for name in _PLAIN]
+        place = (str(line["setting"]), str(line["phase"]), int(line["block"]), int(line["position"]))
+        spent = float(line.get("spent_s", 0.0))
+        named = {(g, n): float(v) for g in _GROUPS for n, v in (line.get(g) or {}).items()}
+        count = len(self._setting)
+        for name, value in zip(_PLAIN, plain, strict=True):
+            self._plain[name].append(value)
+        self._setting.append(self._settings.setdefault(place[0], len(self._settings)))
+        self._phase.append(self._phases.setdefault(place[1], len(self._phases)))
+        self._block.append(place[2])
+        self._position.append(place[3])
+        self._spent.append(spent)
+        for key, value in named.items():
+            column = self._named.get(key)
+            if column is None:
+                column = self._named[key] = array("d")
+            if len(column) < count:
+                column.extend([math.nan] * (count - len(column)))
+            column.append(value)
+        rest = {k: line[k] for k in ("source", "marks", "error", "output", "cut_off") if line.get(k)}
+        if rest != {"source": "wall"}:
+            self._rest[count] = rest
+        self._failed.append(rest.get("error") is not None)
+        self._marked.append(bool(rest.get("marks")))
+        self._index = None
+
+    def __len__(self) -> int:
+        return len(self._setting)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Record]: ...
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        at = range(len(self))[index]
+        groups: dict[str, dict[str, float]] = {g: {} for g in _GROUPS}
+        for (group, name), column in self._named.items():
+            if at < len(column) and not math.isnan(column[at]):
+                groups[group][name] = column[at]
+        plain = {name: self._plain[name][at] for name in _PLAIN}
+        rest = self._rest.get(at, {"source": "wall"})
+        sample = sample_from_json({**plain, **groups, **rest})
+        place = (self.keys[self._setting[at]], self.phases[self._phase[at]], self._block[at], self._position[at])
+        return Record(*place, sample, self._spent[at])
+
+    def __iter__(self) -> Iterator[Record]:
+        return (self[i] for i in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def keys(self) -> list[str]:
+        """The settings' keys in the order of their first run; `codes` are indices into it."""
+        return list(self._settings)
+
+    @property
+    def phases(self) -> list[str]:
+        """The phases in the order of their first run."""
+        return list(self._phases)
+
+    def of(self, key: str, phase: str | None = None) -> npt.NDArray[np.int64]:
+        """Indices of one setting's records, ascending, in one phase or in all."""
+        if self._index is None:
+            codes = self.codes
+            order = np.argsort(codes, kind="stable")
+            ends = np.searchsorted(codes[order], np.arange(len(self._settings) + 1))
+            self._index = {k: order[ends[i] : ends[i + 1]] for k, i in self._settings.items()}
+        found: npt.NDArray[np.int64] = self._index.get(key, np.zeros(0, np.int64))
+        if phase is None or not found.size:
+            return found
+        inside: npt.NDArray[np.int64] = found[self.phase_codes[found] == self._phases.get(phase, -1)]
+        return inside
+
+    @property
+    def ok(self) -> npt.NDArray[np.bool_]:
+        """Whether each run ended well."""
+        failed: npt.NDArray[np.bool_] = np.array(self._failed, dtype=bool)
+        return ~failed
+
+    @property
+    def marked(self) -> npt.NDArray[np.bool_]:
+        """Whether something spoiled the run."""
+        return np.array(self._marked, dtype=bool)
+
+    @property
+    def codes(self) -> npt.NDArray[np.int64]:
+        """The setting of each record, as an index into `keys`."""
+        return np.array(self._setting, dtype=np.int64)
+
+    @property
+    def phase_codes(self) -> npt.NDArray[np.int64]:
+        """The phase of each record, as an index into `phases`."""
+        return np.array(self._phase, dtype=np.int64)
+
+    @property
+    def blocks(self) -> npt.NDArray[np.int64]:
+        """The block of each record."""
+        return np.array(self._block, dtype=np.int64)
+
+    def plain(self, name: str) -> npt.NDArray[np.float64]:
+        """`seconds`, `wall_s` or `started_at` of each record. Raises KeyError."""
+        return np.array(self._plain[name], dtype=float)
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """The columns of numbers by name, as group (`metrics`, `usage`, `conditions`) and name."""
+        return list(self._named)
+
+    def column(self, group: str, name: str) -> npt.NDArray[np.float64]:
+        """One column of numbers; NaN where a record has none of it. Raises KeyError."""
+        found = np.array(self._named[group, name], dtype=float)
+        return np.concatenate([found, np.full(len(self) - found.size, np.nan)])
+
+    def marks(self, at: int) -> tuple[str, ...]:
+        """What spoiled one run, in words."""
+        return tuple(self._rest.get(at, {}).get("marks", ()))
+
+    def failures(self) -> dict[str, int]:
+        """For each setting that ever failed the index of its last failure."""
+        keys = self.keys
+        return {keys[self._setting[int(i)]]: int(i) for i in np.flatnonzero(~self.ok)}
+
+    def costs(self, objective: Objective) -> npt.NDArray[np.float64]:
+        """The cost of each record (`Objective.cost`); NaN where it failed or tells none."""
+        metric = objective.metric
+        values = self._values(metric.removesuffix("/s") if metric != "/s" else metric)
+        if metric.endswith("/s"):
+            values = values / self.plain("seconds")
+        values = np.where(self.ok & (values > 0), values, np.nan)
+        return 1 / values if objective.maximise else values
+
+    def _values(self, metric: str) -> npt.NDArray[np.float64]:
+        if metric in ("seconds", "wall_s"):
+            return self.plain(metric)
+        if metric == "cpu_s":
+            return self._values("user_s") + self._values("system_s")
+        for group in _GROUPS:
+            if (group, metric) in self._named:
+                return self.column(group, metric)
+        return np.full(len(self), np.nan)

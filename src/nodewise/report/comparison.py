@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A comparison in lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nodewise.api.experiment import Experiment
+from nodewise.api.weigh import describe
+from nodewise.base.units import format_percent, format_seconds
+from nodewise.runner.objective import format_metric
+
+_ENDED = {
+    "budget": "the budget ended first",
+    "runs": "as many runs as were asked for",
+    "failed": "too few commands were left",
+    "interrupted": "interrupted: this is what there is so far",
+}
+
+
+def format_work(amount: float, kind: str, per_second: bool = False) -> str:
+    """An amount of work, or a rate: `143 Gflops/s`."""
+    for limit, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if amount >= limit:
+            return f"{amount / limit:.4g} {prefix}{kind}{'/s' * per_second}"
+    return f"{amount:.4g} {kind}{'/s' * per_second}"
+
+
+def table_rows(verdict: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells: each contender with centre, spread, runs, speedup, and where known rate and redundancy."""
+    metric = verdict["metric"]
+    counted = any("work" in r for r in verdict["contenders"])
+    heads = ["command", "median", "MAD", "range", "runs", "speedup"] + ["work", "rate", "redundancy"] * counted
+    rows = []
+    for r in verdict["contenders"]:
+        if not r["runs"]:
+            rows.append([r["name"], "–", "–", "–", "0", r["error"] or "no good run"] + [""] * (3 if counted else 0))
+            continue
+        pair = r["against_reference"]
+        span = f"{format_metric(metric, r['min'])} … {format_metric(metric, r['max'])}"
+        cells = [r["name"], format_metric(metric, r["median"]), format_metric(metric, r["mad"]), span, str(r["runs"])]
+        cells.append("reference" if pair is None else _span(pair))
+        work = r.get("work")
+        if counted and work is not None:
+            redundancy = "" if work["redundancy"] is None else f"{work['redundancy']:.2f}"
+            rate = format_work(work["rate"], work["kind"], True)
+            rate += "" if work["rate_ratio"] is None or pair is None else f" ({work['rate_ratio']:.2f}×)"
+            cells += [format_work(work["amount"], work["kind"]), rate, redundancy]
+        elif counted:
+            cells += ["", "", ""]
+        rows.append(cells)
+    return heads, rows
+
+
+def _span(pair: Mapping[str, Any]) -> str:
+    if pair["low"] is None:
+        return f"{pair['ratio']:.2f}× (too few runs)"
+    digits = 3 if abs(pair["ratio"] - 1) < 0.1 else 2
+    return f"{pair['ratio']:.{digits}f}× ({pair['low']:.{digits}f}–{pair['high']:.{digits}f})"
+
+
+def comparison_lines(experiment: Experiment, verdict: Mapping[str, Any], threshold: float | None) -> list[str]:
+    """The table, the answer, and what to know of it."""
+    heads, rows = table_rows(verdict)
+    widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
+
+    def line(cells: list[str]) -> str:
+        first, *rest = (
+            c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))
+        )
+        return "  ".join([first, *rest]).rstrip()
+
+    lines = [line(heads), *(line(row) for row in rows), ""]
+    ended = _ENDED.get(verdict["stopped"])
+    spent = f"{verdict['blocks']} blocks, {format_seconds(verdict['seconds_spent'])}" + (f"; {ended}" if ended else "")
+    lines.append(f"answer    {describe(experiment, verdict)} (95 % for all together; {spent})")
+    if verdict["metric"] != "seconds":
+        lines.append(f"compared  {verdict['metric']}, {'more' if verdict['maximise'] else 'less'} is better")
+    lines += [f"pair      {p['other']} against {p['one']}: {p['sentence']}" for p in _other_pairs(verdict)]
+    lines += _baseline_lines(verdict)
+    if threshold is not None:
+        lines.append(_threshold_line(verdict, threshold))
+    lines += [f"note      {text}" for text in verdict["warnings"]]
+    return lines
+
+
+def _other_pairs(verdict: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The pairs besides those with the reference, where the reader cannot see them from the table."""
+    reference = verdict["contenders"][0]["name"]
+    return [p for p in verdict["pairs"] if p["one"] != reference]
+
+
+def _baseline_lines(verdict: Mapping[str, Any]) -> list[str]:
+    base = verdict.get("baseline")
+    if base is None:
+        return []
+    if base["differences"]:
+        return [
+            f"baseline  {base['experiment']} cannot be compared: the machine or its conditions are not the same",
+            *(f"          {text}" for text in base["differences"]),
+        ]
+    return [
+        *(f"baseline  {p['name']} against {base['taken_at']}: {p['sentence']}" for p in base["pairs"]),
+        "          (not interleaved: what changed on the machine since then cannot be told from the program's change)",
+    ]
+
+
+def _threshold_line(verdict: Mapping[str, Any], threshold: float) -> str:
+    limit = format_percent(threshold)
+    pairs = {r["name"]: r["against_reference"] for r in verdict["contenders"] if r["against_reference"]}
+    pairs |= {f"{p['name']} (baseline)": p for p in verdict.get("baseline", {}).get("pairs", []) if p["comparable"]}
+    slower = [n for n, p in pairs.items() if p["high"] is not None and p["high"] * (1 + threshold) < 1]
+    open_ = [n for n, p in pairs.items() if n not in slower and (p["low"] is None or p["low"] * (1 + threshold) <= 1)]
+    if slower:
+        return f"failed    slower by more than {limit}: {', '.join(slower)}"
+    if open_:
+        return f"passed    not shown to be slower by more than {limit}, nor that it is not: {', '.join(open_)}"
+    return f"passed    nothing is slower by more than {limit}"
