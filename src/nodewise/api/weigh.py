@@ -234,18 +234,20 @@ def _fastest(rows: Sequence[Mapping[str, Any]], judged: Sequence[Mapping[str, An
     return [name for name, p in against.items() if p["high"] >= best]
 
 
-def describe(experiment: Experiment, verdict: Mapping[str, Any]) -> str:
-    """The answer in one sentence."""
+def describe(experiment: Experiment, verdict: Mapping[str, Any], labels: Mapping[str, str] | None = None) -> str:
+    """The answer in one sentence; `labels` are shorter names of the contenders."""
+    called = labels or {}
     rows = [r for r in verdict["contenders"] if r["runs"]]
     fastest = list(verdict["fastest"])
     name = verdict["contenders"][0]["name"]
     if len(rows) < 2:
-        return f"{name}: {experiment.objective.format(good_median(experiment, name))}"
+        return f"{called.get(name, name)}: {experiment.objective.format(good_median(experiment, name))}"
     if len(rows) == 2:
-        return f"{rows[1]['name']}: {rows[1]['against_reference']['sentence']}"
+        second = rows[1]["name"]
+        return f"{called.get(second, second)}: {rows[1]['against_reference']['sentence']}"
     if len(fastest) == 1:
-        return f"{fastest[0]} is the best of {len(rows)}"
-    return f"the best cannot be told apart: {', '.join(fastest)}"
+        return f"{called.get(fastest[0], fastest[0])} is the best of {len(rows)}"
+    return f"the best cannot be told apart: {', '.join(called.get(n, n) for n in fastest)}"
 
 
 def good_median(experiment: Experiment, key: str) -> float:

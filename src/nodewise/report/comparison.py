@@ -9,6 +9,7 @@ from typing import Any
 from nodewise.api.experiment import Experiment
 from nodewise.api.weigh import describe
 from nodewise.base.units import format_percent, format_seconds
+from nodewise.report.tables import labels_of
 from nodewise.runner.objective import format_metric
 
 _ENDED = {
@@ -27,19 +28,29 @@ def format_work(amount: float, kind: str, per_second: bool = False) -> str:
     return f"{amount:.4g} {kind}{'/s' * per_second}"
 
 
-def table_rows(verdict: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells: each contender with centre, spread, runs, speedup, and where known rate and redundancy."""
+def table_rows(
+    verdict: Mapping[str, Any], labels: Mapping[str, str] | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells: each contender with centre, spread, runs, speedup, and where known rate and redundancy.
+
+    `labels` are shorter names of the contenders.
+    """
+    labels = labels or {}
     metric = verdict["metric"]
     counted = any("work" in r for r in verdict["contenders"])
     heads = ["command", "median", "MAD", "range", "runs", "speedup"] + ["work", "rate", "redundancy"] * counted
     rows = []
     for r in verdict["contenders"]:
         if not r["runs"]:
-            rows.append([r["name"], "–", "–", "–", "0", r["error"] or "no good run"] + [""] * (3 if counted else 0))
+            rows.append(
+                [labels.get(r["name"], r["name"]), "–", "–", "–", "0", r["error"] or "no good run"]
+                + [""] * (3 if counted else 0)
+            )
             continue
         pair = r["against_reference"]
         span = f"{format_metric(metric, r['min'])} … {format_metric(metric, r['max'])}"
-        cells = [r["name"], format_metric(metric, r["median"]), format_metric(metric, r["mad"]), span, str(r["runs"])]
+        name = labels.get(r["name"], r["name"])
+        cells = [name, format_metric(metric, r["median"]), format_metric(metric, r["mad"]), span, str(r["runs"])]
         cells.append("reference" if pair is None else _span(pair))
         work = r.get("work")
         if counted and work is not None:
@@ -62,7 +73,8 @@ def _span(pair: Mapping[str, Any]) -> str:
 
 def comparison_lines(experiment: Experiment, verdict: Mapping[str, Any], threshold: float | None) -> list[str]:
     """The table, the answer, and what to know of it."""
-    heads, rows = table_rows(verdict)
+    labels = labels_of(experiment)
+    heads, rows = table_rows(verdict, labels)
     widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
 
     def line(cells: list[str]) -> str:
@@ -74,10 +86,12 @@ def comparison_lines(experiment: Experiment, verdict: Mapping[str, Any], thresho
     lines = [line(heads), *(line(row) for row in rows), ""]
     ended = _ENDED.get(verdict["stopped"])
     spent = f"{verdict['blocks']} blocks, {format_seconds(verdict['seconds_spent'])}" + (f"; {ended}" if ended else "")
-    lines.append(f"answer    {describe(experiment, verdict)} (95 % for all together; {spent})")
+    lines.append(f"answer    {describe(experiment, verdict, labels)} (95 % for all together; {spent})")
     if verdict["metric"] != "seconds":
         lines.append(f"compared  {verdict['metric']}, {'more' if verdict['maximise'] else 'less'} is better")
-    lines += [f"pair      {p['other']} against {p['one']}: {p['sentence']}" for p in _other_pairs(verdict)]
+    lines += [
+        f"pair      {labels[p['other']]} against {labels[p['one']]}: {p['sentence']}" for p in _other_pairs(verdict)
+    ]
     lines += _baseline_lines(verdict)
     if threshold is not None:
         lines.append(_threshold_line(verdict, threshold))

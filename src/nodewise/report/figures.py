@@ -13,13 +13,14 @@ import altair as alt
 from nodewise.api.experiment import Experiment, make_directory, write_whole
 from nodewise.placement.placement import Placement
 from nodewise.report.machine_drawing import machine_svg
-from nodewise.report.tables import BASELINE, leaders, machine_of, sample_rows, thread_rows
+from nodewise.report.tables import BASELINE, labels_of, leaders, machine_of, sample_rows, thread_rows
 
 #: One colour a placement, of the palette by Okabe and Ito that colour-blind people can tell apart.
 _COLOURS = {"os": "#767676", "compact": "#d55e00", "scatter": "#0072b2", "balanced": "#009e73"}
 _OTHERS = ["#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#44aa99", "#999933", "#000000"]
 _ACCENT = "#0b5cad"
 _WIDTH = 660
+_PHASES = {"warm-up": "#767676", "search": "#56b4e9", "confirm": _ACCENT, "compare": _ACCENT}
 
 
 def _scale_for(low: float, high: float, base: int) -> alt.Scale:
@@ -154,6 +155,7 @@ def order_of_runs(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
     rows = [r for r in sample_rows(experiment) if not r["alone"]]
     if not rows:
         return None
+    phases = [p for p in _PHASES if any(r["phase"] == p for r in rows)]
     most = max(*(r["relative"] for r in rows), 1 / min(r["relative"] for r in rows))
     scale = alt.Scale(type="log", base=2, domain=[1 / most, most]) if most > 1.5 else alt.Scale(zero=False)
     chart = (
@@ -169,9 +171,7 @@ def order_of_runs(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
             ),
             color=alt.Color(
                 "phase:N",
-                scale=alt.Scale(
-                    domain=["warm-up", "search", "confirm", "compare"], range=["#767676", "#56b4e9", _ACCENT, _ACCENT]
-                ),
+                scale=alt.Scale(domain=phases, range=[_PHASES[p] for p in phases]),
             ),
             shape=alt.Shape(
                 "state:N",
@@ -204,8 +204,10 @@ def axes(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
 
 def ratios(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
     """How many times as fast as the reference each contender is, with its interval; None for a single one."""
-    del experiment
-    pairs = [{**r["against_reference"], "name": r["name"]} for r in verdict["contenders"] if r["against_reference"]]
+    labels = labels_of(experiment)
+    pairs = [
+        {**r["against_reference"], "name": labels[r["name"]]} for r in verdict["contenders"] if r["against_reference"]
+    ]
     rows = [p for p in pairs if p["low"] is not None]
     if not rows:
         return None

@@ -18,7 +18,7 @@ from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.report.comparison import table_rows
 from nodewise.report.figures import make_figures, placement_drawings
-from nodewise.report.tables import condition_rows, label, leaders, machine_of
+from nodewise.report.tables import condition_rows, label, labels_of, leaders, machine_of
 from nodewise.runner.objective import format_metric
 
 _FOLDER = Path(__file__).parent
@@ -105,7 +105,8 @@ def _of_tune(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_comparison(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, Any]:
-    heads, rows = table_rows(verdict)
+    labels = labels_of(experiment)
+    heads, rows = table_rows(verdict, labels)
     made = []
     for contender, cells in zip(verdict["contenders"], rows, strict=True):
         pair = contender["against_reference"]
@@ -122,11 +123,13 @@ def _of_comparison(experiment: Experiment, verdict: dict[str, Any]) -> dict[str,
         made.append({"best": best, "cells": [{"text": c, "value": v} for c, v in zip(cells, values, strict=False)]})
     others = [p for p in verdict["pairs"] if p["one"] != verdict["contenders"][0]["name"]]
     return {
-        "headline": _comparison_headline(verdict),
-        "sentence": describe(experiment, verdict),
+        "headline": _comparison_headline(verdict, labels),
+        "sentence": describe(experiment, verdict, labels),
         "tone": "faster" if len(verdict["fastest"]) == 1 and len(rows) > 1 else "",
         "table": {"heads": heads, "rows": made},
-        "pairs": verdict["pairs"] if others else [],
+        "pairs": [{**p, "one": labels[p["one"]], "other": labels[p["other"]]} for p in verdict["pairs"]]
+        if others
+        else [],
         "limits": [*verdict["warnings"], *_of_intervals(verdict)],
     }
 
@@ -141,7 +144,7 @@ def _of_intervals(verdict: dict[str, Any]) -> list[str]:
     return said
 
 
-def _comparison_headline(verdict: dict[str, Any]) -> str:
+def _comparison_headline(verdict: dict[str, Any], labels: dict[str, str]) -> str:
     rows = [r for r in verdict["contenders"] if r["runs"]]
     if len(rows) == 2:
         pair = rows[1]["against_reference"]
@@ -155,7 +158,7 @@ def _comparison_headline(verdict: dict[str, Any]) -> str:
         }[pair["verdict"]]
     if len(rows) < 2:
         return format_metric(verdict["metric"], rows[0]["median"])
-    return str(verdict["fastest"][0]) if len(verdict["fastest"]) == 1 else "Several may be the best"
+    return labels[verdict["fastest"][0]] if len(verdict["fastest"]) == 1 else "Several may be the best"
 
 
 @lru_cache(maxsize=1)

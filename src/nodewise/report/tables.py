@@ -17,12 +17,14 @@ from nodewise.placement.policies import POLICIES, place
 from nodewise.runner.setting import Setting
 
 BASELINE = "baseline"
+#: A command longer than this is cut in its middle.
+_LONG = 46
 
 
-def label(values: Mapping[str, Any], name: str = "") -> str:
-    """A setting in words: `183 threads, balanced, hugepages transparent`; the baseline has no values, a `name` goes first."""
-    if name or not values:
-        return name or BASELINE
+def label(values: Mapping[str, Any]) -> str:
+    """A setting in words: `183 threads, balanced, hugepages transparent`; the baseline has no values."""
+    if not values:
+        return BASELINE
     words = []
     for axis, value in values.items():
         if axis == "threads":
@@ -32,6 +34,20 @@ def label(values: Mapping[str, Any], name: str = "") -> str:
         elif value != "default":
             words.append(f"{axis} {value}")
     return ", ".join(words)
+
+
+def labels_of(experiment: Experiment) -> dict[str, str]:
+    """What each setting is called in figures and tables, by its key; no two alike.
+
+    Commands that differ in their parameters alone are called by these, long ones are cut in their middle.
+    """
+    settings = experiment.settings
+    if not any(s.name for s in settings.values()):
+        return {key: label(s.values) for key, s in settings.items()}
+    told = {key: ", ".join(f"{k}={v}" for k, v in s.values.items()) for key, s in settings.items()}
+    if not all(told.values()) or len(set(told.values())) < len(told):
+        told = {key: key if len(key) <= _LONG else f"{key[: _LONG // 2]} … {key[-_LONG // 2 :]}" for key in settings}
+    return told if len(set(told.values())) == len(told) else {key: key for key in settings}
 
 
 def machine_of(experiment: Experiment) -> Machine:
@@ -107,7 +123,7 @@ def sample_rows(experiment: Experiment, keys: Sequence[str] | None = None, most:
     else:
         chosen = np.arange(at.size)
     marked, phases, phase_codes = records.marked, records.phases, records.phase_codes
-    labels = {key: label(s.values, s.name) for key, s in experiment.settings.items()}
+    labels = labels_of(experiment)
     names = records.keys
     rows = []
     for j in chosen:
@@ -124,15 +140,15 @@ def condition_rows(experiment: Experiment, keys: Sequence[str]) -> tuple[list[st
     """What the kernel counted for the leaders: names of the columns, and a row of medians for each setting."""
     records = experiment.records
     columns = {n: records.column(g, n) for g, n in records.named if g in ("usage", "conditions")}
+    labels = labels_of(experiment)
     rows = []
     for key in keys:
         own = records.of(key)
         own = own[records.ok[own]]
         found = {n: c[own][~np.isnan(c[own])] for n, c in columns.items()}
         medians = {n: float(np.median(c)) for n, c in found.items() if c.size}
-        setting = experiment.settings[key]
         marked = int(records.marked[own].sum())
-        rows.append({"label": label(setting.values, setting.name), "runs": int(own.size), "marked": marked, **medians})
+        rows.append({"label": labels[key], "runs": int(own.size), "marked": marked, **medians})
     return [n for n in columns if any(n in row for row in rows)], rows
 
 
