@@ -98,6 +98,163 @@ int main(int, char** words) {
 }
 """
 
+#: A library whose constructor waits for a thread that makes threads itself, by both functions.
+CONSTRUCTED = """
+#include <pthread.h>
+#include <threads.h>
+static void* inner(void* p) { return p; }
+static int inner11(void* p) { return p != NULL; }
+static void* outer(void* p) {
+    pthread_t made; thrd_t made11;
+    if (thrd_create(&made11, inner11, NULL) == thrd_success) thrd_join(made11, NULL);
+    if (pthread_create(&made, NULL, inner, NULL) == 0) pthread_join(made, NULL);
+    return p;
+}
+__attribute__((constructor)) static void begin(void) {
+    pthread_t made;
+    if (pthread_create(&made, NULL, outer, NULL) == 0) pthread_join(made, NULL);
+}
+int constructed(void) { return 5; }
+"""
+
+#: Programs that are right by themselves, and end with 5; the first argument says which.
+HEALTHY = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void* nothing(void* p) { return p; }
+static void* keeps_errno(void* p) { return errno == 0 ? p : NULL; }
+static int make(const pthread_attr_t* attributes, void* (*run)(void*)) {
+    pthread_t made; void* got = NULL; int here = 5;
+    errno = 77;
+    if (pthread_create(&made, attributes, run, &here) != 0 || errno != 77) return 1;
+    pthread_join(made, &got);
+    return got != &here;
+}
+static void* makes(void* p) { for (int i = 0; i < 20; ++i) if (make(NULL, nothing)) return NULL; return p; }
+static void* forks_and_executes(void* p) {
+    pid_t pid = fork();
+    if (pid == 0) { execl("/bin/sh", "sh", "-c", "exit 3", NULL); _exit(1); }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WEXITSTATUS(status) == 3 ? p : NULL;
+}
+static volatile int going = 1;
+static void* goes_on_making(void* p) { while (going) if (make(NULL, nothing)) return NULL; return p; }
+static pthread_barrier_t gate;
+static int cleaned = 0;
+static void* cannot_be_cancelled(void* p) {
+    int old;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+    cleaned = 1;
+    return p;
+}
+static void only(int processor) {
+    cpu_set_t set; CPU_ZERO(&set); CPU_SET(processor, &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0) exit(2);
+}
+static int is_only(int processor) {
+    cpu_set_t set;
+    sched_getaffinity(0, sizeof set, &set);
+    return CPU_COUNT(&set) == 1 && CPU_ISSET(processor, &set);
+}
+static int chosen;
+static void* chooses(void* p) {
+    only(chosen);
+    sched_yield();
+    pid_t pid = fork();
+    if (pid == 0) _exit(is_only(chosen) ? 0 : 1);
+    int status = 1;
+    waitpid(pid, &status, 0);
+    return status == 0 && is_only(chosen) ? p : NULL;
+}
+int main(int count, char** words) {
+    const char* how = words[1];
+    int bad = 0;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    if (!strcmp(how, "dlopen")) {
+        void* library = dlopen(words[2], RTLD_NOW);
+        if (library == NULL) { puts(dlerror()); return 1; }
+        return ((int (*)(void))dlsym(library, "constructed"))();
+    }
+    if (!strcmp(how, "linked")) {
+        int (*found)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "constructed");
+        return found == NULL ? 1 : found();
+    }
+    if (!strcmp(how, "thousand")) {
+        static pthread_t made[1000];
+        for (int i = 0; i < 1000; ++i) if (pthread_create(&made[i], NULL, nothing, NULL) != 0) return 1;
+        for (int i = 0; i < 1000; ++i) pthread_join(made[i], NULL);
+    }
+    if (!strcmp(how, "errno")) bad = make(NULL, keeps_errno);
+    if (!strcmp(how, "at once")) {
+        pthread_t made[16]; void* got;
+        for (int i = 0; i < 16; ++i) if (pthread_create(&made[i], NULL, makes, &made[i]) != 0) return 1;
+        for (int i = 0; i < 16; ++i) { pthread_join(made[i], &got); bad |= got != &made[i]; }
+    }
+    if (!strcmp(how, "small stack") || !strcmp(how, "small stack makes")) {
+        pthread_attr_setstacksize(&attributes, how[11] ? PTHREAD_STACK_MIN + 4096 : PTHREAD_STACK_MIN);
+        bad = make(&attributes, how[11] ? makes : nothing);
+    }
+    if (!strcmp(how, "fork and exec")) bad = make(NULL, forks_and_executes);
+    if (!strcmp(how, "fork among threads")) {
+        pthread_t made[4]; void* got;
+        for (int i = 0; i < 4; ++i) if (pthread_create(&made[i], NULL, goes_on_making, &made[i]) != 0) return 1;
+        for (int i = 0; i < 50; ++i) {
+            pid_t pid = fork();
+            if (pid == 0) _exit(make(NULL, nothing) ? 1 : 0);
+            int status = 1;
+            waitpid(pid, &status, 0);
+            bad |= status;
+        }
+        going = 0;
+        for (int i = 0; i < 4; ++i) { pthread_join(made[i], &got); bad |= got != &made[i]; }
+    }
+    if (!strcmp(how, "cancelled")) {
+        for (int i = 0; i < 200; ++i) {
+            pthread_t made; void* got = NULL;
+            cleaned = 0;
+            pthread_create(&made, NULL, cannot_be_cancelled, &bad);
+            pthread_cancel(made);
+            pthread_join(made, &got);
+            bad |= cleaned == 0 || got != &bad;
+        }
+    }
+    if (!strcmp(how, "maker is to be cancelled")) {
+        pthread_cancel(pthread_self());
+        bad = pthread_create(&(pthread_t){0}, NULL, nothing, NULL);
+        int old;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+    }
+    if (!strcmp(how, "chooses")) { chosen = atoi(words[2]); bad = make(NULL, chooses); }
+    if (!strcmp(how, "main chose")) { only(atoi(words[2])); bad = make(NULL, nothing) || !is_only(atoi(words[2])); }
+    if (!strcmp(how, "other user")) {
+        bad = make(NULL, nothing) || setgid(65534) || setuid(65534) || make(NULL, nothing) || make(NULL, makes);
+    }
+    if (!strcmp(how, "no file left")) {
+        while (dup(0) >= 0) {}
+        bad = make(NULL, nothing);
+    }
+    if (!strcmp(how, "main leaves")) {
+        pthread_t made;
+        pthread_create(&made, NULL, makes, NULL);
+        pthread_detach(made);
+        usleep(1000);
+    }
+    return bad ? 1 : 5;
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
@@ -106,6 +263,14 @@ def built(tmp_path_factory):
     for name, options in (("program", []), ("static", ["-static"])):
         command = ["g++", "-std=c++20", "-O1", "-pthread", *options, "program.cpp", "-o", name, "-ldl"]
         subprocess.run(command, cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    (folder / "healthy.c").write_text(HEALTHY)
+    (folder / "constructed.c").write_text(CONSTRUCTED)
+    for words in (
+        "-shared -fPIC constructed.c -o libconstructed.so",
+        "healthy.c -o healthy -ldl",
+        "healthy.c -o linked -Wl,--no-as-needed -L. -lconstructed -Wl,-rpath,$ORIGIN -ldl",
+    ):
+        subprocess.run(["gcc", "-O1", "-pthread", *words.split()], cwd=folder, check=True)
     return folder
 
 
@@ -210,6 +375,77 @@ def test_a_processor_that_is_not_there_is_told_and_the_program_runs(built):
     out, err = run(built, "pthread", pin="{4000}")
     assert seats(out) == [ALLOWED] * 3
     assert err.count("the system refuses {4000}") == 3
+
+
+HEALTHY_WAYS = [
+    *("dlopen", "linked", "thousand", "errno", "at once", "small stack", "small stack makes", "fork and exec"),
+    *("fork among threads", "cancelled", "chooses", "main chose", "other user", "no file left", "main leaves"),
+]
+
+
+def run_healthy(built, how, pin, **variables):
+    if how == "other user" and os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    env = {"PATH": os.environ["PATH"], **variables}
+    if pin:
+        env |= {"LD_PRELOAD": str(native_path("libnodewise-pin.so")), "NODEWISE_PIN": pin}
+    name = "linked" if how == "linked" else "healthy"
+    more = str(built / "libconstructed.so") if how == "dlopen" else str(A if how == "chooses" else B)
+    command = [built / name, how, more]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize("how", HEALTHY_WAYS)
+@pytest.mark.parametrize("variables", [{}, {"NODEWISE_PIN_MAIN": "start"}, {"NODEWISE_PIN_VERBOSE": "1"}])
+def test_a_program_runs_as_it_does_unbound(built, how, variables):
+    alone = run_healthy(built, how, "")
+    bound = run_healthy(built, how, f"{{{A}}},{{{B}}}", **variables)
+    assert (alone.returncode, alone.stdout) == (5, "")
+    assert (bound.returncode, bound.stdout) == (5, "")
+    assert bound.stderr == "" or variables.get("NODEWISE_PIN_VERBOSE")
+
+
+@pytest.mark.parametrize("how", ["thousand", "small stack", "fork among threads", "other user", "cancelled"])
+def test_a_program_whose_places_are_refused_runs_as_it_does_unbound(built, how):
+    assert run_healthy(built, how, "{4000}").returncode == 5
+
+
+def test_threads_of_a_constructor_that_runs_before_the_librarys_own_are_bound(built):
+    told = run_healthy(built, "linked", f"{{{A}}},{{{B}}}", NODEWISE_PIN_VERBOSE="1").stderr
+    assert re.findall(r"thread (\d) \(\d+\) on", told) == ["0", "1", "2", "3"]
+
+
+def test_what_the_main_thread_chose_itself_is_told(built):
+    told = run_healthy(built, "main chose", f"{{{A}}},{{{A}}}", NODEWISE_PIN_VERBOSE="1").stderr
+    assert "left alone: it chose its processors itself" in told
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", "2> >(exec 0<&-)"])
+def test_nobody_to_tell_is_no_failure(built, closed):
+    command = f'{built}/healthy "at once" {closed}'
+    env = {
+        "LD_PRELOAD": str(native_path("libnodewise-pin.so")),
+        "NODEWISE_PIN": f"{A},{B}",
+        "NODEWISE_PIN_VERBOSE": "1",
+    }
+    full = ["bash", "-c", f"env {' '.join(f'{k}={v}' for k, v in env.items())} {command}"]
+    assert subprocess.run(full, check=False, timeout=60).returncode == 5
+
+
+def test_threads_of_helping_libraries_and_bound_runtimes_are_left_alone(built, tmp_path):
+    for name in ("libucs.so.0", "libgomp-own.so.1", "libother.so"):
+        (tmp_path / name).write_bytes((built / "libconstructed.so").read_bytes())
+    seen = {}
+    for name in ("libucs.so.0", "libgomp-own.so.1", "libother.so"):
+        env = {"LD_PRELOAD": str(native_path("libnodewise-pin.so")), "NODEWISE_PIN": f"{A},{B}", "OMP_PLACES": "{0}"}
+        command = [built / "healthy", "dlopen", tmp_path / name]
+        env["NODEWISE_PIN_VERBOSE"] = "1"
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 5
+        seen[name] = done.stderr
+    assert seen["libucs.so.0"].count("left alone: a helper of its library") == 3
+    assert seen["libgomp-own.so.1"].count("left alone: OpenMP's runtime binds it") == 3
+    assert seen["libother.so"].count("left alone") == 0
 
 
 def test_programs_are_told_apart(built):
