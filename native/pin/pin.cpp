@@ -69,6 +69,9 @@ std::atomic<State> state{State::kNew};
 std::atomic<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> real_pthread_create{nullptr};
 std::atomic<int (*)(pthread_t, std::size_t, cpu_set_t*)> real_pthread_getaffinity{nullptr};
 std::atomic<int (*)(thrd_t*, thrd_start_t, void*)> real_thrd_create{nullptr};
+// Looked up since musl has no such function: a program that is bound may start others that are linked against musl,
+// which end at once where a preloaded library names what is not there.
+std::atomic<int (*)(const pthread_attr_t*, std::size_t, cpu_set_t*)> attribute_affinity{nullptr};
 
 // The program sees errno as if this library were not there.
 class KeepErrno {
@@ -305,6 +308,18 @@ void find_all() {
     find_next(real_pthread_create, "pthread_create");
     find_next(real_pthread_getaffinity, "pthread_getaffinity_np");
     find_next(real_thrd_create, "thrd_create");
+    find_next(attribute_affinity, "pthread_attr_getaffinity_np");
+}
+
+// pthread_atfork() is linked in statically, and calls a function that glibc alone has.
+void call_in_children() {
+    using Registers = int (*)(void (*)(), void (*)(), void (*)(), void*);
+    using Plain = int (*)(void (*)(), void (*)(), void (*)());
+    if (auto* registers = reinterpret_cast<Registers>(dlsym(RTLD_NEXT, "__register_atfork")); registers != nullptr) {
+        registers(nullptr, nullptr, in_child, nullptr);
+    } else if (auto* plain = reinterpret_cast<Plain>(dlsym(RTLD_NEXT, "pthread_atfork")); plain != nullptr) {
+        plain(nullptr, nullptr, in_child);
+    }
 }
 
 // The function after ours. It is missing only while begin() looks for it, should the program's allocator make threads
@@ -331,7 +346,7 @@ void read_settings() {
         return;
     }
     read_mask(0, at_first.mask);
-    pthread_atfork(nullptr, nullptr, in_child);
+    call_in_children();
     said = std::getenv("NODEWISE_PIN_MAIN");  // NOLINT(concurrency-mt-unsafe)
     if (said != nullptr && std::strcmp(said, "start") == 0) {
         bind_main();
@@ -378,11 +393,12 @@ Result enter(void* given) {
 
 // Whether a thread's attributes name processors: without any, all bits are set.
 bool has_own_affinity(const pthread_attr_t* attributes) {
-    if (attributes == nullptr) {
+    const auto read = attribute_affinity.load();
+    if (attributes == nullptr || read == nullptr) {
         return false;
     }
     cpu_set_t set;
-    const int failed = pthread_attr_getaffinity_np(attributes, sizeof set, &set);
+    const int failed = read(attributes, sizeof set, &set);
     return failed != 0 || CPU_COUNT(&set) != CPU_SETSIZE;
 }
 

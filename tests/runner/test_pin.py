@@ -3,10 +3,13 @@
 
 import os
 import re
+import struct
 import subprocess
+from dataclasses import replace
 
 import pytest
 
+from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
 from nodewise.machine.sources import load_machine
@@ -274,10 +277,10 @@ def built(tmp_path_factory):
     return folder
 
 
-def run(built, how, *more, pin=f"{{{A}}},{{{B}}}", **variables):
+def run(built, how, *more, pin=f"{{{A}}},{{{B}}}", name="program", **variables):
     env = {"LD_PRELOAD": str(native_path("libnodewise-pin.so")), "NODEWISE_PIN": pin, "PATH": os.environ["PATH"]}
     done = subprocess.run(
-        [built / "program", how, *more],
+        [built / name, how, *more],
         env={**env, **variables},
         capture_output=True,
         text=True,
@@ -377,6 +380,12 @@ def test_a_processor_that_is_not_there_is_told_and_the_program_runs(built):
     assert err.count("the system refuses {4000}") == 3
 
 
+#: Names with an underscore that glibc's headers bring, and that musl has too; the last four are weak.
+KNOWN_TO_MUSL = {
+    *("__errno_location", "__sched_cpucount", "__stack_chk_fail", "__cxa_finalize", "__gmon_start__"),
+    *("_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"),
+}
+
 HEALTHY_WAYS = [
     *("dlopen", "linked", "thousand", "errno", "at once", "small stack", "small stack makes", "fork and exec"),
     *("fork among threads", "cancelled", "chooses", "main chose", "other user", "no file left", "main leaves"),
@@ -458,6 +467,57 @@ def test_programs_are_told_apart(built):
     assert choose_way(Program("script")).name == "openmp"
     assert choose_way(Program("elf", "dynamic", threads=True, guarded=True)).name == "mask"
     assert choose_way(Program("elf", "static", openmp="static")).name == "openmp"
+
+
+def linked_for(built, loader):
+    name = built / f"for-{loader.rpartition('/')[2]}"
+    options = ["-std=c++20", "-pthread", f"-Wl,--dynamic-linker={loader}"]
+    subprocess.run(["g++", *options, "program.cpp", "-o", name, "-ldl"], cwd=built, check=True, capture_output=True)
+    return name
+
+
+def test_a_program_of_another_c_library_is_held_by_a_mask_and_told_so(built):
+    path = linked_for(built, "/lib/ld-musl-x86_64.so.1")
+    way = choose_way(inspect_program(path))
+    assert way.name == "mask"
+    assert "its loader is /lib/ld-musl-x86_64.so.1" in way.why
+    env, _ = binding_environment([str(path)], [(A,)], {"PATH": ""})
+    assert env == {"OMP_NUM_THREADS": "1"}
+
+
+def test_the_own_loader_by_another_name_is_the_own_loader(built, tmp_path):
+    loader = tmp_path / "ld.so"
+    loader.symlink_to(Elf((built / "program").read_bytes()).interpreter)
+    path = linked_for(built, str(loader))
+    assert choose_way(inspect_program(path)).name == "preload"
+    assert seats(run(built, "pthread", name=path.name)[0]) == [[B], [A], [B]]
+
+
+def test_a_program_for_another_processor_is_held_by_a_mask_and_told_so(built):
+    data = bytearray((built / "program").read_bytes())
+    data[18:20] = (183 if data[18] != 183 else 62).to_bytes(2, "little")
+    (built / "elsewhere").write_bytes(data)
+    way = choose_way(inspect_program(built / "elsewhere"))
+    assert (way.name, "another kind of processor" in way.why) == ("mask", True)
+
+
+def test_a_program_of_32_bits_is_held_by_a_mask_and_told_so(built):
+    machine = int.from_bytes((built / "program").read_bytes()[18:20], "little")
+    loader = b"/lib/ld-linux.so.2\0"
+    header = struct.pack("<16s HHIIIIIHHHHHH", b"\x7fELF\1\1\1", 3, machine, 1, 0, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+    segment = struct.pack("<IIIIIIII", 3, 84, 84, 84, len(loader), len(loader), 4, 1)
+    (built / "narrow").write_bytes(header + segment + loader)
+    program = inspect_program(built / "narrow")
+    assert (program.linkage, program.foreign) == ("dynamic", "it is a program of 32 bits")
+    assert choose_way(replace(program, threads=True)).name == "mask"
+    assert choose_way(program).name == "openmp"
+
+
+def test_the_library_names_nothing_that_musl_lacks():
+    """Programs that are bound start others, which have the library in their environment too."""
+    library = Elf(native_path("libnodewise-pin.so").read_bytes())
+    assert not {name for name in library.imports() if name.endswith("_np") or "atfork" in name}
+    assert not [name for name in library.imports() if name.startswith("_") and name not in KNOWN_TO_MUSL]
 
 
 def test_a_setting_binds_a_threaded_program_by_the_preload(built):
