@@ -15,8 +15,9 @@
 #include <cmath>
 #include <csignal>
 #include <ctime>
-#include <fstream>
 #include <system_error>
+
+#include "runner/children.h"
 
 namespace nodewise {
 namespace {
@@ -202,16 +203,6 @@ class Pipe {
     std::array<int, 2> ends_{-1, -1};
 };
 
-std::vector<pid_t> own_children() {
-    const std::string self = std::to_string(getpid());
-    std::ifstream file("/proc/" + self + "/task/" + self + "/children");
-    std::vector<pid_t> found;
-    for (pid_t pid = 0; file >> pid;) {
-        found.push_back(pid);
-    }
-    return found;
-}
-
 }  // namespace
 
 struct Process::Streams {
@@ -221,14 +212,13 @@ struct Process::Streams {
     Capture* err;
 };
 
-Process::Process(int control) : control_(control), child_ended_(-1), stack_(kStackBytes) {
+Process::Process(int control, int guard) : control_(control), guard_(guard), child_ended_(-1), stack_(kStackBytes) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     child_ended_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    // processes that leave their group or their parent come to us, so that they can be found
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    adopt_orphans();
 }
 
 Process::~Process() { close(child_ended_); }
@@ -290,15 +280,16 @@ Outcome Process::run(const Job& job, Capture& out, Capture& err) {
     err.drain(streams.err_pipe.reader());
     out.finish();
     err.finish();
-    outcome.left_behind = clear_up(pid);
+    outcome.left_behind = end_children(pid);
     return outcome;
 }
 
 // Sets wall_s to the clock at the end; the caller takes off the beginning.
 void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& outcome) const {
     double deadline = job.timeout_s > 0 ? now() + job.timeout_s : 0;
-    std::array<pollfd, 4> watched{pollfd{child_ended_, POLLIN, 0}, pollfd{streams.out_pipe.reader(), POLLIN, 0},
-                                  pollfd{streams.err_pipe.reader(), POLLIN, 0}, pollfd{control_, POLLIN, 0}};
+    std::array<pollfd, 5> watched{pollfd{child_ended_, POLLIN, 0}, pollfd{streams.out_pipe.reader(), POLLIN, 0},
+                                  pollfd{streams.err_pipe.reader(), POLLIN, 0}, pollfd{control_, POLLIN, 0},
+                                  pollfd{guard_, POLLIN, 0}};
     bool asked = false;
     for (;;) {
         int status = 0;
@@ -325,9 +316,10 @@ void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& o
         if (watched[2].revents != 0 && !streams.err->drain(watched[2].fd)) {
             watched[2].fd = -1;
         }
-        const bool cancel = watched[3].revents != 0;
+        const bool cancel = watched[3].revents != 0 || watched[4].revents != 0;
         if (cancel) {
             watched[3].fd = -1;
+            watched[4].fd = -1;
             outcome.cancelled = true;
         } else if (deadline > 0 && now() >= deadline && !asked) {
             outcome.timed_out = true;
@@ -340,31 +332,6 @@ void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& o
         asked = true;
         deadline = now() + kGrace_s;
     }
-}
-
-// Kills what is left of the group and whatever was handed to us; how many processes those were.
-int Process::clear_up(int group) const {
-    int found = 0;
-    for (int round = 0; round < 1000; ++round) {
-        const int ended = waitpid(-1, nullptr, WNOHANG);
-        if (ended > 0) {
-            continue;
-        }
-        if (ended < 0) {
-            break;
-        }
-        const std::vector<pid_t> children = own_children();
-        if (round == 0) {
-            found = static_cast<int>(children.size());
-        }
-        kill(-group, SIGKILL);
-        for (const pid_t pid : children) {
-            kill(pid, SIGKILL);
-        }
-        const timespec pause{0, 1'000'000};
-        nanosleep(&pause, nullptr);
-    }
-    return found;
 }
 
 }  // namespace nodewise

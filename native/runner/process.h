@@ -49,8 +49,8 @@ struct Outcome {
 
 class Process {
   public:
-    // `control` is read while a run goes on: input, or its end, cancels the run.
-    explicit Process(int control);
+    // `control` and `guard` are read while a run goes on: input, or its end, cancels the run.
+    Process(int control, int guard);
     ~Process();
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
@@ -60,9 +60,9 @@ class Process {
   private:
     struct Streams;
     void wait_for_end(int pid, const Job& job, Streams& streams, Outcome& outcome) const;
-    int clear_up(int group) const;
 
     int control_;
+    int guard_;
     int child_ended_;
     std::vector<char> stack_;
 };

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nodewise-runner: starts and measures commands for the engine, one at a time. It is a program of its own so that it is
 // small (a child's peak memory counts its parent's until exec), has no interpreter beside a run, and outlives its
-// engine's death just long enough to end what is running. Frames on standard input and output: four bytes of length,
-// little-endian, then JSON.
+// engine's death just long enough to end what is running. A guard above it does that where it is killed itself. Frames
+// on standard input and output: four bytes of length, little-endian, then JSON.
+#include <poll.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -15,6 +17,7 @@
 #include "runner/capture.h"
 #include "runner/conditions.h"
 #include "runner/counters.h"
+#include "runner/guard.h"
 #include "runner/process.h"
 
 namespace {
@@ -105,6 +108,7 @@ json describe_stream(const nodewise::Capture& stream) {
 
 class Server {
   public:
+    explicit Server(int guard) : process_(STDIN_FILENO, guard) {}
     json answer(const json& request) {
         const nodewise::Job job = read_job(request);
         const nodewise::Reading before = conditions_.read();
@@ -134,18 +138,28 @@ class Server {
   private:
     nodewise::Counters counters_;
     nodewise::Conditions conditions_;
-    nodewise::Process process_{STDIN_FILENO};
+    nodewise::Process process_;
     nodewise::Capture out_;
     nodewise::Capture err_;
 };
 
-int serve() {
-    // the terminal's Ctrl-C is the engine's to handle: it cancels the run through our standard input
-    signal(SIGINT, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
-    Server server;
+// Whether there is a request, or the end of them, to read; not where the guard is gone.
+bool wait_for_request(int guard) {
+    std::array<pollfd, 2> watched{pollfd{STDIN_FILENO, POLLIN, 0}, pollfd{guard, POLLIN, 0}};
+    while (poll(watched.data(), watched.size(), -1) < 0 && errno == EINTR) {
+    }
+    return watched[1].revents == 0;
+}
+
+bool is_gone(int guard) {
+    pollfd watched{guard, POLLIN, 0};
+    return poll(&watched, 1, 0) > 0;
+}
+
+int serve(int guard) {
+    Server server(guard);
     std::string frame;
-    while (read_frame(frame)) {
+    while (wait_for_request(guard) && read_frame(frame)) {
         json reply;
         // a cancel that came after its run had ended asks for nothing
         const json request = json::parse(frame);
@@ -156,6 +170,10 @@ int serve() {
             reply = server.answer(request);
         } catch (const std::exception& problem) {
             reply = {{"failed_step", "runner"}, {"failed_errno", 0}, {"message", problem.what()}};
+        }
+        // the run was cut short: whoever asked for it learns that from the end of the answers
+        if (is_gone(guard)) {
+            return 1;
         }
         // what a program prints may be any bytes: those that are no UTF-8 are replaced
         if (!write_frame(reply.dump(-1, ' ', false, json::error_handler_t::replace))) {
@@ -168,8 +186,11 @@ int serve() {
 }  // namespace
 
 int main() {
+    // the terminal's Ctrl-C is the engine's to handle: it cancels the run through our standard input
+    signal(SIGINT, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
     try {
-        return serve();
+        return nodewise::guarded(serve);
     } catch (const std::exception&) {
         return 70;
     }

@@ -24,6 +24,8 @@ def test_a_program_is_read_as_binutils_read_it():
     assert readelf, "binutils come with the compiler"
     told = subprocess.run([readelf, "-dW", PYTHON], capture_output=True, text=True, check=True).stdout
     assert elf.needed == [line.split("[")[1].rstrip("]") for line in told.splitlines() if "(NEEDED)" in line]
+    told = subprocess.run([readelf, "-lW", PYTHON], capture_output=True, text=True, check=True).stdout
+    assert f"program interpreter: {elf.interpreter}]" in told
     told = subprocess.run([readelf, "--dyn-syms", "-W", PYTHON], capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in told.splitlines()]
     undefined = {r[7].split("@")[0] for r in rows if len(r) > 7 and r[6] == "UND"}
@@ -44,6 +46,6 @@ def test_a_broken_file_is_refused_or_read_and_never_crashes(length, changes):
             data[at] = value
     try:
         elf = Elf(bytes(data))
-        _ = (elf.dynamic, elf.needed, elf.search, sum(1 for _ in elf.imports()))
+        _ = (elf.dynamic, elf.interpreter, elf.needed, elf.search, sum(1 for _ in elf.imports()))
     except InputError as problem:
         assert "ELF" in problem.what

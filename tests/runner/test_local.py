@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -134,9 +135,7 @@ def test_the_protocol_is_read_wherever_it_stands_in_a_flood() -> None:
     )
     with LocalLauncher() as launcher:
         sample = launcher.run(Setting(command=script(code)))
-        runner = launcher._runner
-        assert runner is not None
-        peak = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{runner.pid}/status").read_text())
+        peak = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{server_of(launcher)}/status").read_text())
         assert peak is not None and int(peak[1]) < 40_000
     assert sample.seconds == (1 + 150) / 2
     assert sample.metrics == {"items": 5}
@@ -216,15 +215,76 @@ def test_nothing_is_left_when_the_engine_is_killed_or_interrupted(number: signal
     assert wait_until_gone(mark) == []
 
 
-def test_a_killed_runner_takes_its_program_along_and_is_one_clear_error() -> None:
-    mark = f"mark-{os.getpid()}-runner"
+#: A program whose processes leave their group, their session and their parent, and hear no signal that can be ignored.
+_TREE = """
+import os, signal, sys, time
+def deeper(levels):
+    if levels and os.fork() == 0:
+        os.setsid()
+        for ignored in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(ignored, signal.SIG_IGN)
+        if os.fork() == 0:
+            deeper(levels - 1)
+            if levels == 2: os.kill(os.getpid(), signal.SIGSTOP)
+            time.sleep(60)
+        elif levels % 2:
+            os._exit(0)
+        time.sleep(60)
+if "deaf" in sys.argv: signal.signal(signal.SIGTERM, signal.SIG_IGN)
+deeper(4)
+time.sleep(60)
+"""
+
+
+def wait_until_there(mark: str, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while len(alive(mark)) < count:
+        assert time.monotonic() < deadline, "the program has not started"
+        time.sleep(0.02)
+
+
+def server_of(launcher: LocalLauncher) -> int:
+    """The process that starts programs; the launcher knows the guard above it."""
+    assert launcher._runner is not None
+    guard = launcher._runner.pid
+    return int(Path(f"/proc/{guard}/task/{guard}/children").read_text())
+
+
+@pytest.mark.parametrize("manner", ["deaf", "hearing"])
+def test_a_killed_engine_leaves_nothing_of_a_tree_of_processes(manner: str) -> None:
+    mark = f"mark-{os.getpid()}-engine-{manner}"
+    code = (
+        "import sys\nfrom nodewise.runner.local import LocalLauncher\nfrom nodewise.runner.setting import Setting\n"
+        "LocalLauncher().run(Setting(command=(sys.executable, '-c', *sys.argv[1:])))"
+    )
+    # seven processes of the tree, the engine, and nothing else has the mark
+    engine = subprocess.Popen([sys.executable, "-c", code, _TREE, manner, mark])
+    wait_until_there(mark, 8)
+    engine.kill()
+    engine.wait()
+    assert wait_until_gone(mark) == []
+
+
+@pytest.mark.parametrize("manner", ["deaf", "hearing"])
+@pytest.mark.parametrize("who", ["guard", "server"])
+def test_a_killed_runner_takes_its_programs_tree_along_and_is_one_clear_error(who: str, manner: str) -> None:
+    mark = f"mark-{os.getpid()}-{who}-{manner}"
     with LocalLauncher() as launcher:
         assert launcher.run(Setting(command=("true",))).ok
-        runner = launcher._runner
-        assert runner is not None
-        subprocess.Popen(["sh", "-c", f"sleep 0.5; kill -9 {runner.pid}"])
+        assert launcher._runner is not None
+        victim = launcher._runner.pid if who == "guard" else server_of(launcher)
+
+        def kill_in_time() -> None:
+            wait_until_there(mark, 7)
+            os.kill(victim, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill_in_time)
+        killer.start()
         with pytest.raises(NodewiseError, match="ended unexpectedly"):
-            launcher.run(Setting(command=script(f"import time; time.sleep(60); '{mark}'")))
+            launcher.run(Setting(command=(*script(_TREE), manner, mark)))
+        killer.join()
+        # by the time that the engine hears of it, all is gone
+        assert alive(mark) == []
         # and the next run starts a new one
         assert launcher.run(Setting(command=("true",))).ok
 
@@ -256,9 +316,7 @@ def test_a_preload_is_for_the_program_and_not_for_the_runner(monkeypatch: pytest
     code = "assert 'libm.so.6' in open('/proc/self/maps').read()"
     with LocalLauncher() as launcher:
         assert launcher.run(Setting(command=script(code))).ok
-        runner = launcher._runner
-        assert runner is not None
-        assert b"LD_PRELOAD" not in Path(f"/proc/{runner.pid}/environ").read_bytes()
+        assert b"LD_PRELOAD" not in Path(f"/proc/{server_of(launcher)}/environ").read_bytes()
 
 
 def test_a_zero_byte_in_an_argument_is_refused() -> None:
@@ -271,9 +329,7 @@ def test_many_runs_leak_no_descriptors() -> None:
         counts = []
         for _ in range(60):
             assert launcher.run(Setting(command=("true",))).ok
-            runner = launcher._runner
-            assert runner is not None
-            counts.append(len(list(Path(f"/proc/{runner.pid}/fd").iterdir())))
+            counts.append(len(list(Path(f"/proc/{server_of(launcher)}/fd").iterdir())))
     assert counts[-1] == counts[0]
 
 

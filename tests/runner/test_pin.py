@@ -3,10 +3,13 @@
 
 import os
 import re
+import struct
 import subprocess
+from dataclasses import replace
 
 import pytest
 
+from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
 from nodewise.machine.sources import load_machine
@@ -98,6 +101,163 @@ int main(int, char** words) {
 }
 """
 
+#: A library whose constructor waits for a thread that makes threads itself, by both functions.
+CONSTRUCTED = """
+#include <pthread.h>
+#include <threads.h>
+static void* inner(void* p) { return p; }
+static int inner11(void* p) { return p != NULL; }
+static void* outer(void* p) {
+    pthread_t made; thrd_t made11;
+    if (thrd_create(&made11, inner11, NULL) == thrd_success) thrd_join(made11, NULL);
+    if (pthread_create(&made, NULL, inner, NULL) == 0) pthread_join(made, NULL);
+    return p;
+}
+__attribute__((constructor)) static void begin(void) {
+    pthread_t made;
+    if (pthread_create(&made, NULL, outer, NULL) == 0) pthread_join(made, NULL);
+}
+int constructed(void) { return 5; }
+"""
+
+#: Programs that are right by themselves, and end with 5; the first argument says which.
+HEALTHY = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void* nothing(void* p) { return p; }
+static void* keeps_errno(void* p) { return errno == 0 ? p : NULL; }
+static int make(const pthread_attr_t* attributes, void* (*run)(void*)) {
+    pthread_t made; void* got = NULL; int here = 5;
+    errno = 77;
+    if (pthread_create(&made, attributes, run, &here) != 0 || errno != 77) return 1;
+    pthread_join(made, &got);
+    return got != &here;
+}
+static void* makes(void* p) { for (int i = 0; i < 20; ++i) if (make(NULL, nothing)) return NULL; return p; }
+static void* forks_and_executes(void* p) {
+    pid_t pid = fork();
+    if (pid == 0) { execl("/bin/sh", "sh", "-c", "exit 3", NULL); _exit(1); }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WEXITSTATUS(status) == 3 ? p : NULL;
+}
+static volatile int going = 1;
+static void* goes_on_making(void* p) { while (going) if (make(NULL, nothing)) return NULL; return p; }
+static pthread_barrier_t gate;
+static int cleaned = 0;
+static void* cannot_be_cancelled(void* p) {
+    int old;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+    cleaned = 1;
+    return p;
+}
+static void only(int processor) {
+    cpu_set_t set; CPU_ZERO(&set); CPU_SET(processor, &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0) exit(2);
+}
+static int is_only(int processor) {
+    cpu_set_t set;
+    sched_getaffinity(0, sizeof set, &set);
+    return CPU_COUNT(&set) == 1 && CPU_ISSET(processor, &set);
+}
+static int chosen;
+static void* chooses(void* p) {
+    only(chosen);
+    sched_yield();
+    pid_t pid = fork();
+    if (pid == 0) _exit(is_only(chosen) ? 0 : 1);
+    int status = 1;
+    waitpid(pid, &status, 0);
+    return status == 0 && is_only(chosen) ? p : NULL;
+}
+int main(int count, char** words) {
+    const char* how = words[1];
+    int bad = 0;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    if (!strcmp(how, "dlopen")) {
+        void* library = dlopen(words[2], RTLD_NOW);
+        if (library == NULL) { puts(dlerror()); return 1; }
+        return ((int (*)(void))dlsym(library, "constructed"))();
+    }
+    if (!strcmp(how, "linked")) {
+        int (*found)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "constructed");
+        return found == NULL ? 1 : found();
+    }
+    if (!strcmp(how, "thousand")) {
+        static pthread_t made[1000];
+        for (int i = 0; i < 1000; ++i) if (pthread_create(&made[i], NULL, nothing, NULL) != 0) return 1;
+        for (int i = 0; i < 1000; ++i) pthread_join(made[i], NULL);
+    }
+    if (!strcmp(how, "errno")) bad = make(NULL, keeps_errno);
+    if (!strcmp(how, "at once")) {
+        pthread_t made[16]; void* got;
+        for (int i = 0; i < 16; ++i) if (pthread_create(&made[i], NULL, makes, &made[i]) != 0) return 1;
+        for (int i = 0; i < 16; ++i) { pthread_join(made[i], &got); bad |= got != &made[i]; }
+    }
+    if (!strcmp(how, "small stack") || !strcmp(how, "small stack makes")) {
+        pthread_attr_setstacksize(&attributes, how[11] ? PTHREAD_STACK_MIN + 4096 : PTHREAD_STACK_MIN);
+        bad = make(&attributes, how[11] ? makes : nothing);
+    }
+    if (!strcmp(how, "fork and exec")) bad = make(NULL, forks_and_executes);
+    if (!strcmp(how, "fork among threads")) {
+        pthread_t made[4]; void* got;
+        for (int i = 0; i < 4; ++i) if (pthread_create(&made[i], NULL, goes_on_making, &made[i]) != 0) return 1;
+        for (int i = 0; i < 50; ++i) {
+            pid_t pid = fork();
+            if (pid == 0) _exit(make(NULL, nothing) ? 1 : 0);
+            int status = 1;
+            waitpid(pid, &status, 0);
+            bad |= status;
+        }
+        going = 0;
+        for (int i = 0; i < 4; ++i) { pthread_join(made[i], &got); bad |= got != &made[i]; }
+    }
+    if (!strcmp(how, "cancelled")) {
+        for (int i = 0; i < 200; ++i) {
+            pthread_t made; void* got = NULL;
+            cleaned = 0;
+            pthread_create(&made, NULL, cannot_be_cancelled, &bad);
+            pthread_cancel(made);
+            pthread_join(made, &got);
+            bad |= cleaned == 0 || got != &bad;
+        }
+    }
+    if (!strcmp(how, "maker is to be cancelled")) {
+        pthread_cancel(pthread_self());
+        bad = pthread_create(&(pthread_t){0}, NULL, nothing, NULL);
+        int old;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+    }
+    if (!strcmp(how, "chooses")) { chosen = atoi(words[2]); bad = make(NULL, chooses); }
+    if (!strcmp(how, "main chose")) { only(atoi(words[2])); bad = make(NULL, nothing) || !is_only(atoi(words[2])); }
+    if (!strcmp(how, "other user")) {
+        bad = make(NULL, nothing) || setgid(65534) || setuid(65534) || make(NULL, nothing) || make(NULL, makes);
+    }
+    if (!strcmp(how, "no file left")) {
+        while (dup(0) >= 0) {}
+        bad = make(NULL, nothing);
+    }
+    if (!strcmp(how, "main leaves")) {
+        pthread_t made;
+        pthread_create(&made, NULL, makes, NULL);
+        pthread_detach(made);
+        usleep(1000);
+    }
+    return bad ? 1 : 5;
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
@@ -106,13 +266,21 @@ def built(tmp_path_factory):
     for name, options in (("program", []), ("static", ["-static"])):
         command = ["g++", "-std=c++20", "-O1", "-pthread", *options, "program.cpp", "-o", name, "-ldl"]
         subprocess.run(command, cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    (folder / "healthy.c").write_text(HEALTHY)
+    (folder / "constructed.c").write_text(CONSTRUCTED)
+    for words in (
+        "-shared -fPIC constructed.c -o libconstructed.so",
+        "healthy.c -o healthy -ldl",
+        "healthy.c -o linked -Wl,--no-as-needed -L. -lconstructed -Wl,-rpath,$ORIGIN -ldl",
+    ):
+        subprocess.run(["gcc", "-O1", "-pthread", *words.split()], cwd=folder, check=True)
     return folder
 
 
-def run(built, how, *more, pin=f"{{{A}}},{{{B}}}", **variables):
+def run(built, how, *more, pin=f"{{{A}}},{{{B}}}", name="program", **variables):
     env = {"LD_PRELOAD": str(native_path("libnodewise-pin.so")), "NODEWISE_PIN": pin, "PATH": os.environ["PATH"]}
     done = subprocess.run(
-        [built / "program", how, *more],
+        [built / name, how, *more],
         env={**env, **variables},
         capture_output=True,
         text=True,
@@ -212,6 +380,83 @@ def test_a_processor_that_is_not_there_is_told_and_the_program_runs(built):
     assert err.count("the system refuses {4000}") == 3
 
 
+#: Names with an underscore that glibc's headers bring, and that musl has too; the last four are weak.
+KNOWN_TO_MUSL = {
+    *("__errno_location", "__sched_cpucount", "__stack_chk_fail", "__cxa_finalize", "__gmon_start__"),
+    *("_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"),
+}
+
+HEALTHY_WAYS = [
+    *("dlopen", "linked", "thousand", "errno", "at once", "small stack", "small stack makes", "fork and exec"),
+    *("fork among threads", "cancelled", "chooses", "main chose", "other user", "no file left", "main leaves"),
+]
+
+
+def run_healthy(built, how, pin, **variables):
+    if how == "other user" and os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    env = {"PATH": os.environ["PATH"], **variables}
+    if pin:
+        env |= {"LD_PRELOAD": str(native_path("libnodewise-pin.so")), "NODEWISE_PIN": pin}
+    name = "linked" if how == "linked" else "healthy"
+    more = str(built / "libconstructed.so") if how == "dlopen" else str(A if how == "chooses" else B)
+    command = [built / name, how, more]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize("how", HEALTHY_WAYS)
+@pytest.mark.parametrize("variables", [{}, {"NODEWISE_PIN_MAIN": "start"}, {"NODEWISE_PIN_VERBOSE": "1"}])
+def test_a_program_runs_as_it_does_unbound(built, how, variables):
+    alone = run_healthy(built, how, "")
+    bound = run_healthy(built, how, f"{{{A}}},{{{B}}}", **variables)
+    assert (alone.returncode, alone.stdout) == (5, "")
+    assert (bound.returncode, bound.stdout) == (5, "")
+    assert bound.stderr == "" or variables.get("NODEWISE_PIN_VERBOSE")
+
+
+@pytest.mark.parametrize("how", ["thousand", "small stack", "fork among threads", "other user", "cancelled"])
+def test_a_program_whose_places_are_refused_runs_as_it_does_unbound(built, how):
+    assert run_healthy(built, how, "{4000}").returncode == 5
+
+
+def test_threads_of_a_constructor_that_runs_before_the_librarys_own_are_bound(built):
+    told = run_healthy(built, "linked", f"{{{A}}},{{{B}}}", NODEWISE_PIN_VERBOSE="1").stderr
+    assert re.findall(r"thread (\d) \(\d+\) on", told) == ["0", "1", "2", "3"]
+
+
+def test_what_the_main_thread_chose_itself_is_told(built):
+    told = run_healthy(built, "main chose", f"{{{A}}},{{{A}}}", NODEWISE_PIN_VERBOSE="1").stderr
+    assert "left alone: it chose its processors itself" in told
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", "2> >(exec 0<&-)"])
+def test_nobody_to_tell_is_no_failure(built, closed):
+    command = f'{built}/healthy "at once" {closed}'
+    env = {
+        "LD_PRELOAD": str(native_path("libnodewise-pin.so")),
+        "NODEWISE_PIN": f"{A},{B}",
+        "NODEWISE_PIN_VERBOSE": "1",
+    }
+    full = ["bash", "-c", f"env {' '.join(f'{k}={v}' for k, v in env.items())} {command}"]
+    assert subprocess.run(full, check=False, timeout=60).returncode == 5
+
+
+def test_threads_of_helping_libraries_and_bound_runtimes_are_left_alone(built, tmp_path):
+    for name in ("libucs.so.0", "libgomp-own.so.1", "libother.so"):
+        (tmp_path / name).write_bytes((built / "libconstructed.so").read_bytes())
+    seen = {}
+    for name in ("libucs.so.0", "libgomp-own.so.1", "libother.so"):
+        env = {"LD_PRELOAD": str(native_path("libnodewise-pin.so")), "NODEWISE_PIN": f"{A},{B}", "OMP_PLACES": "{0}"}
+        command = [built / "healthy", "dlopen", tmp_path / name]
+        env["NODEWISE_PIN_VERBOSE"] = "1"
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 5
+        seen[name] = done.stderr
+    assert seen["libucs.so.0"].count("left alone: a helper of its library") == 3
+    assert seen["libgomp-own.so.1"].count("left alone: OpenMP's runtime binds it") == 3
+    assert seen["libother.so"].count("left alone") == 0
+
+
 def test_programs_are_told_apart(built):
     program = inspect_program(built / "program")
     assert (program.linkage, program.threads, program.openmp) == ("dynamic", True, "")
@@ -222,6 +467,57 @@ def test_programs_are_told_apart(built):
     assert choose_way(Program("script")).name == "openmp"
     assert choose_way(Program("elf", "dynamic", threads=True, guarded=True)).name == "mask"
     assert choose_way(Program("elf", "static", openmp="static")).name == "openmp"
+
+
+def linked_for(built, loader):
+    name = built / f"for-{loader.rpartition('/')[2]}"
+    options = ["-std=c++20", "-pthread", f"-Wl,--dynamic-linker={loader}"]
+    subprocess.run(["g++", *options, "program.cpp", "-o", name, "-ldl"], cwd=built, check=True, capture_output=True)
+    return name
+
+
+def test_a_program_of_another_c_library_is_held_by_a_mask_and_told_so(built):
+    path = linked_for(built, "/lib/ld-musl-x86_64.so.1")
+    way = choose_way(inspect_program(path))
+    assert way.name == "mask"
+    assert "its loader is /lib/ld-musl-x86_64.so.1" in way.why
+    env, _ = binding_environment([str(path)], [(A,)], {"PATH": ""})
+    assert env == {"OMP_NUM_THREADS": "1"}
+
+
+def test_the_own_loader_by_another_name_is_the_own_loader(built, tmp_path):
+    loader = tmp_path / "ld.so"
+    loader.symlink_to(Elf((built / "program").read_bytes()).interpreter)
+    path = linked_for(built, str(loader))
+    assert choose_way(inspect_program(path)).name == "preload"
+    assert seats(run(built, "pthread", name=path.name)[0]) == [[B], [A], [B]]
+
+
+def test_a_program_for_another_processor_is_held_by_a_mask_and_told_so(built):
+    data = bytearray((built / "program").read_bytes())
+    data[18:20] = (183 if data[18] != 183 else 62).to_bytes(2, "little")
+    (built / "elsewhere").write_bytes(data)
+    way = choose_way(inspect_program(built / "elsewhere"))
+    assert (way.name, "another kind of processor" in way.why) == ("mask", True)
+
+
+def test_a_program_of_32_bits_is_held_by_a_mask_and_told_so(built):
+    machine = int.from_bytes((built / "program").read_bytes()[18:20], "little")
+    loader = b"/lib/ld-linux.so.2\0"
+    header = struct.pack("<16s HHIIIIIHHHHHH", b"\x7fELF\1\1\1", 3, machine, 1, 0, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+    segment = struct.pack("<IIIIIIII", 3, 84, 84, 84, len(loader), len(loader), 4, 1)
+    (built / "narrow").write_bytes(header + segment + loader)
+    program = inspect_program(built / "narrow")
+    assert (program.linkage, program.foreign) == ("dynamic", "it is a program of 32 bits")
+    assert choose_way(replace(program, threads=True)).name == "mask"
+    assert choose_way(program).name == "openmp"
+
+
+def test_the_library_names_nothing_that_musl_lacks():
+    """Programs that are bound start others, which have the library in their environment too."""
+    library = Elf(native_path("libnodewise-pin.so").read_bytes())
+    assert not {name for name in library.imports() if name.endswith("_np") or "atfork" in name}
+    assert not [name for name in library.imports() if name.startswith("_") and name not in KNOWN_TO_MUSL]
 
 
 def test_a_setting_binds_a_threaded_program_by_the_preload(built):

@@ -62,6 +62,17 @@ class Elf:
         """Whether a loader starts it, which is what takes LD_PRELOAD; a static-pie has no interpreter either."""
         return any(s.kind == _INTERPRETER for s in self._segments)
 
+    @property
+    def interpreter(self) -> str:
+        """The loader that starts it (PT_INTERP), such as /lib64/ld-linux-x86-64.so.2; empty where it needs none."""
+        segment = next((s for s in self._segments if s.kind == _INTERPRETER), None)
+        if segment is None:
+            return ""
+        text = self._data[segment.offset : segment.offset + segment.size]
+        if not text.endswith(b"\0"):
+            raise InputError("an ELF file without the loader that it names")
+        return text[: text.index(b"\0")].decode(errors="replace")
+
     @cached_property
     def _entries(self) -> list[tuple[int, int]]:
         segment = next((s for s in self._segments if s.kind == _DYNAMIC), None)

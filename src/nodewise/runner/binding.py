@@ -43,6 +43,8 @@ def choose_way(program: Program) -> Way:
         return Way(
             "openmp", "it is an interpreter: what it loads and starts reads OpenMP's places from the environment"
         )
+    if program.threads and program.foreign:
+        return Way("mask", f"{program.foreign}, which the preload library is not made for: a mask holds all threads")
     if program.threads:
         return Way("preload", "it makes its threads itself: a preload library binds each as it is created")
     # its libraries may use OpenMP or make threads without its own file saying so

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
+from nodewise.base.native import native_path
 
 _RUNTIMES = ("libgomp", "libiomp5", "libomp")
 _THREADS = {"pthread_create", "thrd_create"}
@@ -32,8 +33,9 @@ class Program:
     """`kind` is `elf`, `script` or `unknown`; `linkage` `dynamic`, `static` or empty; `openmp` a runtime's library, or empty.
 
     `threads` says whether it makes threads itself, `guarded` whether the system drops LD_PRELOAD for it (set-user-ID),
-    `interpreter` whether it runs other people's code, that may bring a runtime of its own. `libraries` are those that it
-    names, with theirs.
+    `interpreter` whether it runs other people's code, that may bring a runtime of its own. `foreign` says, in words, why
+    this installation's preload library is not made for it; empty where it is. `libraries` are those that it names,
+    with theirs.
     """
 
     kind: str
@@ -42,6 +44,7 @@ class Program:
     threads: bool = False
     guarded: bool = False
     interpreter: bool = False
+    foreign: str = ""
     libraries: tuple[str, ...] = ()
 
 
@@ -67,6 +70,7 @@ def _inspect(path: Path, library_path: str, changed_ns: int, mode: int) -> Progr
         return Program("script", guarded=guarded)
     try:
         elf = Elf(data)
+        foreign = _why_foreign(elf)
         if not elf.dynamic:
             openmp = "static" if any(mark in data for mark in _OPENMP_MARKS) else ""
             return Program("elf", "static", openmp, threads=b"pthread_create" in data, guarded=guarded)
@@ -79,7 +83,26 @@ def _inspect(path: Path, library_path: str, changed_ns: int, mode: int) -> Progr
     makers = any(name.startswith(("libtbb", "libpthread")) for name in libraries)
     makers |= any("_M_start_thread" in name for name in imports)
     interpreter = _INTERPRETERS.fullmatch(path.resolve().name) is not None
-    return Program("elf", "dynamic", openmp, bool(imports & _THREADS) or makers, guarded, interpreter, tuple(libraries))
+    threads = bool(imports & _THREADS) or makers
+    return Program("elf", "dynamic", openmp, threads, guarded, interpreter, foreign, tuple(libraries))
+
+
+@lru_cache(maxsize=1)
+def _own() -> Elf:
+    """The program that is installed beside the preload library, and is linked as it is."""
+    return Elf(native_path("nodewise-runner").read_bytes())
+
+
+def _why_foreign(elf: Elf) -> str:
+    own = _own()
+    if elf.machine != own.machine:
+        return "it is made for another kind of processor"
+    if elf.bits != own.bits:
+        return f"it is a program of {elf.bits} bits"
+    # another C library, or another build of the same one, which may be older than what the library was linked with
+    if elf.interpreter and os.path.realpath(elf.interpreter) != os.path.realpath(own.interpreter):
+        return f"its loader is {elf.interpreter}"
+    return ""
 
 
 def _libraries(path: Path, elf: Elf, library_path: str) -> list[str]:

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The processes that a program leaves: those that lose their parent come to the nearest ancestor that asked for them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace nodewise {
+
+// From now on orphans below this process become its children.
+void adopt_orphans();
+
+std::vector<pid_t> own_children();
+
+// Kills the children, and what comes to this process as they die, until there are none; how many there were at first.
+// `group` is killed besides where it is not 0. Gives up after about a second on processes that cannot die.
+int end_children(pid_t group = 0);
+
+}  // namespace nodewise
