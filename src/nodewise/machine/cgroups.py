@@ -117,6 +117,18 @@ def read_limits(root: Path, affinity: Iterable[int], memory_bytes: int) -> Limit
     return Limits(tuple(sorted(processors)), min(quotas, default=None), memory, _nodes(root))
 
 
+def read_throttling(root: Path) -> float | None:
+    """For how many seconds quotas have held back this process's group or one above it; None where none can."""
+    total = None
+    for directory in _directories(root, "cpu"):
+        words = (read_text(directory / "cpu.stat") or "").split()
+        counted = dict(zip(words[::2], words[1::2], strict=False))
+        for name, scale in (("throttled_usec", 1e-6), ("throttled_time", 1e-9)):
+            if counted.get(name, "").isdigit():
+                total = (total or 0.0) + int(counted[name]) * scale
+    return total
+
+
 def _nodes(root: Path) -> tuple[int, ...]:
     """The memory nodes that this process may use."""
     lines = (read_text(root / "proc/self/status") or "").splitlines()

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise quiet`: what on this machine makes measuring noisy, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from nodewise.base.errors import InputError
+from nodewise.base.processors import parse_processors
+from nodewise.machine.surroundings import Surroundings
+from nodewise.machine.watch import Watched
+from nodewise.report.quiet.finding import Finding, Severity
+from nodewise.runner.spin import Spin
+
+WATCH_S = 1.0
+
+
+@click.command()
+@click.option(
+    "--seconds",
+    type=float,
+    default=5.0,
+    show_default=True,
+    help="How long to measure, on all processors together; 0: not.",
+)
+@click.option("--allow", help="As if only these processors might be used, such as 0-3,8.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Say of all findings what they rest on, also of those that are well."
+)
+@click.option(
+    "--fail-on", type=click.Choice(["noisy", "note"]), help="End with exit code 1 where a finding is so bad, or worse."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
+@click.option(
+    "--root",
+    type=click.Path(path_type=Path),
+    help="Read this copy of another system's /proc and /sys; nothing is watched or measured then.",
+)
+def command(
+    seconds: float, allow: str | None, everything: bool, fail_on: str | None, as_json: bool, root: Path | None
+) -> int:
+    """Say what on this machine makes a program's time vary, and what to do about each; nothing is changed.
+
+    It reads how the system is set, watches for a second who else runs, and repeats a short loop of equal work on all
+    processors that may be used, which shows what is lost to interruptions and which differences can be told here now.
+    """
+    from nodewise.machine.surroundings import read_surroundings
+    from nodewise.report.quiet.examine import examine, quiet_json
+
+    if seconds < 0 or not math.isfinite(seconds):
+        raise InputError(f"--seconds {seconds:g} is no time to measure", "give some seconds, or 0 to measure nothing")
+    if root is not None and not (root / "proc").is_dir():
+        raise InputError(f"no copy of a system: {root}", "it must hold proc and sys")
+    surroundings = read_surroundings(root or Path("/"), _processors(allow, root))
+    idle = loaded = None
+    spins: list[Spin] = []
+    if root is None:
+        idle, loaded, spins = _watch(surroundings, seconds, hint=not as_json)
+    findings = examine(surroundings, idle, loaded, spins)
+    if as_json:
+        print(json.dumps(quiet_json(findings, spins), indent=1))
+    else:
+        _tell(findings, spins, everything)
+    bad = {"noisy": (Severity.NOISY,), "note": (Severity.NOISY, Severity.NOTE)}.get(fail_on or "", ())
+    return 1 if any(f.severity in bad for f in findings) else 0
+
+
+def _processors(allow: str | None, root: Path | None) -> tuple[int, ...] | None:
+    from nodewise.machine.surroundings import online_processors
+
+    there = tuple(sorted(os.sched_getaffinity(0))) if root is None else online_processors(root)
+    if allow is None:
+        return there
+    wanted = parse_processors(allow)
+    missing = sorted(set(wanted) - set(there))
+    if missing:
+        from nodewise.base.processors import format_processors
+
+        raise InputError(
+            f"processors {format_processors(missing)} are not there or not allowed to this process",
+            f"it may use {format_processors(there)}",
+        )
+    return wanted
+
+
+def _watch(s: Surroundings, seconds: float, hint: bool) -> tuple[Watched, Watched | None, list[Spin]]:
+    from nodewise.machine.watch import difference, look
+    from nodewise.runner.spin import spin
+
+    root, own = Path("/"), os.getpid()
+    if hint and sys.stderr.isatty():
+        print(f"watching for {WATCH_S:g} s, measuring for {seconds:g} s …", file=sys.stderr)
+    first = look(root, time.monotonic(), s.processors)
+    time.sleep(WATCH_S)
+    second = look(root, time.monotonic(), s.processors)
+    idle = difference(root, first, second, own)
+    if seconds == 0:
+        return idle, None, []
+    quota = s.limits.cpu_quota
+    at_once = None if quota is None else max(1, int(quota))
+    spins = spin(s.processors, seconds, at_once)
+    third = look(root, time.monotonic(), s.processors)
+    return idle, difference(root, second, third, own), spins
+
+
+def _tell(findings: list[Finding], spins: list[Spin], everything: bool) -> None:
+    from nodewise.report.quiet.measured import resolutions, summary
+    from nodewise.report.quiet.text import counts_text, findings_text, spins_text
+
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    sentence = summary(spins)
+    if sentence:
+        print(f"on this machine now, {sentence}")
+        print("(the machine's own part; a program's own variation comes on top)\n")
+        print(spins_text(spins, resolutions(spins)) + "\n")
+    print(findings_text(findings, min(120, shutil.get_terminal_size((100, 24)).columns), colour, everything))
+    print(f"\n{counts_text(findings)}")

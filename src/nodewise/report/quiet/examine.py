@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All findings about a system, from what was read, watched and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nodewise.machine.surroundings import Surroundings
+from nodewise.machine.watch import Watched
+from nodewise.report.quiet.clocks import clock_findings
+from nodewise.report.quiet.finding import Finding, worst_first
+from nodewise.report.quiet.load import load_findings
+from nodewise.report.quiet.measured import measured_findings, resolutions, summary
+from nodewise.report.quiet.system import system_findings
+from nodewise.runner.spin import Spin
+
+
+def examine(
+    s: Surroundings, idle: Watched | None = None, loaded: Watched | None = None, spins: Sequence[Spin] = ()
+) -> list[Finding]:
+    """The findings, worst first: `idle` was watched while nodewise did nothing, `loaded` while it measured `spins`."""
+    return worst_first(
+        [
+            *measured_findings(s, spins, loaded),
+            *load_findings(s, idle, loaded),
+            *clock_findings(s, loaded or idle),
+            *system_findings(s),
+        ]
+    )
+
+
+def quiet_json(findings: Sequence[Finding], spins: Sequence[Spin]) -> dict[str, Any]:
+    """The findings and the measurement as plain values."""
+    return {
+        "nodewise_quiet": 1,
+        "summary": summary(spins),
+        "findings": [f.to_json() for f in findings],
+        "processors": [s.to_json() for s in spins],
+        "resolution": [r.to_json() for r in resolutions(spins)],
+    }

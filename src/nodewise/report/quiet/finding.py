@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finding: one thing that does, or does not, make measuring noisy on a machine, and what can be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Severity(StrEnum):
+    """How much it matters, worst first."""
+
+    NOISY = "noisy"
+    NOTE = "note"
+    UNKNOWN = "unknown"
+    OK = "ok"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`name` is what was looked at, `said` what was found in one line, `evidence` files with their values.
+
+    `effect` is what it does to times; `do` a command or an advice, `undo` how to put it back, `root` whether `do` needs
+    root's rights; `source` where the claim is from. Empty where there is nothing to say.
+    """
+
+    name: str
+    severity: Severity
+    said: str
+    evidence: tuple[str, ...] = ()
+    effect: str = ""
+    do: str = ""
+    undo: str = ""
+    root: bool = False
+    source: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain values."""
+        return {**asdict(self), "severity": str(self.severity), "evidence": list(self.evidence)}
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """In the order in which they matter; of equal ones the order stays."""
+    order = list(Severity)
+    return sorted(findings, key=lambda f: order.index(f.severity))
+
+
+KERNEL = "https://docs.kernel.org"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage with two significant digits: `0.43 %`, `12 %`."""
+    value = share * 100
+    if value >= 10:
+        return f"{value:.0f} %"
+    return f"{value:.2g} %" if value >= 0.01 else "< 0.01 %" if value > 0 else "0 %"

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Resolution: which differences can be told from noise, by how many runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from nodewise.statistics.sequential import FEWEST_BLOCKS
+
+#: MAD times this estimates a normal's standard deviation.
+_SIGMA = 1.4826
+#: How much more runs the signed-rank interval needs than a t-test under normal noise: 1 / (3 / pi), its asymptotic
+#: relative efficiency (E. L. Lehmann, Nonparametrics, 1975, appendix).
+_RANK_COST = math.pi / 3
+#: So many windows that do not overlap must fit, or nothing is said of their length.
+_FEWEST_WINDOWS = 5
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How runs of `seconds` vary: `mad` is the median absolute deviation, `worst` the largest slow-down, both as shares of the median."""
+
+    seconds: float
+    mad: float
+    worst: float
+    windows: int
+
+
+def window_noise(series: Sequence[Sequence[float]], seconds: float) -> Noise | None:
+    """The noise of runs of `seconds`, from times of equal pieces of work in their order, one series a processor.
+
+    A run is as many pieces as take `seconds` on the average. Every window of that many is compared with the median
+    window of its own series, so that a slower processor counts as no noise; windows start a tenth of their length after
+    one another. None where less than five fit into each series beside each other: what was not seen is not
+    extrapolated, since noise need not average out.
+    """
+    deviations, windows = [], 0
+    for times in series:
+        data = np.asarray(times, dtype=float)
+        total = float(data.sum())
+        length = round(data.size * seconds / total) if total > 0 else 0
+        # what was planned as five of them may end a little early
+        beside = round(data.size / length, 1) if length else 0.0
+        if beside < _FEWEST_WINDOWS or data.size < length + 2:
+            return None
+        sums = np.concatenate(([0.0], np.cumsum(data)))
+        starts = np.arange(0, data.size - length + 1, max(1, length // 10))
+        runs = sums[starts + length] - sums[starts]
+        deviations.append(runs / np.median(runs) - 1)
+        windows += int(beside)
+    if not deviations:
+        return None
+    pooled = np.concatenate(deviations)
+    return Noise(seconds, float(np.median(np.abs(pooled))), float(pooled.max()), windows)
+
+
+def runs_needed(mad: float, difference: float, power: float = 0.9, level: float = 0.95) -> int:
+    """How many runs of each of two settings tell a difference of this share apart, with this probability.
+
+    `mad` is the median absolute deviation of one run, as a share. The interval is that of `compare.ratio_interval`: of
+    paired log ratios, whose variance is twice that of a run; the number is that of a normal test (G. E. Noether, Journal
+    of the American Statistical Association 82, 1987), times what ranks cost. Never below the fewest that can decide.
+    Raises ValueError where the difference is not above zero.
+    """
+    if difference <= 0:
+        raise ValueError("a difference must be above zero")
+    normal = NormalDist()
+    wanted = normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)
+    runs = _RANK_COST * 2 * (wanted * _SIGMA * mad / math.log1p(difference)) ** 2
+    return max(FEWEST_BLOCKS, math.ceil(runs))
+
+
+def smallest_difference(mad: float, runs: int, power: float = 0.9, level: float = 0.95) -> float:
+    """The difference, as a share, that `runs` runs of each tell apart; the inverse of `runs_needed`.
+
+    Raises ValueError below the fewest runs that can decide.
+    """
+    if runs < FEWEST_BLOCKS:
+        raise ValueError(f"{FEWEST_BLOCKS} runs of each are the fewest that can decide, not {runs}")
+    normal = NormalDist()
+    wanted = normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)
+    return math.expm1(wanted * _SIGMA * mad * math.sqrt(2 * _RANK_COST / runs))
