@@ -17,6 +17,7 @@ from nodewise.cli.options import RunChoice, run_options
 if TYPE_CHECKING:
     from nodewise.machine.model import Machine
     from nodewise.runner.loaded import Loaded
+    from nodewise.search.catalogue.choose import Answers
     from nodewise.search.catalogue.knob import Follower, Knob, Library
 
 _WIDTH = 118
@@ -68,8 +69,8 @@ def _of_command(
     machine = load_machine(None)
     loaded = _loaded(words, libraries, run, environment, no_run)
     found = libraries_loaded(loaded, libraries)
-    chosen = ask_libraries(found, loaded, environment)
-    knobs = knobs_for(loaded, machine, environment, libraries, chosen)
+    answers = ask_libraries(found, loaded, machine, environment)
+    knobs = knobs_for(loaded, machine, environment, libraries, answers)
     allocator = allocator_knob(loaded, environment, libraries)
     knobs = tuple(sorted((*knobs, *([allocator] if allocator else ())), key=lambda k: -k.worth))
     followers = followers_for(loaded, libraries)
@@ -78,16 +79,15 @@ def _of_command(
         record: dict[str, Any] = {
             "loaded": loaded.to_json(),
             "libraries": [library.name for library in found],
-            "chosen": chosen,
+            "chosen": dict(answers.chosen),
+            "versions": dict(answers.versions),
             "knobs": [k.to_json() for k in knobs],
             "followers": [_follower(f) for f in followers],
             "tried": tried,
         }
         print(json.dumps(record, indent=1))
         return
-    print("\n".join(_heading(words, loaded, found, machine)))
-    for name, answer in chosen.items():
-        print(f"{name:<10} left to itself: {answer}")
+    print("\n".join(_heading(words, loaded, found, answers, machine)))
     print()
     _tell(knobs, followers)
     print(f"worth trying first: {', '.join(tried) or 'none'}")
@@ -114,18 +114,14 @@ def _loaded(
     return loaded
 
 
-def _heading(words: tuple[str, ...], loaded: Loaded, found: Sequence[Library], machine: Machine) -> list[str]:
-    from nodewise.runner.loaded import version_of
-    from nodewise.search.catalogue.choose import file_of
-
+def _heading(
+    words: tuple[str, ...], loaded: Loaded, found: Sequence[Library], answers: Answers, machine: Machine
+) -> list[str]:
     if loaded.watched:
         seen = f"{len(loaded.mapped)} files mapped by {loaded.processes} process{'es' * (loaded.processes != 1)}"
     else:
         seen = "known by its file alone: it was not run, or ended before anyone could look"
-    named = []
-    for library in found:
-        version = version_of(file_of(library, loaded) or "")
-        named.append(f"{library.title} {version}".strip())
+    named = [f"{library.title} {answers.versions.get(library.name, '')}".strip() for library in found]
     return [
         f"program    {' '.join(words)}: {seen}",
         f"loads      {', '.join(named) or 'nothing that the catalogue has'}",
@@ -137,6 +133,10 @@ def _tell(knobs: Iterable[Knob], followers: Iterable[Follower]) -> None:
     for knob in knobs:
         by = f"{knob.setter.variable} {knob.setter.part}".strip()
         print(f"  {knob.name} ({by}): {', '.join(knob.values)}")
+        if knob.set_by_user:
+            _line("yours", f"{knob.default}, as your environment sets it")
+        if knob.own:
+            _line("itself", f"left to itself, {knob.title} takes {knob.own} here")
         changes = "" if knob.exact else "; results may change"
         only = f"; matters with several {knob.parallel}" if knob.parallel else ""
         _line("what", f"{knob.meaning}{only}{changes}")

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from nodewise.machine.model import Machine
 from nodewise.runner.allocators import find_preloads
 from nodewise.runner.ask import ask_library
-from nodewise.runner.loaded import Loaded
+from nodewise.runner.loaded import Loaded, version_of
 from nodewise.search.catalogue.knob import Choice, Follower, Knob, Library, Setter, as_set_by_the_user
 from nodewise.search.catalogue.read import load_catalogue
 
@@ -46,28 +46,65 @@ def libraries_loaded(loaded: Loaded, catalogue: Iterable[Library]) -> tuple[Libr
     return tuple(library for library in found.values() if not any(name in found for name in library.unless))
 
 
-def ask_libraries(libraries: Iterable[Library], loaded: Loaded, environment: Mapping[str, str]) -> dict[str, str]:
-    """What loaded libraries say that they choose by themselves here, by the names of the knobs that it is about.
+@dataclass(frozen=True)
+class Answers:
+    """What loaded libraries say of themselves: `chosen` by knobs' names where nothing is set, `versions` by libraries'.
 
-    Each question loads the library in a process of its own, which takes tens of milliseconds.
+    `taken` are the values of a knob that the library takes as they are said, where it could be asked: for one that it
+    does not have it takes another.
     """
-    found = {}
+
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    taken: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def ask_libraries(
+    libraries: Iterable[Library], loaded: Loaded, machine: Machine, environment: Mapping[str, str]
+) -> Answers:
+    """What loaded libraries would choose here by themselves, and their versions where file names do not tell.
+
+    A library with questions is loaded in a process of its own, once and for each value that the machine's processor has;
+    that takes tens of milliseconds each time.
+    """
+    chosen: dict[str, str] = {}
+    taken: dict[str, frozenset[str]] = {}
+    versions: dict[str, str] = {}
     for library in libraries:
-        path = loaded.path_of(file_of(library, loaded) or "")
-        for knob in library.knobs:
-            if knob.ask and path is not None and knob.setter.read(environment) is None:
-                answer = ask_library(path, knob.ask, environment)
-                if answer:
-                    found[knob.name] = answer
-    return found
+        name = file_of(library, loaded) or ""
+        path = loaded.path_of(name)
+        asking = [k for k in library.knobs if k.ask]
+        versions |= {library.name: version} if (version := version_of(name)) else {}
+        if path is None or not (asking or library.ask_version):
+            continue
+        alone = {v: t for v, t in environment.items() if v not in {k.setter.variable for k in asking}}
+        answers = ask_library(path, {"": library.ask_version, **{k.name: k.ask for k in asking}}, alone)
+        told = re.search(r"\d+(\.\d+)+", answers.pop("", ""))
+        versions |= {library.name: told[0]} if told else {}
+        chosen |= answers
+        for knob in asking:
+            if knob.name in answers:
+                taken[knob.name] = frozenset(_taken(knob, path, machine, alone))
+    return Answers(chosen, taken, versions)
+
+
+def _taken(knob: Knob, path: str, machine: Machine, environment: Mapping[str, str]) -> Iterator[str]:
+    for choice in _runnable(knob, machine):
+        answer = ask_library(path, {"": knob.ask}, {**environment, **knob.setter.write(choice.text, environment)})
+        if answer.get("", "").lower() == choice.name.lower():
+            yield choice.name
+
+
+def _runnable(knob: Knob, machine: Machine) -> tuple[Choice, ...]:
+    flags = set(machine.processor.flags)
+    return tuple(c for c in knob.choices if flags.issuperset(c.needs))
 
 
 def _fitting(
-    knob: Knob, loaded: Loaded, machine: Machine, environment: Mapping[str, str], chosen: Mapping[str, str]
+    knob: Knob, loaded: Loaded, machine: Machine, environment: Mapping[str, str], answers: Answers
 ) -> Knob | None:
     """The knob with the values that make sense here; None where there is nothing to choose."""
-    flags, vendor = set(machine.processor.flags), machine.processor.vendor
-    if (knob.vendors and vendor not in knob.vendors) or any(environment.get(v) for v in knob.also):
+    if (knob.vendors and machine.processor.vendor not in knob.vendors) or any(environment.get(v) for v in knob.also):
         return None
     if loaded.guarded and knob.setter.form in ("tunable", "preload"):
         return None
@@ -75,9 +112,11 @@ def _fitting(
         return None
     if knob.imports and loaded.openmp and not any(re.fullmatch(knob.imports, name) for name in loaded.openmp):
         return None
-    own = chosen.get(knob.name, "").lower()
-    choices = tuple(c for c in knob.choices if flags.issuperset(c.needs) and c.name.lower() != own)
-    fitting = as_set_by_the_user(replace(knob, choices=choices), environment)
+    choices = tuple(
+        c for c in _runnable(knob, machine) if knob.name not in answers.taken or c.name in answers.taken[knob.name]
+    )
+    own = answers.chosen.get(knob.name, "")
+    fitting = as_set_by_the_user(replace(knob, choices=choices, own=own), environment)
     return fitting if len(fitting.values) > 1 else None
 
 
@@ -86,19 +125,19 @@ def knobs_for(
     machine: Machine,
     environment: Mapping[str, str],
     catalogue: Sequence[Library] | None = None,
-    chosen: Mapping[str, str] | None = None,
+    answers: Answers | None = None,
 ) -> tuple[Knob, ...]:
     """The knobs of what a program loads, those of most worth first.
 
-    Values that the processor cannot run are left out, and with `chosen` (see `ask_libraries`) those that the library has
-    anyway; what the user has set is the default.
+    Values that the processor cannot run are left out, and with `answers` (see `ask_libraries`) those that the library
+    takes by itself or does not have; what the user has set is the default, and can be unset.
     """
     known = load_catalogue() if catalogue is None else catalogue
     found = [
         fitting
         for library in libraries_loaded(loaded, known)
         for knob in library.knobs
-        if (fitting := _fitting(knob, loaded, machine, environment, chosen or {}))
+        if (fitting := _fitting(knob, loaded, machine, environment, answers or Answers()))
     ]
     return tuple(sorted(found, key=lambda k: -k.worth))
 

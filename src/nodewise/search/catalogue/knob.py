@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-#: The value of a knob that is left as it is.
-DEFAULT = "default"
+#: The value of a knob that is left as it is, and where the user has set it, the value that takes that back.
+DEFAULT, UNSET = "default", "unset"
 
 #: How a value comes into a variable: `plain`: it is the whole of it; `tunable`: one `part=value` of several between colons;
 #: `conf`: one `part:value` of several between commas; `debug`: one `part=value` between commas; `options`: one word of
@@ -51,11 +51,24 @@ class Setter:
             between, sign = _JOINED[self.form]
             kept = [e for e in held.split(between) if e and e.partition(sign)[0] != self.part]
             return {self.variable: between.join([*kept, f"{self.part}{sign}{text}"])}
-        words = held.split() if self.form == "options" else _files(held)
-        kept = [w for w in words if not (self.replaces and re.fullmatch(self.replaces, w))]
+        kept = self._other_words(held)
         if self.form == "options":
             return {self.variable: " ".join([*kept, text])}
         return {self.variable: ":".join([text, *(w for w in kept if w != text)])}
+
+    def erase(self, environment: Mapping[str, str]) -> str:
+        """What is left in the variable once this is taken out of it; empty where that is nothing."""
+        held = environment.get(self.variable, "")
+        if self.form == "plain":
+            return ""
+        if self.form in _JOINED:
+            between, sign = _JOINED[self.form]
+            return between.join(e for e in held.split(between) if e and e.partition(sign)[0] != self.part)
+        return (" " if self.form == "options" else ":").join(self._other_words(held))
+
+    def _other_words(self, held: str) -> list[str]:
+        words = held.split() if self.form == "options" else _files(held)
+        return [w for w in words if not (self.replaces and re.fullmatch(self.replaces, w))]
 
 
 def _files(preload: str) -> list[str]:
@@ -80,7 +93,8 @@ class Knob:
     `library` and `title` are the catalogue entry's names, `default` the value that holds unless something is set: the
     word `default`, or what the user has set. `usual` says what the library does then. `exact`: results are the same bit
     by bit whatever the value. `parallel` is `threads` or `ranks` where it matters only with several of them, else empty.
-    `worth` is how much is to be expected of it, 0 to 100. `ask` are functions of the library that tell its own choice,
+    With `set_by_user` there may also be the value `unset`. `own` is what the library said that it takes by itself, where it
+    was asked. `worth` is how much is to be expected of it, 0 to 100. `ask` are functions of the library that tell its own choice,
     `also` variables that set the same thing in another way.
     """
 
@@ -102,11 +116,17 @@ class Knob:
     vendors: tuple[str, ...] = ()
     imports: str = ""
     default: str = DEFAULT
+    set_by_user: bool = False
+    own: str = ""
 
     @property
     def values(self) -> tuple[str, ...]:
-        """What an axis may take: the default first."""
-        return tuple(dict.fromkeys([self.default, *(c.name for c in self.choices)]))
+        """What an axis may take: the default first. What the library takes by itself is not there twice."""
+        names = [c.name for c in self.choices]
+        if not self.set_by_user:
+            return (self.default, *(n for n in names if n.lower() != self.own.lower()))
+        same = any(n.lower() == self.own.lower() for n in names)
+        return tuple(dict.fromkeys([self.default, *names] if same else [self.default, *names, UNSET]))
 
     def choice(self, value: str) -> Choice | None:
         """The choice of that name. None for the default that sets nothing."""
@@ -140,7 +160,8 @@ class Library:
 
     `files` are patterns of file names (as in a shell); `marks` texts in the file of a program that is linked statically
     with it, or with `marks_anywhere` of any program. It is passed over where a library named in `unless` is loaded.
-    `preloads` are the file names under which an allocator is looked for to preload it.
+    `preloads` are the file names under which an allocator is looked for to preload it, `ask_version` functions that tell
+    its version in a text.
     """
 
     name: str
@@ -152,6 +173,7 @@ class Library:
     marks_anywhere: bool = False
     unless: tuple[str, ...] = ()
     preloads: tuple[str, ...] = ()
+    ask_version: tuple[str, ...] = ()
     knobs: tuple[Knob, ...] = ()
     followers: tuple[Follower, ...] = ()
 
@@ -163,19 +185,30 @@ def as_set_by_the_user(knob: Knob, environment: Mapping[str, str]) -> Knob:
         return knob
     same = next((c for c in knob.choices if c.text.lower() == held.lower()), None)
     if same is not None:
-        return replace(knob, default=same.name)
-    return replace(knob, default=held, choices=(Choice(held, held, meaning="as you have set it"), *knob.choices))
+        return replace(knob, default=same.name, set_by_user=True)
+    choices = (Choice(held, held, meaning="as you have set it"), *knob.choices)
+    return replace(knob, default=held, choices=choices, set_by_user=True)
 
 
 def apply(knob: Knob, value: str, environment: Mapping[str, str]) -> dict[str, str]:
     """The variables that set a knob to a value, joined to what an environment has in them; none for the knob's default.
 
-    Where several knobs are set, give each the environment with those before it. Raises KeyError for a value that the
-    knob does not have.
+    Where several knobs are set, give each the environment with those before it. For `unset` see `cleared` too. Raises
+    KeyError for a value that the knob does not have.
     """
     if value == knob.default:
         return {}
+    if value == UNSET and knob.set_by_user:
+        left = knob.setter.erase(environment)
+        return {knob.setter.variable: left} if left else {}
     choice = knob.choice(value)
     if choice is None:
         raise KeyError(f"{knob.name} has no value {value!r}")
     return knob.setter.write(choice.text, environment)
+
+
+def cleared(knob: Knob, value: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables to take out of the environment for a value: only `unset` has any."""
+    if value != UNSET or not knob.set_by_user or knob.setter.erase(environment):
+        return ()
+    return (knob.setter.variable,)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
-from nodewise.search.catalogue.knob import DEFAULT, FORMS, Choice, Follower, Knob, Library, Setter
+from nodewise.search.catalogue.knob import DEFAULT, FORMS, UNSET, Choice, Follower, Knob, Library, Setter
 
 #: The files that come with nodewise.
 OWN_FOLDER = Path(__file__).parent
@@ -117,8 +117,8 @@ def _choices(table: _Table) -> tuple[Choice, ...]:
         found.append(Choice(name, one.text("set", name), one.texts("needs"), one.text("meaning", "")))
         one.finish()
     names = [c.name for c in found]
-    if not names or len(set(names)) != len(names) or DEFAULT in names or not all(names):
-        raise table.wrong("values", f"must be different texts, and none of them {DEFAULT!r}")
+    if not names or len(set(names)) != len(names) or {DEFAULT, UNSET} & set(names) or not all(names):
+        raise table.wrong("values", f"must be different texts, and none of them {DEFAULT!r} or {UNSET!r}")
     return tuple(found)
 
 
@@ -188,6 +188,7 @@ def read_library(file: Path) -> Library:
         marks_anywhere=table.get("marks_anywhere", bool, False),
         unless=table.texts("unless"),
         preloads=table.texts("preloads"),
+        ask_version=table.texts("ask_version"),
         knobs=tuple(_knob(t, name, title) for t in table.tables("knob")),
         followers=tuple(_follower(t, name) for t in table.tables("follower")),
     )

@@ -3,70 +3,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nodewise.machine.model import Machine
-from nodewise.runner.loaded import Loaded, version_of
-from nodewise.search.catalogue.choose import file_of
-from nodewise.search.catalogue.knob import Choice, Knob, Library
+from nodewise.search.catalogue.choose import Answers
+from nodewise.search.catalogue.knob import UNSET, Knob
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What reasons are made of: the processor's name and flags, versions of libraries, and what these chose by themselves.
+    """What reasons are made of: the processor's name and flags, and versions of libraries by the catalogue's names."""
 
-    `versions` go by the catalogue's names of libraries, `chosen` by knobs (`choose.ask_libraries`), `knobs` hold all that
-    the catalogue has, whose values tell what the one that was chosen needs.
-    """
-
-    processor: str
+    processor: str = ""
     flags: frozenset[str] = frozenset()
     versions: Mapping[str, str] = field(default_factory=dict)
-    chosen: Mapping[str, str] = field(default_factory=dict)
-    choices: Mapping[str, tuple[Choice, ...]] = field(default_factory=dict)
 
 
-def facts_of(
-    machine: Machine, loaded: Loaded, libraries: Iterable[Library], chosen: Mapping[str, str] | None = None
-) -> Facts:
-    """The facts of a program on a machine; `libraries` are those loaded (`choose.libraries_loaded`)."""
-    known = tuple(libraries)
-    names = {library.name: file_of(library, loaded) or "" for library in known}
-    return Facts(
-        processor=machine.processor.model,
-        flags=frozenset(machine.processor.flags),
-        versions={library: version for library, name in names.items() if (version := version_of(name))},
-        chosen=dict(chosen or {}),
-        choices={knob.name: knob.choices for library in known for knob in library.knobs},
-    )
+def facts_of(machine: Machine, answers: Answers) -> Facts:
+    """The facts of a machine, and of libraries as they answered (`choose.ask_libraries`)."""
+    return Facts(machine.processor.model, frozenset(machine.processor.flags), answers.versions)
 
 
 def why(knob: Knob, value: str, facts: Facts) -> str:
     """Sentences that say why a value of a knob may have helped here, and what it costs; empty for the knob's default."""
-    choice = knob.choice(value)
-    if choice is None or value == knob.default:
+    if value == knob.default:
         return ""
     title = f"{knob.title} {facts.versions.get(knob.library, '')}".strip()
+    choice, before = knob.choice(value), knob.choice(knob.default)
     sentences = []
-    own = facts.chosen.get(knob.name)
-    if own is not None:
-        sentences.append(f"{title} chose {own} by itself")
-        before = next((c for c in facts.choices.get(knob.name, ()) if c.name.lower() == own.lower()), None)
+    if knob.set_by_user:
+        sentences.append(f"{knob.setter.variable} is set to {knob.default} in your environment")
+        if knob.own:
+            sentences.append(f"left to itself, {title} takes {knob.own} here")
+        elif value == UNSET:
+            sentences.append(f"left to itself, {title}: {knob.usual}")
+    elif knob.own:
+        sentences.append(f"{title} takes {knob.own} here by itself")
+        before = next((c for c in knob.choices if c.name.lower() == knob.own.lower()), None)
+    else:
+        sentences.append(f"unless told otherwise, {title}: {knob.usual}")
+    if choice is not None:
         more = [n for n in choice.needs if n in facts.flags and (before is None or n not in before.needs)]
         if more:
             processor = f"this processor ({facts.processor})" if facts.processor else "this processor"
-            sentences[-1] += f"; {processor} also has {_listed(more)}, which {value} uses"
-    else:
-        sentences.append(f"unless told otherwise, {title}: {knob.usual}")
-    if choice.meaning:
-        sentences.append(f"{value}: {choice.meaning}")
+            without = f" and {before.name} does not" if before is not None else ""
+            sentences.append(f"{processor} has {_listed(more)}, which {value} uses{without}")
+        if choice.meaning:
+            sentences.append(f"{value}: {choice.meaning}")
     sentences.append(knob.helps)
     if knob.risk:
         sentences.append(f"mind: {knob.risk}")
-    return (
-        ". ".join(s[:1].upper() + s[1:] if i and not s.startswith(value) else s for i, s in enumerate(sentences)) + "."
-    )
+    return " ".join(f"{s if s.startswith(value) else s[:1].upper() + s[1:]}." for s in sentences)
 
 
 def _listed(names: list[str]) -> str:
