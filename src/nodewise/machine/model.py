@@ -75,7 +75,10 @@ class CoreKind:
 
 @dataclass(frozen=True)
 class Processor:
-    """What the system says of the processor; None where it does not (many virtual machines hide clocks)."""
+    """What the system says of the processor; None where it does not (many virtual machines hide clocks).
+
+    `flags` are the instruction sets and features in Linux's names (`avx512f`, `sve`), empty where they are not known.
+    """
 
     model: str = ""
     vendor: str = ""
@@ -83,6 +86,7 @@ class Processor:
     max_frequency_hz: float | None = None
     governor: str | None = None
     driver: str | None = None
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,7 @@ def machine_from_json(data: dict[str, Any]) -> Machine:
             "numa_nodes": tuple(NumaNode(**_tuples(n)) for n in data["numa_nodes"]),
             "distances": tuple(tuple(row) for row in data["distances"]),
             "kinds": tuple(CoreKind(**_tuples(k)) for k in data["kinds"]),
-            "processor": Processor(**data["processor"]),
+            "processor": Processor(**_tuples(data["processor"])),
             "limits": Limits(**_tuples(data["limits"])),
         }
     )

@@ -71,6 +71,8 @@ def read_processor(root: Path) -> Processor:
     vendor = first_match(r"^vendor_id\s*:\s*(\S.*)$", cpuinfo)
     if not vendor and implementer:
         vendor = _IMPLEMENTERS.get(int(implementer, 16))
+    # x86 says "flags", Arm "Features"; processors of one machine that differ in them are told by the first
+    flags = first_match(r"^(?:flags|Features)\s*:\s*(\S.*)$", cpuinfo) or ""
     return Processor(
         model=" ".join((first_match(r"^(?:model name|cpu|uarch)\s*:\s*(\S.*)$", cpuinfo) or "").split()),
         vendor=vendor or "",
@@ -78,6 +80,7 @@ def read_processor(root: Path) -> Processor:
         max_frequency_hz=max(top) * 1e3 if top else None,
         governor=_same(read_text(d / "scaling_governor") for d in clocks),
         driver=_same(read_text(d / "scaling_driver") for d in clocks),
+        flags=tuple(sorted(set(flags.split()))),
     )
 
 

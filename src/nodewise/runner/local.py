@@ -58,6 +58,11 @@ class LocalLauncher:
         self.counters_missing = reply["counters_missing"]
         return self._sample(reply)
 
+    @property
+    def process(self) -> int:
+        """The number of the runner's process, whose children are the programs; it is started where it has not been."""
+        return self._start().pid
+
     def close(self) -> None:
         """End the runner, and with it whatever it runs."""
         runner, self._runner = self._runner, None

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Loaded: which libraries a program really loads: those that its file needs, and those mapped while it and its children run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from nodewise.base.elf import Elf
+from nodewise.base.errors import InputError
+from nodewise.runner.launcher import Launcher
+from nodewise.runner.local import LocalLauncher
+from nodewise.runner.proc_files import children_of
+from nodewise.runner.program import find_on_path, inspect_program
+from nodewise.runner.sample import Sample
+from nodewise.runner.setting import Setting
+
+#: Looking takes at most this share of one processor once the start is over, which alone may cost so much.
+_MOST_COST, _AT_ONCE_S = 0.01, 0.03
+#: The first looks are so far apart, later ones further, and never more than the last: what a program loads late is seen too.
+_SHORTEST_S, _GROWTH, _LONGEST_S = 0.001, 1.3, 0.05
+#: Larger files are read no further for marks.
+_MOST_BYTES = 1 << 28
+_VERSION = re.compile(r"\.so\.(\d+(?:\.\d+)+)$|[-_]r?(\d+(?:\.\d+)+)(?:[-.]|\.so|$)")
+#: What a program takes from an OpenMP runtime tells which of the runtime's settings can matter.
+_OPENMP_IMPORT = re.compile(r"(GOMP_|__kmpc_|omp_)\w+")
+
+
+def version_of(name: str) -> str:
+    """The version that a library's file name tells: `3.0.2` of libx.so.3.0.2 or libx-r3.0.2.so; empty where none."""
+    found = _VERSION.search(name)
+    return (found[1] or found[2]) if found else ""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a program loads.
+
+    `needed` are the names of the libraries that its file names, with theirs; `mapped` the files that were mapped for
+    execution by it or its children while it ran (empty where it was not watched, or ended before the first look).
+    `marks` are those of the texts asked for that stand in its file, `openmp` what it imports from an OpenMP runtime.
+    `guarded`: the system keeps preloads and tunables from it.
+    """
+
+    program: str = ""
+    linkage: str = ""
+    guarded: bool = False
+    needed: tuple[str, ...] = ()
+    mapped: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    openmp: tuple[str, ...] = ()
+    processes: int = 0
+    looks: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The file names of all libraries, each once."""
+        return tuple(dict.fromkeys([*(Path(p).name for p in self.mapped), *self.needed]))
+
+    @property
+    def watched(self) -> bool:
+        """Whether the libraries of a run were seen; else only what the program's file names is known."""
+        return bool(self.mapped)
+
+    def path_of(self, name: str) -> str | None:
+        """Where a mapped library of that file name lies."""
+        return next((p for p in self.mapped if Path(p).name == name), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain values, and the versions that file names tell."""
+        versions = {name: version for name in self.names if (version := version_of(name))}
+        return {
+            "program": self.program,
+            "linkage": self.linkage,
+            "guarded": self.guarded,
+            "needed": list(self.needed),
+            "mapped": list(self.mapped),
+            "marks": list(self.marks),
+            "openmp": list(self.openmp),
+            "processes": self.processes,
+            "looks": self.looks,
+            "versions": versions,
+        }
+
+
+def loaded_from_json(data: Mapping[str, Any]) -> Loaded:
+    """Rebuild a Loaded from `Loaded.to_json`; raises KeyError or TypeError where it is no such record."""
+    return Loaded(
+        program=str(data["program"]),
+        linkage=str(data["linkage"]),
+        guarded=bool(data["guarded"]),
+        needed=tuple(map(str, data["needed"])),
+        mapped=tuple(map(str, data["mapped"])),
+        marks=tuple(map(str, data["marks"])),
+        openmp=tuple(map(str, data["openmp"])),
+        processes=int(data["processes"]),
+        looks=int(data["looks"]),
+    )
+
+
+def needs_of(command: Sequence[str], environment: Mapping[str, str], marks: Collection[str] = ()) -> Loaded:
+    """What the program's file alone tells, without a run; `marks` are texts to look for in it.
+
+    A script's file tells nothing of what its interpreter loads, nor does a file that cannot be read.
+    """
+    path = find_on_path(command[0], environment) if command else None
+    if path is None:
+        return Loaded()
+    program = inspect_program(path, environment)
+    loaded = Loaded(str(path), program.linkage, program.guarded, program.libraries)
+    if program.kind != "elf":
+        return loaded
+    with contextlib.suppress(OSError):
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES)
+        found = tuple(mark for mark in dict.fromkeys(marks) if mark.encode() in data)
+        imports: list[str] = []
+        with contextlib.suppress(InputError):
+            imports = sorted({name for name in Elf(data).imports() if _OPENMP_IMPORT.fullmatch(name)})
+        return replace(loaded, marks=found, openmp=tuple(imports))
+    return loaded
+
+
+def mapped_files(text: str) -> list[str]:
+    """The files that a /proc/PID/maps maps for execution, each once, in its order; deleted ones by the name they had."""
+    found: dict[str, None] = {}
+    for line in text.splitlines():
+        fields = line.split(maxsplit=5)
+        if len(fields) == 6 and "x" in fields[1] and fields[5].startswith("/"):
+            found[fields[5].removesuffix(" (deleted)")] = None
+    return list(found)
+
+
+@dataclass
+class MapsWatcher:
+    """Looks at the maps of all that descends from `root`, without `root` itself, in a thread, while it is entered.
+
+    Processes that still run the same file as `root` are left out: they are its children before they become programs.
+    Another user's processes cannot be looked at; what is mapped for less than a few milliseconds may be missed, and
+    what is mapped only within the last 50 ms of a run.
+    """
+
+    root: int
+    mapped: dict[str, None] = field(default_factory=dict)
+    pids: set[int] = field(default_factory=set)
+    looks: int = 0
+    cost_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="nodewise-maps", daemon=True)
+
+    def __enter__(self) -> MapsWatcher:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def look(self) -> None:
+        """Look once."""
+        own = _executable(self.root)
+        waiting = children_of(self.root)
+        met: set[int] = set()
+        while waiting:
+            pid = waiting.pop()
+            if pid in met:
+                continue
+            met.add(pid)
+            waiting += children_of(pid)
+            if own and _executable(pid) == own:
+                continue
+            with contextlib.suppress(OSError):
+                files = mapped_files(Path(f"/proc/{pid}/maps").read_text(errors="replace"))
+                self.mapped.update(dict.fromkeys(files))
+                if files:
+                    self.pids.add(pid)
+        self.looks += 1
+
+    def _watch(self) -> None:
+        begin = time.monotonic()
+        wait = _SHORTEST_S
+        while not self._ended.wait(wait):
+            before = time.thread_time()
+            self.look()
+            self.cost_s += time.thread_time() - before
+            # only once something runs do looks grow apart
+            wait = min(_LONGEST_S, wait * _GROWTH) if self.pids else _SHORTEST_S
+            owed = (self.cost_s - _AT_ONCE_S) / _MOST_COST - (time.monotonic() - begin)
+            wait = max(wait, owed)
+
+    def add_to(self, loaded: Loaded) -> Loaded:
+        """The same with what was seen."""
+        return replace(loaded, mapped=tuple(self.mapped), processes=len(self.pids), looks=self.looks)
+
+
+def _executable(pid: int) -> str:
+    try:
+        return str(Path(f"/proc/{pid}/exe").readlink())
+    except OSError:
+        return ""
+
+
+@contextlib.contextmanager
+def watched_launcher(launcher: Launcher) -> Iterator[MapsWatcher | None]:
+    """Watch what a launcher runs meanwhile; None where its processes are not this machine's to see."""
+    if not isinstance(launcher, LocalLauncher):
+        yield None
+        return
+    with MapsWatcher(launcher.process) as watcher:
+        yield watcher
+
+
+def run_watched(
+    launcher: Launcher,
+    setting: Setting,
+    environment: Mapping[str, str] | None = None,
+    marks: Collection[str] = (),
+    timeout_s: float | None = None,
+) -> tuple[Sample, Loaded]:
+    """Run a setting once, and say what it loaded: tune's first run. `environment` is what the launcher's settings change.
+
+    A program that ends within about 10 ms is known by its file's needs only (`Loaded.watched` is false then). Raises as
+    `Launcher.run` does.
+    """
+    inherited = os.environ if environment is None else environment
+    loaded = needs_of(setting.command, setting.environment(inherited), marks)
+    with watched_launcher(launcher) as watcher:
+        sample = launcher.run(setting, timeout_s=timeout_s)
+    return sample, loaded if watcher is None else watcher.add_to(loaded)
+
+
+def libraries_of(
+    command: Sequence[str], environment: Mapping[str, str] | None = None, marks: Collection[str] = ()
+) -> Loaded:
+    """What a command loads here, by one run of its own. Raises ProgramError where it cannot be started."""
+    with LocalLauncher(inherited=environment) as launcher:
+        return run_watched(launcher, Setting(command=tuple(command)), environment, marks)[1]

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Knob: something that changes how a library works, as the catalogue describes it, and the variables that set it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+#: The value of a knob that is left as it is, and where the user has set it, the value that takes that back.
+DEFAULT, UNSET = "default", "unset"
+
+#: How a value comes into a variable: `plain`: it is the whole of it; `tunable`: one `part=value` of several between colons;
+#: `conf`: one `part:value` of several between commas; `debug`: one `part=value` between commas; `options`: one word of
+#: several between blanks; `preload`: the first file of several between colons.
+FORMS = ("plain", "tunable", "conf", "debug", "options", "preload")
+_JOINED = {"tunable": (":", "="), "conf": (",", ":"), "debug": (",", "=")}
+
+
+@dataclass(frozen=True)
+class Setter:
+    """What sets something: a variable, as a whole or a part of it. `replaces` matches words that a new one takes the place of."""
+
+    variable: str
+    form: str = "plain"
+    part: str = ""
+    replaces: str = ""
+
+    def read(self, environment: Mapping[str, str]) -> str | None:
+        """What is set in an environment; None where nothing is."""
+        held = environment.get(self.variable)
+        if held is None:
+            return None
+        if self.form == "plain":
+            return held
+        if self.form in _JOINED:
+            between, sign = _JOINED[self.form]
+            said = [entry.partition(sign) for entry in held.split(between)]
+            # of one given twice the last counts, for glibc as for jemalloc and Go
+            return next((value for name, _, value in reversed(said) if name == self.part), None)
+        words = held.split() if self.form == "options" else _files(held)
+        return next((w for w in reversed(words) if re.fullmatch(self.replaces, w)), None)
+
+    def write(self, text: str, environment: Mapping[str, str]) -> dict[str, str]:
+        """The variable with the text in it and all else that an environment has there kept."""
+        held = environment.get(self.variable, "")
+        if self.form == "plain":
+            return {self.variable: text}
+        if self.form in _JOINED:
+            between, sign = _JOINED[self.form]
+            kept = [e for e in held.split(between) if e and e.partition(sign)[0] != self.part]
+            return {self.variable: between.join([*kept, f"{self.part}{sign}{text}"])}
+        kept = self._other_words(held)
+        if self.form == "options":
+            return {self.variable: " ".join([*kept, text])}
+        return {self.variable: ":".join([text, *(w for w in kept if w != text)])}
+
+    def erase(self, environment: Mapping[str, str]) -> str:
+        """What is left in the variable once this is taken out of it; empty where that is nothing."""
+        held = environment.get(self.variable, "")
+        if self.form == "plain":
+            return ""
+        if self.form in _JOINED:
+            between, sign = _JOINED[self.form]
+            return between.join(e for e in held.split(between) if e and e.partition(sign)[0] != self.part)
+        return (" " if self.form == "options" else ":").join(self._other_words(held))
+
+    def _other_words(self, held: str) -> list[str]:
+        words = held.split() if self.form == "options" else _files(held)
+        return [w for w in words if not (self.replaces and re.fullmatch(self.replaces, w))]
+
+
+def _files(preload: str) -> list[str]:
+    """The loader takes colons and blanks between preloaded files."""
+    return [f for f in re.split(r"[:\s]+", preload) if f]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A value of a knob: `name` is what people read, `text` what is set, `needs` the processor's features that it takes."""
+
+    name: str
+    text: str
+    needs: tuple[str, ...] = ()
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Knob:
+    """Something to set, as the catalogue has it; see `catalogue/README.md` for the fields.
+
+    `library` and `title` are the catalogue entry's names, `default` the value that holds unless something is set: the
+    word `default`, or what the user has set. `usual` says what the library does then. `exact`: results are the same bit
+    by bit whatever the value. `parallel` is `threads` or `ranks` where it matters only with several of them, else empty.
+    With `set_by_user` there may also be the value `unset`. `own` is what the library said that it takes by itself, where it
+    was asked. `worth` is how much is to be expected of it, 0 to 100. `ask` are functions of the library that tell its own choice,
+    `also` variables that set the same thing in another way.
+    """
+
+    name: str
+    library: str
+    title: str
+    setter: Setter
+    choices: tuple[Choice, ...]
+    meaning: str
+    helps: str
+    source: str
+    usual: str
+    risk: str = ""
+    exact: bool = True
+    parallel: str = ""
+    worth: int = 0
+    ask: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    vendors: tuple[str, ...] = ()
+    imports: str = ""
+    default: str = DEFAULT
+    set_by_user: bool = False
+    own: str = ""
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """What an axis may take: the default first. What the library takes by itself is not there twice."""
+        names = [c.name for c in self.choices]
+        if not self.set_by_user:
+            return (self.default, *(n for n in names if n.lower() != self.own.lower()))
+        same = any(n.lower() == self.own.lower() for n in names)
+        return tuple(dict.fromkeys([self.default, *names] if same else [self.default, *names, UNSET]))
+
+    def choice(self, value: str) -> Choice | None:
+        """The choice of that name. None for the default that sets nothing."""
+        return next((c for c in self.choices if c.name == value), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain values."""
+        return {**asdict(self), "values": list(self.values)}
+
+
+@dataclass(frozen=True)
+class Follower:
+    """A variable that says once more what an axis says: OPENBLAS_NUM_THREADS beside `threads`.
+
+    `template` holds `{n}` for the axis's number. With `reads` the library takes that variable's number where its own is
+    not set, so that nothing needs to be said unless the user has set its own.
+    """
+
+    library: str
+    setter: Setter
+    follows: str
+    template: str
+    meaning: str
+    source: str
+    reads: str = ""
+
+
+@dataclass(frozen=True)
+class Library:
+    """A runtime or library of the catalogue: how it is known, and its knobs.
+
+    `files` are patterns of file names (as in a shell); `marks` texts in the file of a program that is linked statically
+    with it, or with `marks_anywhere` of any program. It is passed over where a library named in `unless` is loaded.
+    `preloads` are the file names under which an allocator is looked for to preload it, `ask_version` functions that tell
+    its version in a text.
+    """
+
+    name: str
+    title: str
+    about: str
+    source: str
+    files: tuple[str, ...]
+    marks: tuple[str, ...] = ()
+    marks_anywhere: bool = False
+    unless: tuple[str, ...] = ()
+    preloads: tuple[str, ...] = ()
+    ask_version: tuple[str, ...] = ()
+    knobs: tuple[Knob, ...] = ()
+    followers: tuple[Follower, ...] = ()
+
+
+def as_set_by_the_user(knob: Knob, environment: Mapping[str, str]) -> Knob:
+    """The knob with what the environment sets as its default."""
+    held = knob.setter.read(environment)
+    if held is None:
+        return knob
+    same = next((c for c in knob.choices if c.text.lower() == held.lower()), None)
+    if same is not None:
+        return replace(knob, default=same.name, set_by_user=True)
+    choices = (Choice(held, held, meaning="as you have set it"), *knob.choices)
+    return replace(knob, default=held, choices=choices, set_by_user=True)
+
+
+def apply(knob: Knob, value: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that set a knob to a value, joined to what an environment has in them; none for the knob's default.
+
+    Where several knobs are set, give each the environment with those before it. For `unset` see `cleared` too. Raises
+    KeyError for a value that the knob does not have.
+    """
+    if value == knob.default:
+        return {}
+    if value == UNSET and knob.set_by_user:
+        left = knob.setter.erase(environment)
+        return {knob.setter.variable: left} if left else {}
+    choice = knob.choice(value)
+    if choice is None:
+        raise KeyError(f"{knob.name} has no value {value!r}")
+    return knob.setter.write(choice.text, environment)
+
+
+def cleared(knob: Knob, value: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables to take out of the environment for a value: only `unset` has any."""
+    if value != UNSET or not knob.set_by_user or knob.setter.erase(environment):
+        return ()
+    return (knob.setter.variable,)
