@@ -119,7 +119,7 @@ def test_the_fewest_runs_end_in_a_verdict(tmp_path: Path) -> None:
     assert result["verdict"] in ("faster", "no difference", "undecided")
 
 
-@pytest.mark.parametrize("at", [3, 40, 160])
+@pytest.mark.parametrize("at", [3, 40, 80])
 def test_an_interrupt_ends_with_the_best_so_far(tmp_path: Path, at: int) -> None:
     result = tune(_question(tmp_path), Scripted(many_core, interrupt_at=at))
     assert result["stopped"] == "interrupted"

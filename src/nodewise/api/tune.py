@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -22,19 +23,22 @@ from nodewise.runner.objective import SECONDS, Objective
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.search.axes import build_space, make_setting
-from nodewise.search.racing import RacingSearch
+from nodewise.search.guided import GuidedSearch
 from nodewise.search.space import Point, Space
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
-from nodewise.statistics.summary import median
+from nodewise.statistics.summary import mad, median
 from nodewise.statistics.verdict import is_settled, judge
 
 #: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
 FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS
-_SEARCH_SHARE = 0.5
+#: How many standard errors the gain should lie above none after the confirmation; what it may take of all runs at most.
+_SURE, _CONFIRM_SHARE = 3.5, 0.55
 _MOST_BLOCKS = 400
-#: In how many blocks of the confirmation the candidate also runs with one axis put back: many, or where runs are few.
-_ABLATION_BLOCKS = (6, 3)
+#: In how many blocks after the comparison the candidate also runs with one axis put back.
+_ABLATION_BLOCKS = 6
+#: However still the first runs were, two runs differ by this much in log time.
+_LEAST_NOISE = 0.007
 #: In the search a run may take this many times the baseline's time, and a little for the start, before it is cut off.
 _PATIENCE, _PATIENCE_S = 3.0, 0.5
 
@@ -179,10 +183,12 @@ class Tuner:
         return most if own is None else min(own, most)
 
     def _search(self) -> list[Point]:
-        search = RacingSearch(self._space)
+        search = GuidedSearch(self._space, self._question.seed)
+        leader: Setting | None = None
         while True:
             recent = [c[-1] for c in self._costs.values()]
-            points = search.ask(self._meter.affordable(sum(recent) / len(recent), _SEARCH_SHARE))
+            left = self._meter.affordable(sum(recent) / len(recent))
+            points = search.ask(max(0, left - self._reserve(leader, left + self._meter.runs) - 1))
             if not points:
                 return search.ranking
             settings = {p: self._setting(p) for p in points}
@@ -191,7 +197,19 @@ class Tuner:
             samples = self._run_block([*settings.values(), *along], "search", self._patience())
             search.tell({p: samples[s.key].seconds if samples[s.key].ok else None for p, s in settings.items()})
             ranking = search.ranking
-            self._report("search", self._setting(ranking[0]) if ranking else None, len(points))
+            leader = self._setting(ranking[0]) if ranking else None
+            self._report("search", leader, len(points))
+
+    def _reserve(self, leader: Setting | None, total: int) -> int:
+        """How many of all runs the confirmation needs: few for a large gain, as many as it may have for a small one."""
+        most = max(2 * FEWEST_BLOCKS, int(total * _CONFIRM_SHARE))
+        base, mine = self._times["baseline"], self._times.get(leader.key, []) if leader else []
+        if len(base) < 3 or len(mine) < 3:
+            return most
+        noise = 1.4826 * math.sqrt((mad(base) / median(base)) ** 2 + (mad(mine) / median(mine)) ** 2)
+        gain = math.log(median(base) / median(mine))
+        blocks = (_SURE * max(noise, _LEAST_NOISE) / gain) ** 2 if gain > 0 else math.inf
+        return int(min(most, max(2 * FEWEST_BLOCKS + 4, 2 * blocks)))
 
     def _confirm(self, ranking: Sequence[Point]) -> str:
         """Fresh interleaved blocks of the baseline and the best; the next best where that one fails after all."""
@@ -215,22 +233,17 @@ class Tuner:
         """What ended it (`decided` or `budget`), or None where the candidate failed."""
         candidate = self._setting(point)
         arms = self._ablations(point)
-        pair = sum(median(self._costs[s.key]) for s in (self._baseline, candidate))
-        runs = self._meter.affordable(pair / 2)
-        # the comparison comes first: the axes get what it leaves, after twice its fewest blocks or at least once
-        wanted = ((n, n * len(arms) + room * FEWEST_BLOCKS) for n, room in zip(_ABLATION_BLOCKS, (4, 2), strict=True))
-        ablated = next((n for n, need in wanted if runs >= need), 0)
-        arms = arms if ablated else {}
-        blocks = min(_MOST_BLOCKS, (runs - ablated * len(arms)) // 2)
+        pair = sum(median(self._costs[s.key]) for s in (self._baseline, candidate) if s.key in self._costs)
+        blocks = min(_MOST_BLOCKS, self._meter.affordable(pair / 2) // 2)
         if blocks < FEWEST_BLOCKS:
             return "budget"
         looks = plan_looks(blocks)
         self._writer.add_plan(Plan(candidate.key, looks.at, looks.alpha, {n: s.key for n, s in arms.items()}))
         baseline: list[float] = []
         times: list[float] = []
+        stopped = "budget"
         for done in range(1, blocks + 1):
-            extra = list(arms.values()) if done <= ablated else []
-            samples = self._run_block([self._baseline, candidate, *extra], "confirm", self._question.timeout_s)
+            samples = self._run_block([self._baseline, candidate], "confirm", self._question.timeout_s)
             if not samples[candidate.key].ok:
                 return None
             if samples["baseline"].ok:
@@ -238,10 +251,22 @@ class Tuner:
                 times.append(samples[candidate.key].seconds)
             self._report("confirm", candidate, 2)
             if done in looks.at and baseline and self._decided(baseline, times, looks.level):
-                return "decided"
+                stopped = "decided"
+                break
             if self._meter.affordable(pair / 2) < 2:
                 break
-        return "budget"
+        faster = bool(baseline) and median(times) < median(baseline)
+        return stopped if not arms or not faster or self._ablate(candidate, arms, pair / 2) else None
+
+    def _ablate(self, candidate: Setting, arms: Mapping[str, Setting], cost: float) -> bool:
+        """With what the comparison left: the candidate beside itself with one axis put back. False where it failed."""
+        for _ in range(_ABLATION_BLOCKS):
+            if self._meter.affordable(cost) < 1 + len(arms):
+                break
+            samples = self._run_block([candidate, *arms.values()], "confirm", self._question.timeout_s)
+            if not samples[candidate.key].ok:
+                return False
+        return True
 
     def _decided(self, baseline: Sequence[float], times: Sequence[float], level: float) -> bool:
         """Whether the interval says a word, and where that is "faster", how much to a tenth of the gain."""

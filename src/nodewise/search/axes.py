@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from nodewise.base.errors import InputError
@@ -17,6 +18,7 @@ from nodewise.placement.tongues.said import BINDING_VARIABLES
 from nodewise.runner.binding import binding_environment, program_of
 from nodewise.runner.memory import huge_page_environment, huge_page_pools
 from nodewise.runner.setting import Setting
+from nodewise.search.features import machine_features
 from nodewise.search.space import Axis, Point, Space
 
 
@@ -81,7 +83,18 @@ def build_space(machine: Machine, names: Sequence[str], inherited: Mapping[str, 
     if unknown or not names:
         raise InputError(f"unknown axis: {', '.join(unknown) or 'none given'}", f"the axes are: {', '.join(AXES)}")
     axes = tuple(AXES[name](machine, environment) for name in dict.fromkeys(names))
-    return Space(axes, lambda point: _identity(machine, point))
+
+    @lru_cache(maxsize=1 << 14)
+    def identity(point: Point) -> Hashable:
+        return _identity(machine, point)
+
+    def processors(point: Point) -> list[int] | None:
+        placement = _bound(machine, point)
+        return None if placement is None else [place[0] for place in placement.places]
+
+    # without either of them every point sits alike
+    sits = {"threads", "placement"} & {a.name for a in axes if len(a.values) > 1}
+    return Space(axes, identity, features=machine_features(machine, processors) if sits else None)
 
 
 def _bound(machine: Machine, point: Mapping[str, Any]) -> Placement | None:

@@ -56,12 +56,23 @@ class Point(Mapping[str, Any]):
         return Point({**dict(self._items), **values})
 
 
+def _anything(point: Point) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Space:
-    """Axes, and `identity`: points with equal identity are one setting (compact and scatter of one thread, say)."""
+    """Axes, and `identity`: points with equal identity are one setting (compact and scatter of one thread, say).
+
+    An axis without effect on a point (a chunk where the schedule has none) is not in its identity. `allowed` says which
+    points may be run at all; the default point always may. `features` are numbers, as many for every point, that say how
+    alike points are besides what their values say, for a search that learns; None where the values say it all.
+    """
 
     axes: tuple[Axis, ...]
     identity: Callable[[Point], Hashable]
+    allowed: Callable[[Point], bool] = _anything
+    features: Callable[[Point], tuple[float, ...]] | None = None
 
     def axis(self, name: str) -> Axis:
         """The axis of that name. Raises KeyError."""
@@ -94,10 +105,12 @@ class Space:
         )
 
     def distinct(self, points: Iterable[Point], known: Sequence[Point] = ()) -> list[Point]:
-        """The first point of each identity that none of `known` has."""
+        """The first allowed point of each identity that none of `known` has."""
         seen = {self.identity(p) for p in known}
         first: dict[Hashable, Point] = {}
         for point in points:
+            if not self.allowed(point):
+                continue
             key = self.identity(point)
             if key not in seen:
                 first.setdefault(key, point)

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Machines and programs that exist only as formulas, so that the best setting of a whole space is known.
+
+Every thread gets an equal share of the work (static schedules) or chunks of it (dynamic, guided: shares follow speed, at
+a cost a chunk). A core with k busy hardware threads runs at smt[k] times one thread, shared by them. Neighbouring threads
+on one core share data (locality). A memory node gives at most its bandwidth to its threads. Cores slow down (turbo) as
+more of them are busy.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nodewise.machine.model import Core, Limits, Machine, Node, NumaNode, Processor
+from nodewise.runner.sample import Sample
+from nodewise.runner.setting import Setting
+
+FOLDER = Path(__file__).parent / "surfaces"
+SCHEDULES = (
+    "static",
+    *(f"{kind},{4**k}" for kind in ("static", "dynamic", "guided") for k in range(7)),
+)
+MEMORIES = ("local", "interleave", "node0", "node1")
+
+
+@dataclass
+class Surface:
+    """A surface by name; `text` is what its file holds. `axes` are those on which it depends."""
+
+    name: str
+    text: Mapping[str, Any]
+    axes: tuple[str, ...] = ("threads", "placement")
+    _known: dict[tuple[Any, ...], float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        cores = self.text["machine"]["cores"]
+        self._core_of = {p: i for i, core in enumerate(cores) for p in core}
+        self._node_of = np.array(
+            [
+                next((k for k, node in enumerate(self.text["machine"]["nodes"]) if i in node["cores"]), 0)
+                for i in range(len(cores))
+            ]
+        )
+        widest = max(map(len, cores))
+        self._spread = [core[t] for t in range(widest) for core in cores if t < len(core)]
+
+    def machine(self, numbering: str = "own") -> Machine:
+        """The machine; `numbering` "plain" counts hardware threads core by core, whatever the surface's file says.
+
+        The surface stays as it is, so a plain numbering of a machine that numbers otherwise is a machine told wrongly.
+        """
+        cores = [list(c) for c in self.text["machine"]["cores"]]
+        if numbering == "plain":
+            count = iter(range(len(self._spread)))
+            cores = [[next(count) for _ in core] for core in cores]
+        return _machine(cores, self.text["machine"]["nodes"], str(self.text["machine"]["synthetic"]))
+
+    def seconds(self, setting: Setting) -> float:
+        """The noiseless time of a run under a setting."""
+        values = setting.values
+        threads = int(setting.env.get("OMP_NUM_THREADS", values.get("threads", len(self._spread))))
+        key = (threads, setting.places, values.get("schedule"), values.get("memory_of"))
+        if key not in self._known:
+            places = None if setting.places is None else [p[0] for p in setting.places]
+            self._known[key] = self._formula(
+                threads, places, str(values.get("schedule", "static")), str(values.get("memory_of", "local"))
+            )
+        return self._known[key]
+
+    def _formula(self, n: int, places: Sequence[int] | None, schedule: str, memory: str) -> float:
+        s = self.text
+        chosen = np.array(
+            [(self._spread if places is None else places)[i % len(places or self._spread)] for i in range(n)]
+        )
+        core = np.array([self._core_of[p] for p in chosen])
+        _, where, times = np.unique(chosen, return_inverse=True, return_counts=True)
+        on_processor = times[where]
+        pairs = np.unique(np.stack([core, chosen]), axis=1)[0]
+        busy = np.bincount(pairs, minlength=len(self._node_of))
+        used = int((busy > 0).sum())
+        turbo = 1 - s.get("turbo_loss", 0) * (used - 1) / max(1, len(busy) - 1)
+        smt = np.array(s["smt"], dtype=float)
+        near = np.zeros(n)
+        near[1:] += core[1:] == core[:-1]
+        near[:-1] += core[1:] == core[:-1]
+        speed = turbo * smt[np.minimum(busy[core], len(smt)) - 1] / busy[core] / on_processor
+        speed = speed * (1 + s.get("locality", 0) * near / 2)
+        if places is None:
+            speed = speed * (1 - s.get("floating_loss", 0))
+        if s.get("bytes_share", 0):
+            speed = self._starve(speed, core, memory)
+        kind, _, chunk = schedule.partition(",")
+        if kind == "static":
+            shares = 1 + s.get("imbalance", 0) * (np.arange(n) / max(1, n - 1) - 0.5)
+            t = float((shares / shares.sum() / speed).max())
+        else:
+            k = int(chunk or 1)
+            cost = s.get("chunk_cost", 0) * (1.0 if kind == "dynamic" else 0.1) / k
+            t = float(1 / speed.sum() * (1 + cost) + s.get("tail", 0) * k / s.get("iterations", 1e6))
+        return float(s["seconds"] * ((1 - s["serial"]) * t + s["serial"]) + s.get("thread_cost", 0) * n)
+
+    def _starve(self, speed: Any, core: Any, memory: str) -> Any:
+        """Speeds where memory nodes give no more than their bandwidth."""
+        s = self.text
+        bandwidth = np.array([node["bandwidth"] for node in s["machine"]["nodes"]], dtype=float)
+        own = self._node_of[core]
+        if memory == "interleave":
+            demand = np.full(len(bandwidth), speed.sum() / len(bandwidth))
+            cap = np.full(len(speed), np.minimum(1.0, bandwidth / demand).min())
+            far = np.full(len(speed), 1 - s.get("remote_loss", 0) * 0.5)
+            if len(bandwidth) == 1:
+                far = np.ones(len(speed))
+        elif memory.startswith("node"):
+            k = int(memory[4:])
+            cap = np.full(len(speed), min(1.0, bandwidth[k] / speed.sum()))
+            far = 1 - s.get("remote_loss", 0) * (own != k)
+        else:
+            demand = np.bincount(own, weights=speed, minlength=len(bandwidth))
+            cap = np.minimum(1.0, bandwidth / np.maximum(demand, 1e-300))[own]
+            far = np.ones(len(speed))
+        share = s["bytes_share"]
+        return speed / ((1 - share) + share / (cap * far))
+
+
+def _machine(cores: Sequence[Sequence[int]], nodes: Sequence[Mapping[str, Any]], source: str) -> Machine:
+    package_of = {c: k for k, node in enumerate(n for n in nodes if n["cores"]) for c in node["cores"]}
+    made = tuple(Core(i, i, tuple(core), package_of.get(i, 0), package_of.get(i, 0)) for i, core in enumerate(cores))
+    packages = []
+    for package in dict.fromkeys(c.package for c in made):
+        inside = [c for c in made if c.package == package]
+        pus = tuple(p for c in inside for p in c.pus)
+        children = tuple(
+            Node("core", c.logical, c.os_index, c.pus, tuple(Node("pu", p, p, (p,)) for p in c.pus)) for c in inside
+        )
+        packages.append(Node("package", package, package, pus, children))
+    everyone = tuple(p for node in packages for p in node.pus)
+    return Machine(
+        source=f"synthetic:{source}",
+        tree=Node("machine", 0, 0, everyone, tuple(packages)),
+        cores=made,
+        caches=(),
+        numa_nodes=tuple(NumaNode(p.logical, 1 << 30, p.pus) for p in packages),
+        distances=(),
+        kinds=(),
+        processor=Processor("imaginary"),
+        limits=Limits(everyone),
+    )
+
+
+class Pretended:
+    """A Launcher that computes what a run would have taken, with the surface's noise; `runs` counts, `calls` keeps them."""
+
+    def __init__(self, surface: Surface, seed: int):
+        self._surface = surface
+        self._random = random.Random(seed)
+        self._phase = self._random.random() * 1000
+        self.runs = 0
+
+    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+        """A sample at once."""
+        noise = self._surface.text["noise"]
+        t = self._surface.seconds(setting) * math.exp(self._random.gauss(0, noise.get("sigma", 0)))
+        clock = self.runs + self._phase
+        t *= 1 + noise.get("drift", 0) * math.sin(2 * math.pi * clock / noise.get("period", 97))
+        if self._random.random() < noise.get("outliers", 0):
+            t *= 1 + self._random.expovariate(1 / noise.get("outlier_size", 0.3))
+        quantum = noise.get("quantum", 0)
+        seconds = max(quantum, round(t / quantum) * quantum) if quantum else t
+        self.runs += 1
+        return Sample(seconds=seconds, wall_s=seconds, started_at=float(self.runs))
+
+    def close(self) -> None:
+        """Nothing is kept running."""
+
+
+def read_surfaces() -> list[Surface]:
+    """Those in the folder, by name."""
+    extra = {"imbalanced": ("schedule",), "knl-hbm": ("memory_of",)}
+    return [
+        Surface(path.stem, json.loads(path.read_text()), ("threads", "placement", *extra.get(path.stem, ())))
+        for path in sorted(FOLDER.glob("*.json"))
+    ]

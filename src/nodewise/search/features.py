@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a point means to a machine, as numbers that a model can learn from.
+
+Two settings behave alike where they keep as many cores busy, with as many threads on each, on as many memory nodes; the
+number of threads or the name of a policy alone do not say that.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nodewise.machine.model import Machine
+from nodewise.search.space import Axis, Point
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def machine_features(
+    machine: Machine, places: Callable[[Point], Sequence[int] | None]
+) -> Callable[[Point], tuple[float, ...]]:
+    """Features of where a point's threads sit; `places` gives the processor of each thread, None where none is bound.
+
+    In order: log2 of the busy cores, of the most threads on one core, of the most on one processor, of the memory nodes
+    with threads, of the most threads on one of them; the share of neighbouring threads that have a core in common; 1
+    where threads are bound.
+    """
+    cores = machine.allowed_cores
+    core_of = {p: i for i, core in enumerate(cores) for p in core.pus}
+    node_of = {p: core.numa_node for core in cores for p in core.pus}
+    # a scheduler that is let alone fills free cores first
+    spread = [core.pus[i] for i in range(max(len(c.pus) for c in cores)) for core in cores if i < len(core.pus)]
+
+    def features(point: Point) -> tuple[float, ...]:
+        told = places(point)
+        threads = int(point.get("threads", machine.parallelism))
+        sit = [spread[i % len(spread)] for i in range(threads)] if told is None else list(told)
+        on = [core_of.get(p, 0) for p in sit]
+        nodes = Counter(node_of.get(p, 0) for p in sit)
+        by_core, by_processor = Counter(on), Counter(sit)
+        near = sum(a == b for a, b in pairwise(on)) / max(1, len(on) - 1) if told is not None else 0.0
+        return (
+            math.log2(len(by_core)),
+            math.log2(max(by_core.values())),
+            math.log2(max(by_processor.values())),
+            math.log2(len(nodes)),
+            math.log2(max(nodes.values())),
+            near,
+            float(told is not None),
+        )
+
+    return features
+
+
+class Encoder:
+    """Turns points into rows of features: what the axes say by themselves, then what the space's `features` says.
+
+    An axis of positive numbers is its logarithm, other ordered axes their position; text is a kind (one column each) and
+    the numbers in it: `dynamic,16` and `dynamic,64` are of one kind.
+    """
+
+    def __init__(self, axes: Sequence[Axis], features: Callable[[Point], tuple[float, ...]] | None, example: Point):
+        self._more = features
+        self._tables: list[tuple[str, dict[object, tuple[float, ...]]]] = []
+        self.groups: list[int] = []
+        group = 0
+        for axis in axes:
+            table, parts = _encode(axis)
+            self._tables.append((axis.name, table))
+            self.groups += [group + part for part in parts]
+            group += max(parts, default=-1) + 1
+        if features is not None:
+            self.groups += [group + i for i in range(len(features(example)))]
+
+    def row(self, point: Point) -> NDArray[np.float64]:
+        """The features of one point."""
+        found: list[float] = []
+        values = dict(point)
+        for name, table in self._tables:
+            found += table[values[name]]
+        if self._more is not None:
+            found += self._more(point)
+        return np.array(found)
+
+
+def _encode(axis: Axis) -> tuple[dict[object, tuple[float, ...]], list[int]]:
+    """For each value of an axis its columns; and to which part of the axis each column belongs."""
+    values = axis.values
+    if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values) and axis.ordered:
+        if min(values) > 0:
+            return {v: (math.log2(v),) for v in values}, [0]
+        return {v: (4.0 * i / max(1, len(values) - 1),) for i, v in enumerate(values)}, [0]
+    if axis.ordered:
+        return {v: (4.0 * i / max(1, len(values) - 1),) for i, v in enumerate(values)}, [0]
+    texts = [str(v) for v in values]
+    kinds = list(dict.fromkeys(_NUMBER.sub("#", t) for t in texts))
+    numbers = [[float(n) for n in _NUMBER.findall(t)] for t in texts]
+    if len(kinds) == len(values):
+        return {v: tuple(float(i == j) for j in range(len(values))) for i, v in enumerate(values)}, [0] * len(values)
+    widest = max(map(len, numbers))
+    logs = [[math.log2(1 + n) for n in row] for row in numbers]
+    middle = [float(np.mean([row[c] for row in logs if c < len(row)])) for c in range(widest)]
+    table: dict[object, tuple[float, ...]] = {}
+    for value, text, row in zip(values, texts, logs, strict=True):
+        kind = kinds.index(_NUMBER.sub("#", text))
+        filled = [row[c] if c < len(row) else middle[c] for c in range(widest)]
+        table[value] = (
+            *(float(kind == k) for k in range(len(kinds))),
+            *(f - m for f, m in zip(filled, middle, strict=True)),
+        )
+    return table, [0] * len(kinds) + [1 + c for c in range(widest)]

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Surrogate: what a handful of noisy runs say of all settings, run or not. A Gaussian process on log times.
+
+The kernel is a linear trend plus a Matérn-5/2 deviation over the same scaled features, plus an effect of each setting's
+own (C. E. Rasmussen, C. K. I. Williams, Gaussian Processes for Machine Learning, 2006, chapters 2, 4 and 5). Scales are
+those of the largest marginal likelihood under broad priors. What a whole block suffered is taken off first, and a run
+far from what it should be counts less, as under Student's t with few degrees of freedom (K. L. Lange, R. J. A. Little,
+J. M. G. Taylor, JASA 84, 1989).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_DEGREES = 3.0
+#: The spread of one run's log time that is expected before there are any, and how many runs that guess is worth.
+_GUESSED_NOISE, _GUESS_WEIGHT = 0.01, 4.0
+_LEAST_NOISE = 0.0005
+#: Slower than the best by more than this (in log time) is compressed: how slow a bad setting is says little of a good one.
+_KNEE = 0.4
+_ROUNDS = 3
+_ROOT5 = math.sqrt(5.0)
+#: Medians and spreads of the broad priors of log scales: feature lengths, trend, deviation, own effect.
+_LENGTH, _TREND, _DEVIATION, _OWN = (
+    (math.log(2.0), 0.8),
+    (math.log(0.5), 1.0),
+    (math.log(0.15), 0.8),
+    (math.log(0.005), 0.7),
+)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What was measured: run i is of setting `which[i]` (a row of the features) in block `block[i]`, `logs[i]` its log seconds."""
+
+    which: NDArray[np.int64]
+    block: NDArray[np.int64]
+    logs: Array
+
+
+class Surrogate:
+    """Fitted to runs, it gives the mean and the covariance of log times anywhere."""
+
+    def __init__(self, groups: Sequence[int]):
+        """`groups[c]` is the group of feature column c; columns of one group share a length scale."""
+        self._groups = np.asarray(groups, dtype=np.int64)
+        count = int(self._groups.max()) + 1 if len(groups) else 0
+        self._prior = np.array([*[_LENGTH] * count, _TREND, _DEVIATION, _OWN])
+        self._theta: Array = self._prior[:, 0].copy()
+        self._speed: Array = np.full(len(self._theta), 0.1)
+        self._learned = 0
+        self.noise = _GUESSED_NOISE
+        self.drift = 0.003
+
+    def fit(self, features: Array, runs: Runs) -> None:
+        """`features`: one row a setting that ran, n × d; every row has a run at least."""
+        self._x = features
+        n = len(features)
+        logs = runs.logs
+        blocks = int(runs.block.max()) + 1
+        weight = np.ones(len(logs))
+        effect = np.zeros(blocks)
+        loo_mean, loo_var = None, None
+        for round_ in range(_ROUNDS):
+            level = logs - effect[runs.block]
+            mass = np.bincount(runs.which, weight, n)
+            centre = np.bincount(runs.which, weight * level, n) / mass
+            if round_ == 0:
+                centre = _medians(runs.which, level, n)
+            best = float(centre.min())
+            self._noise_of: Array = self.noise**2 / mass
+            self._y: Array = _compress(centre - best)
+            self._middle: float = float(np.median(self._y))
+            if round_ == _ROUNDS - 1 or n != self._learned:
+                self._learn(6 if self._learned else 25)
+            self._solve()
+            if round_ == _ROUNDS - 1:
+                break
+            inverse = np.diag(self._inverse)
+            loo_mean = self._y - self._alpha / inverse
+            loo_var = np.maximum(1 / inverse - self._noise_of, 1e-8)
+            # a run's own say taken out of what it is held against
+            squeezed = _compress(level - best)
+            others = mass[runs.which] - weight
+            rest = np.where(others > 1e-9, (mass * self._y)[runs.which] - weight * squeezed, 0.0)
+            precision = 1 / loo_var[runs.which] + others / self.noise**2
+            expected = (loo_mean[runs.which] / loo_var[runs.which] + rest / self.noise**2) / precision
+            gap = squeezed - expected
+            weight = (_DEGREES + 1) / (_DEGREES + gap**2 / (self.noise**2 + 1 / precision))
+            weight = np.minimum(weight, 1.0)
+            fitted = (self._y - self._noise_of * self._alpha)[runs.which]
+            self._gauge(runs, squeezed - fitted, n)
+            effect = effect + self._of_blocks(runs, squeezed - fitted, weight, blocks)
+
+    def _gauge(self, runs: Runs, residual: Array, n: int) -> None:
+        """The noise of one run, from how runs of one setting differ among each other."""
+        count = np.bincount(runs.which, minlength=n)
+        again = count[runs.which] > 1
+        if not again.any():
+            return
+        own = _medians(runs.which, residual, n)
+        free = float((count[count > 1] - 1).sum())
+        factor = math.sqrt(float(again.sum()) / free)
+        spread = 1.4826 * float(np.median(np.abs(residual - own[runs.which])[again])) * factor
+        share = free / (free + _GUESS_WEIGHT)
+        self.noise = max(
+            _LEAST_NOISE, math.exp(share * math.log(max(spread, 1e-6)) + (1 - share) * math.log(_GUESSED_NOISE))
+        )
+
+    def _of_blocks(self, runs: Runs, residual: Array, weight: Array, blocks: int) -> Array:
+        mass = np.bincount(runs.block, weight, blocks)
+        total = np.bincount(runs.block, weight * residual, blocks)
+        effect: Array = total / (mass + (self.noise / self.drift) ** 2)
+        effect -= effect.mean()
+        return effect
+
+    # --- the process itself
+
+    def _parts(self, theta: Array, a: Array, b: Array) -> tuple[Array, Array, Array, Array]:
+        lengths = np.exp(theta[:-3])[self._groups]
+        p, q = a / lengths, b / lengths
+        dots = p @ q.T
+        squares = np.maximum((p * p).sum(1)[:, None] + (q * q).sum(1)[None, :] - 2 * dots, 0.0)
+        root = _ROOT5 * np.sqrt(squares)
+        decay = np.exp(-root)
+        matern = (1 + root + 5 / 3 * squares) * decay
+        return dots, squares, root, matern
+
+    def _covariance(self, a: Array, b: Array) -> Array:
+        dots, _, _, matern = self._parts(self._theta, a, b)
+        trend, deviation = np.exp(2 * self._theta[-3:-1])
+        centred: Array = 1.0 + trend * dots + deviation * matern
+        return centred
+
+    def _learn(self, steps: int) -> None:
+        """Climb the posterior of the scales by resilient propagation (M. Riedmiller, H. Braun, ICNN 1993)."""
+        self._learned = len(self._x)
+        self._centre = self._x.mean(0)
+        x = self._x - self._centre
+        theta, speed = self._theta, np.maximum(self._speed, 0.05)
+        before = np.zeros_like(theta)
+        for _ in range(steps):
+            slope = self._slope(theta, x)
+            turned = slope * before
+            speed = np.clip(np.where(turned > 0, speed * 1.3, np.where(turned < 0, speed * 0.5, speed)), 1e-3, 0.6)
+            slope[turned < 0] = 0
+            theta = theta + np.sign(slope) * speed
+            before = slope
+        self._theta, self._speed = theta, speed
+
+    def _slope(self, theta: Array, x: Array) -> Array:
+        """The gradient of the log posterior of the scales, by their logarithms."""
+        n = len(x)
+        dots, _, root, matern = self._parts(theta, x, x)
+        lengths = np.exp(theta[:-3])[self._groups]
+        p = x / lengths
+        trend, deviation, own = np.exp(2 * theta[-3:])
+        total = 1.0 + trend * dots + deviation * matern
+        total[np.diag_indices(n)] += own + self._noise_of
+        inverse = np.linalg.inv(total)
+        alpha = inverse @ (self._y - self._middle)
+        outer = (np.outer(alpha, alpha) - inverse) / 2
+        slope = np.empty_like(theta)
+        slope[-3] = 2 * trend * (outer * dots).sum()
+        slope[-2] = 2 * deviation * (outer * matern).sum()
+        slope[-1] = 2 * own * np.trace(outer)
+        # d matern / d log length_g = 5/3 (1 + root) exp(-root) * squares_g; d dots / d log length_g = -2 dots_g
+        inner = outer * (deviation * 5 / 3 * (1 + root) * np.exp(-root))
+        rows, both = inner.sum(1), inner @ p
+        spread = 2 * ((p * p) * rows[:, None]).sum(0) - 2 * (p * both).sum(0)
+        tilt = -2 * trend * (p * (outer @ p)).sum(0)
+        slope[:-3] = np.bincount(self._groups, spread + tilt, len(theta) - 3)
+        slope -= (theta - self._prior[:, 0]) / self._prior[:, 1] ** 2
+        return slope
+
+    def _solve(self) -> None:
+        x = self._x - self._centre
+        total = self._covariance(x, x)
+        own = math.exp(2 * float(self._theta[-1]))
+        total[np.diag_indices(len(x))] += own + self._noise_of
+        self._inverse = np.linalg.inv(total)
+        self._alpha = self._inverse @ (self._y - self._middle)
+
+    def predict(self, features: Array, known: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Mean (m) and covariance (m × m) of the log times of settings; `known[i]` is the row fitted of one that ran, or -1."""
+        cross, mean = self._reach(features, known)
+        x = features - self._centre
+        prior = self._covariance(x, x)
+        prior[np.diag_indices(len(x))] += math.exp(2 * float(self._theta[-1]))
+        return mean, prior - cross @ self._inverse @ cross.T
+
+    def _reach(self, features: Array, known: NDArray[np.int64]) -> tuple[Array, Array]:
+        cross = self._covariance(features - self._centre, self._x - self._centre)
+        ran = np.flatnonzero(known >= 0)
+        cross[ran, known[ran]] += math.exp(2 * float(self._theta[-1]))
+        return cross, self._middle + cross @ self._alpha
+
+    def guess(self, features: Array, known: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Mean and standard deviation (m each) of the log times, without their covariance."""
+        cross, mean = self._reach(features, known)
+        x = (features - self._centre) / np.exp(self._theta[:-3])[self._groups]
+        trend, deviation, own = np.exp(2 * self._theta[-3:])
+        prior = 1.0 + trend * (x * x).sum(1) + deviation + own
+        left = prior - ((cross @ self._inverse) * cross).sum(1)
+        return mean, np.sqrt(np.maximum(left, 1e-12))
+
+
+def _compress(gap: Array) -> Array:
+    """The gap itself up to the knee, then ever less of it."""
+    over = np.maximum(gap - _KNEE, 0.0)
+    return np.asarray(np.where(gap > _KNEE, _KNEE + _KNEE * np.log1p(over / _KNEE), gap))
+
+
+def _medians(which: NDArray[np.int64], values: Array, n: int) -> Array:
+    """The median of the values of each of n settings."""
+    order = np.lexsort((values, which))
+    sorted_ = values[order]
+    count = np.bincount(which, minlength=n)
+    start = np.cumsum(count) - count
+    middle: Any = (sorted_[start + (count - 1) // 2] + sorted_[start + count // 2]) / 2
+    return np.asarray(middle, dtype=float)
