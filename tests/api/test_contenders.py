@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodewise.api.contenders import make_contenders, parse_parameter, parse_values, put_in
+from nodewise.api.contenders import make_contenders, parse_parameter, parse_values
 from nodewise.base.errors import InputError
+from nodewise.search.custom import put_in
 
 
 @pytest.mark.parametrize(

@@ -190,11 +190,22 @@ def conclude(experiment: Experiment, stopped: str) -> dict[str, Any]:
         "runs": len(experiment.records),
         "seconds_spent": seconds_spent(experiment),
         "axes": _shares(experiment, candidate, verdict),
+        "why": _why(experiment, best),
         "settings": sorted(summaries, key=lambda s: _order(s["median"], maximise)),
         "notes": _notes(experiment, verdict),
         "stopped": stopped,
         "experiment": str(experiment.path),
     }
+
+
+def _why(experiment: Experiment, best: Setting) -> list[str]:
+    """For each knob that the best setting changes, what it does, why it helps here, and where that is documented."""
+    told = []
+    for name, knob in experiment.question.get("knobs", {}).items():
+        reason = knob["why"].get(str(best.values.get(name)), "")
+        if reason:
+            told.append(f"{knob['variable']}={best.values[name]}: {reason} ({knob['source']})")
+    return told
 
 
 def _order(value: float | None, maximise: bool) -> float:

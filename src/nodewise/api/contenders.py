@@ -13,6 +13,7 @@ from decimal import Decimal, InvalidOperation
 from nodewise.api.target import resolve_command
 from nodewise.base.errors import InputError
 from nodewise.runner.setting import Setting
+from nodewise.search.custom import put_in
 
 #: What only a shell understands; quotes and backslashes are read as one would read them.
 _SHELL_SYNTAX = re.compile(r"[|&;<>()$`*?~\n]|^\s*[A-Za-z_]\w*=")
@@ -77,11 +78,6 @@ def parse_parameter(text: str) -> tuple[str, tuple[str, ...]]:
     if not sign or not re.fullmatch(r"[A-Za-z_][\w-]*", name) or not values:
         raise InputError(f"-P {text!r} is no NAME=VALUES", "write it such as -P threads=1,2,4 or -P n=1..64*2")
     return name, parse_values(values)
-
-
-def put_in(text: str, values: Mapping[str, str]) -> str:
-    """`text` with each `{NAME}` of `values` replaced; other braces stay."""
-    return re.sub(r"\{([\w-]+)\}", lambda m: values.get(m[1], m[0]), text)
 
 
 def command_words(text: str, shell: str | None) -> tuple[tuple[str, ...], str | None]:

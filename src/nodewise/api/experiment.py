@@ -168,6 +168,11 @@ class Writer:
             )
         write_whole(self.path / "question.json", json.dumps({"nodewise_experiment": SCHEMA, **question}, indent=1))
 
+    def amend(self, more: dict[str, Any]) -> None:
+        """Add to the question what is known only after the first run."""
+        path = self.path / "question.json"
+        write_whole(path, json.dumps({**json.loads(path.read_text()), **more}, indent=1))
+
     def add(self, record: Record, setting: Setting) -> None:
         """Append a sample, and its setting where it is new. Raises StoreError (disk full …); what was there stays whole."""
         lines: list[dict[str, Any]] = []

@@ -8,6 +8,7 @@ continuing after a kill is to ask again from the start and to answer from the fi
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections import deque
 from collections.abc import Callable
 
@@ -65,10 +66,16 @@ class Recorder:
         self._meter.resume()
         if around is not None:
             around[0]()
-        numbered = dataclasses.replace(setting, env={**setting.env, RUN_VARIABLE: str(self._meter.runs + 1)})
-        sample = self._launcher.run(numbered, timeout_s=timeout_s)
+        sample = self._run(setting, timeout_s)
         if around is not None:
             around[1]()
         self._meter.count()
         self._writer.add(Record(setting.key, phase, block, position, sample, self._meter.seconds), setting)
         return sample, self._meter.seconds - begin
+
+    def _run(self, setting: Setting, timeout_s: float | None) -> Sample:
+        if setting.broken:
+            what, _, output = setting.broken.partition("\n")
+            return Sample(0.0, 0.0, time.time(), error=what, output=output)
+        numbered = dataclasses.replace(setting, env={**setting.env, RUN_VARIABLE: str(self._meter.runs + 1)})
+        return self._launcher.run(numbered, timeout_s=timeout_s)

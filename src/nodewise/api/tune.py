@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.api.budget import Budget, Meter
+from nodewise.api.builds import Builder
 from nodewise.api.conclude import conclude
 from nodewise.api.experiment import Plan, Writer, inherited_facts, read_experiment
+from nodewise.api.offer import Offer
 from nodewise.api.recorder import Recorder
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.units import format_seconds
@@ -22,9 +24,9 @@ from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from nodewise.search.axes import build_space, make_setting
+from nodewise.search.axes import Wanted
 from nodewise.search.guided import GuidedSearch
-from nodewise.search.space import Point, Space
+from nodewise.search.space import Point
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
 from nodewise.statistics.summary import mad, median
@@ -48,12 +50,13 @@ class Question:
     """What is asked: the fastest way to run `command` on `machine`, over `axes`, within a budget.
 
     `within` is the difference that counts as none (0.01: 1 %), `out` the experiment's directory, `asked` the command
-    line that repeats the question, `environment` what programs inherit. `resume`: go on with what `out` holds.
+    line that repeats the question, `environment` what programs inherit. `resume`: go on with what `out` holds. Without
+    `axes` they are chosen by what the program loads; `wanted` are axes of the user's own.
     """
 
     command: tuple[str, ...]
     machine: Machine
-    axes: tuple[str, ...]
+    axes: tuple[str, ...] | None
     out: Path
     budget: Budget = field(default_factory=Budget)
     within: float = 0.01
@@ -63,13 +66,16 @@ class Question:
     asked: tuple[str, ...] = ()
     objective: Objective = SECONDS
     resume: bool = False
+    wanted: Wanted = field(default_factory=Wanted)
+    cwd: Path | None = None
 
-    def to_json(self, space: Space) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """What `question.json` holds; of the environment only what bears on threads and memory."""
         return {
             "kind": "tune",
             "command": list(self.command),
-            "axes": {a.name: list(a.values) for a in space.axes},
+            "axes": {},
+            "wanted": asdict(self.wanted),
             "budget": {"seconds": self.budget.seconds, "runs": self.budget.runs},
             "within": self.within,
             "objective": asdict(self.objective),
@@ -97,7 +103,10 @@ class Tuner:
         self._question = question
         self._launcher = launcher
         self._observe = observe
-        self._space = build_space(question.machine, question.axes, question.environment)
+        self._offer = Offer(question.machine, question.command, question.axes, question.environment, question.wanted)
+        self._offer.builder = Builder(question.out / "builds", question.command[0], question.cwd, question.environment)
+        self._offer.folder = question.out / "launch"
+        self._options = self._offer.before_the_first_run()
         self._baseline = Setting(command=question.command)
         self._random = random.Random(question.seed)
         self._meter = Meter(question.budget)
@@ -117,10 +126,11 @@ class Tuner:
         if limit is not None and limit < FEWEST_RUNS:
             raise InputError(f"{limit} runs are too few for a verdict", f"give --max-runs {FEWEST_RUNS} or more")
         stopped = "decided"
-        with Writer(question.out, None if question.resume else question.to_json(self._space)) as self._writer:
+        with Writer(question.out, None if question.resume else question.to_json()) as self._writer:
             self._recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier)
             try:
                 self._first_run()
+                self._choose_axes()
             except (ProgramError, InputError, KeyboardInterrupt):
                 if self._writer.earlier is None:
                     self._writer.discard()
@@ -135,7 +145,7 @@ class Tuner:
         return verdict
 
     def _setting(self, point: Point) -> Setting:
-        return make_setting(self._question.machine, self._question.command, point, self._question.environment)
+        return self._options.setting(point)
 
     def _sample(self, setting: Setting, phase: str, position: int, timeout_s: float | None) -> Sample:
         sample, cost = self._recorder.sample(setting, phase, self._block, position, timeout_s)
@@ -161,7 +171,9 @@ class Tuner:
     def _first_run(self) -> None:
         """One run of the baseline: does it work, and what does a run cost."""
         self._report("first run", None, 0)
-        sample = self._sample(self._baseline, "warm-up", 0, self._question.timeout_s)
+        self._baseline = self._options.baseline()
+        with self._offer.watching(self._launcher, self._baseline):
+            sample = self._sample(self._baseline, "warm-up", 0, self._question.timeout_s)
         if not sample.ok:
             shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             raise ProgramError(
@@ -177,13 +189,26 @@ class Tuner:
                 f"give --budget {enough.replace(' ', '')} or more, or a smaller input",
             )
 
+    def _choose_axes(self) -> None:
+        """The axes, now that it is known what the program loads; a resumed tune takes those of then."""
+        earlier = self._writer.earlier.question if self._writer.earlier is not None else {}
+        if "loaded" in earlier:
+            self._offer.recall(earlier["loaded"])
+        self._options = self._offer.after_the_first_run(self._meter.affordable(self._costs["baseline"][0]))
+        space = self._options.space
+        if not space.axes:
+            raise InputError("there is no axis to search", "name some with --axes, -P or --env-axis")
+        if "loaded" not in earlier:
+            axes = {a.name: list(a.values) for a in space.axes}
+            self._writer.amend({"axes": axes, "loaded": self._offer.loaded_json, "knobs": self._offer.reasons()})
+
     def _patience(self) -> float:
         most = _PATIENCE * max(self._costs["baseline"]) + _PATIENCE_S
         own = self._question.timeout_s
         return most if own is None else min(own, most)
 
     def _search(self) -> list[Point]:
-        search = GuidedSearch(self._space, self._question.seed)
+        search = GuidedSearch(self._options.space, self._question.seed)
         leader: Setting | None = None
         while True:
             recent = [c[-1] for c in self._costs.values()]
@@ -221,11 +246,11 @@ class Tuner:
 
     def _ablations(self, point: Point) -> dict[str, Setting]:
         """For each axis that the point changes, the point with that axis as the baseline has it."""
-        default = self._space.default
+        default = self._options.space.default
         arms: dict[str, Setting] = {}
         for name, value in point.items():
             other = point.having(**{name: default[name]})
-            if value != default[name] and self._space.identity(other) != self._space.identity(point):
+            if value != default[name] and self._options.space.identity(other) != self._options.space.identity(point):
                 arms[name] = self._setting(other)
         return arms
 

@@ -32,7 +32,8 @@ class RunChoice:
     objective: Objective = SECONDS
 
 
-def _pair(text: str, option: str, example: str) -> tuple[str, str]:
+def parse_pair(text: str, option: str, example: str) -> tuple[str, str]:
+    """Read NAME=VALUE. Raises InputError."""
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise InputError(f"{option} {text!r} is no NAME=VALUE", f"write it such as {option} {example}")
@@ -67,9 +68,9 @@ def _choose(
 ) -> RunChoice:
     if minimize and maximize:
         raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
-    pairs = [_pair(m, "--metric", "seconds='elapsed: ([0-9.]+)'") for m in metric]
+    pairs = [parse_pair(m, "--metric", "seconds='elapsed: ([0-9.]+)'") for m in metric]
     pairs += [("work", work)] if work else []
-    limits = [_pair(text, "--limit", "AS=2G") for text in limit]
+    limits = [parse_pair(text, "--limit", "AS=2G") for text in limit]
     options = RunOptions(
         cwd=cwd,
         stdin=stdin.absolute() if stdin else None,
@@ -79,7 +80,7 @@ def _choose(
         limits={name: _size(value) for name, value in limits},
     )
     objective = Objective(maximize, True) if maximize else Objective(minimize) if minimize else SECONDS
-    return RunChoice(options, dict(_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env), objective)
+    return RunChoice(options, dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env), objective)
 
 
 def parse_share(text: str, option: str) -> float:

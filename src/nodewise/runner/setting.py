@@ -19,7 +19,7 @@ class Setting:
     `values` says what each axis chose, for people and reports: `{"threads": 183, "placement": "balanced"}`; it is empty
     for the baseline, the program as its user starts it. `places` are those of the threads, None where nothing is bound.
     `memory` is the policy that its pages follow (None: as inherited); `no_huge_pages` forbids transparent huge pages.
-    `name` is what its user calls it, where it is not one of a space.
+    `name` is what its user calls it, where it is not one of a space; `broken` says why it cannot be started at all.
     """
 
     command: tuple[str, ...]
@@ -31,6 +31,7 @@ class Setting:
     memory: MemoryPolicy | None = None
     no_huge_pages: bool = False
     name: str = ""
+    broken: str = ""
 
     @property
     def key(self) -> str:
@@ -67,6 +68,7 @@ class Setting:
             "memory": None if self.memory is None else asdict(self.memory),
             "no_huge_pages": self.no_huge_pages,
             **({"name": self.name} if self.name else {}),
+            **({"broken": self.broken} if self.broken else {}),
         }
 
 
@@ -86,6 +88,7 @@ def setting_from_json(data: dict[str, Any]) -> Setting:
         else MemoryPolicy(memory["mode"], tuple(memory["nodes"]), _pairs(memory["weights"])),
         no_huge_pages=data.get("no_huge_pages", False),
         name=data.get("name", ""),
+        broken=data.get("broken", ""),
     )
 
 

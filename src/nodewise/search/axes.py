@@ -3,22 +3,28 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.memory import fast_nodes, read_memory
 from nodewise.placement.placement import Placement
-from nodewise.placement.policies import place
 from nodewise.placement.tongues.said import BINDING_VARIABLES
 from nodewise.runner.binding import binding_environment, program_of
 from nodewise.runner.memory import huge_page_environment, huge_page_pools
 from nodewise.runner.setting import Setting
+from nodewise.search.catalogue.choose import follow
+from nodewise.search.catalogue.knob import Follower, Knob, apply, cleared
+from nodewise.search.constraint import parse_constraint
+from nodewise.search.custom import FLAGS, environment_option, names_in, parameter_option, put_in
 from nodewise.search.features import machine_features
+from nodewise.search.option import Draft, Option
+from nodewise.search.ranks import UNBOUND, place_ranks, rank_wrapper, read_ranked
 from nodewise.search.space import Axis, Point, Space
 
 
@@ -65,80 +71,250 @@ def _memory(machine: Machine, inherited: Mapping[str, str]) -> Axis:
     return Axis("memory", tuple(values), tuple(values), "default")
 
 
-AXES: dict[str, Callable[[Machine, Mapping[str, str]], Axis]] = {
+_KNOWN: dict[str, Callable[[Machine, Mapping[str, str]], Axis]] = {
     "threads": _threads,
     "placement": _placement,
     "hugepages": _hugepages,
     "memory": _memory,
 }
+#: Axes that are there on every machine; `knobs` stands for what is worth trying of the program's libraries.
+AXES = (*_KNOWN, "ranks", "schedule", "wait", "allocator", "knobs", "flags")
 
 
-def build_space(machine: Machine, names: Sequence[str], inherited: Mapping[str, str] | None = None) -> Space:
-    """The space of the named axes on a machine, as a program started with the `inherited` environment finds it.
+@dataclass(frozen=True)
+class Wanted:
+    """What a user wants to be tried besides the axes' names: values for `{NAME}` in the command, variables, flags.
 
-    Raises InputError for an axis that is not known, or none at all.
+    `build` is a shell command that makes the program, with `{flags}` or parameters in it; `constraints` are conditions.
     """
-    environment = os.environ if inherited is None else inherited
-    unknown = [n for n in names if n not in AXES]
-    if unknown or not names:
-        raise InputError(f"unknown axis: {', '.join(unknown) or 'none given'}", f"the axes are: {', '.join(AXES)}")
-    axes = tuple(AXES[name](machine, environment) for name in dict.fromkeys(names))
 
-    @lru_cache(maxsize=1 << 14)
-    def identity(point: Point) -> Hashable:
-        return _identity(machine, point)
+    parameters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    variables: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    build: str | None = None
+    constraints: Sequence[str] = ()
 
-    def processors(point: Point) -> list[int] | None:
-        placement = _bound(machine, point)
+
+class Options:
+    """The axes of one tune: the space that they span, and the Setting of each of its points.
+
+    On a machine that is not live places are told to the program, but nothing is bound.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        command: Sequence[str],
+        names: Sequence[str],
+        environment: Mapping[str, str],
+        wanted: Wanted | None = None,
+        *,
+        knobs: Sequence[Knob] = (),
+        followers: Sequence[Follower] = (),
+        build: Callable[[str], tuple[Path, str]] | None = None,
+        folder: Path | None = None,
+    ):
+        """`knobs` are those to try, `followers` variables that follow the threads; `build` makes a program from a command
+        and gives its file and, where that failed, why; `folder` is for scripts that place ranks.
+
+        Raises InputError for an axis that is not known or cannot be here.
+        """
+        self._machine = machine
+        self._command = tuple(command)
+        self._environment = dict(environment)
+        self._wanted = wanted or Wanted()
+        self._followers = tuple(followers)
+        self._build = build
+        self._folder = folder or Path()
+        self._knobs = {k.name: k for k in knobs}
+        self._ranked = read_ranked(command)
+        self._options = self._make(names)
+        axes = [o.axis for o in self._options]
+        self._constraints = [parse_constraint(text, [a.name for a in axes]) for text in self._wanted.constraints]
+        self._defaults = {a.name: a.default for a in axes}
+        self._bound = lru_cache(maxsize=1 << 14)(self._place)
+        # without one of them every point sits alike
+        sits = {"threads", "placement", "ranks"} & {a.name for a in axes if len(a.values) > 1}
+        features = machine_features(machine, self._processors) if sits else None
+        self.space = Space(tuple(axes), lru_cache(maxsize=1 << 14)(self._identity), self._allowed, features)
+
+    def _make(self, names: Sequence[str]) -> list[Option]:
+        found: dict[str, Option] = {}
+        parameters = dict(self._wanted.parameters)
+        if self._wanted.build and "flags" in names_in(self._wanted.build) and "flags" not in parameters:
+            parameters["flags"] = FLAGS
+        for name in names:
+            if name in _KNOWN:
+                found[name] = self._known(name)
+            elif name == "ranks":
+                found[name] = self._ranks()
+            elif name in self._knobs:
+                found[name] = _knob_option(self._knobs[name])
+            elif name == "knobs":
+                found |= {k.name: _knob_option(k) for k in self._knobs.values()}
+            elif name == "flags" and not self._wanted.build:
+                raise InputError("the axis flags needs to know how to build", "give --build 'cc {flags} -o app app.c'")
+            elif name not in (*parameters, *self._wanted.variables, *AXES):
+                raise InputError(f"unknown axis: {name}", f"the axes are: {', '.join([*AXES, *self._knobs])}")
+        everywhere = " ".join([*self._command, self._wanted.build or ""])
+        for name, values in parameters.items():
+            if name not in names_in(everywhere):
+                raise InputError(
+                    f"neither the command nor --build has {{{name}}}", f"write {{{name}}} where it belongs"
+                )
+            found[name] = parameter_option(name, values)
+        for name, values in self._wanted.variables.items():
+            found[name] = environment_option(name, values, self._environment)
+        return list(found.values())
+
+    def _known(self, name: str) -> Option:
+        axis = _KNOWN[name](self._machine, self._environment)
+        if name == "threads" and self._ranked is not None and "OMP_NUM_THREADS" not in self._environment:
+            axis = replace(axis, default=max(1, self._machine.parallelism // self._ranked.ranks))
+        apply = {"hugepages": self._set_pages, "memory": self._set_memory}.get(name, _nothing)
+        return Option(axis, apply)
+
+    def _ranks(self) -> Option:
+        if self._ranked is None:
+            raise InputError(
+                "the axis ranks needs a command that starts ranks",
+                "write it such as: tune --axes ranks -- mpirun -n 4 ./app",
+            )
+        processors = len(self._machine.allowed)
+        cores = len(self._machine.allowed_cores)
+        packages = len({c.package for c in self._machine.allowed_cores})
+        nodes = max(1, len({c.numa_node for c in self._machine.allowed_cores}))
+        parts = [cores, packages, nodes, processors, 1, cores // 2, *(2**k for k in range(processors.bit_length()))]
+        now = self._ranked.ranks
+        natural = [n for n in dict.fromkeys([now, *parts]) if n == now or 1 <= n <= processors]
+        values = tuple(sorted(natural))
+        return Option(Axis("ranks", values, tuple(natural), now, ordered=len(values) > 2, crossed=True), _nothing)
+
+    def _set_pages(self, draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
+        del point
+        libraries: tuple[str, ...] = ()
+        if self._machine.live and value != "default":
+            libraries = program_of(draft.command, draft.environment).libraries
+        draft.env |= huge_page_environment(value, draft.environment, libraries)
+        draft.no_huge_pages = value == "never"
+
+    def _set_memory(self, draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
+        del point
+        draft.memory = None if value == "default" else read_memory(self._machine, value)
+
+    def _shape(self, point: Mapping[str, Any]) -> tuple[int, int]:
+        """Ranks and threads of each."""
+        ranks = point.get("ranks", self._ranked.ranks if self._ranked is not None else 1)
+        threads = point.get("threads", self._defaults.get("threads", max(1, self._machine.parallelism // ranks)))
+        return int(ranks), int(threads)
+
+    def _place(self, point: Point) -> Placement | None:
+        """Where the point's threads sit; None where the operating system decides."""
+        ranks, threads = self._shape(point)
+        return place_ranks(self._machine, point.get("placement", "os"), ranks, threads)
+
+    def _processors(self, point: Point) -> list[int] | None:
+        placement = self._bound(point)
         return None if placement is None else [place[0] for place in placement.places]
 
-    # without either of them every point sits alike
-    sits = {"threads", "placement"} & {a.name for a in axes if len(a.values) > 1}
-    return Space(axes, identity, features=machine_features(machine, processors) if sits else None)
+    def _identity(self, point: Point) -> Hashable:
+        placement = self._bound(point)
+        where = "os" if placement is None else placement.places
+        rest = tuple((k, v) for k, v in point.items() if k not in ("threads", "placement", "ranks"))
+        return (self._shape(point), where, rest)
 
+    def _allowed(self, point: Point) -> bool:
+        if point == self.space.default:
+            return True
+        ranks, threads = self._shape(point)
+        if ranks > 1 and ranks * threads > max(len(self._machine.allowed), self._most_asked):
+            return False
+        values = {**self._defaults, **point}
+        return all(c.holds(values) for c in self._constraints)
 
-def _bound(machine: Machine, point: Mapping[str, Any]) -> Placement | None:
-    """Where the point's threads sit; None where the operating system decides."""
-    threads = point.get("threads", machine.parallelism)
-    return place(machine, point.get("placement", "os"), threads)
+    @property
+    def _most_asked(self) -> int:
+        ranks, threads = self._shape(self._defaults)
+        return ranks * threads
 
+    def baseline(self) -> Setting:
+        """The program as its user starts it, with the first value of each parameter."""
+        draft = Draft(list(self._command), self._environment)
+        for option in self._options:
+            if option.axis.name in self._wanted.parameters or option.axis.name == "flags":
+                option.apply(draft, option.axis.default, self._defaults)
+        self._make_program(draft, self._defaults)
+        return draft.setting({})
 
-def _identity(machine: Machine, point: Point) -> Hashable:
-    placement = _bound(machine, point)
-    where = "os" if placement is None else placement.places
-    rest = tuple((k, v) for k, v in point.items() if k not in ("threads", "placement"))
-    return (point.get("threads"), where, rest)
+    def setting(self, point: Mapping[str, Any]) -> Setting:
+        """The Setting of a point; its values are those of the open axes."""
+        values = {**self._defaults, **point}
+        draft = Draft(list(self._command), self._environment)
+        for option in self._options:
+            option.apply(draft, values[option.axis.name], values)
+        self._make_program(draft, values)
+        self._bind(draft, Point(point))
+        return draft.setting(point)
 
+    def about(self, name: str, value: Any) -> str:
+        """What a value of an axis does, in a sentence; empty where the axis says it by itself."""
+        option = next((o for o in self._options if o.axis.name == name), None)
+        return "" if option is None else option.about(value)
 
-def make_setting(
-    machine: Machine, command: Sequence[str], point: Mapping[str, Any], inherited: Mapping[str, str] | None = None
-) -> Setting:
-    """The Setting of a point. On a machine that is not live places are told to the program, but nothing is bound."""
-    environment = os.environ if inherited is None else inherited
-    env: dict[str, str] = {}
-    unset: tuple[str, ...] = ()
-    placement = _bound(machine, point)
-    if placement is not None:
-        # what a program for another machine is, cannot be seen here
-        variables, _ = binding_environment(command, placement.places, environment, "auto" if machine.live else "openmp")
-        env |= variables
-        unset = tuple(v for v in BINDING_VARIABLES if v not in env)
-    else:
+    def _make_program(self, draft: Draft, values: Mapping[str, Any]) -> None:
+        if self._wanted.build is None or self._build is None:
+            return
+        made, draft.broken = self._build(put_in(self._wanted.build, values))
+        at = self._ranked.program[0] if self._ranked is not None else self._command[0]
+        draft.command = [str(made) if word in (at, "{out}") else word for word in draft.command]
+
+    def _bind(self, draft: Draft, point: Point) -> None:
+        placement = self._bound(point)
+        ranks, threads = self._shape(point)
         if "threads" in point:
-            env["OMP_NUM_THREADS"] = str(point["threads"])
-        if "placement" in point:
-            unset = BINDING_VARIABLES
-    pages = point.get("hugepages", "default")
-    libraries = program_of(command, environment).libraries if machine.live and pages != "default" else ()
-    env |= huge_page_environment(pages, environment, libraries)
-    memory = point.get("memory", "default")
-    return Setting(
-        command=tuple(command),
-        values=dict(point),
-        env=env,
-        unset=unset,
-        mask=placement.mask if placement is not None and machine.live else None,
-        places=None if placement is None else placement.places,
-        memory=None if memory == "default" else read_memory(machine, memory),
-        no_huge_pages=pages == "never",
-    )
+            draft.env |= follow(self._followers, "threads", threads, draft.environment)
+        if self._ranked is not None:
+            self._bind_ranks(draft, placement, ranks, threads)
+        elif placement is not None:
+            # what a program for another machine is, cannot be seen here
+            way = "auto" if self._machine.live else "openmp"
+            variables, _ = binding_environment(draft.command, placement.places, draft.environment, way)
+            draft.env |= variables
+            draft.unset += [v for v in BINDING_VARIABLES if v not in draft.env]
+            draft.mask = placement.mask if self._machine.live else None
+        else:
+            if "threads" in point:
+                draft.env["OMP_NUM_THREADS"] = str(threads)
+            if "placement" in point:
+                draft.unset += BINDING_VARIABLES
+        draft.places = None if placement is None else placement.places
+
+    def _bind_ranks(self, draft: Draft, placement: Placement | None, ranks: int, threads: int) -> None:
+        """The launcher starts so many ranks, and each takes its own places; the launcher itself is bound to nothing."""
+        ranked = read_ranked(draft.command)
+        if ranked is None:
+            return
+        wrapper: list[str] = []
+        draft.env["OMP_NUM_THREADS"] = str(threads)
+        if placement is not None:
+            wrapper = rank_wrapper(self._machine, placement, self._folder)
+            draft.env |= UNBOUND
+        draft.unset += [v for v in BINDING_VARIABLES if v not in draft.env]
+        draft.command = ranked.command(ranks, wrapper)
+
+
+def _nothing(draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
+    """Threads, placement and ranks are set together, by `Options`."""
+
+
+def _knob_option(knob: Knob) -> Option:
+    def set_it(draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
+        del point
+        environment = draft.environment
+        draft.env |= apply(knob, value, environment)
+        draft.unset += cleared(knob, value, environment)
+
+    def about(value: Any) -> str:
+        choice = knob.choice(value)
+        return choice.meaning if choice is not None and choice.meaning else knob.meaning
+
+    return Option(Axis(knob.name, knob.values, knob.values, knob.default), set_it, about)

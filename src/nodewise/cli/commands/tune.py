@@ -14,15 +14,28 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_percent, format_seconds, parse_seconds
 from nodewise.cli.experiments import again_in, place_for
-from nodewise.cli.options import RunChoice, parse_share, run_options
-
-_AXES = "threads,placement,hugepages"
+from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options
+from nodewise.runner.objective import format_metric
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.option("--budget", default="2min", show_default=True, help="How long it may take: 60s, 10min, 1h.")
 @click.option("--max-runs", type=int, help="How many runs of the program it may take.")
-@click.option("--axes", default=_AXES, show_default=True, help="What may be changed, separated by commas.")
+@click.option(
+    "--axes",
+    help="What may be changed: threads, ranks, placement, memory, hugepages, schedule, wait, allocator, flags, knobs (what is "
+    "worth trying of the libraries that it loads) or knobs by name. [default: threads, placement, hugepages, memory, knobs]",
+)
+@click.option(
+    "-P",
+    "--parameter",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Try values for {NAME} in COMMAND: 1,2,4 or 1..64*2.",
+)
+@click.option("--env-axis", multiple=True, metavar="NAME=VALUES", help="Try values of a variable; unset is one, too.")
+@click.option("--build", help="Make the program with this shell command: 'cc {flags} -o app app.c'.")
+@click.option("--constraint", multiple=True, help="What must hold between axes: 'ranks * threads <= 64'.")
 @click.option("--machine", "machine_spec", help="Plan for another machine: synthetic:TEXT, FILE.xml or FILE.json.")
 @click.option("--allow", help="Use only these processors, such as 0-3,8.")
 @click.option("--within", default="1%", show_default=True, help="A difference up to this counts as none.")
@@ -37,7 +50,11 @@ def command(
     context: click.Context,
     budget: str,
     max_runs: int | None,
-    axes: str,
+    axes: str | None,
+    parameter: tuple[str, ...],
+    env_axis: tuple[str, ...],
+    build: str | None,
+    constraint: tuple[str, ...],
     machine_spec: str | None,
     allow: str | None,
     within: str,
@@ -54,12 +71,14 @@ def command(
     the best so far.
     """
     from nodewise.api.budget import Budget
+    from nodewise.api.contenders import parse_parameter, parse_values
     from nodewise.api.target import resolve_command
     from nodewise.api.tune import Question, tune
     from nodewise.cli.progress import ProgressLine
     from nodewise.machine.sources import load_machine
     from nodewise.report.page import write_report
     from nodewise.runner.local import LocalLauncher
+    from nodewise.search.axes import Wanted
 
     if resume is not None and not context.obj:
         if command_words:
@@ -67,7 +86,7 @@ def command(
         again_in(context, resume, "tune")
         return
     limit = Budget(parse_seconds(budget), max_runs)
-    names = tuple(name.strip() for name in axes.split(",") if name.strip())
+    names = None if axes is None else tuple(name.strip() for name in axes.split(",") if name.strip())
     machine = load_machine(machine_spec, allow)
     environment = {**os.environ, **run.env}
     question = Question(
@@ -83,6 +102,16 @@ def command(
         asked=("nodewise", *sys.argv[1:]),
         objective=run.objective,
         resume=resume is not None,
+        wanted=Wanted(
+            dict(parse_parameter(p) for p in parameter),
+            {
+                name: parse_values(values)
+                for name, values in (parse_pair(e, "--env-axis", "NAME=v1,v2") for e in env_axis)
+            },
+            build,
+            constraint,
+        ),
+        cwd=run.options.cwd,
     )
     if not as_json:
         _introduce(question)
@@ -100,9 +129,8 @@ def _introduce(question: Any) -> None:
     from nodewise.report.machine_text import machine_text
 
     print(machine_text(question.machine))
-    print(f"program   {' '.join(question.command)}")
-    print(f"axes      {', '.join(question.axes)}", flush=True)
-    if "placement" in question.axes and question.machine.live:
+    print(f"program   {' '.join(question.command)}", flush=True)
+    if (question.axes is None or "placement" in question.axes) and question.machine.live:
         _warn(question)
 
 
@@ -122,15 +150,20 @@ def _tell(verdict: dict[str, Any], report: Path) -> None:
     """The closing lines, which are what one came for."""
     base, best = verdict["baseline"], verdict["best"]
     by_key = {s["key"]: s for s in verdict["settings"]}
-    spread = f" ± {format_seconds(base['mad'])}" if base["mad"] is not None else ""
+
+    def told(value: float) -> str:
+        return format_metric(verdict["metric"], value)
+
+    spread = f" ± {told(base['mad'])}" if base["mad"] is not None else ""
     print()
-    print(f"baseline  {format_seconds(base['median'])}{spread}, started as now")
+    print(f"axes      {', '.join(verdict['axes'])}")
+    print(f"baseline  {told(base['median'])}{spread}, started as now")
     if best["key"] == "baseline":
         print("best      as it is: no setting was found that is faster")
         if verdict["candidate"] != "baseline":
             print(f"next      {verdict['candidate']}")
     else:
-        print(f"best      {best['key']}: {format_seconds(by_key[best['key']]['median'])}")
+        print(f"best      {best['key']}: {told(by_key[best['key']]['median'])}")
     print(
         f"ratio     {verdict['sentence']} (95 % interval; {verdict['runs']} runs, {format_seconds(verdict['seconds_spent'])})"
     )
@@ -140,7 +173,9 @@ def _tell(verdict: dict[str, Any], report: Path) -> None:
     elif verdict["verdict"] == "faster":
         print("gain from several axes together: there were too few runs to tell them apart")
     else:
-        print("axes      none made a difference that could be told")
+        print("gain from none of the axes, as far as could be told")
+    for text in verdict["why"]:
+        print(f"why       {text}")
     if verdict["stopped"] == "interrupted":
         print("note      interrupted: this is the best so far")
     for note in verdict["notes"]:

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Option: an axis with what it takes to set it; and the draft of a Setting that options write into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nodewise.placement.memory import MemoryPolicy
+from nodewise.runner.setting import Setting
+from nodewise.search.space import Axis
+
+
+@dataclass
+class Draft:
+    """A Setting in the making; `environment` is what the program would inherit, with all that is set so far."""
+
+    command: list[str]
+    inherited: Mapping[str, str]
+    env: dict[str, str] = field(default_factory=dict)
+    unset: list[str] = field(default_factory=list)
+    mask: tuple[int, ...] | None = None
+    places: tuple[tuple[int, ...], ...] | None = None
+    memory: MemoryPolicy | None = None
+    no_huge_pages: bool = False
+    broken: str = ""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the program gets so far."""
+        return {**{k: v for k, v in self.inherited.items() if k not in self.unset}, **self.env}
+
+    def setting(self, values: Mapping[str, Any]) -> Setting:
+        """The Setting, for a point's values."""
+        return Setting(
+            command=tuple(self.command),
+            values=dict(values),
+            env=dict(self.env),
+            unset=tuple(dict.fromkeys(v for v in self.unset if v not in self.env)),
+            mask=self.mask,
+            places=self.places,
+            memory=self.memory,
+            no_huge_pages=self.no_huge_pages,
+            broken=self.broken,
+        )
+
+
+#: Writes an axis's value, at a whole point, into a draft.
+Apply = Callable[[Draft, Any, Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Option:
+    """An axis, and what sets a value of it. `about` says in a sentence what a value does, for reports."""
+
+    axis: Axis
+    apply: Apply
+    about: Callable[[Any], str] = lambda _: ""
