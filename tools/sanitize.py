@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 #: Tests of how much memory a run takes say nothing of instrumented programs.
 LEFT_OUT = "not peak_memory and not flood"
-THREAD_ONLY = " and not published and not trusted and not inputs_vary"
+THREAD_ONLY = " and not touched_first and not published and not trusted and not inputs_vary"
 OPTIONS = {
     # exec replaces the image of the child that shares our memory, which the leak check takes for a leak
     "address": {"ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1"},

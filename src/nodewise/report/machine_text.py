@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from nodewise.base.processors import format_processors
@@ -13,6 +14,9 @@ from nodewise.report.seating import Seating
 
 #: Machines with more hardware threads are drawn with a character for each core.
 _MANY = 96
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+#: A note is cut where it would need more.
+_MOST_LINES = 4
 #: Codes of the terminal's colours for ranks, near to those of the pictures.
 _CODES = (33, 214, 36, 175, 117, 166, 178, 97)
 
@@ -21,7 +25,8 @@ def machine_text(machine: Machine, placement: Placement | None = None, width: in
     """Packages as boxes, a cell for each core with its hardware threads; with a placement, who sits on each (`4←t1`).
 
     Of several ranks thread 1 of rank 0 is `r0t1`. A processor that may not be used stands in brackets. Of a
-    placement on a large machine each core is one character: how many threads it has. No line is longer than `width` characters, unless one core is.
+    placement on a large machine each core is one character: how many threads it has. No line is longer than `width`
+    characters, unless one core is.
     `colour` writes ranks in colours, by a terminal's codes.
     """
     seating = None if placement is None else Seating(machine, placement)
@@ -29,10 +34,10 @@ def machine_text(machine: Machine, placement: Placement | None = None, width: in
     large = seating is not None and len(machine.pus) > _MANY
     cells = {} if large else {core.logical: painter.core(core) for core in machine.cores}
     cell = max((painter.length(text) for text in cells.values()), default=1)
-    lines = [_title(machine)]
+    lines = _wrapped(_title(machine), width)
     for package in sorted({c.package for c in machine.cores}):
         cores = [c for c in machine.cores if c.package == package]
-        rows = [_caches(machine, cores), *_memory(machine, cores)]
+        rows = [r for text in (_caches(machine, cores), *_memory(machine, cores)) for r in _wrapped(text, width - 4)]
         groups = _last_level_groups(machine, cores)
         for group in groups:
             if large:
@@ -49,7 +54,7 @@ def machine_text(machine: Machine, placement: Placement | None = None, width: in
         for n in machine.numa_nodes
         if not n.pus
     ]
-    return "\n".join([*lines, *painter.notes(large)])
+    return "\n".join([*lines, *(line for note in painter.notes(large) for line in _wrapped(note, width))])
 
 
 class _Painter:
@@ -67,10 +72,7 @@ class _Painter:
 
     def length(self, text: str) -> int:
         """How many characters are seen of a text."""
-        while "\x1b[" in text:
-            start = text.index("\x1b[")
-            text = text[:start] + text[text.index("m", start) + 1 :]
-        return len(text)
+        return _length(text)
 
     def pad(self, text: str, width: int) -> str:
         """The text with blanks to a width that is seen."""
@@ -157,6 +159,22 @@ class _Painter:
         if len(ranks) > 16:
             found.append(f"… and {len(ranks) - 16} more ranks")
         return found
+
+
+def _length(text: str) -> int:
+    return len(_COLOUR.sub("", text))
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """The text in lines, broken behind blanks and commas; of a very long one the beginning."""
+    lines = [""]
+    for piece in re.findall(r"[^ ,]*[ ,]+|[^ ,]+", text):
+        if lines[-1] and _length(lines[-1] + piece.rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1][: width - 1].rstrip(', ')}…"]
+    return [line.rstrip() for line in lines]
 
 
 def _title(machine: Machine) -> str:

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from html import escape
 
 from nodewise.machine.model import Machine
 from nodewise.placement.facts import LEVELS, Facts, placement_facts
 from nodewise.placement.placement import Placement
-from nodewise.report.machine_drawing import FAINT, FONT, machine_svg
+from nodewise.report.canvas import FAINT, box_mark, picture, text_mark
+from nodewise.report.lettering import shorten, text_width
+from nodewise.report.machine_drawing import machine_svg
 from nodewise.report.seating import INK, number_ranges
 
-_GAP = 24
+_GAP, _ROW, _SIZE = 24, 23, 13
 #: Pictures wider than this together stand one above the other.
 _MOST_ACROSS = 1700
 _NAMES = {"core": "core", "cache": "last-level cache", "numa": "NUMA node", "package": "socket"}
@@ -95,26 +96,29 @@ def compare_svg(machine: Machine, a: Placement, b: Placement, titles: tuple[str,
     second = (sizes[0][0] + _GAP, 0) if across else (0, sizes[0][1] + _GAP)
     width = max(sizes[0][0], second[0] + sizes[1][0], 900)
     y = max(sizes[0][1], second[1] + sizes[1][1]) + 20
-    marks = [_nested(pictures[0], 0, 0), _nested(pictures[1], *second)]
-    rows = [("", *titles), *compare_rows(machine, a, b)]
-    columns = (24, 300, 300 + (width - 324) // 2)
-    room = int((width - 324) / 2 / 6.9)
-    for i, row in enumerate(rows):
-        for x, cell in zip(columns, row, strict=True):
-            weight = "600" if i == 0 else "400"
-            differs = i > 0 and x != columns[0] and row[1] != row[2]
-            shown = cell if len(cell) <= room else f"{cell[: room - 1]}…"
-            fill = INK if differs or i == 0 else FAINT
-            marks.append(
-                f'<text x="{x}" y="{y + 14}" font-size="13" fill="{fill}" font-weight="{weight}">{escape(shown)}</text>'
-            )
-        y += 21
-    height = y + 16
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-        f' font-family="{escape(FONT)}" role="img">\n<title>{escape(" and ".join(titles))}</title>\n'
-        f'<rect width="100%" height="100%" fill="#ffffff"/>\n' + "\n".join(marks) + "\n</svg>\n"
-    )
+    marks, height = _table(compare_rows(machine, a, b), titles, width, y)
+    nested = [_nested(pictures[0], 0, 0), _nested(pictures[1], *second)]
+    return picture(width, height, " and ".join(titles), nested + marks)
+
+
+def _table(
+    rows: Sequence[tuple[str, str, str]], titles: tuple[str, str], width: int, y: float
+) -> tuple[list[str], float]:
+    """What differs in black, the rest in grey, a faint line below each row; and where it ends."""
+    first = max(text_width(row[0], _SIZE) for row in rows) + 2 * _GAP
+    room = (width - 2 * _GAP - first) / 2
+    columns = (_GAP, _GAP + first, _GAP + first + room)
+    marks = []
+    for title, x in zip(titles, columns[1:], strict=True):
+        marks.append(text_mark(x, y + 14, shorten(title, room - 12, _SIZE, bold=True), _SIZE, bold=True))
+    for name, one, two in rows:
+        marks.append(box_mark(_GAP, y + 20, width - 2 * _GAP, 1, "#e3e7ec", radius=0))
+        y += _ROW
+        marks.append(text_mark(columns[0], y + 14, name, _SIZE, FAINT))
+        fill = INK if one != two else FAINT
+        for cell, x in zip((one, two), columns[1:], strict=True):
+            marks.append(text_mark(x, y + 14, shorten(cell, room - 12, _SIZE), _SIZE, fill))
+    return marks, y + _ROW + 16
 
 
 def _size(svg: str) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +16,8 @@ RAMP = ((38, 70, 130), (42, 120, 160), (42, 157, 143), (138, 177, 96), (233, 196
 #: Okabe and Ito's colours, without black and with a darker yellow: for ranks, told apart by every kind of sight.
 RANKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7a5195")
 INK = "#1f2933"
+#: Different bands over one core, beyond which they are told in words.
+_MOST_BANDS = 4
 
 
 def ink_on(colour: str) -> str:
@@ -43,7 +46,7 @@ class Seating:
     """Where each thread is to be drawn: in a processor's cell, as a band over cells of a core, or in words.
 
     `cells` are threads bound to one processor, `bands` those that float within one core, by the processors they have
-    there; `loose` those that may move further, by their place.
+    there; `loose` those that may move further, by their place, and those of a core for which there are too many bands.
     """
 
     machine: Machine
@@ -61,6 +64,9 @@ class Seating:
                 self.bands.setdefault(place, []).append(thread)
             else:
                 self.loose.setdefault(place, []).append(thread)
+        by_core = Counter(core_of.get(place[0], -1) for place in self.bands)
+        for place in [p for p in self.bands if by_core[core_of.get(p[0], -1)] > _MOST_BANDS]:
+            self.loose[place] = self.bands.pop(place)
 
     @property
     def count(self) -> int:
@@ -85,10 +91,13 @@ class Seating:
         rank, number = self._seats[thread]
         return f"{rank}:{number}" if len(self.placement.by_rank) > len(RANKS) else str(number)
 
-    def labels(self, threads: list[int], most: int = 5) -> str:
-        """All labels where they fit into so many characters, else the first and how many more."""
-        text = ",".join(map(self.label, threads))
-        return text if len(text) <= most else f"{self.label(threads[0])}+{len(threads) - 1}"
+    def labels(self, threads: list[int]) -> tuple[str, str, str]:
+        """What a place's threads may be called, the fullest first: all of them, the first and how many more, how many."""
+        if len(threads) == 1:
+            return (self.label(threads[0]),) * 3
+        first, more = self.label(threads[0]), len(threads) - 1
+        everybody = ",".join(map(self.label, threads)) if more < 8 else f"{first}+{more}"
+        return everybody, f"{first}+{more}", f"×{more + 1}"
 
     def words(self, threads: list[int]) -> str:
         """`thread 3`, `threads 0–7 of rank 2`."""
