@@ -11,6 +11,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "runner/capture.h"
 #include "runner/conditions.h"
@@ -105,6 +106,8 @@ json describe_stream(const nodewise::Capture& stream) {
 
 class Server {
   public:
+    explicit Server(std::string root) : conditions_(std::move(root)) {}
+
     json answer(const json& request) {
         const nodewise::Job job = read_job(request);
         const nodewise::Reading before = conditions_.read(job.mask);
@@ -160,11 +163,11 @@ class Server {
     nodewise::Capture err_;
 };
 
-int serve() {
+int serve(const std::string& root) {
     // the terminal's Ctrl-C is the engine's to handle: it cancels the run through our standard input
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    Server server;
+    Server server(root);
     std::string frame;
     while (read_frame(frame)) {
         json reply;
@@ -188,9 +191,10 @@ int serve() {
 
 }  // namespace
 
-int main() {
+int main(int count, char** words) {
     try {
-        return serve();
+        // conditions are read below a copy of a system where one is named
+        return serve(count > 1 ? words[1] : "");
     } catch (const std::exception&) {
         return 70;
     }

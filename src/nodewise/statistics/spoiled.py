@@ -4,6 +4,7 @@
 Nothing is left out here: a block that is repeated keeps its samples, and what is found is told beside the verdict.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -191,12 +192,12 @@ def _split(logs: NDArray[np.float64], room: int = _MOST_MODES) -> tuple[float, l
     p = dip_p_value(logs)
     if scaled_dip(logs) < np.interp(math.log(n), np.log(list(_DIPS)), list(_DIPS.values())):
         return p, [n]
-    at = _best_cut(logs)
-    low, high = logs[:at], logs[at:]
-    if min(at, n - at) < _fewest(n) or not _apart(low, high):
-        return p, [n]
-    lower, upper = _split(low, room - 1)[1], _split(high, room - 1)[1]
-    return p, [*lower, *upper]
+    for cuts in (_two(logs), _three(logs)):
+        groups = np.split(logs, cuts)
+        large = min(g.size for g in groups) >= _fewest(n)
+        if large and all(_apart(a, b) for a, b in itertools.pairwise(groups)):
+            return p, [size for g in groups for size in _split(g, room - len(groups) + 1)[1]]
+    return p, [n]
 
 
 def _fewest(runs: int) -> float:
@@ -204,19 +205,31 @@ def _fewest(runs: int) -> float:
     return _OUTLIERS * runs + 2.5 * math.sqrt(_OUTLIERS * (1 - _OUTLIERS) * runs)
 
 
-def _best_cut(logs: NDArray[np.float64]) -> int:
-    """How many of the sorted values the lower of two groups holds, at the least absolute deviation from their medians."""
-    n = logs.size
+def _scatter(
+    sums: NDArray[np.float64], begin: NDArray[np.int64] | int, end: NDArray[np.int64] | int
+) -> NDArray[np.float64]:
+    """The sum of absolute deviations from the median of sorted values from `begin` to `end`, by their running sums."""
+    begin, end = np.asarray(begin), np.asarray(end)
+    middle = begin + (end - begin) // 2
+    odd = (end - begin) % 2
+    return np.asarray(sums[end] - sums[middle + odd] - (sums[middle] - sums[begin]), dtype=float)
+
+
+def _two(logs: NDArray[np.float64]) -> list[int]:
+    """Where sorted values are cut into two groups with the least absolute deviation from their medians."""
     sums = np.concatenate(([0.0], np.cumsum(logs)))
-    cuts = np.arange(2, n - 1)
+    cuts = np.arange(2, logs.size - 1)
+    return [int(cuts[np.argmin(_scatter(sums, 0, cuts) + _scatter(sums, cuts, logs.size))])]
 
-    def cost(begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.float64]:
-        size = end - begin
-        middle = begin + size // 2
-        odd = size % 2
-        return np.asarray(sums[end] - sums[middle + odd] - (sums[middle] - sums[begin]), dtype=float)
 
-    return int(cuts[np.argmin(cost(np.zeros_like(cuts), cuts) + cost(cuts, np.full_like(cuts, n)))])
+def _three(logs: NDArray[np.float64]) -> list[int]:
+    """Where they are cut into three, among at most a few hundred places."""
+    sums = np.concatenate(([0.0], np.cumsum(logs)))
+    places = np.unique(np.linspace(2, logs.size - 2, min(logs.size - 3, 300)).astype(int))
+    first, second = (places[i] for i in np.triu_indices(places.size, 1))
+    scatter = _scatter(sums, 0, first) + _scatter(sums, first, second) + _scatter(sums, second, logs.size)
+    best = int(np.argmin(scatter))
+    return [int(first[best]), int(second[best])]
 
 
 def _apart(low: NDArray[np.float64], high: NDArray[np.float64]) -> bool:
@@ -234,8 +247,8 @@ _LEAST_FIRST = 0.005
 def first_run_differs(times: Sequence[float]) -> float | None:
     """By which share the first run is off the median of the others, above zero where it was slower; None where it is not.
 
-    It is off where it lies outside of all others, by more than six of their standard deviations (by the MAD) from their
-    median and by half a percent. Of fewer than five runs nothing is said. Raises ValueError where a time is not above zero.
+    It is off where it lies outside of all others, by more than six of their standard deviations (by the MAD; more of few)
+    from their median and by half a percent. Of fewer than five runs nothing is said. Raises ValueError where a time is not above zero.
     """
     if times and min(times) <= 0:
         raise ValueError("times must be above zero")
@@ -246,6 +259,8 @@ def first_run_differs(times: Sequence[float]) -> float | None:
     deviation = _SIGMA * float(np.median(np.abs(rest - centre)))
     off = first / centre - 1
     outside = first > rest.max() or first < rest.min()
-    if outside and abs(first - centre) > _FAR * deviation and abs(off) > _LEAST_FIRST:
+    # of few runs the deviation is not well known
+    far = _FAR * (1 + 4 / rest.size) * deviation
+    if outside and abs(first - centre) > far and abs(off) > _LEAST_FIRST:
         return off
     return None
