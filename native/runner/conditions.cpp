@@ -49,22 +49,27 @@ bool read_line(const char*& at, ProcessorTime& into) {
 void read_processor_time(const std::string& text, const std::optional<std::vector<int>>& mask, Reading& into) {
     const double hertz = static_cast<double>(sysconf(_SC_CLK_TCK));
     ProcessorTime all;
-    const char* at = text.c_str();
-    if (std::strncmp(at, "cpu ", 4) != 0 || !read_line(at += 4, all)) {
+    const bool begins = text.compare(0, 4, "cpu ") == 0;
+    const char* at = text.c_str() + (begins ? 4 : 0);
+    if (!begins || !read_line(at, all)) {
         return;
     }
     into["steal_s"] = all.steal / hertz;
     into["busy_s"] = all.busy / hertz;
-    if (!mask) {
+    if (!mask || mask->empty()) {
         return;
     }
+    std::vector<bool> wanted(static_cast<std::size_t>(*std::max_element(mask->begin(), mask->end())) + 1);
+    for (const int p : *mask) {
+        wanted[static_cast<std::size_t>(p)] = true;
+    }
     ProcessorTime held;
-    std::size_t found = 0;
-    while ((at = std::strchr(at, '\n')) != nullptr && std::strncmp(++at, "cpu", 3) == 0) {
+    std::ptrdiff_t found = 0;
+    for (at = std::strchr(at, '\n'); at != nullptr && std::strncmp(at, "\ncpu", 4) == 0; at = std::strchr(at, '\n')) {
         char* end = nullptr;
-        const auto processor = static_cast<int>(std::strtol(at + 3, &end, 10));
-        if (std::find(mask->begin(), mask->end(), processor) != mask->end()) {
-            at = end;
+        const std::size_t processor = std::strtoul(at + 4, &end, 10);
+        at = end;
+        if (processor < wanted.size() && wanted[processor]) {
             if (!read_line(at, held)) {
                 return;
             }
@@ -72,7 +77,7 @@ void read_processor_time(const std::string& text, const std::optional<std::vecto
         }
     }
     // where some are not shown nothing is said of the rest
-    if (found == mask->size()) {
+    if (found == std::count(wanted.begin(), wanted.end(), true)) {
         into["mask_steal_s"] = held.steal / hertz;
         into["mask_busy_s"] = held.busy / hertz;
     }
