@@ -50,8 +50,8 @@ def _other_load(s: Surroundings, w: Watched | None) -> Finding:
     if w is None:
         return _unwatched("other load", effect)
     ours = set(s.processors)
-    on_ours = sum(w.busy_s.get(p, 0.0) for p in ours) / w.seconds
-    everywhere = sum(w.busy_s.values()) / w.seconds
+    on_ours = w.others_s(ours) / w.seconds
+    everywhere = w.others_s(w.busy_s) / w.seconds
     named = [b for b in w.busiest if b.cpu_s / w.seconds >= _SOME][:_NAMED]
     evidence = [_say(b, w.seconds) for b in named]
     crowded = {p: b / w.seconds for p, b in sorted(w.busy_s.items()) if p in ours and b / w.seconds >= _BUSY}
