@@ -4,10 +4,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
-#include <sstream>
+#include <iterator>
+#include <set>
 
 namespace nodewise {
 namespace {
@@ -19,23 +22,65 @@ std::string first_line(const std::string& path) {
     return line;
 }
 
-// Fields of the first line of /proc/stat, proc_stat(5), in clock ticks.
-void read_processor_time(const std::string& text, Reading& into) {
-    std::istringstream line(text.substr(0, text.find('\n')));
-    std::string name;
+struct ProcessorTime {
+    double busy = 0;
+    double steal = 0;
+};
+
+// The fields after the name of a line of /proc/stat, proc_stat(5), in clock ticks; moves `at` behind them.
+bool read_line(const char*& at, ProcessorTime& into) {
     std::array<double, 8> ticks{};
-    line >> name;
     for (double& t : ticks) {
-        if (!(line >> t)) {
-            return;
+        char* end = nullptr;
+        t = static_cast<double>(std::strtoull(at, &end, 10));
+        if (end == at) {
+            return false;
         }
+        at = end;
     }
     const auto [user, nice, system, idle, iowait, irq, softirq, steal] = ticks;
     (void)idle;
     (void)iowait;
+    into.busy += user + nice + system + irq + softirq;
+    into.steal += steal;
+    return true;
+}
+
+void read_processor_time(const std::string& text, const std::optional<std::vector<int>>& mask, Reading& into) {
     const double hertz = static_cast<double>(sysconf(_SC_CLK_TCK));
-    into["steal_s"] = steal / hertz;
-    into["busy_s"] = (user + nice + system + irq + softirq) / hertz;
+    ProcessorTime all;
+    const bool begins = text.compare(0, 4, "cpu ") == 0;
+    const char* at = text.c_str() + (begins ? 4 : 0);
+    if (!begins || !read_line(at, all)) {
+        return;
+    }
+    into["steal_s"] = all.steal / hertz;
+    into["busy_s"] = all.busy / hertz;
+    if (!mask || mask->empty()) {
+        return;
+    }
+    std::vector<bool> wanted(static_cast<std::size_t>(*std::max_element(mask->begin(), mask->end())) + 1);
+    for (const int p : *mask) {
+        wanted[static_cast<std::size_t>(p)] = true;
+    }
+    ProcessorTime held;
+    std::ptrdiff_t found = 0;
+    for (at = std::strchr(at, '\n'); at != nullptr && std::strncmp(at, "\ncpu", 4) == 0; at = std::strchr(at, '\n')) {
+        char* end = nullptr;
+        const std::size_t processor = std::strtoul(at + 4, &end, 10);
+        at = end;
+        if (processor < wanted.size() && wanted[processor]) {
+            if (!read_line(at, held)) {
+                return;
+            }
+            ++found;
+        }
+    }
+    // where some are not shown nothing is said of the rest
+    if (found == std::count(wanted.begin(), wanted.end(), true)) {
+        into["mask_steal_s"] = held.steal / hertz;
+        into["mask_busy_s"] = held.busy / hertz;
+    }
 }
 
 // The first line of a pressure file ("some"): how long at least one process waited.
@@ -46,21 +91,26 @@ void read_pressure(const std::string& text, const std::string& name, Reading& in
     }
 }
 
-void read_throttled(const std::string& text, Reading& into) {
-    std::istringstream file(text);
-    std::string name;
-    double value = 0;
-    while (file >> name >> value) {
-        if (name == "throttled_usec") {
-            into["throttled_s"] = value * 1e-6;
-        } else if (name == "throttled_time") {
-            into["throttled_s"] = value * 1e-9;
+// What a cpu.stat says of throttling, in seconds; 0 where it says nothing.
+double throttled_s(const std::string& text) {
+    for (const auto& [name, scale] : {std::pair("throttled_usec ", 1e-6), std::pair("throttled_time ", 1e-9)}) {
+        const std::size_t at = text.find(name);
+        if (at != std::string::npos) {
+            return std::strtod(text.c_str() + at + std::strlen(name), nullptr) * scale;
         }
     }
+    return 0;
 }
 
-// The cpu.stat of this process's own control group, version 2 or 1; empty where there is none.
-std::string find_throttle_file(const std::string& root) {
+bool has_quota(const std::string& directory) {
+    const std::string two = first_line(directory + "/cpu.max");
+    const std::string one = first_line(directory + "/cpu.cfs_quota_us");
+    return (!two.empty() && two.compare(0, 3, "max") != 0) || (!one.empty() && one[0] != '-');
+}
+
+// The cpu.stat of this process's own control group, version 2 or 1, and of those above it that have a quota.
+std::vector<KernelFile> find_throttle_files(const std::string& root) {
+    std::vector<KernelFile> found;
     std::ifstream groups(root + "/proc/self/cgroup");
     for (std::string line; std::getline(groups, line);) {
         const std::size_t first = line.find(':');
@@ -69,28 +119,71 @@ std::string find_throttle_file(const std::string& root) {
             continue;
         }
         const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-        const std::string group = line.substr(second + 1);
         const bool unified = controllers == ",,";
         if (!unified && controllers.find(",cpu,") == std::string::npos) {
             continue;
         }
         for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}) {
-            std::string path = root;
-            path.append(mount).append(group).append("/cpu.stat");
-            if (access(path.c_str(), R_OK) == 0) {
-                return path;
+            // a container sees its own group as the mount's top, and its path from outside of it
+            bool own = true;
+            for (std::string group = line.substr(second + 1); !group.empty() || own;
+                 group.erase(std::min(group.rfind('/'), group.size()))) {
+                std::string directory = root;
+                directory.append(mount).append(group);
+                KernelFile file(directory + "/cpu.stat");
+                if (file.there() && (own || has_quota(directory))) {
+                    found.push_back(std::move(file));
+                    own = false;
+                }
+                if (group.empty()) {
+                    break;
+                }
+            }
+            if (!found.empty()) {
+                return found;
             }
         }
     }
-    return "";
+    return found;
 }
+
+// The counters of heat events, one for each core and package; of packages alone where there are very many cores.
+std::vector<KernelFile> find_heat_files(const std::string& root) {
+    constexpr std::size_t kMostCores = 64;
+    const std::string base = root + "/sys/devices/system/cpu/cpu";
+    std::vector<KernelFile> cores;
+    std::vector<KernelFile> packages;
+    std::set<std::string> seen;
+    for (int p = 0; access((base + std::to_string(p) + "/topology").c_str(), F_OK) == 0; ++p) {
+        const std::string here = base + std::to_string(p);
+        const std::string package = first_line(here + "/topology/physical_package_id");
+        if (seen.insert(package).second) {
+            KernelFile file(here + "/thermal_throttle/package_throttle_count");
+            if (!file.there()) {
+                return {};
+            }
+            packages.push_back(std::move(file));
+        }
+        if (cores.size() <= kMostCores && seen.insert(package + "/" + first_line(here + "/topology/core_id")).second) {
+            cores.emplace_back(here + "/thermal_throttle/core_throttle_count");
+        }
+    }
+    if (cores.size() <= kMostCores) {
+        std::move(cores.begin(), cores.end(), std::back_inserter(packages));
+    }
+    return packages;
+}
+
+// Enough for a line of each processor in /proc/stat.
+std::size_t stat_bytes() { return 4096 + 128 * static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF))); }
 
 }  // namespace
 
-KernelFile::KernelFile(const std::string& path)
-    : descriptor_(path.empty() ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+KernelFile::KernelFile(const std::string& path, std::size_t most)
+    : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)), most_(most) {}
 
-KernelFile::KernelFile(KernelFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+KernelFile::KernelFile(KernelFile&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), most_(other.most_) {}
 
 KernelFile::~KernelFile() {
     if (descriptor_ >= 0) {
@@ -99,28 +192,52 @@ KernelFile::~KernelFile() {
 }
 
 std::string KernelFile::read() const {
-    std::array<char, 4096> buffer{};
-    const ssize_t count = descriptor_ < 0 ? 0 : pread(descriptor_, buffer.data(), buffer.size(), 0);
-    return {buffer.data(), count > 0 ? static_cast<std::size_t>(count) : 0};
+    if (descriptor_ < 0) {
+        return {};
+    }
+    std::string text(most_, '\0');
+    const ssize_t count = pread(descriptor_, text.data(), text.size(), 0);
+    text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    return text;
+}
+
+double KernelFile::number() const {
+    std::array<char, 32> text{};
+    const ssize_t count = descriptor_ < 0 ? 0 : pread(descriptor_, text.data(), text.size() - 1, 0);
+    return count > 0 ? std::strtod(text.data(), nullptr) : 0;
 }
 
 Conditions::Conditions(std::string root)
     : root_(std::move(root)),
-      stat_(root_ + "/proc/stat"),
+      stat_(root_ + "/proc/stat", stat_bytes()),
       load_(root_ + "/proc/loadavg"),
-      throttle_(find_throttle_file(root_)) {
+      throttle_(find_throttle_files(root_)),
+      heat_(find_heat_files(root_)) {
     for (const char* what : {"cpu", "memory", "io"}) {
         pressure_.emplace_back(std::string("pressure_") + what + "_s", KernelFile(root_ + "/proc/pressure/" + what));
     }
+    const std::string base = first_line(root_ + "/sys/devices/system/cpu/cpu0/cpufreq/base_frequency");
+    base_frequency_ = std::strtod(base.c_str(), nullptr) * 1e3;
 }
 
-Reading Conditions::read() const {
+Reading Conditions::read(const std::optional<std::vector<int>>& mask) const {
     Reading reading;
-    read_processor_time(stat_.read(), reading);
+    read_processor_time(stat_.read(), mask, reading);
     for (const auto& [name, file] : pressure_) {
         read_pressure(file.read(), name, reading);
     }
-    read_throttled(throttle_.read(), reading);
+    if (!throttle_.empty()) {
+        double& total = reading["throttled_s"];
+        for (const KernelFile& file : throttle_) {
+            total += throttled_s(file.read());
+        }
+    }
+    if (!heat_.empty()) {
+        double& total = reading["heat_events"];
+        for (const KernelFile& file : heat_) {
+            total += file.number();
+        }
+    }
     return reading;
 }
 
@@ -138,7 +255,7 @@ double Conditions::frequency(const std::vector<int>& processors) const {
     return count > 0 ? sum / count : 0;
 }
 
-double Conditions::load_average() const { return std::strtod(load_.read().c_str(), nullptr); }
+double Conditions::load_average() const { return load_.number(); }
 
 Reading difference(const Reading& before, const Reading& after) {
     Reading rose;

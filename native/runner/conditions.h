@@ -2,7 +2,9 @@
 // What the machine did while a program ran: a reading before, a reading after, and the difference.
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,17 +17,22 @@ using Reading = std::map<std::string, double>;
 // A file of the kernel's that is read again and again through one descriptor.
 class KernelFile {
   public:
-    explicit KernelFile(const std::string& path);
+    // `most` is how many bytes of it are read.
+    explicit KernelFile(const std::string& path, std::size_t most = 4096);
     ~KernelFile();
     KernelFile(KernelFile&& other) noexcept;
     KernelFile(const KernelFile&) = delete;
     KernelFile& operator=(const KernelFile&) = delete;
     KernelFile& operator=(KernelFile&&) = delete;
-    // Its first 4 KiB as they are now; empty where it is not there.
+    // Its beginning as it is now; empty where it is not there.
     [[nodiscard]] std::string read() const;
+    // The number that it begins with; 0 where there is none.
+    [[nodiscard]] double number() const;
+    [[nodiscard]] bool there() const { return descriptor_ >= 0; }
 
   private:
     int descriptor_;
+    std::size_t most_;
 };
 
 class Conditions {
@@ -33,18 +40,24 @@ class Conditions {
     // `root` stands before every path; tests read a recorded system.
     explicit Conditions(std::string root = "");
 
-    // steal_s, busy_s (all processors, all processes), pressure_{cpu,memory,io}_s, throttled_s.
-    [[nodiscard]] Reading read() const;
+    // steal_s, busy_s (all processors, all processes); of the processors in `mask`, where one is given, mask_steal_s
+    // and mask_busy_s; pressure_{cpu,memory,io}_s; throttled_s (by quotas of the control group and those above it);
+    // heat_events (how often heat lowered the clock of a core or package).
+    [[nodiscard]] Reading read(const std::optional<std::vector<int>>& mask) const;
     // The mean clock of the given processors now, in hertz; 0 where it is not shown.
     [[nodiscard]] double frequency(const std::vector<int>& processors) const;
+    // The clock that the first processor keeps at any load and heat, in hertz; 0 where it is not shown.
+    [[nodiscard]] double base_frequency() const { return base_frequency_; }
     [[nodiscard]] double load_average() const;
 
   private:
     std::string root_;
     KernelFile stat_;
     KernelFile load_;
-    KernelFile throttle_;
+    std::vector<KernelFile> throttle_;
+    std::vector<KernelFile> heat_;
     std::vector<std::pair<std::string, KernelFile>> pressure_;
+    double base_frequency_ = 0;
 };
 
 // What `after` has more than `before`, for the names that both have.

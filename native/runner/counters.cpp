@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 
 namespace nodewise {
@@ -36,7 +37,9 @@ std::string why_missing(int problem) {
 
 Counters::Counters() {
     open_counter("migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, false);
-    open_counter("cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true);
+    if (!open_counter("cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true)) {
+        open_aperf();
+    }
     open_counter("instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, true);
     open_counter("cache_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, true);
     open_counter("branch_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, true);
@@ -48,7 +51,7 @@ Counters::~Counters() {
     }
 }
 
-void Counters::open_counter(const std::string& name, std::uint32_t type, std::uint64_t config, bool hardware) {
+bool Counters::open_counter(const std::string& name, std::uint32_t type, std::uint64_t config, bool hardware) {
     perf_event_attr attributes{};
     attributes.size = sizeof attributes;
     attributes.type = type;
@@ -62,11 +65,26 @@ void Counters::open_counter(const std::string& name, std::uint32_t type, std::ui
         attributes.exclude_kernel = 1;
         attributes.exclude_hv = 1;
         descriptor = perf_open(&attributes);
+        user_only_ |= descriptor >= 0;
     }
     if (descriptor >= 0) {
         counters_.push_back({name, descriptor, 0});
-    } else if (hardware && hardware_missing_.empty()) {
+        return true;
+    }
+    if (hardware && hardware_missing_.empty()) {
         hardware_missing_ = why_missing(errno);
+    }
+    return false;
+}
+
+// Some hypervisors show the register of actual cycles and no other counter; it has a device of its own.
+void Counters::open_aperf() {
+    const std::string folder = "/sys/bus/event_source/devices/msr/";
+    std::uint32_t type = 0;
+    std::string event;
+    if (std::ifstream(folder + "type") >> type && std::ifstream(folder + "events/aperf") >> event &&
+        event.compare(0, 6, "event=") == 0) {
+        open_counter("aperf", type, std::strtoull(event.c_str() + 6, nullptr, 16), false);
     }
 }
 

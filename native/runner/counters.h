@@ -25,16 +25,21 @@ class Counters {
     // Why hardware counters are missing, in words; empty where they are there.
     [[nodiscard]] const std::string& hardware_missing() const { return hardware_missing_; }
 
+    // Whether they leave out what the kernel does for the program, which is all that an ordinary user may count.
+    [[nodiscard]] bool user_only() const { return user_only_; }
+
   private:
     struct Counter {
         std::string name;
         int descriptor;
         std::uint64_t begin;
     };
-    void open_counter(const std::string& name, std::uint32_t type, std::uint64_t config, bool hardware);
+    bool open_counter(const std::string& name, std::uint32_t type, std::uint64_t config, bool hardware);
+    void open_aperf();
 
     std::vector<Counter> counters_;
     std::string hardware_missing_;
+    bool user_only_ = false;
 };
 
 }  // namespace nodewise

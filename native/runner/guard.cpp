@@ -14,7 +14,7 @@
 
 namespace nodewise {
 
-int guarded(int (*serve)(int guard)) {
+int guarded(const std::function<int(int guard)>& serve) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) {
         throw std::system_error(errno, std::generic_category(), "pipe");

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
@@ -158,6 +159,25 @@ class Mask {
 };
 
 // The nodes of a policy as the kernel takes them.
+// The processors that an ended process's main thread might use, where they are not within `mask`; else none.
+std::vector<int> strayed_mask(pid_t pid, const std::vector<int>& mask) {
+    constexpr int kMost = 8192;
+    std::array<unsigned long, kMost / (8 * sizeof(unsigned long))> words{};
+    auto* set = reinterpret_cast<cpu_set_t*>(words.data());
+    if (sched_getaffinity(pid, sizeof words, set) != 0) {
+        return {};
+    }
+    std::vector<int> allowed;
+    bool strayed = false;
+    for (int p = 0; p < kMost; ++p) {
+        if (CPU_ISSET_S(static_cast<std::size_t>(p), sizeof words, set) != 0) {
+            allowed.push_back(p);
+            strayed |= std::find(mask.begin(), mask.end(), p) == mask.end();
+        }
+    }
+    return strayed ? allowed : std::vector<int>();
+}
+
 std::vector<unsigned long> node_mask(const std::vector<int>& nodes) {
     constexpr int kBits = 8 * sizeof(unsigned long);
     std::vector<unsigned long> words;
@@ -292,10 +312,15 @@ void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& o
                                   pollfd{guard_, POLLIN, 0}};
     bool asked = false;
     for (;;) {
-        int status = 0;
-        const int ended = wait4(pid, &status, WNOHANG, &outcome.usage);
-        if (ended == pid) {
+        siginfo_t ended{};
+        if (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == pid) {
             outcome.wall_s = now();
+            // while it is not yet taken away it can still be asked
+            if (job.mask) {
+                outcome.rebound = strayed_mask(pid, *job.mask);
+            }
+            int status = 0;
+            wait4(pid, &status, 0, &outcome.usage);
             outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
             outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
             return;

@@ -43,6 +43,8 @@ struct Outcome {
     int signal = 0;
     bool timed_out = false;
     bool cancelled = false;
+    // What the program's main thread might use at its end, where that is not within the mask that it was given.
+    std::vector<int> rebound;
     int left_behind = 0;  // processes that were still there after the program's end, and were killed
     rusage usage{};
 };

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "runner/capture.h"
 #include "runner/conditions.h"
@@ -108,10 +109,11 @@ json describe_stream(const nodewise::Capture& stream) {
 
 class Server {
   public:
-    explicit Server(int guard) : process_(STDIN_FILENO, guard) {}
+    Server(int guard, std::string root) : conditions_(std::move(root)), process_(STDIN_FILENO, guard) {}
+
     json answer(const json& request) {
         const nodewise::Job job = read_job(request);
-        const nodewise::Reading before = conditions_.read();
+        const nodewise::Reading before = conditions_.read(job.mask);
         counters_.start();
         const nodewise::Outcome outcome = process_.run(job, out_, err_);
         if (!outcome.failed_step.empty()) {
@@ -120,22 +122,43 @@ class Server {
                     {"message", std::strerror(outcome.failed_errno)}};  // NOLINT(concurrency-mt-unsafe): one thread
         }
         const std::map<std::string, double> counted = counters_.stop();
-        json conditions = nodewise::difference(before, conditions_.read());
+        json conditions = nodewise::difference(before, conditions_.read(job.mask));
         conditions["load_average"] = conditions_.load_average();
-        if (const double hertz = conditions_.frequency(job.mask.value_or(std::vector<int>{0})); hertz > 0) {
-            conditions["frequency_hz"] = hertz;
-        }
         json usage = describe_usage(outcome.usage);
         usage.update(json(counted));
-        return {{"wall_s", outcome.wall_s},           {"started_at", outcome.started_at},
-                {"exit_code", outcome.exit_code},     {"signal", outcome.signal},
-                {"timed_out", outcome.timed_out},     {"cancelled", outcome.cancelled},
-                {"left_behind", outcome.left_behind}, {"usage", usage},
-                {"conditions", conditions},           {"counters_missing", counters_.hardware_missing()},
-                {"out", describe_stream(out_)},       {"err", describe_stream(err_)}};
+        add_frequency(job, outcome.usage, counted, conditions);
+        return {{"wall_s", outcome.wall_s},
+                {"started_at", outcome.started_at},
+                {"exit_code", outcome.exit_code},
+                {"signal", outcome.signal},
+                {"timed_out", outcome.timed_out},
+                {"cancelled", outcome.cancelled},
+                {"left_behind", outcome.left_behind},
+                {"rebound", outcome.rebound},
+                {"usage", usage},
+                {"conditions", conditions},
+                {"counters_missing", counters_.hardware_missing()},
+                {"out", describe_stream(out_)},
+                {"err", describe_stream(err_)}};
     }
 
   private:
+    // The clock while the program ran, by its own cycles; else what the system says of the clock now.
+    void add_frequency(const nodewise::Job& job, const rusage& usage, const std::map<std::string, double>& counted,
+                       json& conditions) const {
+        constexpr double kShortest_s = 0.01;
+        const double ran = seconds(usage.ru_utime) + (counters_.user_only() ? 0 : seconds(usage.ru_stime));
+        const auto cycles = counted.find(counted.count("cycles") > 0 ? "cycles" : "aperf");
+        if (cycles != counted.end() && cycles->second > 0 && ran >= kShortest_s) {
+            conditions["frequency_hz"] = cycles->second / ran;
+            if (conditions_.base_frequency() > 0) {
+                conditions["base_frequency_hz"] = conditions_.base_frequency();
+            }
+        } else if (const double hertz = conditions_.frequency(job.mask.value_or(std::vector<int>{0})); hertz > 0) {
+            conditions["frequency_hz"] = hertz;
+        }
+    }
+
     nodewise::Counters counters_;
     nodewise::Conditions conditions_;
     nodewise::Process process_;
@@ -156,8 +179,8 @@ bool is_gone(int guard) {
     return poll(&watched, 1, 0) > 0;
 }
 
-int serve(int guard) {
-    Server server(guard);
+int serve(int guard, const std::string& root) {
+    Server server(guard, root);
     std::string frame;
     while (wait_for_request(guard) && read_frame(frame)) {
         json reply;
@@ -185,12 +208,14 @@ int serve(int guard) {
 
 }  // namespace
 
-int main() {
+int main(int count, char** words) {
     // the terminal's Ctrl-C is the engine's to handle: it cancels the run through our standard input
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     try {
-        return nodewise::guarded(serve);
+        // conditions are read below a copy of a system where one is named
+        const std::string root = count > 1 ? words[1] : "";
+        return nodewise::guarded([&root](int guard) { return serve(guard, root); });
     } catch (const std::exception&) {
         return 70;
     }

@@ -2,9 +2,10 @@
 // Fixed work, repeated on one processor, with a look at the clock after every little piece of it: how long each quantum
 // of work took, and what was lost where the clock jumped because something else ran.
 //
-// Fixed work quantum and fixed time quantum: M. Sottile, R. Minnich, Analysis of Microbenchmarks for Performance Tuning of
-// Clusters, CLUSTER 2004. Jumps of the clock ("selfish detour"): P. Beckman, K. Iskra, K. Yoshii, S. Coghlan, A. Nataraj,
-// Benchmarking the effects of operating system interference on extreme-scale parallel machines, Cluster Computing 11, 2008.
+// Fixed work quantum and fixed time quantum: M. Sottile, R. Minnich, Analysis of Microbenchmarks for Performance Tuning
+// of Clusters, CLUSTER 2004. Jumps of the clock ("selfish detour"): P. Beckman, K. Iskra, K. Yoshii, S. Coghlan, A.
+// Nataraj, Benchmarking the effects of operating system interference on extreme-scale parallel machines, Cluster
+// Computing 11, 2008.
 #pragma once
 
 #include <array>
@@ -42,7 +43,8 @@ struct Seen {
     std::array<std::uint64_t, kLengths> sums{};
 };
 
-// Repeats the work for `ticks`; the processor is the caller's choice. `seen.quanta` has room for all that will be written.
+// Repeats the work for `ticks`; the processor is the caller's choice. `seen.quanta` has room for all that will be
+// written.
 void spin(const Work& work, std::uint64_t ticks, Seen& seen);
 
 }  // namespace nodewise

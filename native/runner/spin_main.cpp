@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nodewise-spin SECONDS QUANTUM_US PROCESSOR...: repeats the same work on each of the processors at once, and prints as JSON
-// how long each quantum of it took (in nanoseconds) and what was lost to whatever else ran there.
+// nodewise-spin SECONDS QUANTUM_US PROCESSOR...: repeats the same work on each of the processors at once, and prints as
+// JSON how long each quantum of it took (in nanoseconds) and what was lost to whatever else ran there.
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -57,7 +57,8 @@ bool bind_to(int processor) {
     return bound;
 }
 
-// How long this thread has waited for its processor while another ran there, in nanoseconds; negative where that is not shown.
+// How long this thread has waited for its processor while another ran there, in nanoseconds; negative where that is not
+// shown.
 double waited_ns() {
     double ran = 0;
     double waited = 0;
@@ -98,8 +99,8 @@ json describe(const Place& place, double rate) {
     json lengths = json::array();
     for (std::size_t i = 0; i < Seen::kLengths; ++i) {
         if (seen.counts[i] > 0) {
-            lengths.push_back(
-                {std::ldexp(1.0, static_cast<int>(i)) / rate, seen.counts[i], static_cast<double>(seen.sums[i]) / rate});
+            lengths.push_back({std::ldexp(1.0, static_cast<int>(i)) / rate, seen.counts[i],
+                               static_cast<double>(seen.sums[i]) / rate});
         }
     }
     return {{"processor", place.processor},

@@ -68,7 +68,11 @@ class Interrupts:
 
 @dataclass(frozen=True)
 class Watched:
-    """What happened in `seconds`, on all processors that are on; `quota_s` is how long the cgroup was held back."""
+    """What happened in `seconds`, on all processors that are on.
+
+    `quota_s` is how long the cgroup was held back, `own_s` the processor time of the process that watched, and of what it
+    started: it is in `busy_s`, and not among the `busiest`.
+    """
 
     seconds: float
     busy_s: Mapping[int, float]
@@ -79,10 +83,15 @@ class Watched:
     throttled: Mapping[str, int]
     quota_s: float | None
     paged: int
+    own_s: float = 0.0
 
-    def unseen_s(self, processors: Iterable[int], own_s: float = 0.0) -> float:
-        """Busy time on the processors that no process seen here accounts for; `own_s` is known to be this program's."""
-        return max(0.0, sum(self.busy_s.get(p, 0.0) for p in processors) - sum(b.cpu_s for b in self.busiest) - own_s)
+    def unseen_s(self, processors: Iterable[int]) -> float:
+        """Busy time on the processors that no process seen here accounts for."""
+        return max(0.0, self.others_s(processors) - sum(b.cpu_s for b in self.busiest))
+
+    def others_s(self, processors: Iterable[int]) -> float:
+        """Busy time on the processors without this program's own, which was on any of them."""
+        return max(0.0, sum(self.busy_s.get(p, 0.0) for p in processors) - self.own_s)
 
 
 def _processor_times(text: str) -> tuple[dict[int, float], dict[int, float]]:
@@ -195,11 +204,13 @@ def _where(root: Path, pid: int, last: int) -> tuple[int, ...]:
 def difference(root: Path, before: Look, after: Look, own: int = 0) -> Watched:
     """What happened between two looks; `own` is a process that is left out, with all that it started."""
     mine = _own(after, own) if own else set()
-    busiest = []
+    busiest, own_s = [], 0.0
     for key, process in after.processes.items():
         then = before.processes.get(key)
         ran = process.cpu_s - (then.cpu_s if then else 0.0)
-        if ran > 0 and key[0] not in mine:
+        if key[0] in mine:
+            own_s += ran
+        elif ran > 0:
             where = _where(root, key[0], process.processor)
             busiest.append(Busy(key[0], process.name, ran, where, process.of_kernel))
     sources = []
@@ -219,4 +230,5 @@ def difference(root: Path, before: Look, after: Look, own: int = 0) -> Watched:
         throttled={k: n - before.throttled[k] for k, n in after.throttled.items() if n > before.throttled.get(k, n)},
         quota_s=quota,
         paged=after.paged - before.paged,
+        own_s=own_s,
     )

@@ -33,9 +33,15 @@ _KEPT_OUTPUT = 4000
 class LocalLauncher:
     """Implements `runner.launcher.Launcher` with one nodewise-runner process; a context manager."""
 
-    def __init__(self, options: RunOptions | None = None, inherited: Mapping[str, str] | None = None):
-        """`inherited` is the environment that settings change (None: this process's own)."""
+    def __init__(
+        self, options: RunOptions | None = None, inherited: Mapping[str, str] | None = None, root: Path | None = None
+    ):
+        """`inherited` is the environment that settings change (None: this process's own).
+
+        What disturbs a run is read below `root`, a copy of a system (None: this one).
+        """
         self._options = options or RunOptions()
+        self._root = root
         self._inherited = dict(os.environ if inherited is None else inherited)
         self._runner: subprocess.Popen[bytes] | None = None
         #: Why hardware counters are missing, in words; None before the first run, empty where they are there.
@@ -109,7 +115,7 @@ class LocalLauncher:
         if self._runner is None:
             # a group of its own: the terminal's Ctrl-C is for us to handle; a preload is for the program, not the runner
             self._runner = subprocess.Popen(
-                [str(native_path("nodewise-runner"))],
+                [str(native_path("nodewise-runner")), *([str(self._root)] if self._root else [])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 bufsize=0,
@@ -174,7 +180,7 @@ class LocalLauncher:
             told = read_metrics(everything, self._options.metrics)
         error = _error(reply, told, everything, self._options)
         usage, conditions = reply["usage"], reply["conditions"]
-        marks = find_marks(reply["wall_s"], usage, conditions)
+        marks = find_marks(reply["wall_s"], usage, conditions, reply["rebound"])
         if reply["left_behind"]:
             marks += (f"left behind: {reply['left_behind']} processes outlived the program and were ended",)
         return Sample(

@@ -59,19 +59,24 @@ def window_noise(series: Sequence[Sequence[float]], seconds: float) -> Noise | N
     return Noise(seconds, float(np.median(np.abs(pooled))), float(pooled.max()), windows)
 
 
+def _deviations(power: float, level: float) -> tuple[float, float]:
+    """How many standard errors away a difference must be, and how many runs it costs that the noise is estimated too."""
+    edge = NormalDist().inv_cdf((1 + level) / 2)
+    return edge + NormalDist().inv_cdf(power), edge**2 / 2
+
+
 def runs_needed(mad: float, difference: float, power: float = 0.9, level: float = 0.95) -> int:
     """How many runs of each of two settings tell a difference of this share apart, with this probability.
 
     `mad` is the median absolute deviation of one run, as a share. The interval is that of `compare.ratio_interval`: of
-    paired log ratios, whose variance is twice that of a run; the number is that of a normal test (G. E. Noether, Journal
-    of the American Statistical Association 82, 1987), times what ranks cost. Never below the fewest that can decide.
+    paired log ratios, whose variance is twice that of a run. The number is that of a paired t-test (W. C. Guenther, The
+    American Statistician 35, 1981), times what ranks cost. Never below the fewest that can decide.
     Raises ValueError where the difference is not above zero.
     """
     if difference <= 0:
         raise ValueError("a difference must be above zero")
-    normal = NormalDist()
-    wanted = normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)
-    runs = _RANK_COST * 2 * (wanted * _SIGMA * mad / math.log1p(difference)) ** 2
+    wanted, estimated = _deviations(power, level)
+    runs = _RANK_COST * 2 * (wanted * _SIGMA * mad / math.log1p(difference)) ** 2 + estimated
     return max(FEWEST_BLOCKS, math.ceil(runs))
 
 
@@ -82,6 +87,5 @@ def smallest_difference(mad: float, runs: int, power: float = 0.9, level: float 
     """
     if runs < FEWEST_BLOCKS:
         raise ValueError(f"{FEWEST_BLOCKS} runs of each are the fewest that can decide, not {runs}")
-    normal = NormalDist()
-    wanted = normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)
-    return math.expm1(wanted * _SIGMA * mad * math.sqrt(2 * _RANK_COST / runs))
+    wanted, estimated = _deviations(power, level)
+    return math.expm1(wanted * _SIGMA * mad * math.sqrt(2 * _RANK_COST / (runs - estimated)))

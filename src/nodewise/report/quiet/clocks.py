@@ -44,6 +44,15 @@ def _spread(values: Mapping[str, tuple[int, ...]]) -> str:
     return ", ".join(f"{value} on {format_processors(which)}" for value, which in values.items())
 
 
+def _set(file: str, value: str, processors: tuple[int, ...] | None = None) -> str:
+    """The command that writes a value to cpufreq of some processors, or all."""
+    if processors is None:
+        numbers = "*"
+    else:
+        numbers = "{" + ",".join(map(str, processors)) + "}" if len(processors) > 1 else str(processors[0])
+    return f"echo {value} | tee /{CPU}/cpu{numbers}/cpufreq/{file}"
+
+
 def _hidden(s: Surroundings) -> str:
     return "a virtual machine does not show its host's clocks" if s.hypervisor else "this system has no cpufreq"
 
@@ -76,7 +85,6 @@ def _governor(s: Surroundings) -> Finding:
         )
     if set(c.governors) == {"userspace"}:
         return Finding("governor", Severity.OK, f"{said}: the clock is set by hand", tuple(evidence), source=_CPUFREQ)
-    old = next(iter(c.governors))
     effect = "the clock follows the load: a run begins slowly, and one that waits now and then stays below the top"
     if "powersave" in c.governors and not set(c.drivers) & set(_OWN_ALGORITHM):
         effect = "the processor stays at its lowest clock"
@@ -89,10 +97,8 @@ def _governor(s: Surroundings) -> Finding:
         said + (": processors differ" if several else ""),
         tuple(evidence),
         effect,
-        "cpupower frequency-set -g performance",
-        "; ".join(f"cpupower -c {format_processors(which)} frequency-set -g {g}" for g, which in c.governors.items())
-        if several
-        else f"cpupower frequency-set -g {old}",
+        _set("scaling_governor", "performance"),
+        "; ".join(_set("scaling_governor", g, which if several else None) for g, which in c.governors.items()),
         root=True,
         source=_PSTATE if set(c.drivers) & set(_OWN_ALGORITHM) else _CPUFREQ,
     )
@@ -149,10 +155,10 @@ def _limits(s: Surroundings) -> Iterator[Finding]:
             f"the clock is held to {_ghz(held)} of {_ghz(c.could)}",
             evidence,
             "times are longer than this machine's best, and steadier for it",
-            f"cpupower frequency-set -u {c.could / 1e3:.0f}"
+            _set("scaling_max_freq", f"{c.could / 1e3:.0f}")
             if held == c.held_to
             else f"echo 100 > /{CPU}/intel_pstate/max_perf_pct",
-            f"cpupower frequency-set -u {c.held_to / 1e3:.0f}"
+            _set("scaling_max_freq", f"{c.held_to / 1e3:.0f}")
             if held == c.held_to
             else f"echo {c.most_percent} > /{CPU}/intel_pstate/max_perf_pct",
             root=True,
@@ -171,7 +177,7 @@ def _heat(s: Surroundings, watched: Watched | None) -> Finding:
     effect = (
         "the processor lowers its clock to cool down, for as long as it is hot: later runs are slower than earlier ones"
     )
-    do = "let it cool, clean its fans and raise their speed, or hold the clock to what can be kept: cpupower frequency-set -u"
+    do = "let it cool, clean its fans and raise their speed, or hold the clock to what can be kept (scaling_max_freq)"
     source = "https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-devices-system-cpu"
     if not s.throttled:
         return Finding(
@@ -253,7 +259,7 @@ def _idle(s: Surroundings) -> Iterator[Finding]:
         evidence,
         "programs that wait (messages, barriers that sleep, files) vary by that much for each time that they wait; pure "
         "computing does not suffer",
-        f"cpupower idle-set -D {_SLOW_IDLE_US}",
+        f"cpupower idle-set -D {_SLOW_IDLE_US} (of the package linux-cpupower or linux-tools)",
         "cpupower idle-set -E",
         root=True,
         source=f"{KERNEL}/admin-guide/pm/cpuidle.html",

@@ -50,8 +50,8 @@ def _other_load(s: Surroundings, w: Watched | None) -> Finding:
     if w is None:
         return _unwatched("other load", effect)
     ours = set(s.processors)
-    on_ours = sum(w.busy_s.get(p, 0.0) for p in ours) / w.seconds
-    everywhere = sum(w.busy_s.values()) / w.seconds
+    on_ours = w.others_s(ours) / w.seconds
+    everywhere = w.others_s(w.busy_s) / w.seconds
     named = [b for b in w.busiest if b.cpu_s / w.seconds >= _SOME][:_NAMED]
     evidence = [_say(b, w.seconds) for b in named]
     crowded = {p: b / w.seconds for p, b in sorted(w.busy_s.items()) if p in ours and b / w.seconds >= _BUSY}
@@ -75,22 +75,24 @@ def _other_load(s: Surroundings, w: Watched | None) -> Finding:
         return Finding("other load", Severity.OK, said, tuple(evidence))
     if named:
         said += f"; most of it {named[0].name}"
-    free = next((p for p in sorted(w.busy_s) if p not in crowded), None)
-    away = (
-        ""
-        if free is None or not named or named[0].of_kernel
-        else f", or hold it elsewhere: taskset -acp {free} {named[0].pid}"
-    )
+    do, undo = _stop(named, [p for p in sorted(w.busy_s) if p not in crowded], hidden)
     return Finding(
-        "other load",
-        Severity.NOISY if worst >= _BUSY else Severity.NOTE,
-        said,
-        tuple(evidence),
-        effect,
-        (f"end or pause {named[0].name} (kill -STOP {named[0].pid}){away}" if named else "find out what runs: top")
-        if not hidden or named
-        else "look from outside of this container: top on the host",
-        f"kill -CONT {named[0].pid}" if named else "",
+        "other load", Severity.NOISY if worst >= _BUSY else Severity.NOTE, said, tuple(evidence), effect, do, undo
+    )
+
+
+def _stop(named: list[Busy], free: list[int], hidden: bool) -> tuple[str, str]:
+    """What to do about other processes, and how to put it back."""
+    users = [b for b in named if not b.of_kernel]
+    if not users:
+        if hidden or not named:
+            return "look from outside of this container or machine: top there", ""
+        return "the kernel works for some process, disk or network: see interrupts, and what is written and sent", ""
+    pids = " ".join(str(b.pid) for b in users)
+    away = f", or hold it elsewhere: taskset -acp {free[0]} {users[0].pid}" if free else ""
+    return (
+        f"end or pause {', '.join(dict.fromkeys(b.name for b in users))} (kill -STOP {pids}){away}",
+        f"kill -CONT {pids}",
     )
 
 
@@ -189,6 +191,11 @@ def _tick(s: Surroundings, w: Watched | None) -> Finding:
     return Finding("tick", Severity.OK, said, evidence, effect, source=source)
 
 
+def _threads(quota: float) -> str:
+    count = max(1, int(quota))
+    return f"{count} thread{'s' * (count != 1)}"
+
+
 def _quota(s: Surroundings, w: Watched | None) -> Finding:
     quota = s.limits.cpu_quota
     source = f"{KERNEL}/scheduler/sched-bwc.html"
@@ -208,7 +215,7 @@ def _quota(s: Surroundings, w: Watched | None) -> Finding:
         evidence,
         "when the time of a period is used up all threads stand still until the next begins: runs get longer by up to a whole "
         "period of, usually, 100 ms, and the more threads, the sooner",
-        f"run no more than {max(1, int(quota))} threads, as `nodewise tune` plans, or have the quota raised",
+        f"run no more than {_threads(quota)}, as `nodewise tune` plans, or have the quota raised",
         source=source,
     )
 

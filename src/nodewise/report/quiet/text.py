@@ -17,14 +17,14 @@ _MOST_PROCESSORS = 16
 
 
 def findings_text(findings: Sequence[Finding], width: int = 100, colour: bool = False, everything: bool = False) -> str:
-    """Noisy ones and notes with all that is said of them, the others as a line each; with `everything` all of them in full."""
+    """Noisy ones and notes with what is said of them, the others as a line each; with `everything` all in full, with sources."""
     painter = _Painter(max(60, width), colour)
     name = max((len(f.name) for f in findings), default=_NAME)
     blocks, brief = [], []
     for f in worst_first(findings):
         full = everything or f.severity in (Severity.NOISY, Severity.NOTE)
         if full:
-            blocks.append(painter.full(f, name))
+            blocks.append(painter.full(f, name, everything))
         else:
             brief.append(painter.brief(f, name))
     return "\n\n".join([*blocks, *(["\n".join(brief)] if brief else [])])
@@ -84,11 +84,13 @@ class _Painter:
     def brief(self, f: Finding, name: int) -> str:
         return "\n".join(self._head(f, name))
 
-    def full(self, f: Finding, name: int) -> str:
+    def full(self, f: Finding, name: int, everything: bool) -> str:
         lines = self._head(f, name)
         do = f.do + (" (as root)" if f.do and f.root else "")
         rows = [("seen in", e) for e in f.evidence]
-        rows += [("effect", f.effect), ("do", do), ("put back", f.undo), ("source", f.source)]
+        rows += [("effect", f.effect), ("do", do), ("put back", f.undo)]
+        if everything or f.severity is Severity.NOISY:
+            rows.append(("source", f.source))
         last = ""
         for label, text in rows:
             if not text:

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `nodewise quiet` says of systems of every kind."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nodewise.machine.surroundings import read_surroundings
+from nodewise.machine.watch import Busy, Interrupts, Watched, difference, look
+from nodewise.report.quiet.examine import examine, quiet_json
+from nodewise.report.quiet.finding import Finding, Severity, percent
+from nodewise.report.quiet.measured import resolutions, summary
+from nodewise.report.quiet.text import counts_text, findings_text, spins_text
+from nodewise.runner.spin import Spin, rounds_of, spin
+from tests import systems
+from tests.systems import write
+
+NOISY, NOTE, UNKNOWN, OK = Severity.NOISY, Severity.NOTE, Severity.UNKNOWN, Severity.OK
+SYSTEMS = {name: getattr(systems, name) for name in ("laptop", "server", "virtual", "job", "hot")}
+
+
+def said_of(root: Path, files: dict[str, str], **watched: object) -> dict[str, Finding]:
+    found = examine(read_surroundings(write(root, files)), **watched)  # type: ignore[arg-type]
+    assert len({f.name for f in found}) == len(found)
+    return {f.name: f for f in found}
+
+
+def watched(**changes: object) -> Watched:
+    nothing = {
+        "seconds": 1.0,
+        "busy_s": dict.fromkeys(range(16), 0.0),
+        "steal_s": {},
+        "interrupts": (),
+        "busiest": (),
+        "pressure_s": {},
+        "throttled": {},
+        "quota_s": None,
+        "paged": 0,
+    }
+    return Watched(**{**nothing, **changes})  # type: ignore[arg-type]
+
+
+def test_a_laptop_on_battery(tmp_path: Path) -> None:
+    f = said_of(tmp_path, systems.laptop())
+    noisy = {name for name, x in f.items() if x.severity is NOISY}
+    assert noisy == {"governor", "power"}
+    assert "this driver's powersave is not the generic one" in f["governor"].effect
+    assert (
+        f["governor"].do == f"echo performance | tee /{systems.CPU}/cpu*/cpufreq/scaling_governor"
+        and f["governor"].root
+    )
+    assert f["governor"].undo == f"echo powersave | tee /{systems.CPU}/cpu*/cpufreq/scaling_governor"
+    assert f"{systems.CPU}/cpu0/cpufreq/scaling_governor: powersave" in f["governor"].evidence
+    assert f["boost"].do == f"echo 1 > /{systems.CPU}/intel_pstate/no_turbo"
+    notes = {"boost", "idle states", "power profile", "hardware threads", "huge pages", "page merging", "memory"}
+    notes |= {
+        "writing back",
+        "timed jobs",
+        "background services",
+        "counters",
+        "watchdog",
+        "address layout",
+        "isolation",
+    }
+    assert {name for name, x in f.items() if x.severity is NOTE} == notes
+    assert "taskset -c 0-3" in f["hardware threads"].do
+    assert f["timed jobs"].do == "systemctl stop apt-daily.timer fstrim.timer cron.service"
+    assert f["counters"].undo == "sysctl kernel.perf_event_paranoid=4"
+
+
+def test_processors_of_different_governors_are_each_put_back(tmp_path: Path) -> None:
+    files = {**systems.laptop(), f"{systems.CPU}/cpu7/cpufreq/scaling_governor": "schedutil"}
+    f = said_of(tmp_path, files)["governor"]
+    assert f.said == "powersave on 0-6, schedutil on 7 (intel_pstate): processors differ"
+    folder = f"/{systems.CPU}/cpu"
+    assert f.undo.split("; ") == [
+        f"echo powersave | tee {folder}{{0,1,2,3,4,5,6}}/cpufreq/scaling_governor",
+        f"echo schedutil | tee {folder}7/cpufreq/scaling_governor",
+    ]
+
+
+def test_a_server_made_for_measuring(tmp_path: Path) -> None:
+    f = said_of(tmp_path, systems.server())
+    assert {name for name, x in f.items() if x.severity is NOISY} == {"NUMA balancing"}
+    assert all(
+        f[name].severity is OK for name in ("governor", "boost", "heat", "clock source", "hypervisor", "container")
+    )
+    assert f["isolation"].severity is NOTE and "taskset -c 2-15" in f["isolation"].do
+    assert "IRQBALANCE_BANNED_CPULIST" in f["irqbalance"].do
+    inside = examine(read_surroundings(tmp_path, range(2, 16)))
+    assert next(x for x in inside if x.name == "isolation").severity is OK
+
+
+def test_a_virtual_machine_hides_and_is_not_called_wrong(tmp_path: Path) -> None:
+    f = said_of(tmp_path, systems.virtual())
+    for hidden in ("governor", "boost", "heat", "hardware threads"):
+        assert f[hidden].severity is UNKNOWN and not f[hidden].root, hidden
+    assert "virtual machine" in f["governor"].said
+    assert f["hypervisor"].severity is NOTE and f["hypervisor"].said == "QEMU/KVM"
+    # a slow clock is told with how to change it and back
+    assert f["clock source"].severity is NOISY
+    assert f["clock source"].do.startswith("echo tsc >") and f["clock source"].undo.startswith("echo hpet >")
+    assert f["pressure"].severity is UNKNOWN and "psi=1" in f["pressure"].said
+
+
+def test_stolen_time_is_told_by_how_much(tmp_path: Path) -> None:
+    root = write(tmp_path, systems.virtual())
+    s = read_surroundings(root)
+    first = look(root, 0.0, s.processors)
+    w = difference(root, first, look(write(root, systems.virtual(10)), 1.0, s.processors))
+    f = {x.name: x for x in examine(s, idle=w)}
+    assert f["steal"].severity is NOISY and f["steal"].said.startswith("10 % of the time")
+    calm = {x.name: x for x in examine(s, idle=watched())}
+    assert calm["steal"].severity is OK and "may hide it" in calm["steal"].said
+
+
+def test_a_quota_below_the_processors_is_noisy(tmp_path: Path) -> None:
+    f = said_of(tmp_path, systems.job(), idle=watched(quota_s=0.4))
+    assert f["quota"].severity is NOISY
+    assert "1.5 of 8 processors' time" in f["quota"].said and "400 ms of 1.0 s" in f["quota"].said
+    assert f["quota"].do.startswith("run no more than 1 thread, ")
+    assert f["container"].said == "kubernetes"
+
+
+def test_heat_now_is_noisy_and_heat_of_before_a_note(tmp_path: Path) -> None:
+    f = said_of(tmp_path, systems.hot())
+    assert f["heat"].severity is NOTE and "90 times" in f["heat"].said
+    assert f["clock limit"].severity is NOTE and f["clock limit"].said == "the clock is held to 2.00 GHz of 4.00 GHz"
+    file = f"{systems.CPU}/cpu0/thermal_throttle/core_throttle_count"
+    now = said_of(tmp_path, systems.hot(), idle=watched(throttled={file: 3}))
+    assert now["heat"].severity is NOISY and now["heat"].evidence == (f"{file}: rose by 3 in 1.0 s",)
+
+
+def test_other_load_is_named_with_where_it_runs(tmp_path: Path) -> None:
+    busy = {0: 0.9, 1: 0.0, 2: 0.0, 3: 0.0, 4: 0.5}
+    w = watched(busy_s=busy, busiest=(Busy(77, "make", 0.9, (0,)), Busy(5, "kworker/4:1", 0.2, (4,), True)))
+    s = read_surroundings(write(tmp_path, systems.common(16)), [0, 1])
+    f = {x.name: x for x in examine(s, idle=w)}["other load"]
+    assert f.severity is NOISY
+    assert f.said == "90 % of a processor on the 2 that may be used, 50 % elsewhere; most of it make"
+    assert "make (77) 90 % of a processor, on 0" in f.evidence
+    assert "kworker/4:1 (5, a thread of the kernel) 20 % of a processor, on 4" in f.evidence
+    assert f.do == "end or pause make (kill -STOP 77), or hold it elsewhere: taskset -acp 1 77"
+    assert f.undo == "kill -CONT 77"
+    kernel = {
+        x.name: x for x in examine(s, idle=watched(busy_s={0: 0.9}, busiest=(Busy(9, "kswapd0", 0.9, (0,), True),)))
+    }
+    assert "kill" not in kernel["other load"].do
+    hidden = {x.name: x for x in examine(s, idle=watched(busy_s={0: 0.9, 1: 0.0}))}["other load"]
+    assert hidden.severity is NOISY and "from outside" in hidden.do
+    calm = {x.name: x for x in examine(s, idle=watched())}["other load"]
+    assert calm.severity is OK
+
+
+def test_interrupts_are_named_with_their_device(tmp_path: Path) -> None:
+    many = Interrupts("31", "nvme0q3", {0: 5000, 5: 10})
+    tick = Interrupts("LOC", "Local timer interrupts", {0: 1000, 1: 4})
+    s = read_surroundings(write(tmp_path, systems.common(16)), [0, 1])
+    f = {x.name: x for x in examine(s, idle=watched(interrupts=(many, tick)))}
+    assert f["interrupts"].severity is NOISY
+    assert f["interrupts"].evidence == ("proc/interrupts 31 (nvme0q3): 5000 a second, on 0",)
+    assert f["interrupts"].do.endswith("echo 2 > /proc/irq/31/smp_affinity_list")
+    assert f["tick"].said == "up to 1000 a second"
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_finding_that_matters_says_why_and_what_to_do(name: str, tmp_path: Path) -> None:
+    for f in said_of(tmp_path, SYSTEMS[name]()).values():
+        assert f.said, f.name
+        if f.severity in (NOISY, NOTE):
+            assert f.effect and f.evidence, f.name
+        # whoever changes something as root is told how to put it back
+        if f.root and re.match(r"(echo|sysctl|cpupower|systemctl|swapoff) ", f.do):
+            assert f.undo, f.name
+        assert "randomize_va_space=0" not in f.do
+
+
+def test_an_empty_system_is_mostly_unknown(tmp_path: Path) -> None:
+    found = examine(read_surroundings(tmp_path, [0]))
+    assert not any(f.severity is NOISY for f in found)
+
+
+def quanta(noise: float, seconds: float = 5.0) -> tuple[float, ...]:
+    count = round(seconds / 1e-3)
+    return tuple(1e-3 * (1 + noise * ((i * 7919) % 1000 / 1000 - 0.5)) for i in range(count))
+
+
+def spun(processor: int, noise: float = 0.01, lost: float = 0.0, slower: float = 1.0) -> Spin:
+    times = tuple(slower * q for q in quanta(noise))
+    return Spin(processor, sum(times), times, lost * sum(times), 500, 2e-3, waited_s=lost * sum(times) / 2)
+
+
+def test_what_was_lost_is_told_and_to_whom(tmp_path: Path) -> None:
+    f = said_of(tmp_path, systems.server(), spins=[spun(0, lost=0.002), spun(1, lost=0.03)], loaded=watched())
+    assert f["lost time"].severity is NOISY
+    assert f["lost time"].said == "1.6 % of the time, at most 3 % on processor 1"
+    assert "50 % to other processes" in f["lost time"].evidence[1]
+    assert f["even processors"].severity is OK
+    calm = said_of(tmp_path, systems.server(), spins=[spun(0), spun(1, slower=1.1)])
+    assert calm["lost time"].severity is OK
+    assert calm["even processors"].severity is NOTE
+
+
+def test_the_sentence_says_what_can_be_told() -> None:
+    said = summary([spun(0), spun(1)])
+    assert re.fullmatch(r"runs of 1 s differ by .* % \(MAD\); a 1 % difference needs about 6 runs of each", said)
+    assert [r.noise.seconds for r in resolutions([spun(0)])] == [0.01, 0.1, 1.0]
+    wild = Spin(0, 5.0, tuple([1e-3] * 1500 + [2e-3] * 500) * 2, 0.0, 0, 0.0)
+    assert summary([wild]).endswith("cannot be told")
+    assert summary([]) == "" == spins_text([], [])
+
+
+def test_it_is_written_within_the_width_worst_first(tmp_path: Path) -> None:
+    found = examine(read_surroundings(write(tmp_path, systems.laptop())), idle=watched(), spins=[spun(0), spun(4)])
+    for width in (60, 100):
+        text = findings_text(found, width)
+        wide = [line for line in text.splitlines() if len(line) > width and " " in line[30:].strip()]
+        assert not wide, wide
+    order = [line.split()[0] for line in text.splitlines() if line[:1].strip()]
+    assert order == sorted(order, key=["NOISY", "note", "unknown", "ok"].index)
+    assert "(as root)" in text and "put back" in text
+    assert "\x1b[" not in text and "\x1b[1;31mNOISY" in findings_text(found, colour=True)
+    assert "seen in" in findings_text([f for f in found if f.severity is OK], everything=True)
+    assert re.fullmatch(r"2 noisy, 14 notes, \d unknown, \d+ ok", counts_text(found))
+    assert "10 runs of each tell" in spins_text([spun(0)], resolutions([spun(0)]))
+    assert len(spins_text([spun(p) for p in range(40)], []).splitlines()) == 1 + 16 + 1
+
+
+def test_json_holds_all_of_it(tmp_path: Path) -> None:
+    spins = [spun(3)]
+    found = examine(read_surroundings(write(tmp_path, systems.laptop())), spins=spins)
+    data = json.loads(json.dumps(quiet_json(found, spins)))
+    assert data["nodewise_quiet"] == 1 and data["findings"][0]["severity"] == "noisy"
+    assert data["processors"][0]["quantum_s"]["median"] == pytest.approx(1e-3, rel=0.01)
+    assert data["resolution"][-1]["seconds"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0, "0 %"), (1e-6, "< 0.01 %"), (0.0043, "0.43 %"), (0.05, "5 %"), (1.5, "150 %")]
+)
+def test_shares_are_short(share: float, text: str) -> None:
+    assert percent(share) == text
+
+
+def test_the_loop_runs_on_each_processor_and_counts_its_own_time() -> None:
+    here = sorted(os.sched_getaffinity(0))
+    for seen, p in zip(spin(here, 0.4), here, strict=True):
+        assert seen.processor == p
+        assert sum(seen.quanta_s) == pytest.approx(seen.seconds, rel=0.01)
+        assert 0 <= seen.lost < 1 and seen.longest_s <= seen.lost_s + 1e-12
+        assert sum(count for _, count, _ in seen.lengths) == seen.detours
+        assert sum(total for _, _, total in seen.lengths) == pytest.approx(seen.lost_s, rel=1e-6, abs=1e-9)
+    assert rounds_of((1, 2, 3, 4, 5), 2) == [(1, 2), (3, 4), (5,)]
+
+
+def nodewise(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "nodewise", "quiet", *words], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_command_measures_this_machine() -> None:
+    done = nodewise("--seconds", "0.5", "--json", "--allow", str(min(os.sched_getaffinity(0))))
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    assert len(data["processors"]) == 1 and data["findings"] and data["resolution"]
+
+
+def test_the_command_reads_another_system_and_fails_where_asked(tmp_path: Path) -> None:
+    for name, files in SYSTEMS.items():
+        write(tmp_path / name, files())
+    plain = nodewise("--root", str(tmp_path / "laptop"))
+    assert plain.returncode == 0 and plain.stdout.startswith("NOISY   governor")
+    assert nodewise("--root", str(tmp_path / "laptop"), "--fail-on", "noisy").returncode == 1
+    assert nodewise("--root", str(tmp_path / "hot"), "--fail-on", "noisy").returncode == 0
+    assert nodewise("--root", str(tmp_path / "hot"), "--fail-on", "note").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--seconds", "-1"), "no time to measure"),
+        (("--seconds", "nan"), "no time to measure"),
+        (("--seconds", "0.01"), "too few"),
+        (("--allow", "4095"), "not there or not allowed"),
+        (("--allow", "x"), "not a list of processors"),
+        (("--root", "/nonexistent"), "no copy of a system"),
+        (("--fail-on", "sun"), "fail-on"),
+    ],
+)
+def test_bad_input_is_one_clear_message(words: tuple[str, ...], complaint: str) -> None:
+    done = nodewise(*words)
+    assert done.returncode == 2 and complaint in done.stderr and "Traceback" not in done.stderr
+    assert "hint:" in done.stderr

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What can be told from noise, against simulated comparisons."""
+
+import numpy as np
+import pytest
+
+from nodewise.statistics.compare import ratio_interval
+from nodewise.statistics.resolution import runs_needed, smallest_difference, window_noise
+
+
+@pytest.mark.parametrize(("mad", "difference"), [(0.004, 0.01), (0.01, 0.02), (0.003, 0.005)])
+def test_so_many_runs_find_the_difference_about_nine_times_in_ten(mad: float, difference: float) -> None:
+    runs = runs_needed(mad, difference)
+    r = np.random.default_rng(31)
+    noise = 1.4826 * mad
+    found = 0
+    for _ in range(400):
+        slow, fast = (c * np.exp(noise * r.normal(size=runs)) for c in (1 + difference, 1.0))
+        found += ratio_interval(list(slow), list(fast)).low > 1
+    assert 0.82 <= found / 400 <= 0.98
+
+
+def test_the_least_difference_is_that_of_the_runs() -> None:
+    for mad in (0.001, 0.004, 0.02):
+        for runs in (10, 50, 400):
+            least = smallest_difference(mad, runs)
+            assert runs_needed(mad, least) in (runs, runs + 1)
+    assert runs_needed(0.0, 0.01) == 6
+    for wrong in (lambda: runs_needed(0.01, 0.0), lambda: smallest_difference(0.01, 3)):
+        with pytest.raises(ValueError):
+            wrong()
+
+
+def test_noise_of_runs_is_that_of_as_many_pieces() -> None:
+    r = np.random.default_rng(32)
+    series = [c * (1 + 0.05 * r.normal(size=5000)) for c in (0.001, 0.0013)]
+    short, longer = window_noise(series, 0.01), window_noise(series, 0.1)
+    assert short is not None and longer is not None
+    # independent pieces: noise falls with the root of their number; a slower processor is no noise
+    assert short.mad == pytest.approx(0.6745 * 0.05 / np.sqrt(10), rel=0.2)
+    assert longer.mad == pytest.approx(0.6745 * 0.05 / 10, rel=0.3)
+    assert short.windows == pytest.approx(500 + 650, abs=30)
+    assert longer.worst > 0
+
+
+def test_noise_that_does_not_average_out_is_not_extrapolated_away() -> None:
+    slow = np.repeat([1.0, 1.02], 500)
+    noise = window_noise([0.001 * np.tile(slow, 5)], 0.1)
+    assert noise is not None and noise.mad == pytest.approx(0.01, rel=0.3)
+    assert window_noise([[0.001] * 4000], 1.0) is None
+    assert window_noise([], 1.0) is None and window_noise([[]], 1.0) is None
+    assert window_noise([[0.001] * 4980], 1.0) is not None

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How often drift, modes and a first run that differs are seen where they are, and where they are not."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodewise.statistics.dip import dip, dip_p_value
+from nodewise.statistics.spoiled import (
+    PASSING,
+    block_weight,
+    blocks_to_repeat,
+    drift,
+    first_run_differs,
+    modes,
+    repeat_worthy,
+)
+
+Family = Callable[[np.random.Generator, int], np.ndarray]
+
+
+def outliers(share: float, low: float, high: float) -> Family:
+    """Normal times of 1 % noise of which a share takes longer by `low` to `high`."""
+
+    def draw(r: np.random.Generator, n: int) -> np.ndarray:
+        return (1 + 0.01 * r.normal(size=n)) * np.where(r.random(n) < share, 1 + r.uniform(low, high, n), 1)
+
+    return draw
+
+
+UNIMODAL: dict[str, Family] = {
+    "normal": lambda r, n: 1 + 0.01 * r.normal(size=n),
+    "lognormal": lambda r, n: np.exp(0.3 * r.normal(size=n)),
+    "5 % outliers": outliers(0.05, 0.03, 0.5),
+    "10 % outliers": outliers(0.1, 0.03, 0.5),
+    "15 % outliers": outliers(0.15, 0.03, 0.5),
+    "15 % outliers in one place": outliers(0.15, 0.2, 0.2),
+    "a heavy tail": lambda r, n: 1 + 0.1 * r.exponential(size=n),
+    "quantised to some values": lambda r, n: np.round((1 + 0.01 * r.normal(size=n)) / 0.01) * 0.01,
+    "quantised to two or three": lambda r, n: np.round((1 + 0.01 * r.normal(size=n)) / 0.03) * 0.03,
+    "quantised with outliers": lambda r, n: np.round(outliers(0.1, 0.03, 0.5)(r, n) / 0.01) * 0.01,
+}
+
+
+@pytest.mark.parametrize("n", [10, 30, 100])
+@pytest.mark.parametrize("family", UNIMODAL)
+def test_one_mode_is_taken_for_several_in_at_most_2_of_100(family: str, n: int) -> None:
+    r = np.random.default_rng(20)
+    said = sum(modes(UNIMODAL[family](r, n)).bimodal for _ in range(500))
+    assert said <= 10
+
+
+@pytest.mark.parametrize(("n", "least"), [(30, 0.5), (50, 0.72), (100, 0.9)])
+def test_two_modes_are_found_where_they_are(n: int, least: float) -> None:
+    r = np.random.default_rng(21)
+    found = 0
+    for _ in range(300):
+        slow = r.random(n) < r.uniform(0.3, 0.7)
+        seen = modes((1 + 0.01 * r.normal(size=n)) * np.where(slow, 1.05, 1))
+        if seen.bimodal and len(seen.modes) == 2:
+            first, second = seen.modes
+            found += abs(first.seconds - 1) < 0.01 and abs(second.seconds - 1.05) < 0.01
+            assert first.share == pytest.approx(1 - slow.mean(), abs=0.15)
+            assert first.share + second.share == pytest.approx(1)
+    assert found >= least * 300
+
+
+def test_three_modes_are_three() -> None:
+    r = np.random.default_rng(22)
+    seen = modes(np.concatenate([c * (1 + 0.005 * r.normal(size=60)) for c in (1.0, 1.1, 1.3)]))
+    assert [round(m.seconds, 1) for m in seen.modes] == [1.0, 1.1, 1.3]
+    assert sum(m.share for m in seen.modes) == pytest.approx(1)
+
+
+def test_of_few_or_equal_times_there_is_one_mode() -> None:
+    for times in ([2.0], [1.0, 9.0] * 4, [3.0] * 50):
+        seen = modes(times)
+        assert not seen.bimodal and len(seen.modes) == 1 and seen.modes[0].share == 1
+    for wrong in ([], [1.0, -1.0]):
+        with pytest.raises(ValueError):
+            modes(wrong)
+
+
+@given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=40))
+def test_modes_are_in_order_and_share_all_runs(times: list[float]) -> None:
+    seen = modes(times)
+    assert sum(m.share for m in seen.modes) == pytest.approx(1)
+    assert [m.seconds for m in seen.modes] == sorted(m.seconds for m in seen.modes)
+    assert seen.bimodal == (len(seen.modes) > 1)
+    assert all(min(times) <= m.seconds <= max(times) for m in seen.modes)
+
+
+def test_the_dip_is_the_published_one() -> None:
+    # of n equidistant values the dip is the least there is; of two heaps far apart nearly a quarter
+    assert dip(range(1, 11)) == pytest.approx(1 / 20)
+    heaps = np.concatenate([np.linspace(0, 1, 50), np.linspace(1000, 1001, 50)])
+    assert dip(heaps) == pytest.approx(0.25, abs=0.01)
+    # Hartigan and Hartigan 1985, table 1: of 50 uniform values one dip in twenty is above 0.0702, of 100 above 0.0511
+    r = np.random.default_rng(23)
+    for n, cut in ((50, 0.0702), (100, 0.0511)):
+        above = np.mean([dip(r.random(n)) > cut for _ in range(600)])
+        assert above == pytest.approx(0.05, abs=0.03)
+    assert dip_p_value(heaps) == pytest.approx(0.001) and dip_p_value(r.normal(size=80)) > 0.05
+    assert dip_p_value([1.0, 2.0]) == 1
+    with pytest.raises(ValueError):
+        dip([])
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60, unique=True))
+def test_the_dip_has_its_bounds_and_knows_no_direction(values: list[float]) -> None:
+    found = dip(values)
+    assert 1 / (2 * len(values)) - 1e-12 <= found <= 0.25 + 1 / (2 * len(values))
+    assert dip([-v for v in values]) == pytest.approx(found, abs=1e-9)
+
+
+def correlated(r: np.random.Generator, n: int, phi: float) -> np.ndarray:
+    """Noise of which each value keeps a share of the one before."""
+    steps, values = r.normal(size=n + 50), np.zeros(n + 50)
+    for i in range(1, n + 50):
+        values[i] = phi * values[i - 1] + steps[i]
+    return values[50:]
+
+
+@pytest.mark.parametrize("n", [10, 30, 100])
+@pytest.mark.parametrize(
+    ("noise", "most"),
+    [
+        (lambda r, n: r.normal(size=n), 0.02),
+        (lambda r, n: np.clip(r.standard_t(2, n), -50, 50), 0.02),
+        (lambda r, n: np.round(r.normal(size=n)), 0.02),
+        (lambda r, n: correlated(r, n, 0.3), 0.06),
+        (lambda r, n: correlated(r, n, 0.6), 0.11),
+    ],
+)
+def test_noise_is_seldom_taken_for_drift(n: int, noise: Family, most: float) -> None:
+    r = np.random.default_rng(24)
+    assert sum(drift(1 + 0.01 * noise(r, n)).found for _ in range(500)) <= most * 500
+
+
+@pytest.mark.parametrize(("n", "size", "least"), [(30, 0.03, 0.85), (100, 0.02, 0.95), (2000, 0.005, 0.95)])
+def test_drift_is_found_with_its_size(n: int, size: float, least: float) -> None:
+    r = np.random.default_rng(25)
+    seen = [drift((1 + 0.01 * r.normal(size=n)) * (1 + size * np.arange(n) / n)) for _ in range(60)]
+    assert sum(d.found for d in seen) >= least * 60
+    assert np.median([d.size for d in seen]) == pytest.approx(size, rel=0.15)
+    assert np.median([d.slope * n for d in seen]) == pytest.approx(size, rel=0.15)
+    falls = drift(np.linspace(2, 1, n))
+    assert falls.found and falls.size < -0.4
+
+
+def test_outliers_and_bursts_are_no_drift() -> None:
+    times = [1.0] * 40
+    times[37:] = [9.0] * 3
+    assert abs(drift(times).size) < 0.01
+    for few in ([], [1.0], [1.0, 2.0, 3.0, 4.0, 5.0], [2.0] * 30):
+        assert not drift(few).found
+    with pytest.raises(ValueError):
+        drift([1.0] * 9 + [0.0])
+
+
+def test_a_first_run_that_differs_is_told_with_its_size() -> None:
+    r = np.random.default_rng(26)
+    assert first_run_differs([1.5, *(1 + 0.01 * r.normal(size=20))]) == pytest.approx(0.5, abs=0.03)
+    assert first_run_differs([0.8, *(1 + 0.01 * r.normal(size=20))]) == pytest.approx(-0.2, abs=0.03)
+    # the rest is off as often, or there is too little of it, or nobody would mind
+    assert first_run_differs([1.5, 1, 1, 1.6, 1, 1, 1]) is None
+    assert first_run_differs([1.5, 1, 1, 1]) is None
+    assert first_run_differs([1.004, 1, 1, 1, 1, 1]) is None
+    with pytest.raises(ValueError):
+        first_run_differs([0.0, 1, 1, 1, 1])
+
+
+@pytest.mark.parametrize(("n", "most"), [(10, 0.01), (30, 0.01), (100, 0.01)])
+def test_a_first_run_like_the_others_is_not_told(n: int, most: float) -> None:
+    r = np.random.default_rng(27)
+    assert sum(first_run_differs(list(1 + 0.02 * r.normal(size=n))) is not None for _ in range(500)) <= most * 500
+
+
+def test_what_passes_is_worth_another_run_and_the_rest_is_not() -> None:
+    assert repeat_worthy(["steal: the hypervisor took 3% of the processor time"])
+    assert not repeat_worthy([])
+    assert not repeat_worthy(["throttled: the cgroup's quota held it back for 2 s", "rebound: x", "outside: y"])
+    assert all(repeat_worthy([f"{kind}: x"]) for kind in PASSING)
+
+
+def test_disturbed_blocks_are_repeated_whole_and_not_all_of_them() -> None:
+    clean, bad, worse = [[], []], [["steal: x"], []], [["steal: x"], ["heat: y"]]
+    assert blocks_to_repeat([clean, bad, worse, clean, bad, clean, clean, clean]) == [2, 1]
+    assert blocks_to_repeat([clean] * 5) == [] == blocks_to_repeat([])
+    assert len(blocks_to_repeat([worse] * 40)) == math.ceil(0.25 * 40)
+    assert [block_weight(b) for b in (clean, bad, worse, [])] == [1, 0.5, 0.25, 1]
