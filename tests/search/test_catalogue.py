@@ -168,6 +168,7 @@ source = "https://example.org/speed"
         ('needs = ["avx2"]', 'requires = ["avx2"]', "value 2 requires is no key"),
         ("exact = true", "exact = false", "knob mine-speed risk is missing"),
         ("exact = true", "exact = 1", "knob mine-speed exact must be true or false"),
+        ('set = "11"', 'spellings = ["11"]', "knob mine-speed ask is missing"),
         ("worth = 50", "worth = 101", "worth must be from 0 to 100"),
         ("worth = 50", "worth = true", "worth must be a whole number"),
         ("https://example.org/speed", "the manual", "knob mine-speed source must be an address"),
@@ -319,11 +320,44 @@ def test_values_are_those_that_the_processor_can_run():
 
 def test_what_the_library_takes_by_itself_or_lacks_is_left_out():
     here = machine("avx2", "fma", "avx512_bf16", *AVX512)
-    answers = Answers({"openblas-core-type": "Haswell"}, {"openblas-core-type": frozenset({"Haswell", "SkylakeX"})})
+    answers = Answers(
+        {"openblas-core-type": "Haswell"}, {"openblas-core-type": {"Haswell": "Haswell", "SkylakeX": "SkylakeX"}}
+    )
     knob = offered(loading(OPENBLAS), here, answers=answers)["openblas-core-type"]
     assert knob.values == ("default", "SkylakeX")
-    answers = Answers({"openblas-core-type": "SkylakeX"}, {"openblas-core-type": frozenset({"SkylakeX"})})
+    answers = Answers({"openblas-core-type": "SkylakeX"}, {"openblas-core-type": {"SkylakeX": "SkylakeX"}})
     assert "openblas-core-type" not in offered(loading(OPENBLAS), here, answers=answers)
+
+
+def test_a_value_with_several_spellings_takes_the_one_that_the_library_takes():
+    here = machine("avx2", "fma", *AVX512)
+    assert "blis-architecture" not in offered(loading("libblis.so.4"), here)
+    answers = Answers({"blis-architecture": "generic"}, {"blis-architecture": {"skx": "0", "haswell": "3"}})
+    knob = offered(loading("libblis.so.4"), here, answers=answers)["blis-architecture"]
+    assert knob.values == ("default", "skx", "haswell")
+    assert apply(knob, "haswell", {}) == {"BLIS_ARCH_TYPE": "3"}
+
+
+SPELLER = """
+#include <stdlib.h>
+#include <string.h>
+int bli_arch_query_id(void) { const char *said = getenv("BLIS_ARCH_TYPE"); return said ? atoi(said) : 4; }
+const char *bli_arch_string(int id) {
+    static const char *names[] = {"skx", "knl", "knc", "haswell", "generic"};
+    return id < 0 || id > 4 ? "error" : names[id];
+}
+const char *bli_info_get_version_str(void) { return "0.9.0"; }
+"""
+
+
+def test_a_library_that_takes_numbers_is_asked_which(tmp_path):
+    (tmp_path / "b.c").write_text(SPELLER)
+    subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "b.c", "-o", tmp_path / "libblis.so.4"], check=True)
+    loaded = Loaded("/app", "dynamic", mapped=(str(tmp_path / "libblis.so.4"),))
+    here = machine("avx2", "fma", *AVX512)
+    answers = ask_libraries(libraries_loaded(loaded, CATALOGUE), loaded, here, os.environ)
+    assert answers.chosen == {"blis-architecture": "generic"} and answers.versions == {"blis": "0.9.0"}
+    assert answers.taken == {"blis-architecture": {"skx": "skx", "haswell": "3"}}
 
 
 def test_what_the_user_has_set_is_the_default_and_can_be_taken_back():

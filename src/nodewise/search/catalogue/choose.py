@@ -50,12 +50,12 @@ def libraries_loaded(loaded: Loaded, catalogue: Iterable[Library]) -> tuple[Libr
 class Answers:
     """What loaded libraries say of themselves: `chosen` by knobs' names where nothing is set, `versions` by libraries'.
 
-    `taken` are the values of a knob that the library takes as they are said, where it could be asked: for one that it
-    does not have it takes another.
+    `taken` are, where the library could be asked, the values of a knob that it takes, each with the text that means it: for
+    one that it does not have it takes another.
     """
 
     chosen: Mapping[str, str] = field(default_factory=dict)
-    taken: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    taken: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -68,7 +68,7 @@ def ask_libraries(
     that takes tens of milliseconds each time.
     """
     chosen: dict[str, str] = {}
-    taken: dict[str, frozenset[str]] = {}
+    taken: dict[str, dict[str, str]] = {}
     versions: dict[str, str] = {}
     for library in libraries:
         name = file_of(library, loaded) or ""
@@ -84,15 +84,17 @@ def ask_libraries(
         chosen |= answers
         for knob in asking:
             if knob.name in answers:
-                taken[knob.name] = frozenset(_taken(knob, path, machine, alone))
+                taken[knob.name] = dict(_taken(knob, path, machine, alone))
     return Answers(chosen, taken, versions)
 
 
-def _taken(knob: Knob, path: str, machine: Machine, environment: Mapping[str, str]) -> Iterator[str]:
+def _taken(knob: Knob, path: str, machine: Machine, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for choice in _runnable(knob, machine):
-        answer = ask_library(path, {"": knob.ask}, {**environment, **knob.setter.write(choice.text, environment)})
-        if answer.get("", "").lower() == choice.name.lower():
-            yield choice.name
+        for text in (choice.text, *choice.spellings):
+            answer = ask_library(path, {"": knob.ask}, {**environment, **knob.setter.write(text, environment)})
+            if answer.get("", "").lower() == choice.name.lower():
+                yield choice.name, text
+                break
 
 
 def _runnable(knob: Knob, machine: Machine) -> tuple[Choice, ...]:
@@ -112,8 +114,12 @@ def _fitting(
         return None
     if knob.imports and loaded.openmp and not any(re.fullmatch(knob.imports, name) for name in loaded.openmp):
         return None
+    taken = answers.taken.get(knob.name)
     choices = tuple(
-        c for c in _runnable(knob, machine) if knob.name not in answers.taken or c.name in answers.taken[knob.name]
+        c if taken is None else replace(c, text=taken[c.name])
+        for c in _runnable(knob, machine)
+        # a text that may mean something else is not for guessing
+        if (not c.spellings if taken is None else c.name in taken)
     )
     own = answers.chosen.get(knob.name, "")
     fitting = as_set_by_the_user(replace(knob, choices=choices, own=own), environment)

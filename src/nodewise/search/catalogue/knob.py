@@ -78,12 +78,16 @@ def _files(preload: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Choice:
-    """A value of a knob: `name` is what people read, `text` what is set, `needs` the processor's features that it takes."""
+    """A value of a knob: `name` is what people read, `text` what is set, `needs` the processor's features that it takes.
+
+    `spellings` are other texts that mean it to other versions of the library; which one does, the library is asked.
+    """
 
     name: str
     text: str
     needs: tuple[str, ...] = ()
     meaning: str = ""
+    spellings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

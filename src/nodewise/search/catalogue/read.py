@@ -114,7 +114,8 @@ def _choices(table: _Table) -> tuple[Choice, ...]:
             continue
         one = _Table(table._file, f"{table._where} value {i + 1}", entry)
         name = one.text("is")
-        found.append(Choice(name, one.text("set", name), one.texts("needs"), one.text("meaning", "")))
+        text, needs, meaning = one.text("set", name), one.texts("needs"), one.text("meaning", "")
+        found.append(Choice(name, text, needs, meaning, one.texts("spellings")))
         one.finish()
     names = [c.name for c in found]
     if not names or len(set(names)) != len(names) or {DEFAULT, UNSET} & set(names) or not all(names):
@@ -145,6 +146,8 @@ def _knob(table: _Table, library: str, title: str) -> Knob:
         vendors=table.texts("vendors"),
         imports=table.pattern("imports"),
     )
+    if not knob.ask and any(c.spellings for c in knob.choices):
+        raise table.wrong("ask", "is missing, without which nobody knows which spelling holds")
     if not knob.exact and not knob.risk:
         raise table.wrong("risk", "is missing, though the knob is not exact")
     table.finish()
