@@ -443,6 +443,22 @@ def test_the_most_promising_come_first_and_few_where_runs_are_few():
     assert worth_trying(()) == ()
 
 
+def test_knobs_without_evidence_are_not_tried():
+    knobs = tuple(offered(loading("libc.so.6", "libgomp.so.1.0.0"), machine()).values())
+    few = {"minor_faults": 5000, "user_s": 1.0, "system_s": 0.1}
+    assert "malloc-mmap-threshold" not in {k.name for k in worth_trying(knobs, usage=few)}
+    assert "wait" in {k.name for k in worth_trying(knobs, usage=few)}
+    many = {**few, "minor_faults": 500_000}
+    assert "malloc-mmap-threshold" in {k.name for k in worth_trying(knobs, usage=many)}
+
+
+def test_huge_pages_of_a_library_are_offered_where_the_system_heeds_them():
+    loaded = loading("libjvm.so")
+    for pages, there in (("madvise", True), (None, True), ("always", False), ("never", False)):
+        here = replace(machine(), transparent_huge_pages=pages)
+        assert ("java-huge-pages" in offered(loaded, here)) is there
+
+
 # variables that follow the threads
 
 

@@ -18,6 +18,8 @@ from nodewise.search.catalogue.read import load_catalogue
 
 #: Knobs of less worth are tried only where they are asked for.
 LEAST_WORTH = 30
+#: A page fault takes about so long, with the clearing of its page; below this share of a run's time they do not matter.
+_FAULT_S, _FAULTS_SHARE = 5e-7, 0.01
 #: How many runs a search spends on a value before it knows whether it is any good.
 _RUNS_A_VALUE = 4
 
@@ -112,6 +114,9 @@ def _fitting(
         return None
     if knob.parallel == "threads" and machine.parallelism < 2:
         return None
+    pages = machine.transparent_huge_pages
+    if knob.huge_pages and pages is not None and pages not in knob.huge_pages:
+        return None
     if knob.imports and loaded.openmp and not any(re.fullmatch(knob.imports, name) for name in loaded.openmp):
         return None
     taken = answers.taken.get(knob.name)
@@ -148,16 +153,28 @@ def knobs_for(
     return tuple(sorted(found, key=lambda k: -k.worth))
 
 
-def worth_trying(knobs: Iterable[Knob], runs: int | None = None) -> tuple[Knob, ...]:
-    """Those that a search tries unless it is told otherwise, in order of worth, and no more than `runs` runs can tell apart."""
+def worth_trying(
+    knobs: Iterable[Knob], runs: int | None = None, usage: Mapping[str, float] | None = None
+) -> tuple[Knob, ...]:
+    """Those that a search tries unless it is told otherwise, in order of worth, and no more than `runs` runs can tell apart.
+
+    `usage` is that of a run of the program (`Sample.usage`): what there is no evidence for in it is left out.
+    """
     found: list[Knob] = []
     spent = 0
     for knob in sorted(knobs, key=lambda k: -k.worth):
+        if knob.worth < LEAST_WORTH or (usage is not None and knob.evidence == "faults" and not _faults_matter(usage)):
+            continue
         spent += _RUNS_A_VALUE * (len(knob.values) - 1)
-        if knob.worth < LEAST_WORTH or (runs is not None and spent > runs):
+        if runs is not None and spent > runs:
             break
         found.append(knob)
     return tuple(found)
+
+
+def _faults_matter(usage: Mapping[str, float]) -> bool:
+    busy_s = usage.get("user_s", 0.0) + usage.get("system_s", 0.0)
+    return usage.get("minor_faults", 0) * _FAULT_S >= _FAULTS_SHARE * busy_s
 
 
 def allocator_knob(

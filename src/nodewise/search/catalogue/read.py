@@ -19,7 +19,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(r"https?://\S+")
 _PARALLEL = ("", "threads", "ranks")
-_SETTER_KEYS = ("variable", "form", "part", "replaces")
+_EVIDENCE = ("", "faults")
 
 
 class _Table:
@@ -145,6 +145,8 @@ def _knob(table: _Table, library: str, title: str) -> Knob:
         also=table.texts("also"),
         vendors=table.texts("vendors"),
         imports=table.pattern("imports"),
+        evidence=table.one_of("evidence", _EVIDENCE),
+        huge_pages=table.texts("huge_pages"),
     )
     if not knob.ask and any(c.spellings for c in knob.choices):
         raise table.wrong("ask", "is missing, without which nobody knows which spelling holds")
