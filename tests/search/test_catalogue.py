@@ -102,6 +102,8 @@ def test_every_entry_is_complete(library):
         ("libtcmalloc_minimal.so.4.5.9", "tcmalloc"),
         ("libmimalloc.so.2.1", "mimalloc"),
         ("libopen-pal.so.40.30.2", "openmpi"),
+        ("libopen-pal.so.40.30.2", "openmpi-4"),
+        ("libopen-pal.so.80.0.5", "openmpi-5"),
         ("libmpich.so.12.2.1", "mpich"),
         ("libucp.so.0.0.0", "ucx"),
         ("libfabric.so.1.20.0", "libfabric"),
