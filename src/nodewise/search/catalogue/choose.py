@@ -117,7 +117,10 @@ def _fitting(
     pages = machine.transparent_huge_pages
     if knob.huge_pages and pages is not None and pages not in knob.huge_pages:
         return None
-    if knob.imports and loaded.openmp and not any(re.fullmatch(knob.imports, name) for name in loaded.openmp):
+    if knob.imports and not loaded.openmp:
+        # nothing says that it is of use, nor that it is not: for whoever asks for it
+        knob = replace(knob, worth=min(knob.worth, LEAST_WORTH - 1))
+    elif knob.imports and not any(re.fullmatch(knob.imports, name) for name in loaded.openmp):
         return None
     taken = answers.taken.get(knob.name)
     choices = tuple(
