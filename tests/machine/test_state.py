@@ -139,3 +139,18 @@ def test_an_empty_system_tells_nothing_and_breaks_nothing(tmp_path: Path) -> Non
     state = read_state(tmp_path, [0, 1])
     assert state.limits.processors == (0, 1)
     assert state.transparent_huge_pages is None
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "flags"),
+    [
+        (
+            "processor\t: 0\nflags\t\t: fpu avx2 fma\nvmx flags\t: vnmi\n\nprocessor\t: 1\nflags\t\t: fpu\n",
+            ("avx2", "fma", "fpu"),
+        ),
+        ("processor\t: 0\nFeatures\t: fp asimd sve\n", ("asimd", "fp", "sve")),
+        ("processor\t: 0\n", ()),
+    ],
+)
+def test_flags_are_those_of_the_first_processor(tmp_path: Path, cpuinfo: str, flags: tuple[str, ...]) -> None:
+    assert read_processor(tree(tmp_path, {"proc/cpuinfo": cpuinfo})).flags == flags

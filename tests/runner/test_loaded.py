@@ -23,6 +23,7 @@ from nodewise.runner.loaded import (
     loaded_from_json,
     mapped_files,
     needs_of,
+    openmp_imports,
     run_watched,
     version_of,
 )
@@ -115,6 +116,11 @@ def test_what_is_taken_from_an_openmp_runtime_is_told(tmp_path: Path) -> None:
     source += "for (int i = 0; i < 9; i++) s += i;\nreturn s != 36; }\n"
     app = compile_c(tmp_path / "app", source, "-fopenmp")
     assert any("runtime" in name for name in needs_of([str(app)], os.environ).openmp)
+    library = compile_c(tmp_path / "libloops.so", source.replace("main", "loops"), "-fopenmp", "-shared", "-fPIC")
+    code = f"import ctypes, time; ctypes.CDLL({str(library)!r}); time.sleep(0.1)"
+    assert any("runtime" in name for name in libraries_of([sys.executable, "-c", code]).openmp)
+    (tmp_path / "empty").write_bytes(b"")
+    assert openmp_imports([str(tmp_path / "empty"), str(tmp_path / "gone"), __file__]) == ()
 
 
 def test_scripts_and_missing_programs_tell_nothing(tmp_path: Path) -> None:

@@ -102,6 +102,8 @@ def test_every_entry_is_complete(library):
         ("libtcmalloc_minimal.so.4.5.9", "tcmalloc"),
         ("libmimalloc.so.2.1", "mimalloc"),
         ("libopen-pal.so.40.30.2", "openmpi"),
+        ("libopen-pal.so.40.30.2", "openmpi-4"),
+        ("libopen-pal.so.80.0.5", "openmpi-5"),
         ("libmpich.so.12.2.1", "mpich"),
         ("libucp.so.0.0.0", "ucx"),
         ("libfabric.so.1.20.0", "libfabric"),
@@ -168,6 +170,7 @@ source = "https://example.org/speed"
         ('needs = ["avx2"]', 'requires = ["avx2"]', "value 2 requires is no key"),
         ("exact = true", "exact = false", "knob mine-speed risk is missing"),
         ("exact = true", "exact = 1", "knob mine-speed exact must be true or false"),
+        ('set = "11"', 'spellings = ["11"]', "knob mine-speed ask is missing"),
         ("worth = 50", "worth = 101", "worth must be from 0 to 100"),
         ("worth = 50", "worth = true", "worth must be a whole number"),
         ("https://example.org/speed", "the manual", "knob mine-speed source must be an address"),
@@ -319,11 +322,46 @@ def test_values_are_those_that_the_processor_can_run():
 
 def test_what_the_library_takes_by_itself_or_lacks_is_left_out():
     here = machine("avx2", "fma", "avx512_bf16", *AVX512)
-    answers = Answers({"openblas-core-type": "Haswell"}, {"openblas-core-type": frozenset({"Haswell", "SkylakeX"})})
+    answers = Answers(
+        {"openblas-core-type": "Haswell"}, {"openblas-core-type": {"Haswell": "Haswell", "SkylakeX": "SkylakeX"}}
+    )
     knob = offered(loading(OPENBLAS), here, answers=answers)["openblas-core-type"]
     assert knob.values == ("default", "SkylakeX")
-    answers = Answers({"openblas-core-type": "SkylakeX"}, {"openblas-core-type": frozenset({"SkylakeX"})})
+    answers = Answers({"openblas-core-type": "SkylakeX"}, {"openblas-core-type": {"SkylakeX": "SkylakeX"}})
     assert "openblas-core-type" not in offered(loading(OPENBLAS), here, answers=answers)
+
+
+def test_a_value_with_several_spellings_takes_the_one_that_the_library_takes():
+    here = machine("avx2", "fma", *AVX512)
+    assert "blis-architecture" not in offered(loading("libblis.so.4"), here)
+    answers = Answers({"blis-architecture": "generic"}, {"blis-architecture": {"skx": "0", "haswell": "3"}})
+    knob = offered(loading("libblis.so.4"), here, answers=answers)["blis-architecture"]
+    assert knob.values == ("default", "skx", "haswell")
+    assert apply(knob, "haswell", {}) == {"BLIS_ARCH_TYPE": "3"}
+
+
+SPELLER = """
+#include <stdlib.h>
+#include <string.h>
+static int begun;
+void bli_init(void) { begun = 1; }
+int bli_arch_query_id(void) { if (!begun) abort(); const char *said = getenv("BLIS_ARCH_TYPE"); return said ? atoi(said) : 4; }
+const char *bli_arch_string(int id) {
+    static const char *names[] = {"skx", "knl", "knc", "haswell", "generic"};
+    return id < 0 || id > 4 ? "error" : names[id];
+}
+const char *bli_info_get_version_str(void) { return "0.9.0"; }
+"""
+
+
+def test_a_library_that_takes_numbers_is_asked_which(tmp_path):
+    (tmp_path / "b.c").write_text(SPELLER)
+    subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "b.c", "-o", tmp_path / "libblis.so.4"], check=True)
+    loaded = Loaded("/app", "dynamic", mapped=(str(tmp_path / "libblis.so.4"),))
+    here = machine("avx2", "fma", *AVX512)
+    answers = ask_libraries(libraries_loaded(loaded, CATALOGUE), loaded, here, os.environ)
+    assert answers.chosen == {"blis-architecture": "generic"} and answers.versions == {"blis": "0.9.0"}
+    assert answers.taken == {"blis-architecture": {"skx": "skx", "haswell": "3"}}
 
 
 def test_what_the_user_has_set_is_the_default_and_can_be_taken_back():
@@ -373,7 +411,9 @@ def test_schedules_are_offered_unless_the_program_is_known_to_have_no_such_loop(
     has = loading("libgomp.so.1.0.0", openmp=("GOMP_parallel", "GOMP_loop_maybe_nonmonotonic_runtime_start"))
     assert "schedule" in offered(has, machine())
     assert "schedule" not in offered(replace(has, openmp=("GOMP_parallel", "GOMP_loop_end")), machine())
-    assert "schedule" in offered(replace(has, openmp=()), machine())
+    unknown = offered(replace(has, openmp=()), machine())
+    assert "schedule" in unknown and "schedule" not in {k.name for k in worth_trying(unknown.values())}
+    assert "schedule" in {k.name for k in worth_trying(offered(has, machine()).values())}
 
 
 def test_static_programs_are_known_by_their_marks():
@@ -404,9 +444,25 @@ def test_the_most_promising_come_first_and_few_where_runs_are_few():
     assert tried[0].name == "openblas-core-type"
     assert [k.worth for k in tried] == sorted((k.worth for k in tried), reverse=True)
     assert {k.name for k in tried} < {k.name for k in knobs}
-    assert [k.name for k in worth_trying(knobs, runs=20)] == ["openblas-core-type"]
+    assert [k.name for k in worth_trying(knobs, runs=15)] == ["openblas-core-type"]
     assert worth_trying(knobs, runs=3) == ()
     assert worth_trying(()) == ()
+
+
+def test_knobs_without_evidence_are_not_tried():
+    knobs = tuple(offered(loading("libc.so.6", "libgomp.so.1.0.0"), machine()).values())
+    few = {"minor_faults": 5000, "user_s": 1.0, "system_s": 0.1}
+    assert "malloc-mmap-threshold" not in {k.name for k in worth_trying(knobs, usage=few)}
+    assert "wait" in {k.name for k in worth_trying(knobs, usage=few)}
+    many = {**few, "minor_faults": 500_000}
+    assert "malloc-mmap-threshold" in {k.name for k in worth_trying(knobs, usage=many)}
+
+
+def test_huge_pages_of_a_library_are_offered_where_the_system_heeds_them():
+    loaded = loading("libjvm.so")
+    for pages, there in (("madvise", True), (None, True), ("always", False), ("never", False)):
+        here = replace(machine(), transparent_huge_pages=pages)
+        assert ("java-huge-pages" in offered(loaded, here)) is there
 
 
 # variables that follow the threads

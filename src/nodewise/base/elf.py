@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from mmap import mmap
 
 from nodewise.base.errors import InputError
 
@@ -25,9 +26,9 @@ class _Segment:
 
 
 class Elf:
-    """An ELF file's bytes. Raises InputError where they are none, or end too early."""
+    """An ELF file's bytes, read or mapped. Raises InputError where they are none, or end too early."""
 
-    def __init__(self, data: bytes):
+    def __init__(self, data: bytes | mmap):
         self._data = data
         if len(data) < 20 or data[:4] != b"\x7fELF" or data[4] not in (1, 2) or data[5] not in (1, 2):
             raise InputError("not an ELF file")

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import re
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,8 +31,9 @@ _SHORTEST_S, _GROWTH, _LONGEST_S = 0.001, 1.3, 0.05
 #: Larger files are read no further for marks.
 _MOST_BYTES = 1 << 28
 _VERSION = re.compile(r"\.so\.(\d+(?:\.\d+)+)$|[-_]r?(\d+(?:\.\d+)+)(?:[-.]|\.so|$)")
-#: What a program takes from an OpenMP runtime tells which of the runtime's settings can matter.
+#: What a program and its libraries take from an OpenMP runtime tells which of the runtime's settings can matter.
 _OPENMP_IMPORT = re.compile(r"(GOMP_|__kmpc_|omp_)\w+")
+_OPENMP_RUNTIMES = ("libgomp", "libomp", "libiomp5")
 
 
 def version_of(name: str) -> str:
@@ -45,7 +48,8 @@ class Loaded:
 
     `needed` are the names of the libraries that its file names, with theirs; `mapped` the files that were mapped for
     execution by it or its children while it ran (empty where it was not watched, or ended before the first look).
-    `marks` are those of the texts asked for that stand in its file, `openmp` what it imports from an OpenMP runtime.
+    `marks` are those of the texts asked for that stand in its file, `openmp` what it and the files mapped import from an
+    OpenMP runtime.
     `guarded`: the system keeps preloads and tunables from it.
     """
 
@@ -121,11 +125,21 @@ def needs_of(command: Sequence[str], environment: Mapping[str, str], marks: Coll
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES)
         found = tuple(mark for mark in dict.fromkeys(marks) if mark.encode() in data)
-        imports: list[str] = []
-        with contextlib.suppress(InputError):
-            imports = sorted({name for name in Elf(data).imports() if _OPENMP_IMPORT.fullmatch(name)})
-        return replace(loaded, marks=found, openmp=tuple(imports))
+        return replace(loaded, marks=found, openmp=openmp_imports([str(path)]))
     return loaded
+
+
+def openmp_imports(paths: Iterable[str]) -> tuple[str, ...]:
+    """The functions that files take from an OpenMP runtime, in alphabetical order; files that cannot be read have none."""
+    found: set[str] = set()
+    for path in paths:
+        with contextlib.suppress(OSError, ValueError, InputError), ExitStack() as opened:
+            file = opened.enter_context(Path(path).open("rb"))
+            # only the pages that hold its tables are read
+            elf = Elf(opened.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+            if any(name.startswith(_OPENMP_RUNTIMES) for name in elf.needed):
+                found.update(name for name in elf.imports() if _OPENMP_IMPORT.fullmatch(name))
+    return tuple(sorted(found))
 
 
 def mapped_files(text: str) -> list[str]:
@@ -199,7 +213,8 @@ class MapsWatcher:
 
     def add_to(self, loaded: Loaded) -> Loaded:
         """The same with what was seen."""
-        return replace(loaded, mapped=tuple(self.mapped), processes=len(self.pids), looks=self.looks)
+        taken = tuple(sorted({*loaded.openmp, *openmp_imports(self.mapped)}))
+        return replace(loaded, mapped=tuple(self.mapped), openmp=taken, processes=len(self.pids), looks=self.looks)
 
 
 def _executable(pid: int) -> str:

@@ -67,14 +67,14 @@ def _of_command(
 
     environment = {**os.environ, **run.env}
     machine = load_machine(None)
-    loaded = _loaded(words, libraries, run, environment, no_run)
+    loaded, usage = _loaded(words, libraries, run, environment, no_run)
     found = libraries_loaded(loaded, libraries)
     answers = ask_libraries(found, loaded, machine, environment)
     knobs = knobs_for(loaded, machine, environment, libraries, answers)
     allocator = allocator_knob(loaded, environment, libraries)
     knobs = tuple(sorted((*knobs, *([allocator] if allocator else ())), key=lambda k: -k.worth))
     followers = followers_for(loaded, libraries)
-    tried = [k.name for k in worth_trying(knobs)]
+    tried = [k.name for k in worth_trying(knobs, usage=usage)]
     if as_json:
         record: dict[str, Any] = {
             "loaded": loaded.to_json(),
@@ -95,8 +95,8 @@ def _of_command(
 
 def _loaded(
     words: tuple[str, ...], libraries: Sequence[Library], run: RunChoice, environment: dict[str, str], no_run: bool
-) -> Loaded:
-    """What the command loads. Raises ProgramError where its run fails."""
+) -> tuple[Loaded, dict[str, float] | None]:
+    """What the command loads, and what its run used. Raises ProgramError where its run fails."""
     from nodewise.base.errors import ProgramError
     from nodewise.runner.loaded import needs_of, run_watched
     from nodewise.runner.local import LocalLauncher
@@ -105,13 +105,13 @@ def _loaded(
 
     marks = marks_of(libraries)
     if no_run:
-        return needs_of(words, environment, marks)
+        return needs_of(words, environment, marks), None
     with LocalLauncher(run.options, environment) as launcher:
         sample, loaded = run_watched(launcher, Setting(command=words), environment, marks)
     if sample.error:
         shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
         raise ProgramError(f"the program does not run as it is: {sample.error}{shown}", "try --no-run")
-    return loaded
+    return loaded, dict(sample.usage)
 
 
 def _heading(

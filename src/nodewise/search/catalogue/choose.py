@@ -18,6 +18,8 @@ from nodewise.search.catalogue.read import load_catalogue
 
 #: Knobs of less worth are tried only where they are asked for.
 LEAST_WORTH = 30
+#: A page fault takes about so long, with the clearing of its page; below this share of a run's time they do not matter.
+_FAULT_S, _FAULTS_SHARE = 5e-7, 0.01
 #: How many runs a search spends on a value before it knows whether it is any good.
 _RUNS_A_VALUE = 4
 
@@ -50,12 +52,12 @@ def libraries_loaded(loaded: Loaded, catalogue: Iterable[Library]) -> tuple[Libr
 class Answers:
     """What loaded libraries say of themselves: `chosen` by knobs' names where nothing is set, `versions` by libraries'.
 
-    `taken` are the values of a knob that the library takes as they are said, where it could be asked: for one that it
-    does not have it takes another.
+    `taken` are, where the library could be asked, the values of a knob that it takes, each with the text that means it: for
+    one that it does not have it takes another.
     """
 
     chosen: Mapping[str, str] = field(default_factory=dict)
-    taken: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    taken: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -68,7 +70,7 @@ def ask_libraries(
     that takes tens of milliseconds each time.
     """
     chosen: dict[str, str] = {}
-    taken: dict[str, frozenset[str]] = {}
+    taken: dict[str, dict[str, str]] = {}
     versions: dict[str, str] = {}
     for library in libraries:
         name = file_of(library, loaded) or ""
@@ -84,15 +86,17 @@ def ask_libraries(
         chosen |= answers
         for knob in asking:
             if knob.name in answers:
-                taken[knob.name] = frozenset(_taken(knob, path, machine, alone))
+                taken[knob.name] = dict(_taken(knob, path, machine, alone))
     return Answers(chosen, taken, versions)
 
 
-def _taken(knob: Knob, path: str, machine: Machine, environment: Mapping[str, str]) -> Iterator[str]:
+def _taken(knob: Knob, path: str, machine: Machine, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for choice in _runnable(knob, machine):
-        answer = ask_library(path, {"": knob.ask}, {**environment, **knob.setter.write(choice.text, environment)})
-        if answer.get("", "").lower() == choice.name.lower():
-            yield choice.name
+        for text in (choice.text, *choice.spellings):
+            answer = ask_library(path, {"": knob.ask}, {**environment, **knob.setter.write(text, environment)})
+            if answer.get("", "").lower() == choice.name.lower():
+                yield choice.name, text
+                break
 
 
 def _runnable(knob: Knob, machine: Machine) -> tuple[Choice, ...]:
@@ -110,10 +114,20 @@ def _fitting(
         return None
     if knob.parallel == "threads" and machine.parallelism < 2:
         return None
-    if knob.imports and loaded.openmp and not any(re.fullmatch(knob.imports, name) for name in loaded.openmp):
+    pages = machine.transparent_huge_pages
+    if knob.huge_pages and pages is not None and pages not in knob.huge_pages:
         return None
+    if knob.imports and not loaded.openmp:
+        # nothing says that it is of use, nor that it is not: for whoever asks for it
+        knob = replace(knob, worth=min(knob.worth, LEAST_WORTH - 1))
+    elif knob.imports and not any(re.fullmatch(knob.imports, name) for name in loaded.openmp):
+        return None
+    taken = answers.taken.get(knob.name)
     choices = tuple(
-        c for c in _runnable(knob, machine) if knob.name not in answers.taken or c.name in answers.taken[knob.name]
+        c if taken is None else replace(c, text=taken[c.name])
+        for c in _runnable(knob, machine)
+        # a text that may mean something else is not for guessing
+        if (not c.spellings if taken is None else c.name in taken)
     )
     own = answers.chosen.get(knob.name, "")
     fitting = as_set_by_the_user(replace(knob, choices=choices, own=own), environment)
@@ -142,16 +156,28 @@ def knobs_for(
     return tuple(sorted(found, key=lambda k: -k.worth))
 
 
-def worth_trying(knobs: Iterable[Knob], runs: int | None = None) -> tuple[Knob, ...]:
-    """Those that a search tries unless it is told otherwise, in order of worth, and no more than `runs` runs can tell apart."""
+def worth_trying(
+    knobs: Iterable[Knob], runs: int | None = None, usage: Mapping[str, float] | None = None
+) -> tuple[Knob, ...]:
+    """Those that a search tries unless it is told otherwise, in order of worth, and no more than `runs` runs can tell apart.
+
+    `usage` is that of a run of the program (`Sample.usage`): what there is no evidence for in it is left out.
+    """
     found: list[Knob] = []
     spent = 0
     for knob in sorted(knobs, key=lambda k: -k.worth):
+        if knob.worth < LEAST_WORTH or (usage is not None and knob.evidence == "faults" and not _faults_matter(usage)):
+            continue
         spent += _RUNS_A_VALUE * (len(knob.values) - 1)
-        if knob.worth < LEAST_WORTH or (runs is not None and spent > runs):
+        if runs is not None and spent > runs:
             break
         found.append(knob)
     return tuple(found)
+
+
+def _faults_matter(usage: Mapping[str, float]) -> bool:
+    busy_s = usage.get("user_s", 0.0) + usage.get("system_s", 0.0)
+    return usage.get("minor_faults", 0) * _FAULT_S >= _FAULTS_SHARE * busy_s
 
 
 def allocator_knob(

@@ -78,12 +78,16 @@ def _files(preload: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Choice:
-    """A value of a knob: `name` is what people read, `text` what is set, `needs` the processor's features that it takes."""
+    """A value of a knob: `name` is what people read, `text` what is set, `needs` the processor's features that it takes.
+
+    `spellings` are other texts that mean it to other versions of the library; which one does, the library is asked.
+    """
 
     name: str
     text: str
     needs: tuple[str, ...] = ()
     meaning: str = ""
+    spellings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,8 @@ class Knob:
     `library` and `title` are the catalogue entry's names, `default` the value that holds unless something is set: the
     word `default`, or what the user has set. `usual` says what the library does then. `exact`: results are the same bit
     by bit whatever the value. `parallel` is `threads` or `ranks` where it matters only with several of them, else empty.
-    With `set_by_user` there may also be the value `unset`. `own` is what the library said that it takes by itself, where it
+    With `evidence` it is worth trying only where a run shows that (`faults`: many page faults), with `huge_pages` it does
+    something only under those settings of the system. With `set_by_user` there may also be the value `unset`. `own` is what the library said that it takes by itself, where it
     was asked. `worth` is how much is to be expected of it, 0 to 100. `ask` are functions of the library that tell its own choice,
     `also` variables that set the same thing in another way.
     """
@@ -115,6 +120,8 @@ class Knob:
     also: tuple[str, ...] = ()
     vendors: tuple[str, ...] = ()
     imports: str = ""
+    evidence: str = ""
+    huge_pages: tuple[str, ...] = ()
     default: str = DEFAULT
     set_by_user: bool = False
     own: str = ""

@@ -19,7 +19,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(r"https?://\S+")
 _PARALLEL = ("", "threads", "ranks")
-_SETTER_KEYS = ("variable", "form", "part", "replaces")
+_EVIDENCE = ("", "faults")
 
 
 class _Table:
@@ -114,7 +114,8 @@ def _choices(table: _Table) -> tuple[Choice, ...]:
             continue
         one = _Table(table._file, f"{table._where} value {i + 1}", entry)
         name = one.text("is")
-        found.append(Choice(name, one.text("set", name), one.texts("needs"), one.text("meaning", "")))
+        text, needs, meaning = one.text("set", name), one.texts("needs"), one.text("meaning", "")
+        found.append(Choice(name, text, needs, meaning, one.texts("spellings")))
         one.finish()
     names = [c.name for c in found]
     if not names or len(set(names)) != len(names) or {DEFAULT, UNSET} & set(names) or not all(names):
@@ -144,7 +145,11 @@ def _knob(table: _Table, library: str, title: str) -> Knob:
         also=table.texts("also"),
         vendors=table.texts("vendors"),
         imports=table.pattern("imports"),
+        evidence=table.one_of("evidence", _EVIDENCE),
+        huge_pages=table.texts("huge_pages"),
     )
+    if not knob.ask and any(c.spellings for c in knob.choices):
+        raise table.wrong("ask", "is missing, without which nobody knows which spelling holds")
     if not knob.exact and not knob.risk:
         raise table.wrong("risk", "is missing, though the knob is not exact")
     table.finish()
