@@ -19,7 +19,8 @@ from nodewise.runner.local import LocalLauncher
 from nodewise.runner.memory import prove_memory
 from nodewise.runner.numa_maps import read_numa_maps
 from nodewise.runner.setting import Setting
-from nodewise.search.axes import build_space, make_setting
+from nodewise.search.axes import Options
+from nodewise.search.space import Point
 
 MACHINE = load_machine(None)
 TEAM = os.environ["NODEWISE_GUEST_TEAM"]
@@ -41,8 +42,8 @@ def test_fast_memory_is_found_by_its_bandwidth():
     nodes, why = fast_nodes(MACHINE)
     assert nodes == (2,), (why, MACHINE.numa_nodes)
     assert "the firmware promises" in why
-    assert "preferred:fast" in build_space(MACHINE, ["memory"]).axes[0].values
-    setting = make_setting(MACHINE, ["app"], {"memory": "bind:fast"}, {})
+    assert "preferred:fast" in Options(MACHINE, ["app"], ["memory"], {}).space.axes[0].values
+    setting = Options(MACHINE, ["app"], ["memory"], {}).setting(Point({"memory": "bind:fast"}))
     assert setting.memory == MemoryPolicy("bind", (2,))
 
 

@@ -9,7 +9,7 @@ from nodewise.machine.sources import load_machine
 from nodewise.placement.memory import MemoryPolicy, fast_nodes, read_memory
 from nodewise.report.machine_drawing import machine_svg
 from nodewise.report.machine_text import machine_text
-from nodewise.search.axes import build_space
+from nodewise.search.axes import Options
 
 GUEST = load_machine(str(Path(__file__).parent / "recorded/guest-2x8x4.json"))
 
@@ -25,7 +25,7 @@ def test_its_fast_memory_is_known_by_its_bandwidth():
     assert [n.bandwidth_mib_s for n in GUEST.numa_nodes][2] > 4 * GUEST.numa_nodes[0].bandwidth_mib_s
     assert fast_nodes(GUEST)[0] == (2,)
     assert read_memory(GUEST, "interleave:normal") == MemoryPolicy("interleave", (0, 1))
-    assert "bind:fast" in build_space(GUEST, ["memory"]).axes[0].values
+    assert "bind:fast" in Options(GUEST, ["app"], ["memory"], {}).space.axes[0].values
 
 
 def test_it_is_drawn_with_the_node_that_has_no_processors():

@@ -19,7 +19,8 @@ from nodewise.runner.local import LocalLauncher
 from nodewise.runner.memory import huge_page_environment, huge_page_pools, interleave_weights, prove_memory
 from nodewise.runner.numa_maps import read_numa_maps
 from nodewise.runner.setting import Setting, setting_from_json
-from nodewise.search.axes import build_space, make_setting
+from nodewise.search.axes import Options
+from nodewise.search.space import Point
 
 #: Touches 16 MiB and prints what the kernel says of its memory.
 PROBE = "x = bytearray(b'1') * (16 << 20)\nimport sys\nsys.stdout.write(open('/proc/self/numa_maps').read())"
@@ -163,10 +164,10 @@ def test_nothing_seen_proves_nothing():
 
 
 def test_the_memory_axis_is_there_where_memory_differs():
-    assert build_space(MACHINE, ["memory"]).axes[0].values == ("default",) or len(NODES) > 1
+    assert Options(MACHINE, ["app"], ["memory"], {}).space.axes[0].values == ("default",) or len(NODES) > 1
     two = load_machine("synthetic:numa:2 core:2 pu:1")
-    assert build_space(two, ["memory"]).axes[0].values == ("default", "local", "interleave:all")
-    setting = make_setting(two, ["app"], {"memory": "interleave:all"}, {})
+    assert Options(two, ["app"], ["memory"], {}).space.axes[0].values == ("default", "local", "interleave:all")
+    setting = Options(two, ["app"], ["memory"], {}).setting(Point({"memory": "interleave:all"}))
     assert setting.memory == MemoryPolicy("interleave", (0, 1))
     assert setting.launch_line({}) == "numactl --interleave=0-1 app"
     assert setting_from_json(json.loads(json.dumps(setting.to_json()))) == setting

@@ -15,7 +15,8 @@ from nodewise.base.native import native_path
 from nodewise.machine.sources import load_machine
 from nodewise.runner.binding import binding_environment, choose_way
 from nodewise.runner.program import Program, inspect_program
-from nodewise.search.axes import make_setting
+from nodewise.search.axes import Options
+from nodewise.search.space import Point
 
 ALLOWED = sorted(os.sched_getaffinity(0))
 pytestmark = pytest.mark.skipif(len(ALLOWED) < 2, reason="one processor")
@@ -523,7 +524,9 @@ def test_the_library_names_nothing_that_musl_lacks():
 def test_a_setting_binds_a_threaded_program_by_the_preload(built):
     """As a search starts it: placement axis, live machine."""
     machine = load_machine(None)
-    setting = make_setting(machine, [str(built / "program"), "pthread"], {"threads": 2, "placement": "compact"}, {})
+    setting = Options(machine, [str(built / "program"), "pthread"], ["threads", "placement"], {}).setting(
+        Point({"threads": 2, "placement": "compact"})
+    )
     assert setting.env["NODEWISE_PIN"] == f"{{{machine.allowed[0]}}},{{{machine.allowed[1]}}}"
     done = subprocess.run(
         setting.command,
@@ -534,7 +537,9 @@ def test_a_setting_binds_a_threaded_program_by_the_preload(built):
     )
     assert seats(done.stdout, "main") == [[machine.allowed[0]]]
     assert seats(done.stdout)[0] == [machine.allowed[1]]
-    static = make_setting(machine, [str(built / "static"), "pthread"], {"threads": 2, "placement": "compact"}, {})
+    static = Options(machine, [str(built / "static"), "pthread"], ["threads", "placement"], {}).setting(
+        Point({"threads": 2, "placement": "compact"})
+    )
     assert set(static.env) == {"OMP_NUM_THREADS"} and static.mask is not None
 
 
