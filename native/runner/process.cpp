@@ -324,15 +324,15 @@ void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& o
                                   pollfd{streams.err_pipe.reader(), POLLIN, 0}, pollfd{control_, POLLIN, 0}};
     bool asked = false;
     for (;;) {
-        siginfo_t info{};
+        siginfo_t ended{};
         // once it has been taken away it can no longer be asked where it was bound
-        if (job.mask && waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-            info.si_pid == pid) {
+        if (job.mask && waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            ended.si_pid == pid) {
             outcome.wall_s = now();
             outcome.rebound = strayed_mask(pid, *job.mask);
         }
         int status = 0;
-        if ((!job.mask || info.si_pid == pid) && wait4(pid, &status, WNOHANG, &outcome.usage) == pid) {
+        if ((!job.mask || ended.si_pid == pid) && wait4(pid, &status, WNOHANG, &outcome.usage) == pid) {
             outcome.wall_s = outcome.wall_s > 0 ? outcome.wall_s : now();
             outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
             outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
