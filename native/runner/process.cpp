@@ -169,8 +169,11 @@ std::vector<int> strayed_mask(pid_t pid, const std::vector<int>& mask) {
     }
     std::vector<int> allowed;
     bool strayed = false;
+    constexpr int kBits = 8 * sizeof(unsigned long);
     for (int p = 0; p < kMost; ++p) {
-        if (CPU_ISSET_S(static_cast<std::size_t>(p), sizeof words, set) != 0) {
+        if (words[static_cast<std::size_t>(p / kBits)] == 0) {
+            p += kBits - 1;
+        } else if (CPU_ISSET_S(static_cast<std::size_t>(p), sizeof words, set) != 0) {
             allowed.push_back(p);
             strayed |= std::find(mask.begin(), mask.end(), p) == mask.end();
         }
@@ -313,14 +316,15 @@ void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& o
     bool asked = false;
     for (;;) {
         siginfo_t ended{};
-        if (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == pid) {
+        // once it has been taken away it can no longer be asked where it was bound
+        if (job.mask && waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            ended.si_pid == pid) {
             outcome.wall_s = now();
-            // while it is not yet taken away it can still be asked
-            if (job.mask) {
-                outcome.rebound = strayed_mask(pid, *job.mask);
-            }
-            int status = 0;
-            wait4(pid, &status, 0, &outcome.usage);
+            outcome.rebound = strayed_mask(pid, *job.mask);
+        }
+        int status = 0;
+        if ((!job.mask || ended.si_pid == pid) && wait4(pid, &status, WNOHANG, &outcome.usage) == pid) {
+            outcome.wall_s = outcome.wall_s > 0 ? outcome.wall_s : now();
             outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
             outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
             return;
