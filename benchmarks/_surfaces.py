@@ -188,3 +188,52 @@ def read_surfaces() -> list[Surface]:
         Surface(path.stem, json.loads(path.read_text()), ("threads", "placement", *extra.get(path.stem, ())))
         for path in sorted(FOLDER.glob("*.json"))
     ]
+
+
+def random_surface(seed: int) -> Surface:
+    """A surface of the same form as those in the folder, with everything drawn at random: none was ever looked at."""
+    r = random.Random(f"surface {seed}")
+    sockets, smt = r.choice((1, 1, 2, 2, 4)), r.choice((1, 2, 2, 4))
+    each = r.randint(4, 64 // sockets)
+    count = sockets * each
+    plain = r.random() < 0.5
+    cores = [[c * smt + t if plain else c + t * count for t in range(smt)] for c in range(count)]
+    gains = [r.uniform(-0.05, 0.9) * 0.7**k for k in range(smt - 1)]
+    text: dict[str, Any] = {
+        "seconds": r.uniform(20, 300),
+        "serial": 10 ** r.uniform(-4, -2),
+        "smt": [1.0, *(1 + sum(gains[: k + 1]) for k in range(smt - 1))],
+        "locality": r.choice((0.0, r.uniform(0, 0.25))),
+        "turbo_loss": r.choice((0.0, r.uniform(0, 0.3))),
+        "floating_loss": r.uniform(0, 0.12),
+        "thread_cost": 10 ** r.uniform(-5, -2.5),
+        "noise": {
+            "sigma": r.uniform(0.005, 0.02),
+            "outliers": r.uniform(0, 0.08),
+            "outlier_size": r.uniform(0.1, 0.5),
+            "drift": r.uniform(0, 0.02),
+            "period": r.randint(30, 100),
+        },
+    }
+    nodes: list[dict[str, Any]] = [
+        {"cores": list(range(k * each, (k + 1) * each)), "bandwidth": 1e9} for k in range(sockets)
+    ]
+    axes: tuple[str, ...] = ("threads", "placement")
+    if r.random() < 0.5:
+        text |= {"bytes_share": r.uniform(0.3, 0.9), "remote_loss": r.uniform(0, 0.4)}
+        width = each * r.uniform(0.2, 1.2)
+        for node in nodes:
+            node["bandwidth"] = width
+        if r.random() < 0.4:
+            nodes.append({"cores": [], "bandwidth": count * r.uniform(0.5, 2)})
+            axes = (*axes, "memory_of")
+    elif r.random() < 0.5:
+        text |= {
+            "imbalance": r.uniform(0.2, 1.5),
+            "chunk_cost": r.uniform(0.1, 1.0),
+            "tail": r.uniform(10, 400),
+            "iterations": 100000,
+        }
+        axes = (*axes, "schedule")
+    text["machine"] = {"synthetic": f"pack:{sockets} core:{each} pu:{smt}", "cores": cores, "nodes": nodes}
+    return Surface(f"random {seed}", text, axes)

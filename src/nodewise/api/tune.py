@@ -33,7 +33,7 @@ from nodewise.statistics.verdict import Word, judge
 #: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
 FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS
 #: How many standard errors the gain should lie above none after the confirmation; what it may take of all runs at most.
-_SURE, _CONFIRM_SHARE = 3.5, 0.55
+_SURE, _CONFIRM_SHARE = 3.5, 0.5
 _MOST_BLOCKS = 400
 #: In how many blocks after the comparison the candidate also runs with one axis put back.
 _ABLATION_BLOCKS = 6

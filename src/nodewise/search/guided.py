@@ -27,10 +27,16 @@ from nodewise.search.surrogate import Array, Runs, Surrogate
 #: Settings that the model is fitted to, and that it judges in one step.
 _MOST_FITTED, _MOST_JUDGED, _POOL = 120, 160, 260
 _LARGEST_BLOCK = 10
+#: So much of the search, and so many runs at most, go to points taken at random: the model may be sure and wrong.
+_EXPLORE_SHARE, _MOST_EXPLORED = 0.12, 40
 #: The search ends where less than this fraction of the time can be expected to be gained, twice in a row.
 _TRIFLE = 0.0008
+#: What is not worth looking for: so much may the best be better than the one that leads.
+_LET_GO = 0.002
+#: How often a setting has to run before it can lead, where any did.
+_ENOUGH = 3
 #: Of two settings whose difference is less than this, or less than so many of its deviations, the simpler one leads.
-_TIE, _TIE_DEVIATIONS = 0.003, 0.5
+_TIE, _TIE_DEVIATIONS = 0.005, 1.5
 
 
 class GuidedSearch:
@@ -57,6 +63,8 @@ class GuidedSearch:
         self._block = 0
         self._first: list[Point] | None = None
         self._size = 0
+        self._screened: list[Point] | None = None
+        self._explore = self._explored = 0
         self._idle = 0
         self._fitted: list[int] = []
         self._order: list[int] = []
@@ -76,8 +84,10 @@ class GuidedSearch:
         assert self._first is not None
         if self._first:
             self._asked, self._first = self._first[: max(0, affordable)], []
-        elif affordable < 2 or self._idle >= 2:
+        elif affordable < 2 or self._idle >= 2 or not self._space.open:
             self._asked = []
+        elif self._screened is None and self._order:
+            self._asked = self._screen(affordable)
         else:
             self._asked = self._next(min(self._size, affordable))
         return self._asked
@@ -86,6 +96,7 @@ class GuidedSearch:
         first = self._distinct([*self._start, *self._space.crossed()])
         most = max(2, min(max(6, affordable // 6), affordable // 2))
         self._first = self._thin(first, most)
+        self._explore = min(_MOST_EXPLORED, int(_EXPLORE_SHARE * affordable))
         self._size = max(3, min(_LARGEST_BLOCK, affordable // 10))
 
     def _thin(self, points: list[Point], most: int) -> list[Point]:
@@ -94,6 +105,16 @@ class GuidedSearch:
             return points
         rank = {a.name: {value: i for i, value in enumerate(a.natural)} for a in self._space.open if a.crossed}
         return sorted(points, key=lambda p: sum(order.get(p[name], len(order)) for name, order in rank.items()))[:most]
+
+    def _screen(self, affordable: int) -> list[Point]:
+        """The best so far with each value of each further axis; where those are too many, the model has to choose."""
+        leader = self._points[self._order[0]]
+        further = [a for a in self._space.open if not a.crossed]
+        single = [leader.having(**{a.name: v}) for a in further for v in (a.natural if a.ordered else a.values)]
+        self._screened = [p for p in self._unknown(single) if self._may(p)]
+        if not 0 < len(self._screened) <= affordable // 3:
+            return self._next(min(self._size, affordable)) if self._idle < 2 else []
+        return [leader, *self._screened]
 
     def _next(self, size: int) -> list[Point]:
         if not self._order:
@@ -106,16 +127,20 @@ class GuidedSearch:
         known = np.array([position.get(self._index.get(self._key(p), -1), -1) for p in pool])
         mean, deviation = self._model.guess(rows, known)
         keep = np.argsort(mean - 2 * deviation, kind="stable")[:_MOST_JUDGED]
-        if 0 not in keep:
-            keep = np.append(keep, 0)
+        some = [0, *self._random.sample(range(len(pool)), min(8, len(pool)))]
+        keep = np.array(list(dict.fromkeys([*keep.tolist(), *some])))
         mean, covariance = self._model.predict(rows[keep], known[keep])
         pool = [pool[i] for i in keep]
         mine = next(i for i, p in enumerate(pool) if p == leader)
         draws = self._draw(mean, covariance, 24 + 8 * size)
-        gain = float(np.maximum(draws[:, mine] - draws.min(axis=1), 0).mean())
+        gain = float(np.maximum(draws[:, mine] - _LET_GO - draws.min(axis=1), 0).mean())
         runs = len(self._logs[self._order[0]])
-        self._idle = self._idle + 1 if gain < _TRIFLE and runs >= 4 else 0
-        chosen = [mine]
+        self._idle = self._idle + 1 if gain < _TRIFLE and runs >= 4 and self._explored >= self._explore else 0
+        chosen = [mine, *self._simpler(pool, mine, mean, covariance)[: max(1, size // 4)]]
+        if size >= 4 and self._explored < self._explore:
+            wild = [i for i, p in enumerate(pool) if self._runs(p) == 0 and i not in chosen]
+            chosen += self._random.sample(wild, min(1 + size // 6, len(wild)))
+            self._explored += 1 + size // 6
         for draw in draws:
             ranked = [int(i) for i in np.argsort(draw, kind="stable")[:2]]
             choice = ranked[0] if ranked[0] != mine else ranked[1] if len(ranked) > 1 else mine
@@ -124,6 +149,22 @@ class GuidedSearch:
             if len(chosen) == size:
                 break
         return [pool[i] for i in chosen]
+
+    def _simpler(self, pool: Sequence[Point], mine: int, mean: Array, covariance: Array) -> list[int]:
+        """Those of the pool that are the leader with fewer changes, may be as good, and have not run often enough to tell."""
+        leader, found = pool[mine], []
+        for i, point in enumerate(pool):
+            changed = [a.name for a in self._space.open if point[a.name] != leader[a.name]]
+            if len(changed) != 1 or self._oddity(point) >= self._oddity(leader) or self._runs(point) >= _ENOUGH:
+                continue
+            apart = float(np.sqrt(max(0.0, covariance[i, i] + covariance[mine, mine] - 2 * covariance[i, mine])))
+            if mean[i] - mean[mine] < min(2 * _TIE, _TIE_DEVIATIONS * apart):
+                found.append(i)
+        return sorted(found, key=lambda i: mean[i])
+
+    def _runs(self, point: Point) -> int:
+        number = self._index.get(self._key(point))
+        return 0 if number is None else len(self._logs[number])
 
     def _draw(self, mean: Array, covariance: Array, count: int) -> Array:
         """`count` surfaces that the model holds possible, a row each."""
@@ -280,7 +321,7 @@ class GuidedSearch:
 
     def _ordered(self, mean: Array, covariance: Array) -> list[int]:
         count = np.array([len(self._logs[i]) for i in self._fitted])
-        enough = min(3, int(count.max()))
+        enough = min(_ENOUGH, int(count.max()))
         # one lucky run does not lead while others have shown more
         score = np.where(count >= enough, mean, mean + 1.0)
         best = int(np.argmin(score))
