@@ -75,6 +75,11 @@ class GuidedSearch:
         """Points that ran and never failed, the best first."""
         return [self._points[i] for i in self._order]
 
+    @property
+    def noise(self) -> float:
+        """The standard deviation of one run's log time, as far as it is known; 1 % before the first block."""
+        return self._model.noise
+
     # --- asking
 
     def ask(self, affordable: int) -> list[Point]:

@@ -27,6 +27,8 @@ _EXACT_UP_TO = 10
 #: Beyond so many standard deviations of normal noise a log ratio says nothing; less would cost width, more lets bursts in.
 _REACH = 3.0
 _BISECTIONS = 16
+#: A ratio farther from the centre than so many spreads has to have this share of the pairs as near to it.
+_NEAR, _BACKED = 3.0, 0.25
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,10 @@ def _end(logs: Array, centre: float, extreme: float, alpha: float) -> float:
     fine = np.minimum(np.linspace(0, 4, 33) * spread, abs(extreme - centre))
     steps = np.unique(np.concatenate([fine, np.linspace(0, abs(extreme - centre), 25)]))
     accepted = _accepted(logs, centre + side * steps, alpha)
+    if spread > 0:
+        # between the bulk of the pairs and a few strays the test may accept once more, where there are no pairs at all
+        near = np.abs(logs[None, :] - (centre + side * steps)[:, None]) <= _NEAR * spread
+        accepted &= (near.mean(axis=1) >= _BACKED) | (steps <= _NEAR * spread)
     outermost = int(np.flatnonzero(accepted).max(initial=0))
     if outermost == len(steps) - 1:
         return extreme
