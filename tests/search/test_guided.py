@@ -79,6 +79,16 @@ def test_the_budget_is_kept(runs: int) -> None:
     assert _Run(SPACE, _surface(16, 0.8), runs).spent <= runs
 
 
+def test_no_block_is_larger_than_what_is_left() -> None:
+    for seed in range(30):
+        search = GuidedSearch(SPACE, seed)
+        rng = random.Random(seed)
+        for left in (30, 20, 17, 14, 2, 3, 2, 5, 2):
+            points = search.ask(left)
+            assert len(points) <= left
+            search.tell({p: math.exp(rng.gauss(0, 0.02)) for p in points})
+
+
 def test_it_ends_early_where_there_is_nothing_to_gain() -> None:
     assert _Run(_space(THREADS), lambda _: 1.0, 2000).spent < 1000
 

@@ -217,8 +217,8 @@ class Tuner:
         if len(base) < 3 or len(mine) < 3:
             return most
         noise = max(noise, 1.4826 * max(mad(base) / median(base), mad(mine) / median(mine)))
-        # what leads was also lucky: the gain that is left when it was by two standard errors
-        gain = math.log(median(base) / median(mine)) - 2 * noise * math.sqrt(1.6 / len(base) + 1.6 / len(mine))
+        # the baseline at its best, since runs only ever stray to the slow side
+        gain = math.log(min(base) / median(mine)) - 2 * noise * math.sqrt(1.6 / len(mine))
         if gain < _CLEAR_GAIN:
             return most
         blocks = 2 * (_SURE * noise / gain) ** 2

@@ -147,13 +147,13 @@ class GuidedSearch:
             chosen += self._random.sample(wild, min(1 + size // 6, len(wild)))
             self._explored += 1 + size // 6
         for draw in draws:
+            if len(chosen) >= size:
+                break
             ranked = [int(i) for i in np.argsort(draw, kind="stable")[:2]]
             choice = ranked[0] if ranked[0] != mine else ranked[1] if len(ranked) > 1 else mine
             if choice not in chosen:
                 chosen.append(choice)
-            if len(chosen) == size:
-                break
-        return [pool[i] for i in chosen]
+        return [pool[i] for i in chosen[:size]]
 
     def _simpler(self, pool: Sequence[Point], mine: int, mean: Array, covariance: Array) -> list[int]:
         """Those of the pool that are the leader with fewer changes, may be as good, and have not run often enough to tell."""
