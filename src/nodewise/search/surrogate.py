@@ -106,19 +106,19 @@ class Surrogate:
             # nothing makes a run faster than it can be; a surprise of that kind is worth running again
             weight = np.where(gap < 0, 1.0, np.minimum(weight, 1.0))
             fitted = (self._y - self._noise_of * self._alpha)[runs.which]
-            self._gauge(runs, squeezed - fitted, n)
+            self._gauge(runs, level, n)
             effect = effect + self._of_blocks(runs, squeezed - fitted, weight, blocks)
 
-    def _gauge(self, runs: Runs, residual: Array, n: int) -> None:
+    def _gauge(self, runs: Runs, level: Array, n: int) -> None:
         """The noise of one run, from how runs of one setting differ among each other."""
         count = np.bincount(runs.which, minlength=n)
         again = count[runs.which] > 1
         if not again.any():
             return
-        own = _medians(runs.which, residual, n)
+        own = _medians(runs.which, level, n)
         free = float((count[count > 1] - 1).sum())
         factor = math.sqrt(float(again.sum()) / free)
-        spread = 1.4826 * float(np.median(np.abs(residual - own[runs.which])[again])) * factor
+        spread = 1.4826 * float(np.median(np.abs(level - own[runs.which])[again])) * factor
         share = free / (free + _GUESS_WEIGHT)
         self.noise = max(
             _LEAST_NOISE, math.exp(share * math.log(max(spread, 1e-6)) + (1 - share) * math.log(_GUESSED_NOISE))
