@@ -2,10 +2,11 @@
 """The search by a model: what was run says which settings may be the best, and those are run next.
 
 1. A first block of natural points of the crossed axes: whole cores, each placement.
-2. Then, block after block, the leader again and challengers drawn by Thompson sampling (W. R. Thompson, Biometrika 25,
+2. The best of them with each value of each further axis, where the runs allow it.
+3. Then, block after block, the leader again and challengers drawn by Thompson sampling (W. R. Thompson, Biometrika 25,
    1933) in its top-two form (D. Russo, Operations Research 68, 2020): each is the best setting of one surface that the
    model holds possible, and not the leader. Wide and unknown at first, a race between the few best at the end.
-3. It ends where no setting is left from which more than a trifle can be expected.
+4. It ends where no setting is left from which more than a trifle can be expected.
 
 A setting leads by what the model makes of all its runs, so a lone lucky one is believed little; between settings that the
 model cannot tell apart the one with more natural and default values leads.
@@ -13,6 +14,7 @@ model cannot tell apart the one with more natural and default values leads.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -27,6 +29,8 @@ from nodewise.search.surrogate import Array, Runs, Surrogate
 #: Settings that the model is fitted to, and that it judges in one step.
 _MOST_FITTED, _MOST_JUDGED, _POOL = 120, 160, 260
 _LARGEST_BLOCK = 10
+#: So many points of the space are gone through one by one where all that ran failed.
+_EVERY = 4096
 #: So much of the search, and so many runs at most, go to points taken at random: the model may be sure and wrong.
 _EXPLORE_SHARE, _MOST_EXPLORED = 0.12, 40
 #: The search ends where less than this fraction of the time can be expected to be gained, twice in a row.
@@ -124,6 +128,11 @@ class GuidedSearch:
     def _next(self, size: int) -> list[Point]:
         if not self._order:
             fresh = self._unknown(self._scatter(self._space.default, 8 * size))
+            if len(fresh) < size:
+                every = itertools.product(*(a.values for a in self._space.open))
+                names = [a.name for a in self._space.open]
+                points = (Point(dict(zip(names, values, strict=True))) for values in itertools.islice(every, _EVERY))
+                fresh = self._unknown([*fresh, *points])
             return fresh[:size]
         leader = self._points[self._order[0]]
         pool = self._pool(leader)
@@ -258,9 +267,7 @@ class GuidedSearch:
 
     def _unknown(self, points: Iterable[Point]) -> list[Point]:
         return [
-            p
-            for p in self._distinct(points)
-            if self._space.allowed(p) and self._key(p) not in self._index and self._key(p) not in self._failed
+            p for p in self._distinct(points) if self._key(p) not in self._index and self._key(p) not in self._failed
         ]
 
     def _key(self, point: Point) -> int:
@@ -325,6 +332,7 @@ class GuidedSearch:
         self._order = self._ordered(mean, covariance)
 
     def _ordered(self, mean: Array, covariance: Array) -> list[int]:
+        """The settings fitted, the best first; of those that cannot be told apart from it the simplest leads."""
         count = np.array([len(self._logs[i]) for i in self._fitted])
         enough = min(_ENOUGH, int(count.max()))
         # one lucky run does not lead while others have shown more
