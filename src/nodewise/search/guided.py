@@ -15,6 +15,7 @@ model cannot tell apart the one with more natural and default values leads.
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -25,10 +26,11 @@ import numpy as np
 from nodewise.search.features import Encoder
 from nodewise.search.space import Axis, Point, Space
 from nodewise.search.surrogate import Array, Runs, Surrogate
+from nodewise.statistics.summary import median
 
 #: Settings that the model is fitted to, and that it judges in one step.
 _MOST_FITTED, _MOST_JUDGED, _POOL = 120, 160, 260
-_LARGEST_BLOCK = 10
+_LARGEST_BLOCK = 12
 #: So many points of the space are gone through one by one where all that ran failed.
 _EVERY = 4096
 #: So much of the search, and so many runs at most, go to points taken at random: the model may be sure and wrong.
@@ -60,6 +62,7 @@ class GuidedSearch:
         self._index: dict[int, int] = {}
         self._rows: dict[int, Array] = {}
         self._logs: list[list[tuple[int, float]]] = []
+        self._middle: list[float] = []
         self._failed: set[int] = set()
         self._tried: Counter[tuple[str, Any]] = Counter()
         self._broken: Counter[tuple[str, Any]] = Counter()
@@ -306,7 +309,10 @@ class GuidedSearch:
                 self._index[key] = len(self._points)
                 self._points.append(point)
                 self._logs.append([])
-            self._logs[self._index[key]].append((self._block, float(np.log(seconds))))
+                self._middle.append(0.0)
+            number = self._index[key]
+            self._logs[number].append((self._block, math.log(seconds)))
+            self._middle[number] = median([log for _, log in self._logs[number]])
         self._block += 1
         self._judge()
 
@@ -316,8 +322,7 @@ class GuidedSearch:
         if not alive:
             self._order = []
             return
-        middle = {i: float(np.median([log for _, log in self._logs[i]])) for i in alive}
-        alive.sort(key=lambda i: (middle[i], i))
+        alive.sort(key=lambda i: (self._middle[i], i))
         self._fitted = alive[:_MOST_FITTED]
         rows = np.stack([self._row(self._points[i]) for i in self._fitted])
         told = [(row, block, log) for row, i in enumerate(self._fitted) for block, log in self._logs[i]]
