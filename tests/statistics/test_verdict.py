@@ -22,7 +22,7 @@ from nodewise.statistics.verdict import Word, format_ratio, judge
     ],
 )
 def test_the_word_follows_from_the_interval(low: float, high: float, word: Word) -> None:
-    middle = math.sqrt(low * high) if 0 < low and high < math.inf else 1.0
+    middle = math.sqrt(low * high) if low > 0 and high < math.inf else 1.0
     assert judge(Ratio(middle, low, high, 20), 0.01).word is word
 
 
