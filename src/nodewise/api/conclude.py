@@ -204,7 +204,7 @@ def _why(experiment: Experiment, best: Setting) -> list[str]:
     for name, knob in experiment.question.get("knobs", {}).items():
         reason = knob["why"].get(str(best.values.get(name)), "")
         if reason:
-            told.append(f"{knob['variable']}={best.values[name]}: {reason} ({knob['source']})")
+            told.append(f"{name}={best.values[name]} ({knob['variable']}): {reason} See {knob['source']}")
     return told
 
 

@@ -212,7 +212,8 @@ class Tuner:
         return most if own is None else min(own, most)
 
     def _search(self) -> list[Point]:
-        search = GuidedSearch(self._options.space, self._question.seed)
+        space = self._options.space
+        search = GuidedSearch(space, self._question.seed, self._offer.first_guesses(space.default))
         leader: Setting | None = None
         while True:
             recent = [c[-1] for c in self._costs.values()]
