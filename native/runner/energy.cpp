@@ -21,9 +21,11 @@ std::vector<std::string> zones_of(const std::string& folder) {
             found.push_back(name);
         }
     }
-    std::sort(found.begin(), found.end());
-    std::stable_partition(found.begin(), found.end(),
-                          [](const std::string& name) { return name.find("-mmio") == std::string::npos; });
+    std::sort(found.begin(), found.end(), [](const std::string& one, const std::string& other) {
+        const bool later = one.find("-mmio") != std::string::npos;
+        const bool other_later = other.find("-mmio") != std::string::npos;
+        return later == other_later ? one < other : other_later;
+    });
     return found;
 }
 
@@ -39,7 +41,7 @@ Energy::Energy(const std::string& root) {
 void Energy::open(const std::string& root) {
     const std::string shown = "/sys/class/powercap";
     const std::vector<std::string> zones = zones_of(root + shown);
-    std::set<std::string> seen;
+    std::set<std::pair<std::string, std::string>> seen;
     const auto add = [&](const std::string& zone, const std::string& condition) {
         std::string path = root;
         path.append(shown).append("/").append(zone).append("/energy_uj");
@@ -75,7 +77,7 @@ void Energy::open(const std::string& root) {
             platform = zone;
         } else if (dram || name.compare(0, 7, "package") == 0) {
             const std::string parent = dram ? name_of(zone.substr(0, zone.rfind(':'))) : "";
-            if (seen.insert(parent + "/" + name).second) {
+            if (seen.emplace(parent, name).second) {
                 add(zone, dram ? "energy_dram_j" : "energy_package_j");
             }
         }
