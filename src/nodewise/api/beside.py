@@ -15,6 +15,7 @@ from nodewise.runner.objective import SECONDS, Objective
 from nodewise.runner.price import COST
 from nodewise.statistics.interval import median_interval
 from nodewise.statistics.pareto import pareto_front
+from nodewise.statistics.summary import median
 
 ENERGY = "energy_j"
 _MEMORY = "peak_bytes"
@@ -23,6 +24,8 @@ _TIMES = ("seconds", "wall_s")
 _MEMORY_DIFFERS = 1.05
 #: The counters of energy step about every millisecond: of a shorter run they tell little.
 _COARSE_S = 0.02
+#: Standard deviations by which a lone run has to be better.
+_SURE = 3.0
 
 
 class Beside:
@@ -58,8 +61,9 @@ class Beside:
     def fronts(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
         """For each metric the rows' keys that no other beats in both it and the number that decides, the best of that first.
 
-        `rows` have `key`, `median`, `runs`, `failed` and `metrics` (see `of`). One that ever failed is on no front, nor is
-        one that ran once while others ran more: it may have been lucky. Peak memory counts where it differs.
+        `rows` have `key`, `median`, `mad`, `runs`, `failed` and `metrics` (see `of`). One that ever failed is on no front; one
+        that ran once may have been lucky and is there only if it would be with numbers that are worse by the noise of the
+        others. Peak memory counts where it differs.
         """
         found = {}
         for other in self.metrics:
@@ -67,23 +71,35 @@ class Beside:
             values = [r["metrics"][other.metric]["median"] for r in judged]
             if other.metric == _MEMORY and other not in self._shown and not _differ(values):
                 continue
-            points = [
-                (_less(self._objective, r["median"]), _less(other, v)) for r, v in zip(judged, values, strict=True)
-            ]
+            repeated = [r for r in judged if r["runs"] > 1]
+            doubts = [_noise(repeated), _noise([r["metrics"][other.metric] for r in repeated])]
+            points = []
+            for row, value in zip(judged, values, strict=True):
+                first, second = doubts if row["runs"] == 1 else (0.0, 0.0)
+                points.append((_worse(self._objective, row["median"], first), _worse(other, value, second)))
             if len(points) > 1:
-                found[other.metric] = [str(judged[i]["key"]) for i in pareto_front(points)]
+                front = [judged[i] for i in pareto_front(points)]
+                found[other.metric] = [str(r["key"]) for r in sorted(front, key=lambda r: self._rank(r["median"]))]
         return found
+
+    def _rank(self, value: float) -> float:
+        return _worse(self._objective, value, 0.0)
 
 
 def judged_rows(rows: Sequence[Mapping[str, Any]], metric: str) -> list[Mapping[str, Any]]:
     """The rows that may be on a front of `metric`."""
-    able = [r for r in rows if r["median"] is not None and not r["failed"] and metric in r["metrics"]]
-    repeated = [r for r in able if r["runs"] > 1]
-    return repeated if len(repeated) > 1 else able
+    return [r for r in rows if r["median"] is not None and not r["failed"] and metric in r["metrics"]]
 
 
-def _less(objective: Objective, value: float) -> float:
-    return -value if objective.maximise else value
+def _noise(rows: Sequence[Mapping[str, float]]) -> float:
+    """How far a single run may lie from its setting's median, as a share of it: the usual spread, three times."""
+    shares = [r["mad"] / abs(r["median"]) for r in rows if r["median"]]
+    return _SURE * 1.4826 * median(shares) if shares else 0.0
+
+
+def _worse(objective: Objective, value: float, share: float) -> float:
+    """A number that is smaller for the better value, made worse by a share of the value."""
+    return (-value if objective.maximise else value) + share * abs(value)
 
 
 def _differ(values: Sequence[float]) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class RunChoice:
     options: RunOptions
     env: dict[str, str]
     objective: Objective = SECONDS
-    shown: Shown = Shown()
+    shown: Shown = field(default_factory=Shown)
 
 
 def parse_pair(text: str, option: str, example: str) -> tuple[str, str]:

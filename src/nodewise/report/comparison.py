@@ -85,7 +85,7 @@ def shown_lines(verdict: Mapping[str, Any], labels: Mapping[str, str]) -> list[s
     for i, name in enumerate(verdict["shown"]):
         cells = {key: shown_cells(verdict, by_key[key]["metrics"])[2 * i : 2 * i + 2] for key in (BASELINE, best)}
         told = [f"{key if key == BASELINE else 'best'} {m} ± {s}" for key, (m, s) in cells.items()]
-        lines.append(f"{name:<9} {', '.join(told)}")
+        lines.append(f"shown     {name}: {', '.join(told)}")
         front = [labels[k] for k in verdict["pareto"].get(name, ())]
         if len(front) > 1:
             more = f"; {len(front) - _NAMED} more" if len(front) > _NAMED else ""
