@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -21,12 +23,17 @@ from nodewise.runner.price import COST
 _HEIGHT = 340
 _FRONT, _OTHER, _FAILED = "no other is better in both", "another is better in both", "failed in some runs"
 _COLOURS = {_FRONT: ACCENT, _OTHER: "#8b98a5", _FAILED: "#c9a0a0"}
+#: So many settings all have their names.
+_FEW = 10
 #: With more settings than this only those on the front have their intervals drawn.
 _MOST_INTERVALS = 40
 #: A name's letters and line in pixels at the size in which it is drawn, its longest, and how near a line's points are looked at.
 _LETTER, _LINE, _LONGEST, _STEP = 6.4, 13.0, 44, 8.0
 #: Settings that are so many times as far off as the worst of the front are not drawn: they would leave no room for it.
 _FAR = 4.0
+#: Which digits are marked on a logarithmic axis: the first of these that make enough marks.
+_DIGITS = ((1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
+_FEWEST_TICKS = 4
 #: A metric that is this nearly a multiple of what decides says nothing more.
 _SAME = 1e-3
 
@@ -236,13 +243,12 @@ def _figure(
         .mark_rule(strokeWidth=1.2, opacity=0.55)
         .encode(y=alt.Y("y_low:Q"), y2="y_high:Q", x=x, color=colour),
         chart_of(line).mark_line(color=ACCENT, strokeWidth=1.8, opacity=0.8).encode(x=x, y=y, order="x:Q"),
-        # what counts is drawn last, over all others
-        *(
-            chart_of([r for r in data if (r["state"] == _FRONT) is best])
-            .mark_circle(size=72 if best else 34, opacity=1 if best else 0.75)
-            .encode(x=x, y=y, color=colour, tooltip=tips)
-            for best in (False, True)
-        ),
+        _table([r for r in data if r["state"] != _FRONT])
+        .mark_circle(size=34, opacity=0.75)
+        .encode(x=x, y=y, color=colour, tooltip=tips),
+        chart_of([r for r in data if r["state"] == _FRONT])
+        .mark_circle(size=72, opacity=1)
+        .encode(x=x, y=y, color=colour, tooltip=tips),
     ]
     layers += _names(data, front, across, up)
     figure = alt.layer(*layers).properties(width=WIDTH, height=_HEIGHT)
@@ -259,6 +265,16 @@ def _figure(
     return finish(figure, title, under)
 
 
+def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """A chart of many rows as a text of CSV, which is small, and which nothing looks through value by value."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["name", "state", "runs", "x", "y"])
+    writer.writerows([r["name"], r["state"], r["runs"], f"{r['x']:.6g}", f"{r['y']:.6g}"] for r in rows)
+    data = alt.Data(values=out.getvalue(), format=alt.CsvDataFormat(type="csv"))  # type: ignore[no-untyped-call]
+    return alt.Chart(data)
+
+
 def _near(rows: Sequence[Mapping[str, Any]], front: Sequence[str]) -> list[Mapping[str, Any]]:
     """The rows without those that are far off; the baseline and the front are always there."""
     kept = [r for r in rows if r["key"] in {*front, BASELINE}]
@@ -270,8 +286,11 @@ def _ticks(span: Span) -> alt.Axis:
     if not span.log:
         return alt.Axis(tickCount=6)
     powers = range(math.floor(math.log10(span.low)), math.ceil(math.log10(span.high)))
-    values = [digit * 10.0**p for p in powers for digit in (1, 2, 5)]
-    return alt.Axis(values=[v for v in values if span.low <= v <= span.high], format="~g", labelOverlap="greedy")
+    for digits in _DIGITS:
+        values = [v for p in powers for d in digits if span.low <= (v := d * 10.0**p) <= span.high]
+        if len(values) >= _FEWEST_TICKS:
+            break
+    return alt.Axis(values=values, format="~g", labelOverlap="greedy")
 
 
 def _along(one: tuple[float, float], other: tuple[float, float]) -> list[tuple[float, float]]:
@@ -282,16 +301,18 @@ def _along(one: tuple[float, float], other: tuple[float, float]) -> list[tuple[f
 
 
 def _names(data: Sequence[Mapping[str, Any]], front: Sequence[str], across: Span, up: Span) -> list[Any]:
-    """The names of the points of the front, and of the baseline, as layers."""
+    """The names of the points of the front, of the baseline, which has a ring, and of all where they are few, as layers."""
     where = {r["key"]: (across.pixel(r["x"]), up.pixel(r["y"])) for r in data}
     names = {r["key"]: r["name"] for r in data}
     # both ends first: they say what may be had at most
     ends = list(dict.fromkeys([*front[:1], *front[-1:], BASELINE, *front]))
+    ends += [k for k in where if k not in ends] if len(where) <= _FEW else []
     wanted = [(*where[k], names[k]) for k in ends if k in where]
     taken = [where[k] for k in front]
     others = [at for k, at in where.items() if k not in set(front)]
     others += [at for one, other in pairwise(taken) for at in _along(one, other)]
-    layers = []
+    ring = chart_of([{"x": r["x"], "y": r["y"]} for r in data if r["key"] == BASELINE])
+    layers = [ring.mark_point(size=90, stroke="#1b2430", strokeWidth=1.6, filled=False).encode(x="x:Q", y="y:Q")]
     placed = place_labels(wanted, taken, others, across.pixels, up.pixels)
     for align in ("left", "center", "right"):
         rows = [{"x": across.value(n.x), "y": up.value(n.y), "text": n.text} for n in placed if n.align == align]

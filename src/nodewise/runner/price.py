@@ -33,7 +33,7 @@ class Price:
 
 def parse_price(text: str, by_share: bool = False) -> Price:
     """Read `3.2/h`, `3.2EUR/h`, `0.4 $/h` or `€3/h`. Raises InputError where it is no price above zero for an hour."""
-    match = re.fullmatch(r"\s*([^\d\s./]*)\s*(\d+(?:\.\d*)?|\.\d+)\s*([^\d\s./]*)\s*/\s*h(?:our)?\s*", text)
+    match = re.fullmatch(r"\s*([^\d\s.,/+-]*)\s*(\d+(?:\.\d*)?|\.\d+)\s*([^\d\s.,/+-]*)\s*/\s*h(?:our)?\s*", text)
     if match is None or (match[1] and match[3]) or float(match[2]) <= 0:
         raise InputError(
             f"--cost: not a price for an hour: {text!r}",
