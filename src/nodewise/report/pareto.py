@@ -19,6 +19,7 @@ from nodewise.api.experiment import Experiment
 from nodewise.report.charting import ACCENT, WIDTH, chart_of, finish, metric_title, metric_unit
 from nodewise.report.tables import BASELINE, labels_of
 from nodewise.runner.price import COST
+from nodewise.statistics.summary import median
 
 _HEIGHT = 340
 _FRONT, _OTHER, _FAILED = "no other is better in both", "another is better in both", "failed in some runs"
@@ -187,7 +188,7 @@ def _covered(box: tuple[float, float, float, float], points: Sequence[tuple[floa
 def _unit(metric: str, values: Sequence[float], currency: str) -> tuple[float, str]:
     if metric == COST:
         return 1.0, currency
-    factor, unit = metric_unit(metric, max(0.0, min(values, key=abs)))
+    factor, unit = metric_unit(metric, abs(median(values)))
     return factor, "" if unit == metric else unit
 
 
@@ -242,18 +243,26 @@ def _figure(
         chart_of(ruled)
         .mark_rule(strokeWidth=1.2, opacity=0.55)
         .encode(y=alt.Y("y_low:Q"), y2="y_high:Q", x=x, color=colour),
-        chart_of(line).mark_line(color=ACCENT, strokeWidth=1.8, opacity=0.8).encode(x=x, y=y, order="x:Q"),
+        # the baseline has a ring, below its point, which is what answers to the pointer
+        chart_of([{"x": r["x"], "y": r["y"]} for r in data if r["key"] == BASELINE])
+        .mark_point(size=90, stroke="#1b2430", strokeWidth=1.6, filled=False)
+        .encode(x=x, y=y),
         _table([r for r in data if r["state"] != _FRONT])
         .mark_circle(size=34, opacity=0.75)
         .encode(x=x, y=y, color=colour, tooltip=tips),
+        chart_of(line).mark_line(color=ACCENT, strokeWidth=1.8, opacity=0.8).encode(x=x, y=y, order="x:Q"),
+        *_names(data, front, across, up),
         chart_of([r for r in data if r["state"] == _FRONT])
         .mark_circle(size=72, opacity=1)
         .encode(x=x, y=y, color=colour, tooltip=tips),
     ]
-    layers += _names(data, front, across, up)
     figure = alt.layer(*layers).properties(width=WIDTH, height=_HEIGHT)
     better = [f"{'more' if m else 'less'} is better" for m in (verdict["maximise"], maximise)]
-    said = better[0] if better[0] == better[1] else f"{better[0]} of the first, {better[1].split()[0]} of the second"
+    said = (
+        f"{better[0].split()[0]} of both is better"
+        if better[0] == better[1]
+        else f"{better[0]} of the first, {better[1].split()[0]} of the second"
+    )
     title = f"{_titled(verdict['metric'], '').capitalize()} against {_titled(metric, '')}: {said}"
     under = []
     if metric == ENERGY:
@@ -301,7 +310,7 @@ def _along(one: tuple[float, float], other: tuple[float, float]) -> list[tuple[f
 
 
 def _names(data: Sequence[Mapping[str, Any]], front: Sequence[str], across: Span, up: Span) -> list[Any]:
-    """The names of the points of the front, of the baseline, which has a ring, and of all where they are few, as layers."""
+    """The names of the points of the front, of the baseline, and of all where they are few, as layers."""
     where = {r["key"]: (across.pixel(r["x"]), up.pixel(r["y"])) for r in data}
     names = {r["key"]: r["name"] for r in data}
     # both ends first: they say what may be had at most
@@ -311,8 +320,7 @@ def _names(data: Sequence[Mapping[str, Any]], front: Sequence[str], across: Span
     taken = [where[k] for k in front]
     others = [at for k, at in where.items() if k not in set(front)]
     others += [at for one, other in pairwise(taken) for at in _along(one, other)]
-    ring = chart_of([{"x": r["x"], "y": r["y"]} for r in data if r["key"] == BASELINE])
-    layers = [ring.mark_point(size=90, stroke="#1b2430", strokeWidth=1.6, filled=False).encode(x="x:Q", y="y:Q")]
+    layers = []
     placed = place_labels(wanted, taken, others, across.pixels, up.pixels)
     for align in ("left", "center", "right"):
         rows = [{"x": across.value(n.x), "y": up.value(n.y), "text": n.text} for n in placed if n.align == align]
