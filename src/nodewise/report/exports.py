@@ -7,12 +7,11 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nodewise.api.experiment import Experiment, write_whole
+from nodewise.api.experiment import Experiment
 from nodewise.machine.model import machine_from_json
 from nodewise.report.comparison import table_rows
 
@@ -140,9 +139,8 @@ def _orgmode(heads: list[str], rows: list[list[str]]) -> list[str]:
     return [line(heads), "|" + "+".join(["--"] * len(heads)) + "|", *(line([f"={r[0]}=", *r[1:]]) for r in rows)]
 
 
-def write_export(kind: str, experiment: Experiment, verdict: Mapping[str, Any], target: Path) -> None:
-    """Write a comparison as `json`, `csv`, `markdown`, `asciidoc`, `orgmode` or `google-benchmark`. Raises StoreError."""
+def export_text(kind: str, experiment: Experiment, verdict: Mapping[str, Any]) -> str:
+    """A comparison as `json`, `csv`, `markdown`, `asciidoc`, `orgmode` or `google-benchmark`."""
     shapes = {"json": hyperfine_json, "google-benchmark": google_json, "csv": table_csv}
     tables = {"markdown": _markdown, "asciidoc": _asciidoc, "orgmode": _orgmode}
-    made = shapes[kind](experiment, verdict) if kind in shapes else "\n".join(tables[kind](*table_rows(verdict))) + "\n"
-    write_whole(target, made)
+    return shapes[kind](experiment, verdict) if kind in shapes else "\n".join(tables[kind](*table_rows(verdict))) + "\n"

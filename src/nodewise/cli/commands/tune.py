@@ -11,9 +11,8 @@ from typing import Any
 
 import click
 
-from nodewise.base.errors import InputError
 from nodewise.base.units import format_percent, format_seconds, parse_seconds
-from nodewise.cli.experiments import again_in, place_for
+from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for
 from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options
 from nodewise.runner.objective import format_metric
 
@@ -81,8 +80,6 @@ def command(
     from nodewise.search.axes import Wanted
 
     if resume is not None and not context.obj:
-        if command_words:
-            raise InputError("--resume goes on with a command of then", "give --resume DIR alone")
         again_in(context, resume, "tune")
         return
     limit = Budget(parse_seconds(budget), max_runs)
@@ -115,7 +112,7 @@ def command(
     )
     if not as_json:
         _introduce(question)
-    with LocalLauncher(run.options, environment) as launcher, ProgressLine(limit) as line:
+    with LocalLauncher(run.options, environment) as launcher, ProgressLine(limit) as line, ended_like_ctrl_c():
         verdict = tune(question, launcher, line.show)
     report = write_report(question.out)
     if as_json:
