@@ -24,10 +24,6 @@ from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
 FOLDER = Path(__file__).parent / "surfaces"
-SCHEDULES = (
-    "static",
-    *(f"{kind},{4**k}" for kind in ("static", "dynamic", "guided") for k in range(7)),
-)
 MEMORIES = ("local", "interleave", "node0", "node1")
 
 
@@ -65,14 +61,13 @@ class Surface:
 
     def seconds(self, setting: Setting) -> float:
         """The noiseless time of a run under a setting."""
-        values = setting.values
-        threads = int(setting.env.get("OMP_NUM_THREADS", values.get("threads", len(self._spread))))
-        key = (threads, setting.places, values.get("schedule"), values.get("memory_of"))
+        threads = int(setting.env.get("OMP_NUM_THREADS", len(self._spread)))
+        schedule = setting.env.get("OMP_SCHEDULE", "static")
+        memory = setting.env.get("PRETEND_MEMORY", "local")
+        key = (threads, setting.places, schedule, memory)
         if key not in self._known:
             places = None if setting.places is None else [p[0] for p in setting.places]
-            self._known[key] = self._formula(
-                threads, places, str(values.get("schedule", "static")), str(values.get("memory_of", "local"))
-            )
+            self._known[key] = self._formula(threads, places, schedule, memory)
         return self._known[key]
 
     def _formula(self, n: int, places: Sequence[int] | None, schedule: str, memory: str) -> float:
@@ -183,8 +178,74 @@ class Pretended:
 
 def read_surfaces() -> list[Surface]:
     """Those in the folder, by name."""
-    extra = {"imbalanced": ("schedule",), "knl-hbm": ("memory_of",)}
+    extra = {"imbalanced": ("schedule",), "knl-hbm": ("PRETEND_MEMORY",)}
     return [
         Surface(path.stem, json.loads(path.read_text()), ("threads", "placement", *extra.get(path.stem, ())))
         for path in sorted(FOLDER.glob("*.json"))
     ]
+
+
+def random_surface(seed: int) -> Surface:
+    """A surface of the same form as those in the folder, with everything drawn at random: none was ever looked at."""
+    r = random.Random(f"surface {seed}")
+    sockets, smt = r.choice((1, 1, 2, 2, 4)), r.choice((1, 2, 2, 4))
+    each = r.randint(4, 64 // sockets)
+    count = sockets * each
+    plain = r.random() < 0.5
+    cores = [[c * smt + t if plain else c + t * count for t in range(smt)] for c in range(count)]
+    gains = [r.uniform(-0.05, 0.9) * 0.7**k for k in range(smt - 1)]
+    text: dict[str, Any] = {
+        "seconds": r.uniform(20, 300),
+        "serial": 10 ** r.uniform(-4, -2),
+        "smt": [1.0, *(1 + sum(gains[: k + 1]) for k in range(smt - 1))],
+        "locality": r.choice((0.0, r.uniform(0, 0.25))),
+        "turbo_loss": r.choice((0.0, r.uniform(0, 0.3))),
+        "floating_loss": r.uniform(0, 0.12),
+        "thread_cost": 10 ** r.uniform(-5, -2.5),
+        "noise": {
+            "sigma": r.uniform(0.005, 0.02),
+            "outliers": r.uniform(0, 0.08),
+            "outlier_size": r.uniform(0.1, 0.5),
+            "drift": r.uniform(0, 0.02),
+            "period": r.randint(30, 100),
+        },
+    }
+    nodes: list[dict[str, Any]] = [
+        {"cores": list(range(k * each, (k + 1) * each)), "bandwidth": 1e9} for k in range(sockets)
+    ]
+    axes: tuple[str, ...] = ("threads", "placement")
+    if r.random() < 0.5:
+        text |= {"bytes_share": r.uniform(0.3, 0.9), "remote_loss": r.uniform(0, 0.4)}
+        width = each * r.uniform(0.2, 1.2)
+        for node in nodes:
+            node["bandwidth"] = width
+        if r.random() < 0.4:
+            nodes.append({"cores": [], "bandwidth": count * r.uniform(0.5, 2)})
+            axes = (*axes, "PRETEND_MEMORY")
+    elif r.random() < 0.5:
+        text |= {
+            "imbalance": r.uniform(0.2, 1.5),
+            "chunk_cost": r.uniform(0.1, 1.0),
+            "tail": r.uniform(10, 400),
+            "iterations": 100000,
+        }
+        axes = (*axes, "schedule")
+    text["machine"] = {"synthetic": f"pack:{sockets} core:{each} pu:{smt}", "cores": cores, "nodes": nodes}
+    return Surface(f"random {seed}", text, axes)
+
+
+def gain_surface() -> Surface:
+    """2 × 8 cores × 2 where binding threads gains 3 % and hardware threads nothing, at a noise of 1.5 %."""
+    text = {
+        "seconds": 40.0,
+        "serial": 0.0,
+        "smt": [1.0, 1.0],
+        "floating_loss": 1 - 1 / 1.03,
+        "noise": {"sigma": 0.015, "outliers": 0.04, "outlier_size": 0.25, "drift": 0.01, "period": 61},
+        "machine": {
+            "synthetic": "pack:2 core:8 pu:2",
+            "cores": [[c, c + 16] for c in range(16)],
+            "nodes": [{"cores": list(range(8 * k, 8 * k + 8)), "bandwidth": 1e9} for k in range(2)],
+        },
+    }
+    return Surface("gain", text)

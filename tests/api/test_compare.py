@@ -18,6 +18,7 @@ from nodewise.api.experiment import read_experiment
 from nodewise.api.recorder import RUN_VARIABLE
 from nodewise.api.weigh import weigh
 from nodewise.base.errors import InputError, ProgramError, StoreError
+from nodewise.report.comparison import table_rows
 from nodewise.runner.objective import Objective
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
@@ -248,3 +249,42 @@ def test_a_full_disk_is_one_clear_message_and_nothing_measured_is_lost(tmp_path:
     assert len(read_experiment(tmp_path / "x").records) == 8
     again = compare(_question(tmp_path, ["a", "b"], resume=True), Stream(_times(a=1.0, b=1.2)))
     assert again["pairs"][0]["verdict"] == "slower"
+
+
+def test_runs_that_gather_at_two_places_are_shown_as_such(tmp_path: Path) -> None:
+    class Two(Stream):
+        def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+            sample = super().run(setting, timeout_s=timeout_s)
+            slow = setting.key == "b" and random.Random(setting.env[RUN_VARIABLE]).random() < 0.5
+            return Sample(sample.seconds * (1.5 if slow else 1.0), sample.wall_s, sample.started_at, usage=sample.usage)
+
+    result = compare(_question(tmp_path, ["a", "b"], fewest=60, most=60), Two(_times(a=1.0, b=1.0)))
+    one, other = result["contenders"]
+    assert (len(one["modes"]), len(other["modes"])) == (1, 2)
+    assert [m["value"] for m in other["modes"]] == pytest.approx([1.0, 1.5], rel=0.02)
+    assert any("gather at 2 places" in w for w in result["warnings"])
+    assert " | " in table_rows(result)[1][1][1]
+
+
+def test_a_first_run_that_differs_is_named_also_where_it_was_a_warm_up(tmp_path: Path) -> None:
+    class Cold(Stream):
+        def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+            sample = super().run(setting, timeout_s=timeout_s)
+            factor = 3.0 if setting.key not in self.runs[:-1] else 1.0
+            return Sample(sample.seconds * factor, sample.wall_s, sample.started_at, usage=sample.usage)
+
+    result = compare(_question(tmp_path, ["a", "b"], most=12, fewest=12), Cold(_times(a=1.0, b=1.0)))
+    assert sum("first run took" in w and "it was, here" in w for w in result["warnings"]) == 2
+    assert result["contenders"][0]["max"] < 1.2
+
+
+def test_disturbed_blocks_are_kept_and_others_made_besides(tmp_path: Path) -> None:
+    class Disturbed(Stream):
+        def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+            sample = super().run(setting, timeout_s=timeout_s)
+            marks = ("steal: the hypervisor took 9% of the processor time",) if len(self.runs) in (7, 13) else ()
+            return Sample(sample.seconds, sample.wall_s, sample.started_at, usage=sample.usage, marks=marks)
+
+    result = compare(_question(tmp_path, ["a", "b"], most=20, fewest=20), Disturbed(_times(a=1.0, b=1.0)))
+    assert result["blocks"] == 22
+    assert sum(r["disturbed"] for r in result["contenders"]) == 2

@@ -45,9 +45,7 @@ def _tune(program: str, out: Path, resume: bool) -> dict[str, Any]:
 
 def _compare(program: str, out: Path, resume: bool) -> dict[str, Any]:
     made = make_contenders([f"{program} 1", f"{program} 2"], {})
-    question = CompareQuestion(
-        tuple(made), machine(4, 2, live=True), out, Budget(None, 400), most=60, fewest=60, resume=resume
-    )
+    question = CompareQuestion(tuple(made), machine(4, 2, live=True), out, Budget(None, 122), fewest=60, resume=resume)
     with LocalLauncher() as launcher:
         return compare(question, launcher)
 

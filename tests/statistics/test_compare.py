@@ -3,10 +3,12 @@
 
 import itertools
 import math
+import statistics
 
 import numpy as np
 import pytest
 
+from nodewise.statistics import compare
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
 from nodewise.statistics.verdict import Word, judge
@@ -23,20 +25,19 @@ def test_the_candidate_that_takes_less_time_has_a_ratio_above_one() -> None:
 
 
 @pytest.mark.parametrize("pairs", range(1, 9))
-def test_the_interval_inverts_the_exact_signed_rank_test(pairs: int) -> None:
+def test_the_interval_inverts_the_exact_sign_flip_test(pairs: int) -> None:
     logs = np.array([0.3, -0.11, 0.57, 0.02, 0.9, -0.4, 0.23, 0.71])[:pairs]
     got = ratio_interval(list(np.exp(logs)), [1.0] * pairs)
 
     def p_value(shift: float) -> float:
-        centred = logs - shift
-        ranks = np.argsort(np.argsort(np.abs(centred))) + 1
-        seen = ranks[centred > 0].sum()
+        gaps = logs - shift
+        z = gaps / (1.4826 * statistics.median(abs(gaps)))
+        scores = [v * (1 - (v / 3) ** 2) ** 2 if abs(v) < 3 else 0.0 for v in z]
         sums = [
-            sum(r for r, s in zip(ranks, signs, strict=True) if s) for signs in itertools.product((0, 1), repeat=pairs)
+            abs(sum(v * s for v, s in zip(scores, signs, strict=True)))
+            for signs in itertools.product((1, -1), repeat=pairs)
         ]
-        below = np.mean([s <= seen for s in sums])
-        above = np.mean([s >= seen for s in sums])
-        return 2 * min(below, above)
+        return float(np.mean([s >= abs(sum(scores)) - 1e-9 for s in sums]))
 
     inside = [s for s in np.linspace(-1.5, 2, 1401) if p_value(s) > 0.05]
     if pairs < FEWEST_BLOCKS:
@@ -44,6 +45,20 @@ def test_the_interval_inverts_the_exact_signed_rank_test(pairs: int) -> None:
     else:
         assert math.log(got.low) == pytest.approx(min(inside), abs=0.006)
         assert math.log(got.high) == pytest.approx(max(inside), abs=0.006)
+
+
+@pytest.mark.parametrize("pairs", [11, 12])
+def test_beyond_the_exact_ones_the_interval_hardly_differs(pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(5)
+    for _ in range(10):
+        times = [list(np.exp(0.01 * random.standard_t(3, pairs))) for _ in range(2)]
+        near = ratio_interval(*times)
+        with monkeypatch.context() as patch:
+            patch.setattr(compare, "_EXACT_UP_TO", 12)
+            exact = ratio_interval(*times)
+        width = math.log(exact.high / exact.low)
+        assert math.log(near.low) == pytest.approx(math.log(exact.low), abs=0.15 * width)
+        assert math.log(near.high) == pytest.approx(math.log(exact.high), abs=0.15 * width)
 
 
 def test_outliers_do_not_move_the_ratio_far() -> None:

@@ -7,8 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from nodewise.statistics import compare
-from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.sequential import OpenLooks
 from nodewise.statistics.unpaired import unpaired_interval
 from nodewise.statistics.work import efficiency
@@ -68,17 +66,6 @@ def test_the_unpaired_interval_covers_the_true_ratio() -> None:
     few = unpaired_interval([1.0, 1.1], [1.0, 1.2])
     assert (few.low, few.high) == (0.0, math.inf)
     assert unpaired_interval([1.0] * 5000, [2.0] * 5000).ratio == 0.5
-
-
-def test_long_series_are_counted_to_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    random = np.random.default_rng(5)
-    for digits in (2, 9):
-        one, other = (list(np.round(random.lognormal(0, 0.05, 500), digits)) for _ in range(2))
-        counted = ratio_interval(one, other)
-        monkeypatch.setattr(compare, "_ALL_PAIRS_UP_TO", 10_000)
-        listed = ratio_interval(one, other)
-        monkeypatch.undo()
-        assert (counted.ratio, counted.low, counted.high) == pytest.approx((listed.ratio, listed.low, listed.high))
 
 
 def test_the_shares_of_all_looks_add_up_to_no_more_than_alpha() -> None:

@@ -17,24 +17,23 @@ from nodewise.api.contenders import Contender
 from nodewise.api.experiment import Writer, inherited_facts, read_experiment
 from nodewise.api.recorder import Recorder
 from nodewise.api.tune import Progress
-from nodewise.api.weigh import COMPARE, comparisons, looks_of, weigh
+from nodewise.api.weigh import COMPARE, WARM_UP, comparisons, looks_of, weigh
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.machine.model import Machine
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import ratio_interval
+from nodewise.statistics.spoiled import blocks_to_repeat
 from nodewise.statistics.summary import median
 from nodewise.statistics.verdict import is_settled, judge
-
-WARM_UP = "warm-up"
 
 
 @dataclass(frozen=True)
 class CompareQuestion:
     """What is asked: which of `contenders` is faster, the first one being the reference.
 
-    `fewest` and `most` bound the runs of each; `within` is the difference that counts as none. `threshold` is a slowdown
+    `fewest` and `most` bound the runs of each (a block that was disturbed is kept, and another one made besides); `within` is the difference that counts as none. `threshold` is a slowdown
     (0.02: 2 %) of which has to be said whether it is exceeded. `resume`: go on with what `out` holds.
     """
 
@@ -94,6 +93,7 @@ class Comparer:
         self._set_up: list[Contender] = []
         self._left: list[str] = []
         self._block = 0
+        self._marks: list[list[tuple[str, ...]]] = []
 
     def run(self) -> dict[str, Any]:
         """Measure and judge; the verdict as `compare --json` prints it. Ctrl-C ends with what there is.
@@ -176,7 +176,8 @@ class Comparer:
             running = [c for c in question.contenders if c.setting.key not in self._failed]
             if len(running) < min(2, len(question.contenders)) or self._failed.keys() & {self._reference}:
                 return "failed"
-            if question.most is not None and blocks >= question.most:
+            # a disturbed block is kept, and another one is made besides
+            if question.most is not None and blocks >= question.most + len(blocks_to_repeat(self._marks)):
                 return "runs"
             if blocks >= question.fewest and looks_of(len(pairs)).due(blocks) and self._settled(blocks, len(pairs)):
                 return "decided"
@@ -194,6 +195,8 @@ class Comparer:
         order = [c for c in self._question.contenders if c.setting.key not in self._failed]
         self._random.shuffle(order)
         self._block += 1
+        if phase == COMPARE:
+            self._marks.append([])
         for position, contender in enumerate(order):
             self._run_one(contender, phase, position)
         self._report(phase)
@@ -215,6 +218,7 @@ class Comparer:
         if not judged.ok:
             self._take_failure(contender, judged)
         elif phase == COMPARE:
+            self._marks[-1].append(sample.marks)
             self._costs[key][self._block] = judged.seconds
 
     def _take_failure(self, contender: Contender, sample: Sample) -> None:

@@ -34,13 +34,17 @@ from nodewise.statistics.verdict import is_settled, judge
 
 #: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
 FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS
-#: How many standard errors the gain should lie above none after the confirmation; what it may take of all runs at most.
-_SURE, _CONFIRM_SHARE = 3.5, 0.55
+#: How many standard errors the gain should lie above none after the confirmation.
+_SURE = 3.5
+#: A gain of at least this (in log time) may leave the confirmation fewer runs than a small one has.
+_CLEAR_GAIN = 0.08
+#: What the confirmation may take of all runs at most: the one where a run's time varies as usual, up to the other.
+_CONFIRM_SHARES, _USUAL_NOISE = (0.5, 0.68), 0.01
 _MOST_BLOCKS = 400
 #: In how many blocks after the comparison the candidate also runs with one axis put back.
 _ABLATION_BLOCKS = 6
-#: However still the first runs were, two runs differ by this much in log time.
-_LEAST_NOISE = 0.007
+#: So many runs are kept for the confirmation, or a quarter of all, however clear the gain looks.
+_CONFIRM_RUNS = 60
 #: In the search a run may take this many times the baseline's time, and a little for the start, before it is cut off.
 _PATIENCE, _PATIENCE_S = 3.0, 0.5
 
@@ -213,7 +217,7 @@ class Tuner:
         while True:
             recent = [c[-1] for c in self._costs.values()]
             left = self._meter.affordable(sum(recent) / len(recent))
-            points = search.ask(max(0, left - self._reserve(leader, left + self._meter.runs) - 1))
+            points = search.ask(max(0, left - self._reserve(leader, search.noise, left + self._meter.runs) - 1))
             if not points:
                 return search.ranking
             settings = {p: self._setting(p) for p in points}
@@ -225,16 +229,22 @@ class Tuner:
             leader = self._setting(ranking[0]) if ranking else None
             self._report("search", leader, len(points))
 
-    def _reserve(self, leader: Setting | None, total: int) -> int:
+    def _reserve(self, leader: Setting | None, noise: float, total: int) -> int:
         """How many of all runs the confirmation needs: few for a large gain, as many as it may have for a small one."""
-        most = max(2 * FEWEST_BLOCKS, int(total * _CONFIRM_SHARE))
+        least_share, most_share = _CONFIRM_SHARES
+        share = min(most_share, least_share * max(1.0, noise / _USUAL_NOISE))
+        most = max(2 * FEWEST_BLOCKS, int(total * share))
         base, mine = self._times["baseline"], self._times.get(leader.key, []) if leader else []
         if len(base) < 3 or len(mine) < 3:
             return most
-        noise = 1.4826 * math.sqrt((mad(base) / median(base)) ** 2 + (mad(mine) / median(mine)) ** 2)
-        gain = math.log(median(base) / median(mine))
-        blocks = (_SURE * max(noise, _LEAST_NOISE) / gain) ** 2 if gain > 0 else math.inf
-        return int(min(most, max(2 * FEWEST_BLOCKS + 4, 2 * blocks)))
+        noise = max(noise, 1.4826 * max(mad(base) / median(base), mad(mine) / median(mine)))
+        # the baseline at its best, since runs only ever stray to the slow side
+        gain = math.log(min(base) / median(mine)) - 2 * noise * math.sqrt(1.6 / len(mine))
+        if gain < _CLEAR_GAIN:
+            return most
+        blocks = 2 * (_SURE * noise / gain) ** 2
+        least = max(2 * FEWEST_BLOCKS + 4, min(_CONFIRM_RUNS, int(total * share / 2)))
+        return int(min(most, max(least, 2 * blocks)))
 
     def _confirm(self, ranking: Sequence[Point]) -> str:
         """Fresh interleaved blocks of the baseline and the best; the next best where that one fails after all."""

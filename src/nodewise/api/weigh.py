@@ -14,15 +14,18 @@ from nodewise.api.conclude import good_costs, paired_costs, seconds_spent
 from nodewise.api.experiment import Experiment
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds
-from nodewise.runner.objective import WORK
+from nodewise.runner.objective import WORK, format_metric
 from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.interval import median_interval
 from nodewise.statistics.sequential import OpenLooks
+from nodewise.statistics.spoiled import Mode, drift, first_run_differs, modes
 from nodewise.statistics.summary import mad, median
 from nodewise.statistics.verdict import Verdict, Word, judge
 from nodewise.statistics.work import efficiency
 
-COMPARE = "compare"
+COMPARE, WARM_UP = "compare", "warm-up"
+#: A drift, or a first run that differs, of less than this is not worth a word.
+_DRIFT, _FIRST = 0.01, 0.1
 #: With more contenders than this each is held against the reference only, since every pair more widens all intervals.
 _ALL_PAIRS_UP_TO = 5
 #: Wall time this many times the processor time: the program mostly waited.
@@ -122,6 +125,7 @@ def _row(experiment: Experiment, contender: Mapping[str, Any], pair: Mapping[str
         "min": min(values) if values else None,
         "max": max(values) if values else None,
         "medians": _medians(experiment, key) if values else {},
+        **(_shape(experiment, key) if values else {"modes": [], "drift": None, "first_run": None}),
         "disturbed": int(experiment.records.marked[at].sum()),
         "against_reference": None if pair is None else {k: v for k, v in pair.items() if k not in ("one", "other")},
     }
@@ -167,7 +171,7 @@ def _warnings(experiment: Experiment, rows: Sequence[Mapping[str, Any]]) -> list
             warnings.append(
                 f"{who}{row['disturbed']} of {row['runs']} runs were disturbed; `nodewise quiet` says by what"
             )
-        warnings += [who + text for text in shape_warnings(experiment, str(row["name"]))]
+        warnings += [who + text for text in _shape_warnings(experiment, row)]
         pair = row["against_reference"]
         if pair is not None and pair["verdict"] == Word.UNDECIDED.value:
             reach = "" if pair["low"] is None else f", which leaves {format_span(pair['low'], pair['high'])} possible"
@@ -180,10 +184,45 @@ def format_span(low: float, high: float) -> str:
     return f"{low:.3f}× to {high:.3f}×"
 
 
-def shape_warnings(experiment: Experiment, key: str) -> list[str]:
-    """What the distribution of a contender's runs says: two modes, a first run that differs."""
-    del experiment, key
-    return []
+def _shape(experiment: Experiment, key: str) -> dict[str, Any]:
+    """What a contender's runs look like in their order: where they gather, whether they drift, how far the first was off.
+
+    `modes` are values of the metric with the share of the runs around them, one where they gather at one place.
+    """
+    costs = good_costs(experiment, key, COMPARE)
+    trend = drift(costs)
+    # times that drift look as if they gathered at several places
+    gathered = modes(costs)
+    places = gathered.modes if gathered.bimodal and not trend.found else (Mode(median(costs), 1.0),)
+    every = [*good_costs(experiment, key, WARM_UP), *costs]
+    return {
+        "modes": [{"value": experiment.objective.value(m.seconds), "share": m.share} for m in places],
+        "drift": trend.size if trend.found else None,
+        "first_run": first_run_differs(every),
+    }
+
+
+def _shape_warnings(experiment: Experiment, row: Mapping[str, Any]) -> list[str]:
+    told = []
+    metric = experiment.objective.metric
+    if len(row["modes"]) > 1:
+        places = ", ".join(f"{format_metric(metric, m['value'])} ({m['share']:.0%})" for m in row["modes"])
+        told.append(
+            f"its runs gather at {len(row['modes'])} places: {places}; the median is one of them by chance. Look for what "
+            "differs between runs: placement, memory, turbo, a cache of files"
+        )
+    if row["drift"] is not None and abs(row["drift"]) >= _DRIFT:
+        way = "more" if row["drift"] > 0 else "less"
+        told.append(
+            f"it drifted by {abs(row['drift']):.1%} to {way} over the comparison; pairs within a block cancel most of it"
+        )
+    if row["first_run"] is not None and abs(row["first_run"]) >= _FIRST:
+        told.append(
+            f"its first run took {1 + row['first_run']:.2f} times as much as the others: files were not cached, or something "
+            "had to start; with --warmup it is left out"
+            + (" (it was, here)" if int(experiment.question.get("warmup", 0)) else "")
+        )
+    return told
 
 
 def weigh(experiment: Experiment, stopped: str) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def table_rows(
         pair = r["against_reference"]
         span = f"{format_metric(metric, r['min'])} … {format_metric(metric, r['max'])}"
         name = labels.get(r["name"], r["name"])
-        cells = [name, format_metric(metric, r["median"]), format_metric(metric, r["mad"]), span, str(r["runs"])]
+        cells = [name, _centre(metric, r), format_metric(metric, r["mad"]), span, str(r["runs"])]
         cells.append("reference" if pair is None else _span(pair))
         work = r.get("work")
         if counted and work is not None:
@@ -62,6 +62,13 @@ def table_rows(
             cells += ["", "", ""]
         rows.append(cells)
     return heads, rows
+
+
+def _centre(metric: str, row: Mapping[str, Any]) -> str:
+    """The median; of runs that gather at several places each of these with its share, never one number for all."""
+    if len(row["modes"]) < 2:
+        return format_metric(metric, row["median"])
+    return " | ".join(f"{format_metric(metric, m['value'])} ({m['share']:.0%})" for m in row["modes"])
 
 
 def _span(pair: Mapping[str, Any]) -> str:

@@ -2,10 +2,11 @@
 """The search by a model: what was run says which settings may be the best, and those are run next.
 
 1. A first block of natural points of the crossed axes: whole cores, each placement.
-2. Then, block after block, the leader again and challengers drawn by Thompson sampling (W. R. Thompson, Biometrika 25,
+2. The best of them with each value of each further axis, where the runs allow it.
+3. Then, block after block, the leader again and challengers drawn by Thompson sampling (W. R. Thompson, Biometrika 25,
    1933) in its top-two form (D. Russo, Operations Research 68, 2020): each is the best setting of one surface that the
    model holds possible, and not the leader. Wide and unknown at first, a race between the few best at the end.
-3. It ends where no setting is left from which more than a trifle can be expected.
+4. It ends where no setting is left from which more than a trifle can be expected.
 
 A setting leads by what the model makes of all its runs, so a lone lucky one is believed little; between settings that the
 model cannot tell apart the one with more natural and default values leads.
@@ -13,6 +14,8 @@ model cannot tell apart the one with more natural and default values leads.
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -23,14 +26,23 @@ import numpy as np
 from nodewise.search.features import Encoder
 from nodewise.search.space import Axis, Point, Space
 from nodewise.search.surrogate import Array, Runs, Surrogate
+from nodewise.statistics.summary import median
 
 #: Settings that the model is fitted to, and that it judges in one step.
 _MOST_FITTED, _MOST_JUDGED, _POOL = 120, 160, 260
-_LARGEST_BLOCK = 10
+_LARGEST_BLOCK = 12
+#: So many points of the space are gone through one by one where all that ran failed.
+_EVERY = 4096
+#: So much of the search, and so many runs at most, go to points taken at random: the model may be sure and wrong.
+_EXPLORE_SHARE, _MOST_EXPLORED = 0.12, 40
 #: The search ends where less than this fraction of the time can be expected to be gained, twice in a row.
 _TRIFLE = 0.0008
+#: What is not worth looking for: so much may the best be better than the one that leads.
+_LET_GO = 0.002
+#: How often a setting has to run before it can lead, where any did.
+_ENOUGH = 3
 #: Of two settings whose difference is less than this, or less than so many of its deviations, the simpler one leads.
-_TIE, _TIE_DEVIATIONS = 0.003, 0.5
+_TIE, _TIE_DEVIATIONS = 0.005, 1.5
 
 
 class GuidedSearch:
@@ -50,6 +62,7 @@ class GuidedSearch:
         self._index: dict[int, int] = {}
         self._rows: dict[int, Array] = {}
         self._logs: list[list[tuple[int, float]]] = []
+        self._middle: list[float] = []
         self._failed: set[int] = set()
         self._tried: Counter[tuple[str, Any]] = Counter()
         self._broken: Counter[tuple[str, Any]] = Counter()
@@ -57,6 +70,8 @@ class GuidedSearch:
         self._block = 0
         self._first: list[Point] | None = None
         self._size = 0
+        self._screened: list[Point] | None = None
+        self._explore = self._explored = 0
         self._idle = 0
         self._fitted: list[int] = []
         self._order: list[int] = []
@@ -67,6 +82,11 @@ class GuidedSearch:
         """Points that ran and never failed, the best first."""
         return [self._points[i] for i in self._order]
 
+    @property
+    def noise(self) -> float:
+        """The standard deviation of one run's log time, as far as it is known; 1 % before the first block."""
+        return self._model.noise
+
     # --- asking
 
     def ask(self, affordable: int) -> list[Point]:
@@ -76,8 +96,10 @@ class GuidedSearch:
         assert self._first is not None
         if self._first:
             self._asked, self._first = self._first[: max(0, affordable)], []
-        elif affordable < 2 or self._idle >= 2:
+        elif affordable < 2 or self._idle >= 2 or not self._space.open:
             self._asked = []
+        elif self._screened is None and self._order:
+            self._asked = self._screen(affordable)
         else:
             self._asked = self._next(min(self._size, affordable))
         return self._asked
@@ -86,6 +108,7 @@ class GuidedSearch:
         first = self._distinct([*self._start, *self._space.crossed()])
         most = max(2, min(max(6, affordable // 6), affordable // 2))
         self._first = self._thin(first, most)
+        self._explore = min(_MOST_EXPLORED, int(_EXPLORE_SHARE * affordable))
         self._size = max(3, min(_LARGEST_BLOCK, affordable // 10))
 
     def _thin(self, points: list[Point], most: int) -> list[Point]:
@@ -95,9 +118,24 @@ class GuidedSearch:
         rank = {a.name: {value: i for i, value in enumerate(a.natural)} for a in self._space.open if a.crossed}
         return sorted(points, key=lambda p: sum(order.get(p[name], len(order)) for name, order in rank.items()))[:most]
 
+    def _screen(self, affordable: int) -> list[Point]:
+        """The best so far with each value of each further axis; where those are too many, the model has to choose."""
+        leader = self._points[self._order[0]]
+        further = [a for a in self._space.open if not a.crossed]
+        single = [leader.having(**{a.name: v}) for a in further for v in (a.natural if a.ordered else a.values)]
+        self._screened = [p for p in self._unknown(single) if self._may(p)]
+        if not 0 < len(self._screened) <= affordable // 3:
+            return self._next(min(self._size, affordable)) if self._idle < 2 else []
+        return [leader, *self._screened]
+
     def _next(self, size: int) -> list[Point]:
         if not self._order:
             fresh = self._unknown(self._scatter(self._space.default, 8 * size))
+            if len(fresh) < size:
+                every = itertools.product(*(a.values for a in self._space.open))
+                names = [a.name for a in self._space.open]
+                points = (Point(dict(zip(names, values, strict=True))) for values in itertools.islice(every, _EVERY))
+                fresh = self._unknown([*fresh, *points])
             return fresh[:size]
         leader = self._points[self._order[0]]
         pool = self._pool(leader)
@@ -106,24 +144,44 @@ class GuidedSearch:
         known = np.array([position.get(self._index.get(self._key(p), -1), -1) for p in pool])
         mean, deviation = self._model.guess(rows, known)
         keep = np.argsort(mean - 2 * deviation, kind="stable")[:_MOST_JUDGED]
-        if 0 not in keep:
-            keep = np.append(keep, 0)
+        some = [0, *self._random.sample(range(len(pool)), min(8, len(pool)))]
+        keep = np.array(list(dict.fromkeys([*keep.tolist(), *some])))
         mean, covariance = self._model.predict(rows[keep], known[keep])
         pool = [pool[i] for i in keep]
         mine = next(i for i, p in enumerate(pool) if p == leader)
         draws = self._draw(mean, covariance, 24 + 8 * size)
-        gain = float(np.maximum(draws[:, mine] - draws.min(axis=1), 0).mean())
+        gain = float(np.maximum(draws[:, mine] - _LET_GO - draws.min(axis=1), 0).mean())
         runs = len(self._logs[self._order[0]])
-        self._idle = self._idle + 1 if gain < _TRIFLE and runs >= 4 else 0
-        chosen = [mine]
+        self._idle = self._idle + 1 if gain < _TRIFLE and runs >= 4 and self._explored >= self._explore else 0
+        chosen = [mine, *self._simpler(pool, mine, mean, covariance)[: max(1, size // 4)]]
+        if size >= 4 and self._explored < self._explore:
+            wild = [i for i, p in enumerate(pool) if self._runs(p) == 0 and i not in chosen]
+            chosen += self._random.sample(wild, min(1 + size // 6, len(wild)))
+            self._explored += 1 + size // 6
         for draw in draws:
+            if len(chosen) >= size:
+                break
             ranked = [int(i) for i in np.argsort(draw, kind="stable")[:2]]
             choice = ranked[0] if ranked[0] != mine else ranked[1] if len(ranked) > 1 else mine
             if choice not in chosen:
                 chosen.append(choice)
-            if len(chosen) == size:
-                break
-        return [pool[i] for i in chosen]
+        return [pool[i] for i in chosen[:size]]
+
+    def _simpler(self, pool: Sequence[Point], mine: int, mean: Array, covariance: Array) -> list[int]:
+        """Those of the pool that are the leader with fewer changes, may be as good, and have not run often enough to tell."""
+        leader, found = pool[mine], []
+        for i, point in enumerate(pool):
+            changed = [a.name for a in self._space.open if point[a.name] != leader[a.name]]
+            if len(changed) != 1 or self._oddity(point) >= self._oddity(leader) or self._runs(point) >= _ENOUGH:
+                continue
+            apart = float(np.sqrt(max(0.0, covariance[i, i] + covariance[mine, mine] - 2 * covariance[i, mine])))
+            if mean[i] - mean[mine] < min(2 * _TIE, _TIE_DEVIATIONS * apart):
+                found.append(i)
+        return sorted(found, key=lambda i: mean[i])
+
+    def _runs(self, point: Point) -> int:
+        number = self._index.get(self._key(point))
+        return 0 if number is None else len(self._logs[number])
 
     def _draw(self, mean: Array, covariance: Array, count: int) -> Array:
         """`count` surfaces that the model holds possible, a row each."""
@@ -212,9 +270,7 @@ class GuidedSearch:
 
     def _unknown(self, points: Iterable[Point]) -> list[Point]:
         return [
-            p
-            for p in self._distinct(points)
-            if self._space.allowed(p) and self._key(p) not in self._index and self._key(p) not in self._failed
+            p for p in self._distinct(points) if self._key(p) not in self._index and self._key(p) not in self._failed
         ]
 
     def _key(self, point: Point) -> int:
@@ -253,7 +309,10 @@ class GuidedSearch:
                 self._index[key] = len(self._points)
                 self._points.append(point)
                 self._logs.append([])
-            self._logs[self._index[key]].append((self._block, float(np.log(seconds))))
+                self._middle.append(0.0)
+            number = self._index[key]
+            self._logs[number].append((self._block, math.log(seconds)))
+            self._middle[number] = median([log for _, log in self._logs[number]])
         self._block += 1
         self._judge()
 
@@ -263,8 +322,7 @@ class GuidedSearch:
         if not alive:
             self._order = []
             return
-        middle = {i: float(np.median([log for _, log in self._logs[i]])) for i in alive}
-        alive.sort(key=lambda i: (middle[i], i))
+        alive.sort(key=lambda i: (self._middle[i], i))
         self._fitted = alive[:_MOST_FITTED]
         rows = np.stack([self._row(self._points[i]) for i in self._fitted])
         told = [(row, block, log) for row, i in enumerate(self._fitted) for block, log in self._logs[i]]
@@ -279,8 +337,9 @@ class GuidedSearch:
         self._order = self._ordered(mean, covariance)
 
     def _ordered(self, mean: Array, covariance: Array) -> list[int]:
+        """The settings fitted, the best first; of those that cannot be told apart from it the simplest leads."""
         count = np.array([len(self._logs[i]) for i in self._fitted])
-        enough = min(3, int(count.max()))
+        enough = min(_ENOUGH, int(count.max()))
         # one lucky run does not lead while others have shown more
         score = np.where(count >= enough, mean, mean + 1.0)
         best = int(np.argmin(score))

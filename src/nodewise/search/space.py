@@ -31,19 +31,22 @@ class Point(Mapping[str, Any]):
     """A value for each axis, in the axes' order; hashable."""
 
     def __init__(self, values: Mapping[str, Any]):
-        self._items = tuple(values.items())
+        self._values = dict(values)
+        self._items = tuple(self._values.items())
+        # asked for again and again, and long where there are many axes
+        self._hash = hash(self._items)
 
     def __getitem__(self, name: str) -> Any:
-        return dict(self._items)[name]
+        return self._values[name]
 
     def __iter__(self) -> Any:
-        return (name for name, _ in self._items)
+        return iter(self._values)
 
     def __len__(self) -> int:
         return len(self._items)
 
     def __hash__(self) -> int:
-        return hash(self._items)
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Point) and self._items == other._items
@@ -53,7 +56,7 @@ class Point(Mapping[str, Any]):
 
     def having(self, **values: Any) -> Point:
         """The same point with some axes changed."""
-        return Point({**dict(self._items), **values})
+        return Point({**self._values, **values})
 
 
 def _anything(point: Point) -> bool:

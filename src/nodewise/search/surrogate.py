@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nodewise.base.blas import use_one_thread
+
 Array = NDArray[np.float64]
 
 _DEGREES = 3.0
@@ -51,6 +53,7 @@ class Surrogate:
 
     def __init__(self, groups: Sequence[int]):
         """`groups[c]` is the group of feature column c; columns of one group share a length scale."""
+        use_one_thread()
         self._groups = np.asarray(groups, dtype=np.int64)
         count = int(self._groups.max()) + 1 if len(groups) else 0
         self._prior = np.array([*[_LENGTH] * count, _TREND, _DEVIATION, _OWN])
@@ -68,7 +71,7 @@ class Surrogate:
         blocks = int(runs.block.max()) + 1
         weight = np.ones(len(logs))
         effect = np.zeros(blocks)
-        loo_mean, loo_var = None, None
+        learned = self._theta
         for round_ in range(_ROUNDS):
             level = logs - effect[runs.block]
             mass = np.bincount(runs.which, weight, n)
@@ -79,8 +82,13 @@ class Surrogate:
             self._noise_of: Array = self.noise**2 / mass
             self._y: Array = _compress(centre - best)
             self._middle: float = float(np.median(self._y))
-            if round_ == _ROUNDS - 1 or n != self._learned:
-                self._learn(6 if self._learned else 25)
+            if round_ == 0:
+                # under the scales expected, not those learned: scales that once took a stray run for a dip would keep it
+                learned, self._theta = self._theta, self._prior[:, 0].copy()
+                self._centre = features.mean(0)
+            elif round_ == 1:
+                self._theta = learned
+                self._learn(8 if self._learned else 25)
             self._solve()
             if round_ == _ROUNDS - 1:
                 break
@@ -95,21 +103,22 @@ class Surrogate:
             expected = (loo_mean[runs.which] / loo_var[runs.which] + rest / self.noise**2) / precision
             gap = squeezed - expected
             weight = (_DEGREES + 1) / (_DEGREES + gap**2 / (self.noise**2 + 1 / precision))
-            weight = np.minimum(weight, 1.0)
+            # nothing makes a run faster than it can be; a surprise of that kind is worth running again
+            weight = np.where(gap < 0, 1.0, np.minimum(weight, 1.0))
             fitted = (self._y - self._noise_of * self._alpha)[runs.which]
-            self._gauge(runs, squeezed - fitted, n)
+            self._gauge(runs, level, n)
             effect = effect + self._of_blocks(runs, squeezed - fitted, weight, blocks)
 
-    def _gauge(self, runs: Runs, residual: Array, n: int) -> None:
+    def _gauge(self, runs: Runs, level: Array, n: int) -> None:
         """The noise of one run, from how runs of one setting differ among each other."""
         count = np.bincount(runs.which, minlength=n)
         again = count[runs.which] > 1
         if not again.any():
             return
-        own = _medians(runs.which, residual, n)
+        own = _medians(runs.which, level, n)
         free = float((count[count > 1] - 1).sum())
         factor = math.sqrt(float(again.sum()) / free)
-        spread = 1.4826 * float(np.median(np.abs(residual - own[runs.which])[again])) * factor
+        spread = 1.4826 * float(np.median(np.abs(level - own[runs.which])[again])) * factor
         share = free / (free + _GUESS_WEIGHT)
         self.noise = max(
             _LEAST_NOISE, math.exp(share * math.log(max(spread, 1e-6)) + (1 - share) * math.log(_GUESSED_NOISE))
@@ -143,7 +152,6 @@ class Surrogate:
     def _learn(self, steps: int) -> None:
         """Climb the posterior of the scales by resilient propagation (M. Riedmiller, H. Braun, ICNN 1993)."""
         self._learned = len(self._x)
-        self._centre = self._x.mean(0)
         x = self._x - self._centre
         theta, speed = self._theta, np.maximum(self._speed, 0.05)
         before = np.zeros_like(theta)

@@ -39,8 +39,8 @@ def plan_looks(most_blocks: int, alpha: float = 0.05) -> Looks:
     if most_blocks < FEWEST_BLOCKS:
         raise ValueError(f"{FEWEST_BLOCKS} blocks are the fewest that can decide, not {most_blocks}")
     at = [most_blocks]
-    # 1 - alpha / 5 needs eight blocks for an interval (2 / 2^8 < 0.01); ten leave some room
-    while len(at) < _MOST_LOOKS and at[0] / _GROWTH >= 10:
+    # an interval at 1 - alpha / 5 exists from eight blocks on (2 / 2^8 < 0.01), but says little; a look costs width at the end
+    while len(at) < _MOST_LOOKS and at[0] / _GROWTH >= 16:
         at.insert(0, int(at[0] / _GROWTH))
     return Looks(tuple(at), alpha)
 

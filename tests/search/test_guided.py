@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The search by a model on surfaces whose truth is known."""
+
+import math
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from nodewise.search.guided import GuidedSearch
+from nodewise.search.space import Axis, Point, Space
+
+Formula = Callable[[Mapping[str, Any]], float | None]
+
+THREADS = Axis("threads", tuple(range(1, 65)), (64, 32, 16, 8, 1), 64, ordered=True, crossed=True)
+PLACEMENT = Axis("placement", ("os", "compact", "scatter"), ("scatter", "os", "compact"), "os", crossed=True)
+PAGES = Axis("hugepages", ("default", "transparent"), ("default", "transparent"), "default")
+
+
+def _space(*axes: Axis, **more: Any) -> Space:
+    return Space(axes, lambda p: tuple(p.items()), **more)
+
+
+SPACE = _space(THREADS, PLACEMENT, PAGES)
+
+
+def _surface(best: int, pages: float) -> Formula:
+    def seconds(point: Mapping[str, Any]) -> float:
+        shape = 1 + 0.3 * abs(math.log(point["threads"] / best))
+        where = {"os": 1.1, "compact": 1.2, "scatter": 1.0}[point["placement"]]
+        return shape * where * (pages if point["hugepages"] == "transparent" else 1.0)
+
+    return seconds
+
+
+class _Run:
+    """A search to its end; what it asked for, and what it found."""
+
+    def __init__(self, space: Space, formula: Formula, runs: int, seed: int = 0, noise: float = 0.01):
+        rng = random.Random(seed)
+        self.search = GuidedSearch(space, seed)
+        self.asked: list[list[Point]] = []
+        self.spent = 0
+        while points := self.search.ask(runs - self.spent):
+            assert len(points) <= runs - self.spent
+            assert len({space.identity(p) for p in points}) == len(points)
+            self.asked.append(points)
+            self.spent += len(points)
+            self.search.tell({p: self._noisy(formula(p), rng, noise) for p in points})
+        self.ranking = self.search.ranking
+
+    @staticmethod
+    def _noisy(seconds: float | None, rng: random.Random, noise: float) -> float | None:
+        slow = 1.4 if rng.random() < 0.05 else 1.0
+        return None if seconds is None else seconds * math.exp(rng.gauss(0, noise)) * slow
+
+
+def test_a_natural_optimum_is_found_every_time() -> None:
+    for seed in range(20):
+        found = _Run(SPACE, _surface(16, 0.8), 120, seed)
+        assert dict(found.ranking[0]) == {"threads": 16, "placement": "scatter", "hugepages": "transparent"}
+
+
+def test_an_optimum_between_the_natural_values_is_approached() -> None:
+    for seed in range(20):
+        best = _Run(SPACE, _surface(23, 1.0), 120, seed).ranking[0]
+        assert _surface(23, 1.0)(best) < 1.03
+        assert best["placement"] == "scatter"
+
+
+def test_an_axis_that_does_nothing_keeps_its_default() -> None:
+    changed = sum(_Run(SPACE, _surface(16, 1.0), 120, seed).ranking[0]["hugepages"] != "default" for seed in range(40))
+    assert changed <= 8
+
+
+@pytest.mark.parametrize("runs", [0, 1, 2, 3, 10, 25, 60])
+def test_the_budget_is_kept(runs: int) -> None:
+    assert _Run(SPACE, _surface(16, 0.8), runs).spent <= runs
+
+
+def test_no_block_is_larger_than_what_is_left() -> None:
+    for seed in range(30):
+        search = GuidedSearch(SPACE, seed)
+        rng = random.Random(seed)
+        for left in (30, 20, 17, 14, 2, 3, 2, 5, 2):
+            points = search.ask(left)
+            assert len(points) <= left
+            search.tell({p: math.exp(rng.gauss(0, 0.02)) for p in points})
+
+
+def test_it_ends_early_where_there_is_nothing_to_gain() -> None:
+    assert _Run(_space(THREADS), lambda _: 1.0, 2000).spent < 1000
+
+
+def test_a_point_that_fails_never_wins() -> None:
+    found = _Run(SPACE, lambda p: None if p["threads"] == 16 else _surface(16, 1.0)(p), 100)
+    assert found.ranking
+    assert all(p["threads"] != 16 for p in found.ranking)
+
+
+def test_a_point_that_fails_later_leaves_the_ranking() -> None:
+    search = GuidedSearch(SPACE)
+    best = None
+    for _ in range(6):
+        points = search.ask(100)
+        search.tell({p: None if p == best else _surface(16, 1.0)(p) for p in points})
+        best = best or search.ranking[0]
+    assert best not in search.ranking
+
+
+def test_where_everything_fails_there_is_no_ranking() -> None:
+    found = _Run(SPACE, lambda _: None, 200)
+    assert found.ranking == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_only_one_of_a_thousand_that_runs_is_found(seed: int) -> None:
+    numbers = Axis("n", tuple(range(1000)), tuple(range(0, 1000, 50)), 0)
+    found = _Run(_space(numbers), lambda p: 1.0 if p["n"] == 777 else None, 1100, seed)
+    assert [p["n"] for p in found.ranking] == [777]
+
+
+def test_a_lone_lucky_run_does_not_lead() -> None:
+    search = GuidedSearch(SPACE)
+    lucky = None
+    for block in range(12):
+        points = search.ask(200)
+        if not points:
+            break
+        times = {p: _surface(16, 1.0)(p) for p in points}
+        if block == 3:
+            lucky = points[-1]
+            times[lucky] = 0.5
+        search.tell(times)
+        if block == 3:
+            assert search.ranking[0] != lucky
+    assert lucky is not None
+
+
+def test_the_leader_is_measured_again_and_again() -> None:
+    found = _Run(SPACE, _surface(16, 0.8), 150)
+    assert sum(found.ranking[0] in block for block in found.asked) >= 4
+
+
+def test_equal_seeds_and_times_give_equal_searches() -> None:
+    runs = [_Run(SPACE, _surface(23, 0.9), 90, 7) for _ in range(2)]
+    assert runs[0].asked == runs[1].asked
+    assert runs[0].ranking == runs[1].ranking
+
+
+TEN = tuple(Axis(f"knob{i}", ("a", "b", "c", "d"), ("a", "b", "c", "d"), "a") for i in range(10))
+
+
+def test_of_many_axes_those_that_matter_are_found_and_combined() -> None:
+    def seconds(point: Mapping[str, Any]) -> float:
+        gain = {"knob2": ("c", 0.85), "knob5": ("d", 0.9), "knob7": ("b", 0.93)}
+        return math.prod(by if point[name] == value else 1.0 for name, (value, by) in gain.items())
+
+    truth = 0.85 * 0.9 * 0.93
+    reached = [seconds(_Run(_space(*TEN), seconds, 200, seed).ranking[0]) / truth for seed in range(10)]
+    assert sorted(reached)[8] < 1.01
+
+
+def test_a_value_that_breaks_the_program_is_soon_left_alone() -> None:
+    def seconds(point: Mapping[str, Any]) -> float | None:
+        return None if point["knob3"] == "b" else 0.9 if point["knob5"] == "d" else 1.0
+
+    found = _Run(_space(*TEN), seconds, 200)
+    late = [p for block in found.asked[len(found.asked) // 2 :] for p in block]
+    assert sum(p["knob3"] == "b" for p in late) <= 2
+    assert found.ranking[0]["knob5"] == "d"
+
+
+def test_an_axis_alone_will_do() -> None:
+    only = Axis("schedule", ("static", "dynamic,1", "dynamic,64", "guided,1"), ("static",), "static")
+    times = {"static": 1.0, "dynamic,1": 1.2, "dynamic,64": 0.9, "guided,1": 0.95}
+    assert _Run(_space(only), lambda p: times[p["schedule"]], 60).ranking[0]["schedule"] == "dynamic,64"
+
+
+def test_points_that_are_not_allowed_are_never_asked_for() -> None:
+    limited = _space(THREADS, PLACEMENT, allowed=lambda p: p["threads"] <= 8 or p["placement"] == "os")
+    found = _Run(limited, lambda p: 1 / p["threads"] + (0.5 if p["placement"] == "os" else 0), 120)
+    assert all(limited.allowed(p) for block in found.asked for p in block)
+    assert found.ranking[0]["threads"] == 8
+
+
+def test_points_of_one_identity_run_once_a_block() -> None:
+    same = Space((THREADS, PLACEMENT), lambda p: p["threads"])
+    found = _Run(same, lambda p: 1 / p["threads"], 60)
+    assert len({p["placement"] for block in found.asked for p in block if p["threads"] == 64}) == 1
+
+
+def test_a_space_of_one_point_is_no_trouble() -> None:
+    only = _space(Axis("threads", (1,), (1,), 1))
+    assert len(_Run(only, lambda _: 1.0, 50).ranking) == 1
