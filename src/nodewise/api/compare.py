@@ -120,7 +120,7 @@ class Comparer:
                     problem.hint = f"{problem.hint or 'mend it'}; what was measured is kept: --resume {question.out}"
                 raise
             verdict = weigh(read_experiment(question.out), stopped)
-            verdict["warnings"] += self._left
+            verdict["warnings"] += dict.fromkeys(self._left)
             writer.conclude(verdict)
         return verdict
 
