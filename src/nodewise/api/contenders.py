@@ -77,6 +77,16 @@ def _plain(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def parse_parameters(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Read several `NAME=VALUES`. Raises InputError, also where a name is given twice."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, values in map(parse_parameter, texts):
+        if name in found:
+            raise InputError(f"the parameter {name} is given twice", f"give all its values at once: -P {name}=1,2,4")
+        found[name] = values
+    return found
+
+
 def parse_parameter(text: str) -> tuple[str, tuple[str, ...]]:
     """Read `NAME=VALUES`. Raises InputError."""
     name, sign, values = text.partition("=")

@@ -200,7 +200,7 @@ def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
     """The question and how to run, from what the command line says."""
     from nodewise.api.budget import Budget
     from nodewise.api.compare import CompareQuestion
-    from nodewise.api.contenders import make_contenders, parse_parameter
+    from nodewise.api.contenders import make_contenders, parse_parameters
     from nodewise.machine.sources import load_machine
 
     commands, names = list(given["commands"]), list(given["command_name"])
@@ -217,12 +217,7 @@ def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
             "two commands are needed for a comparison",
             "write each as one text: nodewise compare './old in' './new in'; for one command: nodewise run",
         )
-    parameters: dict[str, tuple[str, ...]] = {}
-    for text in (*given["parameter"], *("=".join(pair) for pair in given["parameter_list"])):
-        name, values = parse_parameter(text)
-        if name in parameters:
-            raise InputError(f"the parameter {name} is given twice", f"give all its values at once: -P {name}=1,2,4")
-        parameters[name] = values
+    parameters = parse_parameters([*given["parameter"], *("=".join(pair) for pair in given["parameter_list"])])
     contenders = make_contenders(
         commands,
         parameters,

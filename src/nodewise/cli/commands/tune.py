@@ -70,7 +70,7 @@ def command(
     the best so far.
     """
     from nodewise.api.budget import Budget
-    from nodewise.api.contenders import parse_parameter, parse_values
+    from nodewise.api.contenders import parse_parameters, parse_values
     from nodewise.api.target import resolve_command
     from nodewise.api.tune import Question, tune
     from nodewise.cli.progress import ProgressLine
@@ -100,7 +100,7 @@ def command(
         objective=run.objective,
         resume=resume is not None,
         wanted=Wanted(
-            dict(parse_parameter(p) for p in parameter),
+            parse_parameters(parameter),
             {
                 name: parse_values(values)
                 for name, values in (parse_pair(e, "--env-axis", "NAME=v1,v2") for e in env_axis)
@@ -160,13 +160,16 @@ def _tell(verdict: dict[str, Any], report: Path) -> None:
         if verdict["candidate"] != "baseline":
             print(f"next      {verdict['candidate']}")
     else:
-        print(f"best      {best['key']}: {told(by_key[best['key']]['median'])}")
+        unsure = ", which may be no better" if verdict["verdict"] == "undecided" else ""
+        print(f"best      {best['key']}: {told(by_key[best['key']]['median'])}{unsure}")
     print(
         f"ratio     {verdict['sentence']} (95 % interval; {verdict['runs']} runs, {format_seconds(verdict['seconds_spent'])})"
     )
     if any(verdict["axes"].values()):
         shares = sorted(verdict["axes"].items(), key=lambda item: -item[1])
         print(f"gain from {', '.join(f'{name} {format_percent(share)}' for name, share in shares)}")
+    elif verdict["verdict"] == "faster" and len(verdict["axes"]) == 1:
+        print(f"gain from {next(iter(verdict['axes']))}")
     elif verdict["verdict"] == "faster":
         print("gain from several axes together: there were too few runs to tell them apart")
     else:
