@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 namespace nodewise {
 namespace {
@@ -69,6 +70,18 @@ void Capture::take(std::string_view data) {
 
 void Capture::scan(std::string_view data) {
     while (!data.empty()) {
+        if (skipping_) {
+            // a chatty program must not wait for us: only lines that may be of the protocol are looked at
+            const void* next = memmem(data.data(), data.size(), "\n{", 2);
+            if (next == nullptr) {
+                if (data.back() == '\n') {
+                    end_line();
+                }
+                return;
+            }
+            end_line();
+            data.remove_prefix(static_cast<std::size_t>(static_cast<const char*>(next) - data.data()) + 1);
+        }
         const std::size_t feed = data.find('\n');
         const std::string_view part = data.substr(0, feed);
         if (!skipping_) {

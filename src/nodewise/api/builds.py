@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
-from nodewise.base.errors import InputError
+from nodewise.base.errors import InputError, StoreError
 from nodewise.search.custom import put_in
 
 _KEPT = 2000
@@ -32,7 +36,12 @@ class Builder:
     def __call__(self, text: str) -> tuple[Path, str]:
         """The program's file, and why it could not be made with what was printed (empty where it was)."""
         if text not in self._made:
-            self._made[text] = self._make(text)
+            try:
+                self._made[text] = self._make(text)
+            except OSError as problem:
+                raise StoreError(
+                    f"cannot keep what --build makes: {problem}", "make room, or choose --out"
+                ) from problem
         return self._made[text]
 
     def _make(self, text: str) -> tuple[Path, str]:
@@ -53,28 +62,24 @@ class Builder:
         return target, self._make_in_place(text, target)
 
     def _make_in_place(self, text: str, target: Path) -> str:
-        program = Path(self._cwd, self._program)
+        program = Path(self._cwd, self._program).resolve()
         if "/" not in self._program and shutil.which(self._program):
             raise InputError(
                 f"--build cannot tell which file it makes for {self._program}, which is found on PATH",
                 "write the command with a path (./app), or {out} in both: --build 'cc {flags} -o {out} app.c' … -- {out}",
             )
-        kept = target.with_name(target.name + ".kept")
-        if program.exists():
-            shutil.copy2(program, kept)
-        try:
-            problem = self._run(text)
+        with _put_back(program, program.with_name(f".{program.name}.nodewise-kept")) as guard:
+            problem = self._run(text, guard)
             if not problem and not program.is_file():
                 problem = f"the build made no {self._program}: {text}"
             if not problem:
-                shutil.copy2(program, target)
-        finally:
-            if kept.exists():
-                kept.replace(program)
+                part = target.with_name(target.name + ".part")
+                shutil.copy2(program, part)
+                part.replace(target)
         return problem
 
-    def _run(self, text: str) -> str:
-        done = subprocess.run(
+    def _run(self, text: str, guard: Callable[[str], None] = lambda _: None) -> str:
+        build = subprocess.Popen(
             ["sh", "-c", text],
             cwd=self._cwd,
             env=self._environment,
@@ -83,8 +88,57 @@ class Builder:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            check=False,
+            process_group=0,
         )
-        if done.returncode == 0:
+        try:
+            guard(str(build.pid))
+            printed, _ = build.communicate()
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(build.pid, signal.SIGKILL)
+            build.wait()
+            raise
+        guard("-")
+        if build.returncode == 0:
             return ""
-        return f"the build failed with exit code {done.returncode}: {text}\n{done.stdout[-_KEPT:]}"
+        return f"the build failed with exit code {build.returncode}: {text}\n{printed[-_KEPT:]}"
+
+
+#: Waits for the end of its input; whatever build it was then told of last is ended, and what was kept is put back.
+_GUARD = """trap '' INT TERM HUP
+while read -r word; do build=$word; done
+[ "${build:--}" = - ] || kill -KILL -- "-$build" 2>/dev/null
+[ ! -e "$1" ] || mv -f -- "$1" "$2"
+"""
+
+
+@contextmanager
+def _put_back(program: Path, kept: Path) -> Iterator[Callable[[str], None]]:
+    """Whatever is made of `program` inside, the file that was there before is there afterwards, also after a kill.
+
+    Gives what tells the guard the process group of a build, and `-` once it has ended. Where there was no file before
+    there is nothing to keep.
+    """
+    if kept.exists():
+        # of a guard that was killed, too
+        kept.replace(program)
+    if not program.exists():
+        yield lambda _: None
+        return
+    part = kept.with_name(kept.name + ".part")
+    shutil.copy2(program, part)
+    part.replace(kept)
+    with subprocess.Popen(
+        ["sh", "-c", _GUARD, "sh", str(kept), str(program)], stdin=subprocess.PIPE, text=True, start_new_session=True
+    ) as guard:
+        assert guard.stdin is not None
+        stream = guard.stdin
+
+        def tell(word: str) -> None:
+            stream.write(word + "\n")
+            stream.flush()
+
+        try:
+            yield tell
+        finally:
+            kept.replace(program)

@@ -93,6 +93,7 @@ class Comparer:
         self._costs: dict[str, dict[int, float]] = {name: {} for name in names}
         self._failed: dict[str, str] = {}
         self._set_up: list[Contender] = []
+        self._left: list[str] = []
         self._block = 0
         self._marks: list[list[tuple[str, ...]]] = []
 
@@ -114,10 +115,14 @@ class Comparer:
                     self._give_up(writer)
                     raise
                 stopped = "interrupted"
-            except (ProgramError, InputError):
-                self._give_up(writer)
+            except (ProgramError, InputError) as problem:
+                if not all(self._costs.values()):
+                    self._give_up(writer)
+                else:
+                    problem.hint = f"{problem.hint or 'mend it'}; what was measured is kept: --resume {question.out}"
                 raise
             verdict = weigh(read_experiment(question.out), stopped)
+            verdict["warnings"] += dict.fromkeys(self._left)
             writer.conclude(verdict)
         return verdict
 
@@ -128,12 +133,15 @@ class Comparer:
 
     @contextmanager
     def _cleaned_up(self) -> Iterator[None]:
-        """Whatever was set up is cleaned up, however the runs end."""
+        """Whatever was set up is cleaned up, however the runs end; one that cannot be is no reason to lose what was measured."""
         try:
             yield
         finally:
             for contender in self._set_up:
-                self._step(contender, "cleanup")
+                try:
+                    self._step(contender, "cleanup")
+                except ProgramError as problem:
+                    self._left.append(problem.what)
 
     def _step(self, contender: Contender, which: str) -> None:
         """One of the shell commands around the runs. Raises ProgramError where it fails."""

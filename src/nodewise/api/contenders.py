@@ -16,7 +16,12 @@ from nodewise.runner.setting import Setting
 from nodewise.search.custom import put_in
 
 #: What only a shell understands; quotes and backslashes are read as one would read them.
-_SHELL_SYNTAX = re.compile(r"[|&;<>()$`*?~\n]|^\s*[A-Za-z_]\w*=")
+_SHELL_SYNTAX = re.compile(r"[|&;<>()$`*?~\[#\n]|^\s*[A-Za-z_]\w*=")
+#: Words that a command may begin with and only a shell can carry out.
+_SHELL_WORDS = re.compile(
+    r"\s*(\.|:|!|\{|alias|case|cd|command|eval|exec|exit|export|for|if|read|set|source|trap|type|ulimit|umask|unset|until"
+    r"|wait|while)(\s|$)"
+)
 _MOST_VALUES = 10_000
 
 
@@ -72,6 +77,16 @@ def _plain(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def parse_parameters(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Read several `NAME=VALUES`. Raises InputError, also where a name is given twice."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, values in map(parse_parameter, texts):
+        if name in found:
+            raise InputError(f"the parameter {name} is given twice", f"give all its values at once: -P {name}=1,2,4")
+        found[name] = values
+    return found
+
+
 def parse_parameter(text: str) -> tuple[str, tuple[str, ...]]:
     """Read `NAME=VALUES`. Raises InputError."""
     name, sign, values = text.partition("=")
@@ -90,14 +105,27 @@ def command_words(text: str, shell: str | None) -> tuple[tuple[str, ...], str | 
             "an empty command", "write each command as one text, such as: nodewise compare './a 1' './b 1'"
         )
     if shell is None:
-        shell = "sh" if _SHELL_SYNTAX.search(text) else "none"
-    if shell != "none":
-        return (*shlex.split(shell), "-c", text), shell
+        shell = "sh" if needs_shell(text) else "none"
+    shell = "sh" if shell == "default" else shell
+    # a study is started by nodewise, and no shell knows it
+    if shell != "none" and not text.lstrip().startswith("study:"):
+        shell_words = _split(shell)
+        if not shell_words:
+            raise InputError("an empty --shell", "name one, such as bash or 'bash --norc', or none")
+        return (*shell_words, "-c", text), shell
+    return resolve_command(_split(text)), None
+
+
+def _split(text: str) -> list[str]:
     try:
-        words = shlex.split(text)
+        return shlex.split(text)
     except ValueError as problem:
         raise InputError(f"cannot split {text!r} into words: {problem}", "close the quotes") from problem
-    return resolve_command(words), None
+
+
+def needs_shell(text: str) -> bool:
+    """Whether only a shell can carry out a command."""
+    return bool(_SHELL_SYNTAX.search(text)) or bool(_SHELL_WORDS.match(text))
 
 
 def _steps_of(texts: Sequence[str], which: int, count: int, option: str) -> str | None:
@@ -121,13 +149,15 @@ def make_contenders(
 ) -> list[Contender]:
     """Every command with every combination of the parameters that it names; equal ones get a number behind their name.
 
+    `names` are for the commands in their order, with parameters put in, or one for each combination; who has none is
+    called by its text. Where one command needs a shell all have one, since its start is a part of what is measured.
     Raises InputError where a parameter is in no command, or `names`, `prepare` or `conclude` do not fit in number.
     """
     everything = " ".join((*commands, setup or "", cleanup or "", *prepare, *conclude))
     for name in parameters:
         if "{" + name + "}" not in everything:
             raise InputError(f"no command has {{{name}}}", f"write {{{name}}} where the value of -P {name}=… belongs")
-    found: list[tuple[str, dict[str, str], Steps]] = []
+    found: list[tuple[str, str, dict[str, str], Steps]] = []
     for i, command in enumerate(commands):
         before = _steps_of(prepare, i, len(commands), "--prepare")
         after = _steps_of(conclude, i, len(commands), "--conclude")
@@ -136,16 +166,25 @@ def make_contenders(
         for combination in itertools.product(*mine.values()):
             values = dict(zip(mine, combination, strict=True))
             steps = Steps(*(None if t is None else put_in(t, values) for t in (setup, before, after, cleanup)))
-            found.append((put_in(command, values), values, steps))
-    if names and len(names) not in (len(found), len(commands)):
-        raise InputError(f"{len(names)} names for {len(found)} commands", "give --command-name once for each command")
+            text = put_in(command, values)
+            found.append((text, put_in(names[i], values) if i < len(names) else text, values, steps))
+    if len(names) > len(commands):
+        if len(names) != len(found):
+            raise InputError(
+                f"{len(names)} names for {len(found)} commands",
+                "give --command-name once for each command, in their order",
+            )
+        found = [(text, name, values, steps) for (text, _, values, steps), name in zip(found, names, strict=True)]
+    if shell is None and any(needs_shell(text) for text, *_ in found):
+        shell = "sh"
     contenders: list[Contender] = []
-    seen: dict[str, int] = {}
-    for i, (text, values, steps) in enumerate(found):
-        name = names[i] if len(names) == len(found) else text
-        seen[name] = seen.get(name, 0) + 1
-        if seen[name] > 1:
-            name = f"{name} ({seen[name]})"
+    taken: set[str] = set()
+    for text, given, values, steps in found:
+        name, number = given, 1
+        while name in taken:
+            number += 1
+            name = f"{given} ({number})"
+        taken.add(name)
         words, used = command_words(text, shell)
         contenders.append(Contender(Setting(command=words, values=values, name=name), text, steps, used))
     return contenders

@@ -12,6 +12,7 @@ import errno
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -31,6 +32,8 @@ from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.setting import Setting, setting_from_json
 
 SCHEMA = 1
+#: Beginnings of the names of variables that bear on a run.
+TELLING = ("OMP_", "KMP_", "GOMP_", "GLIBC_TUNABLES", "MALLOC_", "LD_PRELOAD", "OPENBLAS_", "MKL_", "BLIS_")
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,9 @@ class Writer:
         """
         self.path = path
         self.earlier: Experiment | None = None
+        self._made: list[Path] = []
         if question is not None:
+            self._made = [p for p in (path, *path.absolute().parents) if not p.exists()]
             make_directory(path)
         elif not (path / "question.json").is_file():
             raise InputError(f"{path} holds no experiment to continue (no question.json)", "name the directory of one")
@@ -216,11 +221,14 @@ class Writer:
         write_whole(self.path / "verdict.json", json.dumps(verdict, indent=1))
 
     def discard(self) -> None:
-        """Take back a directory in which nothing was measured; one that held other files before stays."""
+        """Take back what was made for an experiment in which nothing was measured; whatever was there before stays."""
         for name in ("question.json", "samples.jsonl"):
             (self.path / name).unlink(missing_ok=True)
+        for name in ("builds", "launch"):
+            shutil.rmtree(self.path / name, ignore_errors=True)
         with contextlib.suppress(OSError):
-            self.path.rmdir()
+            for folder in self._made:
+                folder.rmdir()
 
     def close(self) -> None:
         """Give the directory up to other writers."""
@@ -237,16 +245,20 @@ class Writer:
 
 def read_question(path: Path) -> dict[str, Any]:
     """The question of the experiment in a directory. Raises InputError where there is none."""
-    hint = "give the directory that `nodewise tune` named in its last line"
+    hint = "name the directory in which a tune or compare left its report"
     if not path.is_dir():
         raise InputError(f"no such directory: {path}", hint)
     try:
         question = json.loads((path / "question.json").read_text())
         schema = question["nodewise_experiment"]
+        if not isinstance(question["kind"], str) or not isinstance(question["machine"], dict):
+            raise ValueError("its kind and its machine are not there")
     except FileNotFoundError as problem:
         raise InputError(f"{path} holds no experiment (no question.json)", hint) from problem
+    except OSError as problem:
+        raise InputError(f"{path / 'question.json'} cannot be read: {problem.strerror}") from problem
     except (ValueError, KeyError, TypeError) as problem:
-        raise InputError(f"{path / 'question.json'} cannot be read: {problem}", hint) from problem
+        raise InputError(f"{path / 'question.json'} is damaged: {_told(problem)}", hint) from problem
     if schema != SCHEMA:
         raise InputError(
             f"{path} has schema {schema}, this nodewise reads {SCHEMA}",
@@ -259,17 +271,25 @@ def read_experiment(path: Path) -> Experiment:
     """Read a directory that `Writer` wrote, on this or another machine. Raises InputError where it is none."""
     question = read_question(path)
     experiment = Experiment(path, question)
-    samples = path / "samples.jsonl"
-    if samples.exists():
-        with samples.open("rb") as file:
+    try:
+        with (path / "samples.jsonl").open("rb") as file:
             for line in file:
                 good = _take(experiment, line)
                 experiment.damaged_lines += not good
                 experiment.whole_bytes += len(line) if good or line.endswith(b"\n") else 0
-    verdict = path / "verdict.json"
-    if verdict.exists():
-        experiment.verdict = json.loads(verdict.read_text())
+    except FileNotFoundError:
+        pass
+    except OSError as problem:
+        raise InputError(f"{path / 'samples.jsonl'} cannot be read: {problem.strerror}") from problem
+    # the verdict is worked out anew from the samples: a damaged one costs only the word how it ended
+    with contextlib.suppress(OSError, ValueError):
+        verdict = json.loads((path / "verdict.json").read_text())
+        experiment.verdict = verdict if isinstance(verdict, dict) else None
     return experiment
+
+
+def _told(problem: Exception) -> str:
+    return f"{problem} is missing" if isinstance(problem, KeyError) else str(problem)
 
 
 def _take(experiment: Experiment, text: bytes) -> bool:
@@ -291,13 +311,12 @@ def _take(experiment: Experiment, text: bytes) -> bool:
 
 def inherited_facts(machine: Machine, environment: Mapping[str, str], asked: Sequence[str]) -> dict[str, Any]:
     """What every question stores besides its own: the machine, the variables that bear on a run, how to ask again."""
-    telling = ("OMP_", "KMP_", "GOMP_", "GLIBC_TUNABLES", "MALLOC_", "LD_PRELOAD", "OPENBLAS_", "MKL_", "BLIS_")
     return {
         "asked": list(asked),
         "cwd": str(Path.cwd()),
         "machine": machine.to_json(),
         "machine_is_live": machine.live,
-        "environment": {k: v for k, v in sorted(environment.items()) if k.startswith(telling)},
+        "environment": {k: v for k, v in sorted(environment.items()) if k.startswith(TELLING)},
         "version": nodewise.__version__,
         "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -21,7 +21,7 @@ from nodewise.statistics.interval import median_interval
 from nodewise.statistics.sequential import OpenLooks
 from nodewise.statistics.spoiled import Mode, drift, first_run_differs, modes
 from nodewise.statistics.summary import mad, median
-from nodewise.statistics.verdict import Verdict, Word, judge
+from nodewise.statistics.verdict import Verdict, Word, format_ratio, judge
 from nodewise.statistics.work import efficiency
 
 COMPARE, WARM_UP = "compare", "warm-up"
@@ -151,36 +151,79 @@ def _with_work(experiment: Experiment, rows: list[dict[str, Any]]) -> None:
             row["work"] |= {"rate_ratio": one.rate_ratio, "redundancy": one.redundancy}
 
 
-def _warnings(experiment: Experiment, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+#: So many contenders are named where several may be the best.
+_NAMED = 6
+#: A note that so many commands share is told once for all of them.
+_SHARED = 3
+_ALIKE = {
+    "waits": "wait for something else than the processor (files, network, sleep), which is then what is measured",
+    "shell": f"take less than {format_seconds(_SHORT_S)}, and the start of the shell is a part of it; with -N there is none",
+    "disturbed": "were disturbed in many runs; `nodewise quiet` says by what",
+    "noise": "cannot be told from the reference yet",
+}
+_MORE = {
+    "runs": "more --runs would tell",
+    "budget": "`--resume DIR --budget …` goes on with it",
+    "interrupted": "`--resume DIR` goes on with it",
+    "cut off": "`--resume DIR` goes on with it",
+}
+
+
+def _warnings(experiment: Experiment, rows: Sequence[Mapping[str, Any]], stopped: str) -> list[str]:
+    found = [(row["name"], kind, text) for row in rows for kind, text in _notes(experiment, row, stopped)]
+    kinds = [kind for _, kind, _ in found]
     warnings = []
-    for row in rows:
-        who = f"{row['name']}: " if len(rows) > 1 else ""
-        if row["error"]:
-            warnings.append(f"{who}failed in {row['failed']} runs and was left out: {row['error']}")
-        if not row["runs"]:
-            continue
-        medians = row["medians"]
-        cpu, wall = medians.get("cpu_s"), medians["wall_s"]
-        if cpu is not None and wall > _WAITING * cpu and wall - cpu > 0.005:
-            warnings.append(
-                f"{who}it takes {format_seconds(wall)} but the processor only {format_seconds(cpu)}: it waits for something "
-                "else (files, network, sleep), which is then what is measured"
-            )
-        if row["shell"] and wall < _SHORT_S:
-            warnings.append(
-                f"{who}takes less than {format_seconds(_SHORT_S)}, and the start of the shell ({row['shell']}) is a part of "
-                "it; without shell syntax, or with -N, there is none"
-            )
-        if row["disturbed"] > 0.2 * (row["runs"] + row["failed"]):
-            warnings.append(
-                f"{who}{row['disturbed']} of {row['runs']} runs were disturbed; `nodewise quiet` says by what"
-            )
-        warnings += [who + text for text in _shape_warnings(experiment, row)]
-        pair = row["against_reference"]
-        if pair is not None and pair["verdict"] == Word.UNDECIDED.value:
-            reach = "" if pair["low"] is None else f", which leaves {format_span(pair['low'], pair['high'])} possible"
-            warnings.append(f"{who}noise hides the answer after {pair['pairs']} blocks{reach}: give a longer --budget")
+    for name, kind, text in found:
+        count = kinds.count(kind)
+        if kind not in _ALIKE or count < _SHARED:
+            warnings.append(text if len(rows) == 1 else f"{name}: {text}")
+        elif kind in kinds:
+            which = "all commands" if count == len(rows) else f"{count} of {len(rows)} commands"
+            more = f": {_MORE[stopped]}" if kind == "noise" and stopped in _MORE else ""
+            warnings.append(f"{which} {_ALIKE[kind]}{more}")
+            kinds = [k for k in kinds if k != kind]
+            found = [f for f in found if f[1] != kind]
     return warnings
+
+
+def _notes(experiment: Experiment, row: Mapping[str, Any], stopped: str) -> list[tuple[str, str]]:
+    """What is to be known of a contender's runs: a kind and a text for each."""
+    notes = []
+    if row["error"]:
+        notes.append(("failed", f"failed in {_runs(row['failed'])} and was left out from then on: {row['error']}"))
+    if not row["runs"]:
+        return notes
+    medians = row["medians"]
+    cpu, wall = medians.get("cpu_s"), medians["wall_s"]
+    disturbed = row["disturbed"] > 0.2 * (row["runs"] + row["failed"])
+    if disturbed:
+        told = f"{row['disturbed']} of {_runs(row['runs'])} were disturbed; `nodewise quiet` says by what"
+        notes.append(("disturbed", told))
+    elif cpu is not None and wall > _WAITING * cpu and wall - cpu > 0.005:
+        notes.append(
+            (
+                "waits",
+                f"it takes {format_seconds(wall)} but the processor only {format_seconds(cpu)}: it waits for something else "
+                "(files, network, sleep), which is then what is measured",
+            )
+        )
+    if row["shell"] and wall < _SHORT_S:
+        told = f"it takes less than {format_seconds(_SHORT_S)}, and the start of the shell ({row['shell']}) is a part of it"
+        notes.append(("shell", f"{told}; with -N there is none"))
+    notes += [("shape", text) for text in _shape_warnings(experiment, row)]
+    pair = row["against_reference"]
+    if pair is not None and pair["verdict"] == Word.UNDECIDED.value and stopped != "failed":
+        more = f": {_MORE[stopped]}" if stopped in _MORE else ""
+        if pair["low"] is None:
+            told = f"{_runs(pair['pairs'])} are too few for an interval"
+        else:
+            told = f"noise hides the answer after {_runs(pair['pairs'])}, {format_span(pair['low'], pair['high'])} is possible"
+        notes.append(("noise", told + more))
+    return notes
+
+
+def _runs(count: int) -> str:
+    return f"{count} run{'s' * (count != 1)}"
 
 
 def format_span(low: float, high: float) -> str:
@@ -259,7 +302,7 @@ def weigh(experiment: Experiment, stopped: str) -> dict[str, Any]:
         "runs": len(experiment.records),
         "within": experiment.question["within"],
         "level": looks.level(max(1, blocks)),
-        "warnings": [*_warnings(experiment, rows), *energy_notes(experiment)],
+        "warnings": [*_warnings(experiment, rows, stopped), *energy_notes(experiment)],
         "seconds_spent": seconds_spent(experiment),
         "stopped": stopped,
         "experiment": str(experiment.path),
@@ -285,17 +328,34 @@ def describe(experiment: Experiment, verdict: Mapping[str, Any], labels: Mapping
     """The answer in one sentence; `labels` are shorter names of the contenders."""
     called = labels or {}
     rows = [r for r in verdict["contenders"] if r["runs"]]
-    fastest = list(verdict["fastest"])
+    fastest = [called.get(n, n) for n in verdict["fastest"]]
     name = verdict["contenders"][0]["name"]
     if len(rows) < 2:
         value = experiment.objective.value(good_median(experiment, name))
         return f"{called.get(name, name)}: {format_metric(verdict['metric'], value, verdict['currency'])}"
     if len(rows) == 2:
-        second = rows[1]["name"]
-        return f"{called.get(second, second)}: {rows[1]['against_reference']['sentence']}"
+        told = describe_pair({"one": name, "other": rows[1]["name"], **rows[1]["against_reference"]}, called)
+        failed = [called.get(r["name"], r["name"]) for r in rows if r["error"]]
+        return f"{' and '.join(failed)} failed; before that {told}" if failed else told
     if len(fastest) == 1:
-        return f"{called.get(fastest[0], fastest[0])} is the best of {len(rows)}"
-    return f"the best cannot be told apart: {', '.join(called.get(n, n) for n in fastest)}"
+        return f"{fastest[0]} is the best of {len(rows)}"
+    if len(fastest) > _NAMED:
+        return f"the best cannot be told apart: {', '.join(fastest[:_NAMED])} and {len(fastest) - _NAMED} more"
+    return f"the best cannot be told apart: {', '.join(fastest)}"
+
+
+def describe_pair(pair: Mapping[str, Any], called: Mapping[str, str]) -> str:
+    """`./new is 1.47× faster than ./old (1.45–1.49)`: what was found of two contenders, in a sentence."""
+    one, other = (called.get(pair[n], pair[n]) for n in ("one", "other"))
+    ratio = Ratio(pair["ratio"], pair["low"] or 0.0, math.inf if pair["high"] is None else pair["high"], pair["pairs"])
+    word = Word(pair["verdict"])
+    if word is Word.SLOWER:
+        ratio = Ratio(1 / ratio.ratio, 1 / ratio.high, 1 / ratio.low, ratio.pairs)
+    if word in (Word.FASTER, Word.SLOWER):
+        size, _, span = format_ratio(ratio).partition(" ")
+        return f"{other} is {size} {word.value} than {one} {span}"
+    told = str(pair["sentence"])
+    return told if word is Word.NO_DIFFERENCE else f"{told}, {other} against {one}"
 
 
 def good_median(experiment: Experiment, key: str) -> float:

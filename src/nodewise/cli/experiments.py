@@ -5,15 +5,23 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from nodewise.api.experiment import read_question
+from nodewise.api.experiment import TELLING, read_question
 from nodewise.base.errors import InputError
 
 _FOLDER = Path("nodewise-experiments")
+#: What a file's name is for standard output.
+STDOUT = Path("-")
 
 
 def place_for(name: str) -> Path:
@@ -27,13 +35,48 @@ def place_for(name: str) -> Path:
     return path
 
 
-def again_in(context: click.Context, path: Path, kind: str) -> None:
+def check_target(path: Path, option: str) -> None:
+    """Raises InputError where a file can surely not be written to `path`."""
+    folder = path.absolute().parent
+    if path == STDOUT:
+        return
+    if path.is_dir():
+        raise InputError(f"{option}: {path} is a directory", "name a file in it")
+    if not folder.is_dir():
+        raise InputError(f"{option}: no such directory: {folder}", "make it first")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{option}: {folder} is not writable", "name a file in another directory")
+
+
+@contextmanager
+def ended_like_ctrl_c() -> Iterator[None]:
+    """An end asked for by a batch system or a closing terminal is as good as Ctrl-C: what there is, is told."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {s: signal.signal(s, interrupt) for s in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str] = ("as_json",)) -> None:
     """Run the command that made the experiment in `path` again, to go on in its directory.
 
-    The working directory and the variables that bear on a run become those of then; --json holds if it is given now.
-    Raises InputError where `path` holds no experiment of that kind.
+    The working directory and the variables that bear on a run become those of then; `anew` names parameters that hold
+    if they are given now. Raises InputError for others, and where `path` holds no experiment of that kind.
     """
     path = path.absolute()
+    now = _given(context)
+    for name in now.keys() - {"resume", *anew}:
+        option = next(p for p in context.command.params if p.name == name)
+        what = option.opts[-1] if isinstance(option, click.Option) else "a command"
+        raise InputError(
+            f"--resume goes on as it was asked for then: {what} cannot be given", "give --resume DIR alone"
+        )
     question = read_question(path)
     asked = list(question.get("asked") or [])
     if question.get("kind") != kind or kind not in asked:
@@ -45,9 +88,17 @@ def again_in(context: click.Context, path: Path, kind: str) -> None:
         os.chdir(question["cwd"])
     except OSError as problem:
         raise InputError(f"cannot go on in {question['cwd']}: {problem.strerror}") from problem
+    for variable in [v for v in os.environ if v.startswith(TELLING)]:
+        del os.environ[variable]
     os.environ.update(question["environment"])
     command = context.command
     inner = command.make_context(kind, asked[asked.index(kind) + 1 :], parent=context.parent, obj="resumed")
-    inner.params |= {"resume": path, "as_json": context.params["as_json"]}
+    inner.params |= {**now, "resume": path, "as_json": context.params["as_json"]}
     with inner:
         command.invoke(inner)
+
+
+def _given(context: click.Context) -> dict[str, Any]:
+    """The parameters that are on the command line; files by their whole path, whatever directory becomes the current one."""
+    given = {n: v for n, v in context.params.items() if context.get_parameter_source(n) is ParameterSource.COMMANDLINE}
+    return {n: v.absolute() if isinstance(v, Path) and v != STDOUT else v for n, v in given.items()}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -74,6 +75,12 @@ def _choose(
 ) -> RunChoice:
     if minimize and maximize:
         raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
+    if cwd is not None and not cwd.is_dir():
+        raise InputError(f"--cwd: no such directory: {cwd}")
+    if stdin == Path("null"):
+        stdin = None
+    if stdin is not None and (stdin.is_dir() or not os.access(stdin, os.R_OK)):
+        raise InputError(f"--input: cannot read {stdin}", "name a file; without --input there is nothing to read")
     pairs = [parse_pair(m, "--metric", "seconds='elapsed: ([0-9.]+)'") for m in metric]
     pairs += [("work", work)] if work else []
     limits = [parse_pair(text, "--limit", "AS=2G") for text in limit]
@@ -110,11 +117,14 @@ def _shown(text: str) -> Objective:
     return Objective(text, text.endswith("/s"))
 
 
-def parse_share(text: str, option: str) -> float:
-    """Read a percentage such as `1%` or `0.5 %` as a share of one. Raises InputError."""
+def parse_share(text: str, option: str, most: float | None = 1.0) -> float:
+    """Read a percentage such as `1%` or `0.5 %` as a share of one, less than `most` and, where that is None, also 0.
+
+    Raises InputError.
+    """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text)
     share = float(match[1]) / 100 if match else 0.0
-    if not 0 < share < 1:
+    if match is None or (most is not None and not 0 < share < most):
         raise InputError(f"{option}: not a percentage: {text!r}", f"write it such as {option} 1%")
     return share
 

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from nodewise.api.experiment import Experiment
-from nodewise.api.weigh import describe
+from nodewise.api.weigh import describe, describe_pair
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.report.tables import BASELINE, labels_of
 from nodewise.runner.objective import format_metric
+from nodewise.statistics.compare import Ratio
+from nodewise.statistics.verdict import format_ratio
 
 #: How many settings of a front are named in a line.
 _NAMED = 4
@@ -103,8 +106,9 @@ def shown_lines(verdict: Mapping[str, Any], labels: Mapping[str, str]) -> list[s
 def _span(pair: Mapping[str, Any]) -> str:
     if pair["low"] is None:
         return f"{pair['ratio']:.2f}× (too few runs)"
-    digits = 3 if abs(pair["ratio"] - 1) < 0.1 else 2
-    return f"{pair['ratio']:.{digits}f}× ({pair['low']:.{digits}f}–{pair['high']:.{digits}f})"
+    return format_ratio(
+        Ratio(pair["ratio"], pair["low"], math.inf if pair["high"] is None else pair["high"], pair["pairs"])
+    )
 
 
 def comparison_lines(experiment: Experiment, verdict: Mapping[str, Any], threshold: float | None) -> list[str]:
@@ -122,12 +126,11 @@ def comparison_lines(experiment: Experiment, verdict: Mapping[str, Any], thresho
     lines = [line(heads), *(line(row) for row in rows), ""]
     ended = _ENDED.get(verdict["stopped"])
     spent = f"{verdict['blocks']} blocks, {format_seconds(verdict['seconds_spent'])}" + (f"; {ended}" if ended else "")
-    lines.append(f"answer    {describe(experiment, verdict, labels)} (95 % for all together; {spent})")
+    lines.append(f"answer    {describe(experiment, verdict, labels)}")
+    lines.append(f"after     {spent}; all intervals together hold at 95 %")
     if verdict["metric"] != "seconds":
         lines.append(f"compared  {verdict['metric']}, {'more' if verdict['maximise'] else 'less'} is better")
-    lines += [
-        f"pair      {labels[p['other']]} against {labels[p['one']]}: {p['sentence']}" for p in _other_pairs(verdict)
-    ]
+    lines += [f"pair      {describe_pair(p, labels)}" for p in _other_pairs(verdict)]
     lines += _baseline_lines(verdict)
     if threshold is not None:
         lines.append(_threshold_line(verdict, threshold))
@@ -161,9 +164,16 @@ def _threshold_line(verdict: Mapping[str, Any], threshold: float) -> str:
     pairs = {r["name"]: r["against_reference"] for r in verdict["contenders"] if r["against_reference"]}
     pairs |= {f"{p['name']} (baseline)": p for p in verdict.get("baseline", {}).get("pairs", []) if p["comparable"]}
     slower = [n for n, p in pairs.items() if p["high"] is not None and p["high"] * (1 + threshold) < 1]
+    failed = [r["name"] for r in verdict["contenders"] if r["error"]]
     open_ = [n for n, p in pairs.items() if n not in slower and (p["low"] is None or p["low"] * (1 + threshold) <= 1)]
     if slower:
         return f"failed    slower by more than {limit}: {', '.join(slower)}"
+    if failed:
+        return f"failed    there is no verdict on what fails: {', '.join(failed)}"
+    if "baseline" in verdict and not any(p["comparable"] for p in verdict["baseline"]["pairs"]):
+        return (
+            f"failed    nothing of the baseline can be compared, so that nobody knows whether it is slower by {limit}"
+        )
     if open_:
         return f"passed    not shown to be slower by more than {limit}, nor that it is not: {', '.join(open_)}"
     return f"passed    nothing is slower by more than {limit}"

@@ -148,13 +148,18 @@ def _of_intervals(verdict: dict[str, Any]) -> list[str]:
         f"each interval is one at {verdict['level']:.2%}, so that all of them, at every look that was taken, hold together "
         "at 95 %; runs are paired by block, and each block held every command once in random order"
     ]
-    if verdict["stopped"] in ("interrupted", "cut off", "budget"):
-        said.append(f"the comparison was ended by: {verdict['stopped']}; `nodewise compare --resume` goes on with it")
+    going_on = f"`nodewise compare --resume {verdict['experiment']}"
+    if verdict["stopped"] in ("interrupted", "cut off"):
+        said.append(f"the comparison was {verdict['stopped']} before its end: {going_on}` goes on with it")
+    elif verdict["stopped"] == "budget":
+        said.append(f"the budget ended the comparison: {going_on} --budget …` goes on with it")
     return said
 
 
 def _comparison_headline(verdict: dict[str, Any], labels: dict[str, str]) -> str:
     rows = [r for r in verdict["contenders"] if r["runs"]]
+    if len(rows) == 2 and any(r["error"] for r in rows):
+        return "A command failed"
     if len(rows) == 2:
         pair = rows[1]["against_reference"]
         return {

@@ -205,6 +205,8 @@ class LocalLauncher:
             metrics[COST] = self._options.price.of(setting, reply["wall_s"])
         error = _error(reply, told, everything, self._options)
         usage, conditions = reply["usage"], reply["conditions"]
+        if reply["exit_code"] > 0:
+            usage = {**usage, "exit_code": reply["exit_code"]}
         marks = find_marks(reply["wall_s"], usage, conditions, reply["rebound"])
         if reply["left_behind"]:
             marks += (f"left behind: {reply['left_behind']} processes outlived the program and were ended",)

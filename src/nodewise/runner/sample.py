@@ -14,7 +14,8 @@ class Sample:
 
     `metrics` are named numbers from the program (among them `flops`, `bytes`, `items`), and `cost` where there is a price;
     `usage` is what the kernel counted for it (`user_s`, `system_s`, `peak_bytes`, `context_switches`,
-    `involuntary_switches`, `migrations`, `minor_faults`, `major_faults`, and hardware counters where there are any),
+    `involuntary_switches`, `migrations`, `minor_faults`, `major_faults`, `exit_code` where it is not 0, and hardware counters
+    where there are any),
     `conditions` what the machine did meanwhile: `steal_s` and `busy_s` of all processors, `mask_steal_s` and `mask_busy_s`
     of those that it was held to, `pressure_cpu_s`, `pressure_memory_s`, `pressure_io_s`, `throttled_s` by quotas,
     `heat_events` that lowered a clock, `frequency_hz` (its own cycles over its processor time where they are counted, and

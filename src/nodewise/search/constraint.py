@@ -58,7 +58,7 @@ def parse_constraint(text: str, axes: Collection[str]) -> Constraint:
         tree = ast.parse(text, mode="eval").body
     except SyntaxError as problem:
         raise InputError(
-            f"the constraint {text!r} cannot be read at character {problem.offset}",
+            f"the constraint {text!r} cannot be read at character {problem.offset or len(text.rstrip()) + 1}",
             "write it such as --constraint 'ranks * threads <= 64'",
         ) from problem
     known = {name.replace("-", "_"): name for name in axes}

@@ -12,31 +12,60 @@ from typing import Any
 
 import click
 
-from nodewise.base.errors import InputError
+from nodewise.base.errors import InputError, StoreError
 from nodewise.base.units import parse_seconds
-from nodewise.cli.experiments import again_in, place_for
+from nodewise.cli.experiments import STDOUT, again_in, check_target, ended_like_ctrl_c, place_for
+from nodewise.cli.hyperfine import HyperfineWords
 from nodewise.cli.options import RunChoice, parse_share, run_options
 
-SLOWER = 1
+SLOWER, UNTOLD = 1, 2
 _EXPORTS = ("json", "csv", "markdown", "asciidoc", "orgmode", "google-benchmark")
 
 
 def _exports(function: Any) -> Any:
     for kind in reversed(_EXPORTS):
-        what = {"json": "as hyperfine writes JSON", "google-benchmark": "as Google Benchmark writes JSON"}
+        what = {
+            "json": "Every run as JSON, in the shape of hyperfine",
+            "google-benchmark": "Every run as JSON, in the shape of Google Benchmark",
+            "csv": "A row for each command, with the columns of hyperfine",
+        }
         function = click.option(
             f"--export-{kind}",
-            type=click.Path(path_type=Path),
-            help=f"Write the result {what.get(kind, 'as ' + kind)}.",
+            type=click.Path(path_type=Path, allow_dash=True),
+            metavar="FILE",
+            help=f"{what.get(kind, 'The table as ' + kind)}; - is standard output.",
         )(function)
     return function
 
 
-@click.command()
-@click.option("-P", "--parameter", multiple=True, metavar="NAME=VALUES", help="Values for {NAME}: 1,2,4 or 1..64*2.")
+#: What may be said anew when going on with a comparison.
+_ANEW = (
+    "as_json",
+    "budget",
+    "max_runs",
+    "fail_if_slower",
+    "baseline",
+    *(f"export_{k.replace('-', '_')}" for k in _EXPORTS),
+)
+
+
+@click.command(cls=HyperfineWords)
+@click.option(
+    "-P",
+    "--parameter",
+    "--parameter-scan",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Values for {NAME} in the commands and their steps: 1,2,4 or 1..8 or 0..1+0.25 or 1..64*2. Several are combined.",
+)
 @click.option("-L", "--parameter-list", multiple=True, nargs=2, metavar="NAME VALUES", help="The same, as two words.")
 @click.option(
-    "-w", "--warmup", type=click.IntRange(0), default=1, show_default=True, help="Blocks that are not counted."
+    "-w",
+    "--warmup",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="Runs of each that come first and are not counted.",
 )
 @click.option("-r", "--runs", type=click.IntRange(1), help="Exactly so many runs of each.")
 @click.option("-m", "--min-runs", type=click.IntRange(1), default=1, help="At least so many runs of each.")
@@ -45,20 +74,45 @@ def _exports(function: Any) -> Any:
 @click.option("-p", "--prepare", multiple=True, help="Shell command before each run; once for all or once for each.")
 @click.option("--conclude", multiple=True, help="Shell command after each run; once for all or once for each.")
 @click.option("-c", "--cleanup", help="Shell command after the last run of each command.")
-@click.option("-n", "--command-name", multiple=True, help="A name for each command, in their order.")
-@click.option("-S", "--shell", help="Shell for the commands, or none. [default: sh where its syntax is used]")
-@click.option("-N", "no_shell", is_flag=True, help="Never a shell: --shell none.")
+@click.option(
+    "-n", "--command-name", multiple=True, help="A name for each command, in their order; it may hold {NAME}."
+)
+@click.option(
+    "-S", "--shell", help="Shell for the commands and their steps, or none. [default: sh for all where one needs it]"
+)
+@click.option("-N", "no_shell", is_flag=True, help="Never a shell for the commands: --shell none.")
 @click.option("-i", "--ignore-failure", is_flag=True, help="Exit codes other than 0 count as well done.")
 @click.option("--accept-codes", metavar="LIST", help="These exit codes count as well done, such as 1,3.")
-@click.option("--reference", help="A command that the others are held against. [default: the first one]")
-@click.option("--reference-name", help="A name for it.")
+@click.option(
+    "--reference", metavar="COMMAND", help="A command that the others are held against. [default: the first one]"
+)
+@click.option("--reference-name", help="A name for --reference.")
 @click.option("--budget", default="60s", show_default=True, help="How long it may take: 60s, 10min.")
 @click.option("--within", default="1%", show_default=True, help="A difference up to this counts as none.")
-@click.option("--baseline", type=click.Path(path_type=Path), help="Hold it against this earlier experiment, too.")
-@click.option("--fail-if-slower", metavar="SHARE", help="Exit code 1 where one is slower than the reference by more.")
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Hold it against the earlier experiment in DIR, too, where machine and conditions are the same.",
+)
+@click.option(
+    "--fail-if-slower",
+    metavar="SHARE",
+    help="Exit code 1 where one is surely slower than the reference (or than at the baseline) by more, or fails.",
+)
 @click.option("--seed", type=int, default=0, help="Seed of the random order of runs.")
-@click.option("--out", type=click.Path(path_type=Path), help="Directory of the experiment.")
-@click.option("--resume", type=click.Path(path_type=Path), help="Go on with the experiment in this directory.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Directory of the experiment. [default: a new one in nodewise-experiments]",
+)
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Go on with the comparison in DIR, as it was asked for then; --budget and exports may be given anew.",
+)
 @_exports
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @run_options
@@ -67,56 +121,91 @@ def _exports(function: Any) -> Any:
 def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     """Measure each COMMAND (one text each, as for a shell) in random interleaved blocks, and say which is faster.
 
-    The first one is the reference. It ends as soon as an interval says a word of each, or the budget ends; all intervals
-    hold together at 95 %, however early that is. With one COMMAND and --baseline it is held against then.
+    \b
+      nodewise compare './old in.dat' './new in.dat'
+      nodewise compare -P t=1,2,4 'env OMP_NUM_THREADS={t} ./app'
+
+    The first one is the reference. It ends as soon as it is clear of each how it compares, or the budget ends; all
+    intervals hold together at 95 %, however early that is. With one COMMAND and --baseline it is held against then.
+    Ctrl-C ends with what there is. Options of hyperfine mean the same here.
+
+    Exit codes: 0 compared; 1 slower than --fail-if-slower allows; 2 bad input, or a command that does not run.
     """
     if given["resume"] is not None and not context.obj:
-        if given["commands"]:
-            raise InputError("--resume goes on with the commands of then", "give --resume DIR alone")
-        again_in(context, given["resume"], "compare")
+        again_in(context, given["resume"], "compare", _ANEW)
         return int(context.meta.get("nodewise.exit_code", 0))
     from nodewise.api.baseline import against_baseline
     from nodewise.api.compare import compare
     from nodewise.api.experiment import read_experiment
     from nodewise.cli.progress import ProgressLine
-    from nodewise.report.comparison import comparison_lines
-    from nodewise.report.exports import write_export
-    from nodewise.report.page import write_report
     from nodewise.runner.local import LocalLauncher
 
     question, options = _question(run, given)
-    # whether it can be answered is to be known before the time is spent
+    # whether it can be answered and kept is to be known before the time is spent
     earlier = read_experiment(given["baseline"]) if given["baseline"] else None
-    with LocalLauncher(options, question.environment) as launcher, ProgressLine(question.budget) as line:
+    targets = {k: t for k in _EXPORTS if (t := given["export_" + k.replace("-", "_")]) is not None}
+    for kind, target in targets.items():
+        check_target(target, f"--export-{kind}")
+    if [*targets.values(), *([STDOUT] if given["as_json"] else [])].count(STDOUT) > 1:
+        raise InputError("only one thing can go to standard output", "give the other exports a file")
+    with (
+        LocalLauncher(options, question.environment) as launcher,
+        ProgressLine(question.budget) as line,
+        ended_like_ctrl_c(),
+    ):
         verdict = compare(question, launcher, line.show)
     experiment = read_experiment(question.out)
     if earlier is not None:
         verdict["baseline"] = against_baseline(experiment, earlier)
-    report = write_report(question.out)
-    for kind in _EXPORTS:
-        target = given["export_" + kind.replace("-", "_")]
-        if target is not None:
-            write_export(kind, experiment, verdict, target)
     code = _exit_code(verdict, question.threshold)
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code
-    if given["as_json"]:
-        print(json.dumps({**verdict, "report": str(report)}, indent=1))
-        return code
-    for text in comparison_lines(experiment, verdict, question.threshold):
-        print(text)
-    print(f"report    {report}")
+    _hand_out(experiment, verdict, targets, given["as_json"], question.threshold)
     return code
+
+
+def _hand_out(
+    experiment: Any, verdict: dict[str, Any], targets: dict[str, Path], as_json: bool, threshold: float | None
+) -> None:
+    """The page, the exports and the words. What was found is told also where a file cannot be written: StoreError then."""
+    from nodewise.api.experiment import write_whole
+    from nodewise.report.comparison import comparison_lines
+    from nodewise.report.exports import export_text
+    from nodewise.report.page import write_report
+
+    report, problem = experiment.path / "report.html", None
+    try:
+        write_report(experiment.path)
+        for kind, target in targets.items():
+            text = export_text(kind, experiment, verdict)
+            if target == STDOUT:
+                sys.stdout.write(text)
+            else:
+                write_whole(target, text)
+    except StoreError as met:
+        problem = met
+    if as_json:
+        print(json.dumps({**verdict, "report": str(report)}, indent=1))
+    else:
+        # beside an export there is no room for words
+        file = sys.stderr if STDOUT in targets.values() else sys.stdout
+        for text in comparison_lines(experiment, verdict, threshold):
+            print(text, file=file)
+        print(f"report    {report}", file=file)
+    if problem is not None:
+        raise problem
 
 
 def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
     """The question and how to run, from what the command line says."""
     from nodewise.api.budget import Budget
     from nodewise.api.compare import CompareQuestion
-    from nodewise.api.contenders import make_contenders, parse_parameter, parse_values
+    from nodewise.api.contenders import make_contenders, parse_parameters
     from nodewise.machine.sources import load_machine
 
     commands, names = list(given["commands"]), list(given["command_name"])
+    if given["reference_name"] and not given["reference"]:
+        raise InputError("--reference-name names the command of --reference, which is not given")
     if given["reference"]:
         commands.insert(0, given["reference"])
         if names or given["reference_name"]:
@@ -128,8 +217,7 @@ def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
             "two commands are needed for a comparison",
             "write each as one text: nodewise compare './old in' './new in'; for one command: nodewise run",
         )
-    parameters = dict(parse_parameter(p) for p in given["parameter"])
-    parameters |= {name: parse_values(values) for name, values in given["parameter_list"]}
+    parameters = parse_parameters([*given["parameter"], *("=".join(pair) for pair in given["parameter_list"])])
     contenders = make_contenders(
         commands,
         parameters,
@@ -141,6 +229,8 @@ def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
         cleanup=given["cleanup"],
     )
     accepted = None if given["ignore_failure"] else _codes(given["accept_codes"])
+    if given["ignore_failure"] and given["accept_codes"]:
+        raise InputError("--ignore-failure and --accept-codes cannot both be given", "the first accepts all codes")
     fewest, most = (given["runs"], given["runs"]) if given["runs"] else (given["min_runs"], given["max_runs"])
     if most is not None and most < fewest:
         raise InputError(f"--max-runs {most} is less than --min-runs {fewest}")
@@ -154,7 +244,9 @@ def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
         most=most,
         warmup=given["warmup"],
         within=parse_share(given["within"], "--within"),
-        threshold=parse_share(given["fail_if_slower"], "--fail-if-slower") if given["fail_if_slower"] else None,
+        threshold=parse_share(given["fail_if_slower"], "--fail-if-slower", None)
+        if given["fail_if_slower"] is not None
+        else None,
         seed=given["seed"],
         timeout_s=run.options.timeout_s,
         cwd=run.options.cwd,
@@ -175,9 +267,15 @@ def _codes(text: str | None) -> frozenset[int]:
 
 
 def _exit_code(verdict: dict[str, Any], threshold: float | None) -> int:
-    """1 where something is surely slower than the reference (or than it was at the baseline) by more than asked."""
+    """1 where something failed or is surely slower than the reference (or than it was at the baseline) by more than asked.
+
+    2 where a baseline was given and nothing could be held against it.
+    """
     if threshold is None:
         return 0
     pairs = [r["against_reference"] for r in verdict["contenders"] if r["against_reference"]]
-    pairs += [p for p in verdict.get("baseline", {}).get("pairs", []) if p["comparable"]]
-    return SLOWER if any(p["high"] is not None and p["high"] * (1 + threshold) < 1 for p in pairs) else 0
+    then = [p for p in verdict.get("baseline", {}).get("pairs", []) if p["comparable"]]
+    slower = any(p["high"] is not None and p["high"] * (1 + threshold) < 1 for p in [*pairs, *then])
+    if slower or any(r["error"] for r in verdict["contenders"]):
+        return SLOWER
+    return UNTOLD if "baseline" in verdict and not then else 0

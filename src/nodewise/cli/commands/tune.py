@@ -11,9 +11,8 @@ from typing import Any
 
 import click
 
-from nodewise.base.errors import InputError
 from nodewise.base.units import format_percent, format_seconds, parse_seconds
-from nodewise.cli.experiments import again_in, place_for
+from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for
 from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options
 from nodewise.runner.objective import format_metric
 
@@ -71,7 +70,7 @@ def command(
     the best so far.
     """
     from nodewise.api.budget import Budget
-    from nodewise.api.contenders import parse_parameter, parse_values
+    from nodewise.api.contenders import parse_parameters, parse_values
     from nodewise.api.target import resolve_command
     from nodewise.api.tune import Question, tune
     from nodewise.cli.progress import ProgressLine
@@ -82,8 +81,6 @@ def command(
     from nodewise.search.axes import Wanted
 
     if resume is not None and not context.obj:
-        if command_words:
-            raise InputError("--resume goes on with a command of then", "give --resume DIR alone")
         again_in(context, resume, "tune")
         return
     limit = Budget(parse_seconds(budget), max_runs)
@@ -105,7 +102,7 @@ def command(
         shown=run.shown,
         resume=resume is not None,
         wanted=Wanted(
-            dict(parse_parameter(p) for p in parameter),
+            parse_parameters(parameter),
             {
                 name: parse_values(values)
                 for name, values in (parse_pair(e, "--env-axis", "NAME=v1,v2") for e in env_axis)
@@ -117,7 +114,7 @@ def command(
     )
     if not as_json:
         _introduce(question)
-    with LocalLauncher(run.options, environment) as launcher, ProgressLine(limit) as line:
+    with LocalLauncher(run.options, environment) as launcher, ProgressLine(limit) as line, ended_like_ctrl_c():
         verdict = tune(question, launcher, line.show)
     report = write_report(question.out)
     if as_json:
@@ -167,7 +164,8 @@ def _tell(verdict: dict[str, Any], report: Path, labels: dict[str, str]) -> None
         if verdict["candidate"] != "baseline":
             print(f"next      {verdict['candidate']}")
     else:
-        print(f"best      {best['key']}: {told(by_key[best['key']]['median'])}")
+        unsure = ", which may be no better" if verdict["verdict"] == "undecided" else ""
+        print(f"best      {best['key']}: {told(by_key[best['key']]['median'])}{unsure}")
     for line in shown_lines(verdict, labels):
         print(line)
     print(
@@ -176,6 +174,8 @@ def _tell(verdict: dict[str, Any], report: Path, labels: dict[str, str]) -> None
     if any(verdict["axes"].values()):
         shares = sorted(verdict["axes"].items(), key=lambda item: -item[1])
         print(f"gain from {', '.join(f'{name} {format_percent(share)}' for name, share in shares)}")
+    elif verdict["verdict"] == "faster" and len(verdict["axes"]) == 1:
+        print(f"gain from {next(iter(verdict['axes']))}")
     elif verdict["verdict"] == "faster":
         print("gain from several axes together: there were too few runs to tell them apart")
     else:
