@@ -95,9 +95,8 @@ void Energy::open(const std::string& root) {
     if (missing_.empty()) {
         missing_ = shown + " holds no energy counter (energy_uj) of a package";
         remedy_ =
-            "virtual machines seldom show any: run on the machine itself; there `modprobe intel_rapl_msr` may bring "
-            "them, "
-            "also on AMD";
+            "virtual machines seldom show any: run on the machine itself, "
+            "where `modprobe intel_rapl_msr` may bring them (on AMD, too)";
         domains_.clear();
     }
 }
