@@ -39,7 +39,9 @@ class Builder:
             try:
                 self._made[text] = self._make(text)
             except OSError as problem:
-                raise StoreError(f"cannot keep what --build makes: {problem}", "make room, or choose --out") from problem
+                raise StoreError(
+                    f"cannot keep what --build makes: {problem}", "make room, or choose --out"
+                ) from problem
         return self._made[text]
 
     def _make(self, text: str) -> tuple[Path, str]:
