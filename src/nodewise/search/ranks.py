@@ -167,7 +167,9 @@ def rank_wrapper(machine: Machine, placement: Placement, threads: int, folder: P
     text = next(iter(said.files.values()))
     if machine.live:
         cases = "".join(f"{rank}) mask={mask} ;;\n" for rank, mask in enumerate(masks))
-        held_to = f'case "$rank" in\n{cases}esac\n! command -v taskset >/dev/null || exec taskset -c "$mask" "$@"\n'
+        held_to = (
+            f'case "$rank" in\n{cases}esac\n! command -v taskset >/dev/null || taskset -cp "$mask" $$ >/dev/null\n'
+        )
         text = text.removesuffix('exec "$@"\n') + held_to + 'exec "$@"\n'
     path = folder / f"place-rank-{hashlib.sha256(text.encode()).hexdigest()[:12]}.sh"
     if not path.exists():
