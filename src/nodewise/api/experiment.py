@@ -209,9 +209,9 @@ class Writer:
         data = text.encode()
         start = os.fstat(self._samples).st_size
         try:
-            written = os.write(self._samples, data)
-            if written != len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            # a first part may still have found room; what is in the way of the rest says why
+            while data:
+                data = data[os.write(self._samples, data) :]
         except OSError as problem:
             os.ftruncate(self._samples, start)
             raise _store_error(self.path / "samples.jsonl", problem) from problem

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -171,19 +172,16 @@ _MORE = {
 
 def _warnings(experiment: Experiment, rows: Sequence[Mapping[str, Any]], stopped: str) -> list[str]:
     found = [(row["name"], kind, text) for row in rows for kind, text in _notes(experiment, row, stopped)]
-    kinds = [kind for _, kind, _ in found]
-    warnings = []
+    counts = Counter(kind for _, kind, _ in found)
+    warnings: dict[str, None] = {}
     for name, kind, text in found:
-        count = kinds.count(kind)
-        if kind not in _ALIKE or count < _SHARED:
-            warnings.append(text if len(rows) == 1 else f"{name}: {text}")
-        elif kind in kinds:
-            which = "all commands" if count == len(rows) else f"{count} of {len(rows)} commands"
+        if kind in _ALIKE and counts[kind] >= _SHARED:
+            which = "all commands" if counts[kind] == len(rows) else f"{counts[kind]} of {len(rows)} commands"
             more = f": {_MORE[stopped]}" if kind == "noise" and stopped in _MORE else ""
-            warnings.append(f"{which} {_ALIKE[kind]}{more}")
-            kinds = [k for k in kinds if k != kind]
-            found = [f for f in found if f[1] != kind]
-    return warnings
+            warnings[f"{which} {_ALIKE[kind]}{more}"] = None
+        else:
+            warnings[text if len(rows) == 1 else f"{name}: {text}"] = None
+    return list(warnings)
 
 
 def _notes(experiment: Experiment, row: Mapping[str, Any], stopped: str) -> list[tuple[str, str]]:

@@ -155,6 +155,11 @@ class Options:
                 raise InputError("the axis flags needs to know how to build", "give --build 'cc {flags} -o app app.c'")
             elif name not in (*parameters, *self._wanted.variables, *AXES):
                 raise InputError(f"unknown axis: {name}", f"the axes are: {', '.join([*AXES, *self._knobs])}")
+        for name in {*parameters, *self._wanted.variables} & {*AXES} - {"flags"}:
+            raise InputError(
+                f"{name} is an axis of nodewise's own",
+                f"call yours otherwise, such as -P my-{name}=… with {{my-{name}}}",
+            )
         everywhere = " ".join([*self._command, self._wanted.build or ""])
         for name, values in parameters.items():
             if name not in names_in(everywhere):
@@ -296,7 +301,7 @@ class Options:
         wrapper: list[str] = []
         draft.env["OMP_NUM_THREADS"] = str(threads)
         if placement is not None:
-            wrapper = rank_wrapper(self._machine, placement, self._folder)
+            wrapper = rank_wrapper(self._machine, placement, threads, self._folder)
             draft.env |= UNBOUND
         draft.unset += [v for v in BINDING_VARIABLES if v not in draft.env]
         draft.command = ranked.command(ranks, wrapper)

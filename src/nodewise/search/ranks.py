@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,12 +149,28 @@ def place_ranks(machine: Machine, policy: str, ranks: int, threads: int) -> Plac
     return Job(threads, ranks).placement(policy, by_rank)
 
 
-def rank_wrapper(machine: Machine, placement: Placement, folder: Path) -> list[str]:
-    """The words that start a rank in its place: a script, written into `folder` once for each placement."""
+def rank_wrapper(machine: Machine, placement: Placement, threads: int, folder: Path) -> list[str]:
+    """The words that start a rank, of so many threads, in its place: a script, written into `folder` once for each placement.
+
+    OpenMP's variables place the threads. On this machine each rank is held to its processors besides, for programs that
+    know nothing of OpenMP.
+    """
     said = say("omp", machine, placement)
+    places = placement.places
+    masks = [
+        ",".join(str(p) for p in sorted({p for place in places[i : i + threads] for p in place}))
+        for i in range(0, len(places), threads)
+    ]
     if not said.files:
-        return ["env", *(f"{k}={v}" for k, v in said.env.items())]
+        held = ["taskset", "-c", masks[0]] if machine.live and shutil.which("taskset") else []
+        return [*held, "env", *(f"{k}={v}" for k, v in said.env.items())]
     text = next(iter(said.files.values()))
+    if machine.live:
+        cases = "".join(f"{rank}) mask={mask} ;;\n" for rank, mask in enumerate(masks))
+        held_to = (
+            f'case "$rank" in\n{cases}esac\n! command -v taskset >/dev/null || taskset -cp "$mask" $$ >/dev/null\n'
+        )
+        text = text.removesuffix('exec "$@"\n') + held_to + 'exec "$@"\n'
     path = folder / f"place-rank-{hashlib.sha256(text.encode()).hexdigest()[:12]}.sh"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)

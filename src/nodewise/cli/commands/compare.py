@@ -67,7 +67,7 @@ _ANEW = (
     show_default=True,
     help="Runs of each that come first and are not counted.",
 )
-@click.option("-r", "--runs", type=click.IntRange(1), help="Exactly so many runs of each.")
+@click.option("-r", "--runs", type=click.IntRange(1), help="So many runs of each, and as many more as were disturbed.")
 @click.option("-m", "--min-runs", type=click.IntRange(1), default=1, help="At least so many runs of each.")
 @click.option("-M", "--max-runs", type=click.IntRange(1), help="At most so many runs of each.")
 @click.option("-s", "--setup", help="Shell command before the first run of each command.")

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise compare` from outside, as users of hyperfine and of batch systems type it."""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodewise.cli.hyperfine import as_our_words
+from nodewise.cli.main import main
+from tests.cli.conftest import Command
+
+#: What a run of the command line left: in this process, since starting one takes longer than most of these tests.
+Done = subprocess.CompletedProcess[str]
+
+
+def _fails(done: Done, *words: str) -> None:
+    assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
+    assert done.stderr.count("error:") == 1
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr, done.stderr
+
+
+def _json(done: Done) -> dict[str, Any]:
+    assert done.returncode in (0, 1), done.stderr
+    # a strict reader: nothing but the answer is on standard output, and no NaN in it
+    found: dict[str, Any] = json.loads(done.stdout, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    return found
+
+
+@pytest.fixture
+def nodewise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
+    """Run the command line here, in a directory of its own, without variables that bear on threads."""
+    for name in [n for n in os.environ if n.startswith(("OMP_", "KMP_", "GOMP_"))]:
+        monkeypatch.delenv(name)
+
+    def run(*arguments: str, timeout: float = 60) -> Done:
+        del timeout
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["nodewise", *arguments])
+        capfd.readouterr()
+        code = main()
+        out, err = capfd.readouterr()
+        return Done(arguments, code, out, err)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("-P n 1 8 cmd", "-P n=1..8 cmd"),
+        ("--parameter-scan n 0.1 0.3 -D 0.1 cmd", "-P n=0.1..0.3+0.1 cmd"),
+        ("-D 2 -P n 1 9 cmd", "-P n=1..9+2 cmd"),
+        ("-P n=1,2 cmd cmd", "-P n=1,2 cmd cmd"),
+        ("--ignore-failure=1,3 cmd", "--accept-codes 1,3 cmd"),
+        ("--ignore-failure=all-non-zero cmd", "--ignore-failure cmd"),
+        ("-i cmd -- -P n 1 2", "-i cmd -- -P n 1 2"),
+    ],
+)
+def test_command_lines_of_hyperfine_mean_the_same(theirs: str, ours: str) -> None:
+    assert as_our_words(theirs.split()) == ours.split()
+
+
+def test_the_answer_is_a_sentence_and_all_else_is_beside_standard_output(nodewise: Command, tmp_path: Path) -> None:
+    done = nodewise("compare", "sleep 0.01", "sleep 0.03", "--within", "20%", "--out", "x")
+    assert done.returncode == 0, done.stderr
+    assert "answer    sleep 0.03 is " in done.stdout
+    assert "slower than sleep 0.01" in done.stdout
+    assert (tmp_path / "x/report.html").exists()
+    assert "run" in done.stderr and "run" not in done.stdout.splitlines()[0].replace("runs", "")
+
+
+def test_json_is_all_that_is_on_standard_output(nodewise: Command) -> None:
+    done = nodewise("compare", "true", "echo 'ü <b>|&amp; x'", "-r", "12", "--json")
+    result = _json(done)
+    assert [c["name"] for c in result["contenders"]] == ["true", "echo 'ü <b>|&amp; x'"]
+    assert {c["shell"] for c in result["contenders"]} == {"sh"}, (
+        "who starts through a shell is not held against who does not"
+    )
+
+
+def test_exports_go_to_files_or_standard_output(nodewise: Command, tmp_path: Path) -> None:
+    done = nodewise(
+        "compare", "-P", "n", "1", "2", "-n", "take {n}", "sleep 0.00{n}", "-r", "3", "--export-markdown", "-",
+        "--export-json", "h.json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [line.split(" | ")[0] for line in done.stdout.splitlines()[2:]] == ["| `take 1`", "| `take 2`"]
+    assert "answer" in done.stderr
+    results = json.loads((tmp_path / "h.json").read_text())["results"]
+    assert [r["parameters"] for r in results] == [{"n": "1"}, {"n": "2"}]
+    assert [len(r["times"]) >= 3 for r in results] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("", ("two commands",)),
+        ("true", ("two commands",)),
+        ("true true --cwd nowhere", ("--cwd", "nowhere")),
+        ("true true --input nowhere", ("--input", "nowhere")),
+        ("true true --input .", ("--input",)),
+        ("true true --export-json no/x.json", ("--export-json", "no such directory")),
+        ("true true --export-json .", ("--export-json", "is a directory")),
+        ("true true --export-json - --export-csv -", ("standard output",)),
+        ("true true --export-json - --json", ("standard output",)),
+        ("true true --baseline nowhere", ("nowhere",)),
+        ("true true --fail-if-slower much", ("--fail-if-slower", "much")),
+        ("true true --within 0", ("--within",)),
+        ("true true --metric a=(", ("--metric a",)),
+        ("true true --minimize wings -r 1", ("tells no wings",)),
+        ("true true -i --accept-codes 1", ("--ignore-failure", "--accept-codes")),
+        ("true true --accept-codes x", ("--accept-codes", "x")),
+        ("true true --reference-name x", ("--reference-name",)),
+        ("true true -n a -n b -n c", ("3 names for 2 commands",)),
+        ("true true -S nosuchshell", ("nosuchshell",)),
+        ("true{n} -P n=1 -P n=2", ("given twice",)),
+        ("true{n} -L n 1 -P n=2", ("given twice",)),
+        ("true true -D 2", ("belongs to no range",)),
+        ("true true -m 5 -M 2", ("--max-runs 2",)),
+        ("true false", ("false: exit code 1", "--ignore-failure")),
+        ("true nosuchprogram", ("nosuchprogram",)),
+        ("true --resume nowhere", ("a command cannot be given",)),
+        ("--resume nowhere", ("no such directory",)),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_clear_message_and_leaves_nothing(
+    nodewise: Command, tmp_path: Path, arguments: str, words: tuple[str, ...]
+) -> None:
+    steps = [] if "--resume" in arguments else ["--setup", "touch made", "--cleanup", "rm made"]
+    done = nodewise("compare", *steps, *arguments.split())
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    assert done.stderr.count("error:") == 1 and "defect" not in done.stderr
+    for word in words:
+        assert word.lower() in done.stderr.lower(), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_only_a_shell_can_do_is_done_by_one(nodewise: Command) -> None:
+    _fails(nodewise("compare", "exit 3", "true", "-r", "1"), "exit 3: exit code 3")
+    result = _json(nodewise("compare", "exit 3", "exit 1", "-r", "2", "--ignore-failure=1,3", "--json"))
+    assert result["runs"] == 6
+
+
+def test_cleanup_runs_for_each_that_was_set_up_however_it_ends(nodewise: Command, tmp_path: Path) -> None:
+    steps = ("--setup", "echo S >> log", "--cleanup", "echo C >> log; exit 4")
+    done = nodewise("compare", "true", "true", "-r", "2", "--out", "x", *steps)
+    # what was measured is worth more than the cleanup
+    assert done.returncode == 0, done.stderr
+    assert "--cleanup failed with exit code 4" in done.stdout
+    _fails(nodewise("compare", "true", "false", *steps), "false: exit code 1")
+    lines = (tmp_path / "log").read_text().split()
+    assert lines.count("S") == lines.count("C") >= 3
+
+
+def test_a_step_that_fails_late_loses_nothing(nodewise: Command, tmp_path: Path) -> None:
+    stopping = "echo >> count; test $(wc -l < count) -ne 9 || touch stop"
+    done = nodewise("compare", "true", stopping, "-r", "20", "--prepare", "test ! -e stop", "--out", "x")
+    _fails(done, "--prepare failed", "--resume x")
+    kept = (tmp_path / "x/samples.jsonl").read_text()
+    assert kept.count('"sample"') >= 16
+    _fails(nodewise("compare", "--resume", "x"), "--prepare failed")
+    (tmp_path / "stop").unlink()
+    done = nodewise("compare", "--resume", "x", "--json", "--export-csv", "here.csv")
+    assert _json(done)["contenders"][0]["runs"] >= 20
+    assert (tmp_path / "x/samples.jsonl").read_text().startswith(kept)
+    assert (tmp_path / "here.csv").read_text().startswith("command,mean")
+
+
+def test_only_what_changes_no_run_may_be_given_anew(nodewise: Command, tmp_path: Path) -> None:
+    assert nodewise("compare", "true", "true", "-r", "4", "--out", "x").returncode == 0
+    _fails(nodewise("compare", "--resume", "x", "--within", "2%"), "--within")
+    assert nodewise("compare", "--resume", "x", "--fail-if-slower", "500%", "--max-runs", "6").returncode == 0
+    assert json.loads((tmp_path / "x/verdict.json").read_text())["blocks"] >= 4
+
+
+def test_exit_codes_tell_slower_failing_and_unknown_apart(nodewise: Command, tmp_path: Path) -> None:
+    pair = ("sleep 0.002", "sleep 0.02", "-r", "10")
+    assert nodewise("compare", *pair, "--out", "then").returncode == 0
+    assert nodewise("compare", *pair, "--fail-if-slower", "5%").returncode == 1
+    assert nodewise("compare", *pair, "--fail-if-slower", "5000%").returncode == 0
+    one = ("sleep 0.02", "-r", "8", "--baseline", "then", "--fail-if-slower", "200%")
+    assert nodewise("compare", *one).returncode == 0
+    other = nodewise("compare", *one, "--env", "OMP_NUM_THREADS=3")
+    assert other.returncode == 2
+    assert "OMP_NUM_THREADS: not set then, 3 now" in other.stdout
+    assert "passed" not in other.stdout
+    crashing = "echo >> count; test $(wc -l < count) -ne 4"
+    failing = nodewise("compare", "true", crashing, "-r", "10", "--fail-if-slower", "9000%")
+    assert failing.returncode == 1
+    assert "exit code 1" in failing.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("question.json", "{"), ("question.json", '{"nodewise_experiment": 1}'), ("question.json", "\udcff")],
+)
+def test_a_damaged_baseline_is_one_clear_message(nodewise: Command, tmp_path: Path, name: str, content: str) -> None:
+    assert nodewise("compare", "true", "true", "-r", "2", "--out", "x").returncode == 0
+    (tmp_path / "x" / name).write_bytes(content.encode(errors="surrogateescape"))
+    for arguments in (("compare", "true", "--baseline", "x"), ("compare", "--resume", "x"), ("report", "x")):
+        _fails(nodewise(*arguments), name, "damaged")
+
+
+def test_a_damaged_verdict_costs_nothing(nodewise: Command, tmp_path: Path) -> None:
+    assert nodewise("compare", "true", "true", "-r", "2", "--out", "x").returncode == 0
+    (tmp_path / "x/verdict.json").write_text("{")
+    assert nodewise("report", "x").returncode == 0
+    assert _json(nodewise("compare", "--resume", "x", "--json"))["blocks"] == 2
+
+
+def test_a_second_writer_is_refused(nodewise: Command, tmp_path: Path) -> None:
+    assert nodewise("compare", "true", "true", "-r", "2", "--out", "x").returncode == 0
+    with (tmp_path / "x/samples.jsonl").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        _fails(nodewise("compare", "--resume", "x"), "another nodewise is writing")
+
+
+def test_a_full_disk_is_one_clear_message_and_what_was_measured_is_kept(tmp_path: Path) -> None:
+    words = (
+        f"ulimit -f 16; exec {sys.executable} -m nodewise compare true true -r 400 --out x --cleanup 'echo C >> log'"
+    )
+    done = subprocess.run(["bash", "-c", words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    _fails(done, "samples.jsonl", "ulimit -f")
+    assert (tmp_path / "log").read_text().split() == ["C", "C"]
+    lines = (tmp_path / "x/samples.jsonl").read_text().splitlines()
+    assert len([json.loads(line) for line in lines]) > 5
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_end_asked_for_tells_what_there_is_and_cleans_up(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path, number: signal.Signals
+) -> None:
+    process = start("compare", "sleep 0.05", "sleep 0.051", "--json", "--out", "x", "--cleanup", "echo C >> log")
+    _wait_for_samples(tmp_path / "x", 8)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert json.loads(out)["stopped"] == "interrupted"
+    assert (tmp_path / "log").read_text().split() == ["C", "C"]
+    assert (tmp_path / "x/report.html").exists()
+
+
+def test_after_a_kill_it_goes_on_from_another_directory(
+    nodewise: Command, start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    process = start("compare", "sleep 0.02", "sleep 0.021", "-r", "14", "--out", "x")
+    _wait_for_samples(tmp_path / "x", 8)
+    process.kill()
+    process.communicate()
+    kept = [line for line in (tmp_path / "x/samples.jsonl").read_text().splitlines() if '"sample"' in line]
+    result = _json(nodewise("compare", "--resume", str(tmp_path / "x"), "--json"))
+    again = [line for line in (tmp_path / "x/samples.jsonl").read_text().splitlines() if '"sample"' in line]
+    assert again[: len(kept)] == kept
+    assert result["runs"] == len(again) >= 30
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+    """Start the command line and do not wait for it."""
+
+    def begin(*arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "nodewise", *arguments]
+        return subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    return begin
+
+
+def _wait_for_samples(path: Path, count: int) -> None:
+    samples = path / "samples.jsonl"
+    deadline = time.monotonic() + 30
+    while not samples.exists() or samples.read_text().count('"sample"') < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_hanging_command_is_ended_by_its_timeout(nodewise: Command) -> None:
+    _fails(nodewise("compare", "sleep 60", "true", "--timeout", "0.2s"), "sleep 60: cut off")
+
+
+def test_a_flood_of_output_and_input_from_a_file(nodewise: Command, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("7\n" * 100_000)
+    result = _json(
+        nodewise("compare", "cat", "sort -n", "--input", "data", "-r", "2", "--json", "--metric", "last=(7)$")
+    )
+    assert [c["medians"]["last"] for c in result["contenders"]] == [7.0, 7.0]
+
+
+def test_thirty_commands_have_one_note_each_kind(nodewise: Command) -> None:
+    done = nodewise("compare", "-P", "n=1..30", "true {n}; true", "-r", "2")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("note ") <= 4
+    assert "n=30" in done.stdout
