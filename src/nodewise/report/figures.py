@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import altair as alt
-
 from nodewise.api.experiment import Experiment, make_directory, write_whole
 from nodewise.placement.placement import Placement
+from nodewise.report import vega as alt
 from nodewise.report.machine_drawing import machine_svg
 from nodewise.report.tables import BASELINE, labels_of, leaders, machine_of, sample_rows, thread_rows
 
@@ -23,7 +22,7 @@ _WIDTH = 660
 _PHASES = {"warm-up": "#767676", "search": "#56b4e9", "confirm": _ACCENT, "compare": _ACCENT}
 
 
-def _scale_for(low: float, high: float, base: int) -> alt.Scale:
+def _scale_for(low: float, high: float, base: int) -> Any:
     return (
         alt.Scale(type="log", base=base, nice=False) if low > 0 and high / low > 6 else alt.Scale(zero=False, nice=True)
     )
@@ -50,7 +49,7 @@ def metric_title(metric: str) -> str:
 
 
 def _chart(rows: list[dict[str, Any]]) -> Any:
-    return alt.Chart(alt.Data(values=rows))  # type: ignore[no-untyped-call]
+    return alt.Chart(rows)
 
 
 def _finish(chart: Any, title: str) -> Any:
