@@ -179,7 +179,8 @@ class Records(Sequence[Record]):
     def column(self, group: str, name: str) -> npt.NDArray[np.float64]:
         """One column of numbers; NaN where a record has none of it. Raises KeyError."""
         found = np.array(self._named[group][name], dtype=float)
-        return np.concatenate([found, np.full(len(self) - found.size, np.nan)])
+        missing = len(self) - found.size
+        return np.concatenate([found, np.full(missing, np.nan)]) if missing else found
 
     def marks(self, at: int) -> tuple[str, ...]:
         """What spoiled one run, in words."""

@@ -48,6 +48,16 @@ def metric_title(metric: str) -> str:
     )
 
 
+def _rounded(value: float) -> float:
+    """To more digits than a figure can show; all of them would be half of a large page."""
+    return float(f"{value:.6g}")
+
+
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What figures of single runs tell of each."""
+    return {k: row[k] for k in ("order", "setting", "phase", "state", "marks")}
+
+
 def _chart(rows: list[dict[str, Any]]) -> Any:
     return alt.Chart(rows)
 
@@ -70,7 +80,11 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
     if not rows:
         return None
     factor, unit = metric_unit(verdict["metric"], min(r["median"] for r in rows))
-    data = [{**r, **{k: r[k] * factor for k in ("median", "low", "high")}} for r in rows]
+    data = [
+        {k: r[k] for k in ("series", "threads", "runs")}
+        | {k: _rounded(r[k] * factor) for k in ("median", "low", "high")}
+        for r in rows
+    ]
     names = list(dict.fromkeys(r["series"] for r in data))
     spare = iter(_OTHERS * (1 + len(names) // len(_OTHERS)))
     colours = [_COLOURS.get(n) or next(spare) for n in names]
@@ -82,11 +96,8 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
         scale=_scale_for(threads[0], threads[-1], 2),
         axis=alt.Axis(values=threads, labelOverlap="greedy", format="d", grid=False, tickMinStep=1),
     )
-    y = alt.Y(
-        "median:Q",
-        title=f"{metric_title(verdict['metric'])} ({unit}, median and 95 % interval)",
-        scale=_scale_for(min(times), max(times), 10),
-    )
+    title = f"{metric_title(verdict['metric'])} ({unit}, median and 95 % interval)"
+    y = alt.Y("median:Q", title=title, scale=_scale_for(min(times), max(times), 10))
     colour = alt.Color("series:N", title="placement", scale=alt.Scale(domain=names, range=colours))
     tooltip = [
         alt.Tooltip("series:N", title="placement"),
@@ -99,7 +110,7 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
     base = _chart(data).encode(x=x, color=colour)
     layers = [
         base.mark_line(strokeWidth=2).encode(y=y, detail="series:N"),
-        base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title=None), y2="high:Q"),
+        base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title=title), y2="high:Q"),
         base.mark_circle(size=48, opacity=1).encode(y=y, tooltip=tooltip),
     ]
     baseline = next((s for s in verdict["settings"] if s["key"] == BASELINE and s["median"]), None)
@@ -122,7 +133,9 @@ def distributions(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
     factor, unit = metric_unit(verdict["metric"], chosen[0]["median"])
     rows = sample_rows(experiment, [s["key"] for s in chosen])
     jitter = random.Random(0)
-    points = [{**r, "time": r["value"] * factor, "jitter": jitter.uniform(-1, 1)} for r in rows]
+    points = [
+        {**_shown(r), "time": _rounded(r["value"] * factor), "jitter": round(jitter.uniform(-1, 1), 3)} for r in rows
+    ]
     order = list(dict.fromkeys(r["setting"] for s in chosen for r in rows if r["key"] == s["key"]))
     named = {r["key"]: r["setting"] for r in rows}
     centres = [{"setting": named[s["key"]], **{k: s[k] * factor for k in ("median", "low", "high")}} for s in chosen]
@@ -158,7 +171,7 @@ def order_of_runs(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
     most = max(*(r["relative"] for r in rows), 1 / min(r["relative"] for r in rows))
     scale = alt.Scale(type="log", base=2, domain=[1 / most, most]) if most > 1.5 else alt.Scale(zero=False)
     chart = (
-        _chart(rows)
+        _chart([{**_shown(r), "relative": _rounded(r["relative"])} for r in rows])
         .mark_point(filled=True, size=24, opacity=0.65)
         .encode(
             x=alt.X("order:Q", title="run", axis=alt.Axis(grid=False, format="d", tickMinStep=1)),

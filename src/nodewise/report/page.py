@@ -17,7 +17,7 @@ from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.report.bundle import bundle
 from nodewise.report.comparison import table_rows
 from nodewise.report.figures import make_figures, placement_drawings
-from nodewise.report.tables import condition_rows, label, labels_of, leaders, machine_of
+from nodewise.report.tables import MOST_POINTS, condition_rows, label, labels_of, leaders, machine_of
 from nodewise.runner.objective import format_metric
 
 _FOLDER = Path(__file__).parent
@@ -109,7 +109,7 @@ def _of_tune(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, Any]:
         "summaries": {s["key"]: s for s in verdict["settings"]},
         "labels": {key: label(s.values) for key, s in experiment.settings.items()},
         "drawings": {title: Markup(svg) for title, svg in placement_drawings(experiment, verdict).items()},
-        "limits": _limitations(experiment, verdict),
+        "limits": [*_limitations(experiment, verdict), *_thinning(experiment)],
     }
 
 
@@ -139,8 +139,19 @@ def _of_comparison(experiment: Experiment, verdict: dict[str, Any]) -> dict[str,
         "pairs": [{**p, "one": labels[p["one"]], "other": labels[p["other"]]} for p in verdict["pairs"]]
         if others
         else [],
-        "limits": [*verdict["warnings"], *_of_intervals(verdict)],
+        "limits": [*verdict["warnings"], *_of_intervals(verdict), *_thinning(experiment)],
     }
+
+
+def _thinning(experiment: Experiment) -> list[str]:
+    good = int(experiment.records.ok.sum())
+    if good <= MOST_POINTS:
+        return []
+    return [
+        f"there were {good} good runs: a figure of single runs shows an even choice of at most {MOST_POINTS}, and of those "
+        "that lie more than a fifth off their setting's median up to as many again; medians and intervals are of all of "
+        "them, and so is `nodewise report --csv`"
+    ]
 
 
 def _of_intervals(verdict: dict[str, Any]) -> list[str]:
