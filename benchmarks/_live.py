@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a sample costs in a real tune or comparison of `true`: `python -m benchmarks._live tune|compare DIR SAMPLES`.
+"""What a sample costs in a real tune or comparison of `true`: `python -m benchmarks._live tune|compare DIR SAMPLES SETTINGS`.
 
 Prints JSON: for the first and the last samples the median, mean and 99th percentile in milliseconds of what lies between
 one run's begin and the next one's, less the program's wall time; and the same of `hyperfine -N`, which takes turns.
@@ -88,7 +88,7 @@ def main() -> None:
     shown: list[object] = []
     with Timed(out) as launcher:
         if kind == "tune":
-            values = {"n": tuple(str(n) for n in range(1000))}
+            values = {"n": tuple(str(n) for n in range(int(sys.argv[4])))}
             question = Question((TRUE, "{n}"), machine, ("n",), out, Budget(None, samples), wanted=Wanted(values))
             tune(question, launcher, shown.append)
         else:
@@ -104,7 +104,8 @@ def main() -> None:
             )
             compare(asked, launcher, shown.append)
     costs = np.diff(launcher.begins) - np.array(launcher.walls[:-1])
-    parts = {"first 1000": _told(costs[20:_PART]), "last 1000": _told(costs[-_PART:])}
+    part = min(_PART, costs.size // 2)
+    parts = {f"first {part}": _told(costs[20:part]), f"last {part}": _told(costs[-part:])}
     if launcher.peers:
         parts["hyperfine -N"] = _told(np.array(launcher.peers))
     status = Path("/proc/self/status").read_text()

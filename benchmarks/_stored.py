@@ -55,7 +55,7 @@ class _Runs:
         steal = cpu * dice.expovariate(150)
         conditions = {
             "steal_s": round(steal, 2),
-            "busy_s": round(cpu + steal + dice.expovariate(60), 2),
+            "busy_s": round(cpu + dice.expovariate(60), 2),
             "pressure_cpu_s": t * dice.expovariate(100),
             "pressure_memory_s": 0.0,
             "pressure_io_s": t * dice.expovariate(500),

@@ -101,7 +101,9 @@ def leaders(verdict: Mapping[str, Any], most: int = 6) -> list[dict[str, Any]]:
     return sorted(first + more[: most - len(first)], key=lambda s: s["median"])
 
 
-def sample_rows(experiment: Experiment, keys: Sequence[str] | None = None, most: int = MOST_POINTS) -> list[dict[str, Any]]:
+def sample_rows(
+    experiment: Experiment, keys: Sequence[str] | None = None, most: int = MOST_POINTS
+) -> list[dict[str, Any]]:
     """A row for each good sample (of the given settings): order, value, ratio to its setting's median, phase, marks.
 
     Of more than `most` an even choice, to which those that lie far out are added, up to as many again.
