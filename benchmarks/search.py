@@ -67,7 +67,11 @@ class Problem:
         combinations = itertools.product(*(a.values for a in self.space.axes))
         self.best = min(self.seconds(dict(zip(names, values, strict=True))) for values in combinations)
         # of the four placements two are one wherever nothing but the order of threads differs
-        self.runs = max(60, int(self.space.size * 3 / 4 * 10 * 0.03))
+        grid = self.space.size * 3 / 4
+        if variables:
+            # a variable that is not set is one of its values
+            grid *= len(MEMORIES) / (len(MEMORIES) + 1)
+        self.runs = max(60, int(grid * 10 * 0.03))
         self.baseline = self.surface.seconds(Setting(("x",)))
 
     def seconds(self, values: dict[str, Any]) -> float:

@@ -201,10 +201,12 @@ std::string KernelFile::read() const {
     return text;
 }
 
-double KernelFile::number() const {
+std::optional<double> KernelFile::told() const {
     std::array<char, 32> text{};
     const ssize_t count = descriptor_ < 0 ? 0 : pread(descriptor_, text.data(), text.size() - 1, 0);
-    return count > 0 ? std::strtod(text.data(), nullptr) : 0;
+    char* end = nullptr;
+    const double value = count > 0 ? std::strtod(text.data(), &end) : 0;
+    return count > 0 && end != text.data() ? std::optional(value) : std::nullopt;
 }
 
 Conditions::Conditions(std::string root)

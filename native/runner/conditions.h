@@ -26,8 +26,10 @@ class KernelFile {
     KernelFile& operator=(KernelFile&&) = delete;
     // Its beginning as it is now; empty where it is not there.
     [[nodiscard]] std::string read() const;
-    // The number that it begins with; 0 where there is none.
-    [[nodiscard]] double number() const;
+    // The number that it begins with; nothing where it cannot be read or begins with none.
+    [[nodiscard]] std::optional<double> told() const;
+    // The same; 0 where there is none.
+    [[nodiscard]] double number() const { return told().value_or(0); }
     [[nodiscard]] bool there() const { return descriptor_ >= 0; }
 
   private:

@@ -314,6 +314,7 @@ void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& o
                                   pollfd{streams.err_pipe.reader(), POLLIN, 0}, pollfd{control_, POLLIN, 0},
                                   pollfd{guard_, POLLIN, 0}};
     bool asked = false;
+    double next_look = period_s_ > 0 ? now() + period_s_ : HUGE_VAL;
     for (;;) {
         siginfo_t ended{};
         // once it has been taken away it can no longer be asked where it was bound
@@ -330,10 +331,14 @@ void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& o
             return;
         }
         int wait_ms = -1;
-        if (deadline > 0) {
-            wait_ms = static_cast<int>(std::ceil(std::fmax(0.0, deadline - now()) * 1e3));
+        if (const double until = deadline > 0 ? std::fmin(deadline, next_look) : next_look; std::isfinite(until)) {
+            wait_ms = static_cast<int>(std::ceil(std::fmax(0.0, until - now()) * 1e3));
         }
         poll(watched.data(), watched.size(), wait_ms);
+        if (period_s_ > 0 && now() >= next_look) {
+            look_();
+            next_look = now() + period_s_;
+        }
         if (watched[0].revents != 0) {
             signalfd_siginfo info{};
             while (read(child_ended_, &info, sizeof info) > 0) {

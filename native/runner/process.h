@@ -4,6 +4,7 @@
 
 #include <sys/resource.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -57,6 +58,12 @@ class Process {
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
+    // Have `what` called at least every `period_s` seconds while a program runs.
+    void look_after(double period_s, std::function<void()> what) {
+        period_s_ = period_s;
+        look_ = std::move(what);
+    }
+
     Outcome run(const Job& job, Capture& out, Capture& err);
 
   private:
@@ -67,6 +74,8 @@ class Process {
     int guard_;
     int child_ended_;
     std::vector<char> stack_;
+    double period_s_ = 0;  // never at 0
+    std::function<void()> look_;
 };
 
 }  // namespace nodewise

@@ -18,6 +18,7 @@
 #include "runner/capture.h"
 #include "runner/conditions.h"
 #include "runner/counters.h"
+#include "runner/energy.h"
 #include "runner/guard.h"
 #include "runner/process.h"
 
@@ -109,11 +110,16 @@ json describe_stream(const nodewise::Capture& stream) {
 
 class Server {
   public:
-    Server(int guard, std::string root) : conditions_(std::move(root)), process_(STDIN_FILENO, guard) {}
+    Server(int guard, const std::string& root) : conditions_(root), energy_(root), process_(STDIN_FILENO, guard) {
+        if (energy_.there()) {
+            process_.look_after(nodewise::Energy::kLook_s, [this] { energy_.look(); });
+        }
+    }
 
     json answer(const json& request) {
         const nodewise::Job job = read_job(request);
         const nodewise::Reading before = conditions_.read(job.mask);
+        energy_.start();
         counters_.start();
         const nodewise::Outcome outcome = process_.run(job, out_, err_);
         if (!outcome.failed_step.empty()) {
@@ -122,7 +128,9 @@ class Server {
                     {"message", std::strerror(outcome.failed_errno)}};  // NOLINT(concurrency-mt-unsafe): one thread
         }
         const std::map<std::string, double> counted = counters_.stop();
+        json used = energy_.stop();
         json conditions = nodewise::difference(before, conditions_.read(job.mask));
+        conditions.update(used);
         conditions["load_average"] = conditions_.load_average();
         json usage = describe_usage(outcome.usage);
         usage.update(json(counted));
@@ -138,6 +146,8 @@ class Server {
                 {"usage", usage},
                 {"conditions", conditions},
                 {"counters_missing", counters_.hardware_missing()},
+                {"energy_missing", energy_.missing()},
+                {"energy_remedy", energy_.remedy()},
                 {"out", describe_stream(out_)},
                 {"err", describe_stream(err_)}};
     }
@@ -161,6 +171,7 @@ class Server {
 
     nodewise::Counters counters_;
     nodewise::Conditions conditions_;
+    nodewise::Energy energy_;
     nodewise::Process process_;
     nodewise::Capture out_;
     nodewise::Capture err_;

@@ -17,6 +17,8 @@ from nodewise.runner.setting import Setting
 
 SETTING = Setting(("a", "b c"), {"threads": 2}, {"OMP_NUM_THREADS": "2"}, ("KMP_AFFINITY",), (0, 1), ((0,), (1,)))
 
+QUESTION = {"kind": "tune", "machine": {}}
+
 
 def _record(n: int) -> Record:
     sample = Sample(seconds=n + 1.5, wall_s=2.0, started_at=float(n), usage={"user_s": 1.0}, marks=("steal 3 %",))
@@ -24,7 +26,7 @@ def _record(n: int) -> Record:
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    with Writer(tmp_path / "e", {"kind": "tune"}) as writer:
+    with Writer(tmp_path / "e", QUESTION) as writer:
         for n in range(3):
             writer.add(_record(n), SETTING)
         writer.add_plan(Plan("k", (6, 12), 0.05, {"threads": "other"}))
@@ -38,7 +40,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 def test_a_line_cut_off_by_a_kill_costs_that_line_only(tmp_path: Path) -> None:
-    with Writer(tmp_path / "e", {}) as writer:
+    with Writer(tmp_path / "e", QUESTION) as writer:
         for n in range(4):
             writer.add(_record(n), SETTING)
     samples = tmp_path / "e/samples.jsonl"
@@ -53,22 +55,22 @@ def test_a_line_cut_off_by_a_kill_costs_that_line_only(tmp_path: Path) -> None:
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
-    with Writer(tmp_path / "e", {}), pytest.raises(InputError, match="another nodewise"):
-        Writer(tmp_path / "e", {})
+    with Writer(tmp_path / "e", QUESTION), pytest.raises(InputError, match="another nodewise"):
+        Writer(tmp_path / "e", QUESTION)
 
 
 def test_an_experiment_is_never_overwritten(tmp_path: Path) -> None:
-    with Writer(tmp_path / "e", {}) as writer:
+    with Writer(tmp_path / "e", QUESTION) as writer:
         writer.add(_record(0), SETTING)
     with pytest.raises(InputError, match="holds an experiment already"):
-        Writer(tmp_path / "e", {})
+        Writer(tmp_path / "e", QUESTION)
     assert len(read_experiment(tmp_path / "e").records) == 1
 
 
 def test_a_path_that_is_a_file_is_one_clear_message(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot write") as caught:
-        Writer(tmp_path / "file" / "e", {})
+        Writer(tmp_path / "file" / "e", QUESTION)
     assert "--out" in (caught.value.hint or "")
 
 
@@ -81,7 +83,7 @@ from nodewise.base.errors import StoreError
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-with Writer(Path(sys.argv[1]), {}) as writer:
+with Writer(Path(sys.argv[1]), {"kind": "tune", "machine": {}}) as writer:
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
     for n in range(1000):
         try:
@@ -132,7 +134,7 @@ def test_a_directory_in_which_nothing_was_measured_can_be_taken_back(tmp_path: P
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept/mine").write_text("")
     for name in ("new", "kept"):
-        with Writer(tmp_path / name, {}) as writer:
+        with Writer(tmp_path / name, QUESTION) as writer:
             writer.discard()
     assert not (tmp_path / "new").exists()
     assert [p.name for p in (tmp_path / "kept").iterdir()] == ["mine"]

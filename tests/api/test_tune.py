@@ -47,8 +47,8 @@ def _setting(result: dict[str, Any]) -> Setting:
 
 
 def test_where_nothing_matters_it_says_no_difference(tmp_path: Path) -> None:
-    words = [tune(_question(tmp_path / str(s), 400, seed=s), Scripted(lambda _: 2.0, s))["verdict"] for s in range(20)]
-    assert words.count("no difference") >= 19
+    words = [tune(_question(tmp_path / str(s), 400, seed=s), Scripted(lambda _: 2.0, s))["verdict"] for s in range(60)]
+    assert words.count("no difference") >= 57
 
 
 def test_the_baseline_stays_where_nothing_is_faster(tmp_path: Path) -> None:

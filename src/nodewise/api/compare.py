@@ -21,7 +21,7 @@ from nodewise.api.weigh import COMPARE, WARM_UP, comparisons, looks_of, weigh
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.machine.model import Machine
 from nodewise.runner.launcher import Launcher
-from nodewise.runner.objective import SECONDS, Objective
+from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.spoiled import blocks_to_repeat
@@ -52,6 +52,7 @@ class CompareQuestion:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     asked: tuple[str, ...] = ()
     objective: Objective = SECONDS
+    shown: Shown = field(default_factory=Shown)
     resume: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -69,6 +70,7 @@ class CompareQuestion:
             "warmup": self.warmup,
             "seed": self.seed,
             "objective": asdict(self.objective),
+            "shown": asdict(self.shown),
             "axes": {},
             **inherited_facts(self.machine, self.environment, self.asked),
         }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nodewise.api.beside import Beside, energy_notes
 from nodewise.api.experiment import Experiment
 from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import Ratio, ratio_interval
@@ -171,7 +172,15 @@ def conclude(experiment: Experiment, stopped: str) -> dict[str, Any]:
     baseline = experiment.settings[BASELINE]
     best = baseline if keep else experiment.settings[candidate]
     dropped = _dropped_after(experiment)
-    summaries = [{**summarise(experiment, key), "dropped_after": dropped.get(key)} for key in experiment.settings]
+    beside = Beside(experiment)
+    summaries = [
+        {
+            **summarise(experiment, key),
+            "dropped_after": dropped.get(key),
+            "metrics": beside.of(experiment.records.of(key)),
+        }
+        for key in experiment.settings
+    ]
     base = next(s for s in summaries if s["key"] == BASELINE)
     maximise = experiment.objective.maximise
     return {
@@ -180,6 +189,8 @@ def conclude(experiment: Experiment, stopped: str) -> dict[str, Any]:
         "baseline": {**_chosen(experiment, baseline), "median": base["median"], "mad": base["mad"]},
         "metric": experiment.objective.metric,
         "maximise": maximise,
+        "shown": [o.metric for o in experiment.shown.metrics],
+        "currency": experiment.shown.currency,
         "ratio": ratio.ratio,
         "low": ratio.low if ratio.low > 0 else None,
         "high": ratio.high if math.isfinite(ratio.high) else None,
@@ -192,7 +203,8 @@ def conclude(experiment: Experiment, stopped: str) -> dict[str, Any]:
         "axes": _shares(experiment, candidate, verdict),
         "why": _why(experiment, best),
         "settings": sorted(summaries, key=lambda s: _order(s["median"], maximise)),
-        "notes": _notes(experiment, verdict),
+        "pareto": beside.fronts(summaries),
+        "notes": [*_notes(experiment, verdict), *energy_notes(experiment)],
         "stopped": stopped,
         "experiment": str(experiment.path),
     }
@@ -204,7 +216,7 @@ def _why(experiment: Experiment, best: Setting) -> list[str]:
     for name, knob in experiment.question.get("knobs", {}).items():
         reason = knob["why"].get(str(best.values.get(name)), "")
         if reason:
-            told.append(f"{knob['variable']}={best.values[name]}: {reason} ({knob['source']})")
+            told.append(f"{name}={best.values[name]} ({knob['variable']}): {reason} See {knob['source']}")
     return told
 
 

@@ -28,7 +28,7 @@ import nodewise
 from nodewise.api.records import Record, Records
 from nodewise.base.errors import InputError, StoreError
 from nodewise.machine.model import Machine
-from nodewise.runner.objective import Objective
+from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.setting import Setting, setting_from_json
 
 SCHEMA = 1
@@ -71,6 +71,13 @@ class Experiment:
         """What was asked to be compared."""
         asked = self.question.get("objective") or {}
         return Objective(asked.get("metric", "seconds"), bool(asked.get("maximise", False)))
+
+    @property
+    def shown(self) -> Shown:
+        """What was asked to be shown besides."""
+        asked = self.question.get("shown") or {}
+        metrics = tuple(Objective(m["metric"], bool(m["maximise"])) for m in asked.get("metrics", ()))
+        return Shown(metrics, str(asked.get("currency", "")))
 
     @cached_property
     def costs(self) -> npt.NDArray[np.float64]:

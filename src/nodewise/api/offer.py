@@ -27,12 +27,15 @@ from nodewise.search.catalogue.choose import (
 from nodewise.search.catalogue.knob import Follower, Knob, Library, as_set_by_the_user
 from nodewise.search.catalogue.read import load_catalogue
 from nodewise.search.catalogue.why import facts_of, why
+from nodewise.search.space import Point
 
 _ALWAYS = ("threads", "placement")
 #: What is chosen only once the program has run.
 _OF_LIBRARIES = ("knobs", "schedule", "wait", "allocator")
 #: The share of the runs that knobs may take, where nobody has named them.
 _SHARE = 0.3
+#: A knob of at least this worth is tried before anything else is known.
+_WORTHY = 80
 
 
 class Offer:
@@ -134,13 +137,18 @@ class Offer:
         found = [k for library in catalogue for k in library.knobs if k.name in (self._names or ())]
         return tuple(as_set_by_the_user(k, self._environment) for k in found)
 
+    def first_guesses(self, default: Point) -> list[Point]:
+        """Points to run first of all: the program as it is, but for one knob of which much is to be expected."""
+        worthy = [k for k in self._knobs if k.worth >= _WORTHY and k.name in default]
+        return [default.having(**{k.name: v}) for k in worthy for v in k.values if v != k.default]
+
     def reasons(self) -> dict[str, Any]:
         """For each knob that is tried where it is documented, and for each value why it may help here."""
         facts = facts_of(self._machine, self._answers)
         return {
             k.name: {
                 "title": k.title,
-                "variable": k.setter.variable,
+                "variable": f"{k.setter.variable} {k.setter.part}".strip(),
                 "source": k.source,
                 "exact": k.exact,
                 "why": {value: why(k, value, facts) for value in k.values},

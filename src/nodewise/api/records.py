@@ -184,18 +184,18 @@ class Records(Sequence[Record]):
 
     def costs(self, objective: Objective) -> npt.NDArray[np.float64]:
         """The cost of each record (`Objective.cost`); NaN where it failed or tells none."""
-        metric = objective.metric
-        values = self._values(metric.removesuffix("/s") if metric != "/s" else metric)
-        if metric.endswith("/s"):
-            values = values / self.plain("seconds")
+        values = self.values(objective.metric)
         values = np.where(self.ok & (values > 0), values, np.nan)
         return 1 / values if objective.maximise else values
 
-    def _values(self, metric: str) -> npt.NDArray[np.float64]:
+    def values(self, metric: str) -> npt.NDArray[np.float64]:
+        """A number of each record by its name, as `runner.objective.value_of` reads it; NaN where a record has none of it."""
+        if metric.endswith("/s") and metric != "/s":
+            return self.values(metric.removesuffix("/s")) / self.plain("seconds")
         if metric in ("seconds", "wall_s"):
             return self.plain(metric)
         if metric == "cpu_s":
-            return self._values("user_s") + self._values("system_s")
+            return self.values("user_s") + self.values("system_s")
         for group in _GROUPS:
             if (group, metric) in self._named:
                 return self.column(group, metric)

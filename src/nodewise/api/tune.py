@@ -21,7 +21,7 @@ from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.units import format_seconds
 from nodewise.machine.model import Machine
 from nodewise.runner.launcher import Launcher
-from nodewise.runner.objective import SECONDS, Objective
+from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.search.axes import Wanted
@@ -69,6 +69,7 @@ class Question:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     asked: tuple[str, ...] = ()
     objective: Objective = SECONDS
+    shown: Shown = field(default_factory=Shown)
     resume: bool = False
     wanted: Wanted = field(default_factory=Wanted)
     cwd: Path | None = None
@@ -83,6 +84,7 @@ class Question:
             "budget": {"seconds": self.budget.seconds, "runs": self.budget.runs},
             "within": self.within,
             "objective": asdict(self.objective),
+            "shown": asdict(self.shown),
             "seed": self.seed,
             **inherited_facts(self.machine, self.environment, self.asked),
         }
@@ -212,7 +214,8 @@ class Tuner:
         return most if own is None else min(own, most)
 
     def _search(self) -> list[Point]:
-        search = GuidedSearch(self._options.space, self._question.seed)
+        space = self._options.space
+        search = GuidedSearch(space, self._question.seed, self._offer.first_guesses(space.default))
         leader: Setting | None = None
         while True:
             recent = [c[-1] for c in self._costs.values()]

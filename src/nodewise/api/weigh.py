@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nodewise.api.beside import Beside, energy_notes
 from nodewise.api.conclude import good_costs, paired_costs, seconds_spent
 from nodewise.api.experiment import Experiment
 from nodewise.base.errors import InputError
@@ -101,7 +102,9 @@ def _medians(experiment: Experiment, key: str) -> dict[str, float]:
     return {name: float(np.nanmedian(column)) for name, column in told.items() if (~np.isnan(column)).any()}
 
 
-def _row(experiment: Experiment, contender: Mapping[str, Any], pair: Mapping[str, Any] | None) -> dict[str, Any]:
+def _row(
+    experiment: Experiment, beside: Beside, contender: Mapping[str, Any], pair: Mapping[str, Any] | None
+) -> dict[str, Any]:
     key = str(contender["name"])
     setting = experiment.settings.get(key)
     costs = good_costs(experiment, key, COMPARE)
@@ -127,6 +130,7 @@ def _row(experiment: Experiment, contender: Mapping[str, Any], pair: Mapping[str
         "max": max(values) if values else None,
         "medians": _medians(experiment, key) if values else {},
         **(_shape(experiment, key) if values else {"modes": [], "drift": None, "first_run": None}),
+        "metrics": beside.of(at) if values else {},
         "disturbed": int(experiment.records.marked[at].sum()),
         "against_reference": None if pair is None else {k: v for k, v in pair.items() if k not in ("one", "other")},
     }
@@ -278,21 +282,25 @@ def weigh(experiment: Experiment, stopped: str) -> dict[str, Any]:
     looks = looks_of(len(pairs))
     judged = [_pair(experiment, one, other, looks) for one, other in pairs]
     first = {p["other"]: p for p in judged if p["one"] == names[0]}
-    rows = [_row(experiment, c, first.get(str(c["name"]))) for c in contenders]
+    beside = Beside(experiment)
+    rows = [_row(experiment, beside, c, first.get(str(c["name"]))) for c in contenders]
     _with_work(experiment, rows)
     blocks = max((r["runs"] for r in rows), default=0)
     return {
         "kind": COMPARE,
         "metric": experiment.objective.metric,
         "maximise": experiment.objective.maximise,
+        "shown": [o.metric for o in experiment.shown.metrics],
+        "currency": experiment.shown.currency,
         "contenders": rows,
         "pairs": judged,
         "fastest": _fastest(rows, judged),
+        "pareto": beside.fronts([{**r, "key": r["name"]} for r in rows]),
         "blocks": blocks,
         "runs": len(experiment.records),
         "within": experiment.question["within"],
         "level": looks.level(max(1, blocks)),
-        "warnings": _warnings(experiment, rows, stopped),
+        "warnings": [*_warnings(experiment, rows, stopped), *energy_notes(experiment)],
         "seconds_spent": seconds_spent(experiment),
         "stopped": stopped,
         "experiment": str(experiment.path),
@@ -321,7 +329,8 @@ def describe(experiment: Experiment, verdict: Mapping[str, Any], labels: Mapping
     fastest = [called.get(n, n) for n in verdict["fastest"]]
     name = verdict["contenders"][0]["name"]
     if len(rows) < 2:
-        return f"{called.get(name, name)}: {experiment.objective.format(good_median(experiment, name))}"
+        value = experiment.objective.value(good_median(experiment, name))
+        return f"{called.get(name, name)}: {format_metric(verdict['metric'], value, verdict['currency'])}"
     if len(rows) == 2:
         told = describe_pair({"one": name, "other": rows[1]["name"], **rows[1]["against_reference"]}, called)
         failed = [called.get(r["name"], r["name"]) for r in rows if r["error"]]

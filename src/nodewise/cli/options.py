@@ -7,7 +7,7 @@ import functools
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.base.units import parse_seconds
 from nodewise.runner.launcher import RunOptions
-from nodewise.runner.objective import SECONDS, Objective
+from nodewise.runner.objective import SECONDS, Objective, Shown
+from nodewise.runner.price import COST, parse_price
 
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -25,12 +26,14 @@ _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 class RunChoice:
     """How the user wants programs to be run and judged.
 
-    `options` are for the launcher, `env` goes over the inherited environment, `objective` is the number that counts.
+    `options` are for the launcher, `env` goes over the inherited environment, `objective` is the number that counts, `shown`
+    are those to be shown besides.
     """
 
     options: RunOptions
     env: dict[str, str]
     objective: Objective = SECONDS
+    shown: Shown = field(default_factory=Shown)
 
 
 def parse_pair(text: str, option: str, example: str) -> tuple[str, str]:
@@ -66,6 +69,9 @@ def _choose(
     work: str | None,
     minimize: str | None,
     maximize: str | None,
+    show: tuple[str, ...],
+    cost: str | None,
+    cost_per_core: bool,
 ) -> RunChoice:
     if minimize and maximize:
         raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
@@ -78,6 +84,17 @@ def _choose(
     pairs = [parse_pair(m, "--metric", "seconds='elapsed: ([0-9.]+)'") for m in metric]
     pairs += [("work", work)] if work else []
     limits = [parse_pair(text, "--limit", "AS=2G") for text in limit]
+    if cost_per_core and not cost:
+        raise InputError(
+            "--cost-per-core says how --cost is meant", "give the price of an hour of the machine: --cost 3.2/h"
+        )
+    objective = Objective(maximize, True) if maximize else Objective(minimize) if minimize else SECONDS
+    price = parse_price(cost, cost_per_core) if cost else None
+    asked = {o.metric: o for o in map(_shown, [*([COST] if price else []), *show])}
+    asked.pop(objective.metric, None)
+    needed = [objective.metric, *asked]
+    if price is None and any(m.removesuffix("/s") == COST for m in needed) and COST not in dict(pairs):
+        raise InputError("what a run costs is not known", "give the price of an hour of the machine: --cost 3.2/h")
     options = RunOptions(
         cwd=cwd,
         stdin=stdin.absolute() if stdin else None,
@@ -85,9 +102,19 @@ def _choose(
         metrics={name: _pattern(pattern, f"--metric {name}") for name, pattern in pairs},
         expect=_pattern(expect, "--expect") if expect is not None else None,
         limits={name: _size(value) for name, value in limits},
+        price=price,
+        needed=tuple(needed),
     )
-    objective = Objective(maximize, True) if maximize else Objective(minimize) if minimize else SECONDS
-    return RunChoice(options, dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env), objective)
+    shown = Shown(tuple(asked.values()), price.currency if price else "")
+    return RunChoice(options, dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env), objective, shown)
+
+
+def _shown(text: str) -> Objective:
+    """A metric to show: less of it is better, or more where it is a rate or ends in `:max`."""
+    name, sign, direction = text.rpartition(":")
+    if sign and direction in ("min", "max") and name:
+        return Objective(name, direction == "max")
+    return Objective(text, text.endswith("/s"))
 
 
 def parse_share(text: str, option: str, most: float | None = 1.0) -> float:
@@ -132,6 +159,18 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--maximize", metavar="METRIC", help="The same, where more of it is better: a metric's name, items/s …"
     )
+    @click.option(
+        "--show",
+        multiple=True,
+        metavar="METRIC[:max]",
+        help="Show this one, too, and hold it against what decides: energy_j, peak_bytes …; of which more is better: NAME:max.",
+    )
+    @click.option(
+        "--cost", metavar="PRICE/h", help="What an hour of this machine costs, such as 3.2EUR/h: runs tell cost."
+    )
+    @click.option(
+        "--cost-per-core", is_flag=True, help="Of --cost only the share of the processors that a setting may use."
+    )
     @functools.wraps(function)
     def wrapped(
         *args: Any,
@@ -145,9 +184,14 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         work: str | None,
         minimize: str | None,
         maximize: str | None,
+        show: tuple[str, ...],
+        cost: str | None,
+        cost_per_core: bool,
         **rest: Any,
     ) -> Any:
-        run = _choose(timeout, cwd, stdin, env, metric, expect, limit, work, minimize, maximize)
+        run = _choose(
+            timeout, cwd, stdin, env, metric, expect, limit, work, minimize, maximize, show, cost, cost_per_core
+        )
         return function(*args, run=run, **rest)
 
     return wrapped

@@ -12,11 +12,13 @@ from rich.cells import cell_len
 from nodewise.api.experiment import Experiment
 from nodewise.api.weigh import describe, describe_pair
 from nodewise.base.units import format_percent, format_seconds
-from nodewise.report.tables import labels_of
+from nodewise.report.tables import BASELINE, labels_of
 from nodewise.runner.objective import format_metric
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.verdict import format_ratio
 
+#: How many settings of a front are named in a line.
+_NAMED = 4
 _ENDED = {
     "budget": "the budget ended first",
     "runs": "as many runs as were asked for",
@@ -41,21 +43,22 @@ def table_rows(
     `labels` are shorter names of the contenders.
     """
     labels = labels or {}
-    metric = verdict["metric"]
+    metric, currency, shown = verdict["metric"], verdict["currency"], verdict["shown"]
     counted = any("work" in r for r in verdict["contenders"])
     heads = ["command", "median", "MAD", "range", "runs", "speedup"] + ["work", "rate", "redundancy"] * counted
+    heads += [head for name in shown for head in (name, "MAD")]
     rows = []
     for r in verdict["contenders"]:
         if not r["runs"]:
             rows.append(
                 [labels.get(r["name"], r["name"]), "–", "–", "–", "0", r["error"] or "no good run"]
-                + [""] * (3 if counted else 0)
+                + [""] * (3 * counted + 2 * len(shown))
             )
             continue
         pair = r["against_reference"]
-        span = f"{format_metric(metric, r['min'])} … {format_metric(metric, r['max'])}"
+        low, high, spread = (format_metric(metric, r[n], currency) for n in ("min", "max", "mad"))
         name = labels.get(r["name"], r["name"])
-        cells = [name, _centre(metric, r), format_metric(metric, r["mad"]), span, str(r["runs"])]
+        cells = [name, _centre(metric, r, currency), spread, f"{low} … {high}", str(r["runs"])]
         cells.append("reference" if pair is None else _span(pair))
         work = r.get("work")
         if counted and work is not None:
@@ -65,15 +68,41 @@ def table_rows(
             cells += [format_work(work["amount"], work["kind"]), rate, redundancy]
         elif counted:
             cells += ["", "", ""]
+        cells += shown_cells(verdict, r["metrics"])
         rows.append(cells)
     return heads, rows
 
 
-def _centre(metric: str, row: Mapping[str, Any]) -> str:
+def _centre(metric: str, row: Mapping[str, Any], currency: str) -> str:
     """The median; of runs that gather at several places each of these with its share, never one number for all."""
     if len(row["modes"]) < 2:
-        return format_metric(metric, row["median"])
-    return " | ".join(f"{format_metric(metric, m['value'])} ({m['share']:.0%})" for m in row["modes"])
+        return format_metric(metric, row["median"], currency)
+    return " | ".join(f"{format_metric(metric, m['value'], currency)} ({m['share']:.0%})" for m in row["modes"])
+
+
+def shown_cells(verdict: Mapping[str, Any], metrics: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Median and MAD of each metric that was asked for, for one setting; a dash where it tells none."""
+    cells = []
+    for name in verdict["shown"]:
+        told = metrics.get(name)
+        cells += ["–" if told is None else format_metric(name, told[n], verdict["currency"]) for n in ("median", "mad")]
+    return cells
+
+
+def shown_lines(verdict: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
+    """For each metric that was asked for what the baseline and the best setting of a tune tell, and which are on its front."""
+    by_key = {s["key"]: s for s in verdict["settings"]}
+    best = verdict["best"]["key"]
+    lines = []
+    for i, name in enumerate(verdict["shown"]):
+        cells = {key: shown_cells(verdict, by_key[key]["metrics"])[2 * i : 2 * i + 2] for key in (BASELINE, best)}
+        told = [f"{key if key == BASELINE else 'best'} {m} ± {s}" for key, (m, s) in cells.items()]
+        lines.append(f"shown     {name}: {', '.join(told)}")
+        front = [labels[k] for k in verdict["pareto"].get(name, ())]
+        if len(front) > 1:
+            more = f"; {len(front) - _NAMED} more" if len(front) > _NAMED else ""
+            lines.append(f"          no other beats in both: {'; '.join(front[:_NAMED])}{more}")
+    return lines
 
 
 def _span(pair: Mapping[str, Any]) -> str:

@@ -12,57 +12,15 @@ import altair as alt
 
 from nodewise.api.experiment import Experiment, make_directory, write_whole
 from nodewise.placement.placement import Placement
+from nodewise.report.charting import ACCENT, WIDTH, chart_of, finish, metric_title, metric_unit, scale_for
 from nodewise.report.machine_drawing import machine_svg
+from nodewise.report.pareto import pareto_figures
 from nodewise.report.tables import BASELINE, labels_of, leaders, machine_of, sample_rows, thread_rows
 
 #: One colour a placement, of the palette by Okabe and Ito that colour-blind people can tell apart.
 _COLOURS = {"os": "#767676", "compact": "#d55e00", "scatter": "#0072b2", "balanced": "#009e73"}
 _OTHERS = ["#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#44aa99", "#999933", "#000000"]
-_ACCENT = "#0b5cad"
-_WIDTH = 660
-_PHASES = {"warm-up": "#767676", "search": "#56b4e9", "confirm": _ACCENT, "compare": _ACCENT}
-
-
-def _scale_for(low: float, high: float, base: int) -> alt.Scale:
-    return (
-        alt.Scale(type="log", base=base, nice=False) if low > 0 and high / low > 6 else alt.Scale(zero=False, nice=True)
-    )
-
-
-def metric_unit(metric: str, value: float) -> tuple[float, str]:
-    """By what to multiply values of a metric around `value`, and the unit that they then have."""
-    if metric == "seconds" or metric.endswith("_s"):
-        scales = [(1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "µs"), (0.0, 1e9, "ns")]
-    elif metric.endswith("bytes"):
-        scales = [(2.0**e, 2.0**-e, unit) for e, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB"))] + [(0.0, 1.0, "B")]
-    elif metric.endswith("_j"):
-        scales = [(0.0, 1.0, "J")]
-    else:
-        scales = [(1e9, 1e-9, f"10⁹ {metric}"), (1e6, 1e-6, f"10⁶ {metric}"), (0.0, 1.0, metric)]
-    return next((factor, unit) for limit, factor, unit in scales if value >= limit)
-
-
-def metric_title(metric: str) -> str:
-    """What a metric is called on an axis."""
-    return {"seconds": "time", "wall_s": "wall time", "cpu_s": "processor time", "peak_bytes": "peak memory"}.get(
-        metric, metric
-    )
-
-
-def _chart(rows: list[dict[str, Any]]) -> Any:
-    return alt.Chart(alt.Data(values=rows))  # type: ignore[no-untyped-call]
-
-
-def _finish(chart: Any, title: str) -> Any:
-    return (
-        chart.properties(title=alt.Title(title, anchor="start", fontSize=14, fontWeight=600, offset=12))
-        .configure(font="system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif", background="white")
-        .configure_axis(
-            labelFontSize=11, titleFontSize=12, titleFontWeight=400, gridColor="#eceff2", domainColor="#9aa4ae"
-        )
-        .configure_legend(labelFontSize=12, titleFontSize=12, labelLimit=260)
-        .configure_view(stroke=None)
-    )
+_PHASES = {"warm-up": "#767676", "search": "#56b4e9", "confirm": ACCENT, "compare": ACCENT}
 
 
 def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
@@ -80,13 +38,13 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
     x = alt.X(
         "threads:Q",
         title="threads",
-        scale=_scale_for(threads[0], threads[-1], 2),
+        scale=scale_for(threads[0], threads[-1], 2),
         axis=alt.Axis(values=threads, labelOverlap="greedy", format="d", grid=False, tickMinStep=1),
     )
     y = alt.Y(
         "median:Q",
         title=f"{metric_title(verdict['metric'])} ({unit}, median and 95 % interval)",
-        scale=_scale_for(min(times), max(times), 10),
+        scale=scale_for(min(times), max(times), 10),
     )
     colour = alt.Color("series:N", title="placement", scale=alt.Scale(domain=names, range=colours))
     tooltip = [
@@ -97,7 +55,7 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
         alt.Tooltip("high:Q", format=".4g"),
         alt.Tooltip("runs:Q"),
     ]
-    base = _chart(data).encode(x=x, color=colour)
+    base = chart_of(data).encode(x=x, color=colour)
     layers = [
         base.mark_line(strokeWidth=2).encode(y=y, detail="series:N"),
         base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title=None), y2="high:Q"),
@@ -105,12 +63,12 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
     ]
     baseline = next((s for s in verdict["settings"] if s["key"] == BASELINE and s["median"]), None)
     if baseline:
-        line = _chart([{"at": baseline["median"] * factor, "text": "baseline, as started now"}])
+        line = chart_of([{"at": baseline["median"] * factor, "text": "baseline, as started now"}])
         layers.append(line.mark_rule(strokeDash=[5, 4], color="#444").encode(y="at:Q"))
         text = line.mark_text(align="left", dx=4, dy=-6, color="#444", fontSize=11)
         layers.append(text.encode(y="at:Q", text="text:N", x=alt.value(0)))
-    return _finish(
-        alt.layer(*layers).properties(width=_WIDTH, height=320),
+    return finish(
+        alt.layer(*layers).properties(width=WIDTH, height=320),
         f"{metric_title(verdict['metric']).capitalize()} over threads",
     )
 
@@ -132,11 +90,11 @@ def distributions(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
         "time:Q", title=f"{metric_title(verdict['metric'])} of a run ({unit})", scale=alt.Scale(zero=False, padding=12)
     )
     state = alt.Color(
-        "state:N", title=None, scale=alt.Scale(domain=["undisturbed", "disturbed"], range=[_ACCENT, "#d55e00"])
+        "state:N", title=None, scale=alt.Scale(domain=["undisturbed", "disturbed"], range=[ACCENT, "#d55e00"])
     )
     tips = [alt.Tooltip("setting:N"), alt.Tooltip("time:Q", format=".5g"), "order:Q", "phase:N", "marks:N"]
-    dots = _chart(points).mark_circle(size=26, opacity=0.45)
-    middle = _chart(centres)
+    dots = chart_of(points).mark_circle(size=26, opacity=0.45)
+    middle = chart_of(centres)
     chart = alt.layer(
         dots.encode(
             x=x, y=y, yOffset=alt.YOffset("jitter:Q", scale=alt.Scale(domain=[-2, 2])), color=state, tooltip=tips
@@ -144,8 +102,8 @@ def distributions(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
         middle.mark_rule(strokeWidth=4, color="#222").encode(x="low:Q", x2="high:Q", y=y),
         middle.mark_tick(thickness=3, size=24, color="#222").encode(x="median:Q", y=y),
     )
-    return _finish(
-        chart.properties(width=_WIDTH, height=alt.Step(46)),
+    return finish(
+        chart.properties(width=WIDTH, height=alt.Step(46)),
         f"{'Commands' if 'contenders' in verdict else 'The leaders'}: every run, median and 95 % interval",
     )
 
@@ -159,7 +117,7 @@ def order_of_runs(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
     most = max(*(r["relative"] for r in rows), 1 / min(r["relative"] for r in rows))
     scale = alt.Scale(type="log", base=2, domain=[1 / most, most]) if most > 1.5 else alt.Scale(zero=False)
     chart = (
-        _chart(rows)
+        chart_of(rows)
         .mark_point(filled=True, size=24, opacity=0.65)
         .encode(
             x=alt.X("order:Q", title="run", axis=alt.Axis(grid=False, format="d", tickMinStep=1)),
@@ -181,7 +139,7 @@ def order_of_runs(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
             tooltip=["order:Q", "setting:N", alt.Tooltip("relative:Q", format=".4f"), "phase:N", "marks:N"],
         )
     )
-    return _finish(chart.properties(width=_WIDTH, height=190), "Runs in the order in which they were made")
+    return finish(chart.properties(width=WIDTH, height=190), "Runs in the order in which they were made")
 
 
 def axes(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
@@ -191,15 +149,15 @@ def axes(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
         return None
     shares = sorted(verdict["axes"].items(), key=lambda item: -item[1])
     rows = [{"axis": name, "share": share} for name, share in shares]
-    base = _chart(rows).encode(
+    base = chart_of(rows).encode(
         y=alt.Y("axis:N", title=None, scale=alt.Scale(domain=[name for name, _ in shares])),
         x=alt.X("share:Q", title="share of the gain", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])),
     )
-    bars = base.mark_bar(color=_ACCENT, height=16, cornerRadiusEnd=2).encode(
+    bars = base.mark_bar(color=ACCENT, height=16, cornerRadiusEnd=2).encode(
         tooltip=["axis:N", alt.Tooltip("share:Q", format=".1%")]
     )
     text = base.mark_text(align="left", dx=5, color="#222").encode(text=alt.Text("share:Q", format=".0%"))
-    return _finish((bars + text).properties(width=_WIDTH - 120, height=alt.Step(30)), "How much each axis mattered")
+    return finish((bars + text).properties(width=WIDTH - 120, height=alt.Step(30)), "How much each axis mattered")
 
 
 def ratios(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
@@ -218,18 +176,18 @@ def ratios(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
         "verdict:N",
         title=None,
         scale=alt.Scale(
-            domain=["faster", "slower", "no difference", "undecided"], range=["#00734f", "#d55e00", _ACCENT, "#767676"]
+            domain=["faster", "slower", "no difference", "undecided"], range=["#00734f", "#d55e00", ACCENT, "#767676"]
         ),
     )
-    base = _chart(rows).encode(y=y, color=colour)
+    base = chart_of(rows).encode(y=y, color=colour)
     tips = ["name:N", *(alt.Tooltip(f"{n}:Q", format=".4f") for n in ("ratio", "low", "high")), "verdict:N"]
-    one = _chart([{"at": 1.0}]).mark_rule(strokeDash=[5, 4], color="#444").encode(x="at:Q")
+    one = chart_of([{"at": 1.0}]).mark_rule(strokeDash=[5, 4], color="#444").encode(x="at:Q")
     chart = alt.layer(
         one,
         base.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q"), x2="high:Q"),
         base.mark_circle(size=70, opacity=1).encode(x=x, tooltip=tips),
     )
-    return _finish(chart.properties(width=_WIDTH, height=alt.Step(34)), "Speedup over the reference")
+    return finish(chart.properties(width=WIDTH, height=alt.Step(34)), "Speedup over the reference")
 
 
 #: The figures of each kind of experiment by the name of their file, the main one first.
@@ -247,7 +205,8 @@ _FIGURES = {
 def make_figures(experiment: Experiment, verdict: Mapping[str, Any]) -> dict[str, Any]:
     """The figures that there is something to show in, by name."""
     makers = _FIGURES[experiment.question["kind"]]
-    return {name: chart for name, make in makers.items() if (chart := make(experiment, verdict)) is not None}
+    found = {name: chart for name, make in makers.items() if (chart := make(experiment, verdict)) is not None}
+    return found | pareto_figures(experiment, verdict)
 
 
 def placement_drawings(experiment: Experiment, verdict: Mapping[str, Any]) -> dict[str, str]:

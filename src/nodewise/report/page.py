@@ -17,7 +17,7 @@ from nodewise.api.weigh import COMPARE, describe, reference_of, weigh
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes, format_percent, format_seconds
-from nodewise.report.comparison import table_rows
+from nodewise.report.comparison import shown_cells, table_rows
 from nodewise.report.figures import make_figures, placement_drawings
 from nodewise.report.tables import condition_rows, label, labels_of, leaders, machine_of
 from nodewise.runner.objective import format_metric
@@ -39,6 +39,7 @@ _COUNTS = {
     "steal_s": ("steal", format_seconds),
     "pressure_cpu_s": ("waiting for a processor", format_seconds),
     "throttled_s": ("throttled", format_seconds),
+    "energy_j": ("energy of the machine", lambda n: f"{n:.4g} J"),
     "frequency_hz": ("clock", lambda n: f"{n / 1e9:.2f} GHz"),
 }
 
@@ -73,7 +74,8 @@ def page(experiment: Experiment, verdict: dict[str, Any]) -> str:
 
     environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"seconds": format_seconds, "percent": format_percent, "bytes": format_bytes}
-    environment.filters["metric"] = lambda value: format_metric(verdict["metric"], value)
+    environment.filters["metric"] = lambda value: format_metric(verdict["metric"], value, verdict["currency"])
+    environment.filters["shown"] = lambda metrics: _shown_cells(verdict, metrics)
     specs = {name: json.loads(chart.to_json()) for name, chart in make_figures(experiment, verdict).items()}
     comparing = experiment.question["kind"] == COMPARE
     special = _of_comparison(experiment, verdict) if comparing else _of_tune(experiment, verdict)
@@ -112,6 +114,12 @@ def _of_tune(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _shown_cells(verdict: dict[str, Any], metrics: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
+    """Cells of the metrics that were asked for, median and MAD each, with the values by which they are sorted."""
+    values = [metrics.get(name, {}).get(n, 1e300) for name in verdict["shown"] for n in ("median", "mad")]
+    return [{"text": t, "value": v} for t, v in zip(shown_cells(verdict, metrics), values, strict=True)]
+
+
 def _of_comparison(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, Any]:
     labels = labels_of(experiment)
     heads, rows = table_rows(verdict, labels)
@@ -125,7 +133,8 @@ def _of_comparison(experiment: Experiment, verdict: dict[str, Any]) -> dict[str,
             work.get("amount", 0),
             work.get("rate", 0),
             work.get("redundancy", 0),
-        ]
+        ][: 4 if any("work" in r for r in verdict["contenders"]) else 1]
+        numbers += [cell["value"] for cell in _shown_cells(verdict, contender["metrics"])]
         best = contender["name"] in verdict["fastest"] and len(verdict["fastest"]) < len(rows)
         values = [contender["name"], *numbers]
         made.append({"best": best, "cells": [{"text": c, "value": v} for c, v in zip(cells, values, strict=False)]})
@@ -170,7 +179,7 @@ def _comparison_headline(verdict: dict[str, Any], labels: dict[str, str]) -> str
             "undecided": "Not decided",
         }[pair["verdict"]]
     if len(rows) < 2:
-        return format_metric(verdict["metric"], rows[0]["median"])
+        return format_metric(verdict["metric"], rows[0]["median"], verdict["currency"])
     return labels[verdict["fastest"][0]] if len(verdict["fastest"]) == 1 else "Several may be the best"
 
 

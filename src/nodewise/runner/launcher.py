@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from nodewise.runner.price import Price
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
@@ -19,7 +20,8 @@ class RunOptions:
     `metrics` read the output where the program prints no protocol: a metric named `seconds` is what is compared; the
     first group of the pattern is the number. `expect` must be found in the output, else the run is an error.
     `limits` are resource limits by their name in setrlimit(2) without RLIMIT_ (`{"AS": 1 << 30}`). `accepted` are exit
-    codes other than 0 that count as well done; None accepts all.
+    codes other than 0 that count as well done; None accepts all. `price` gives each sample the metric `cost`, over one of
+    that name that the program prints. `needed` are metrics that the first good run has to tell.
     """
 
     cwd: Path | None = None
@@ -29,6 +31,8 @@ class RunOptions:
     expect: re.Pattern[str] | None = None
     limits: dict[str, int] = field(default_factory=dict)
     accepted: frozenset[int] | None = frozenset()
+    price: Price | None = None
+    needed: tuple[str, ...] = ()
 
 
 class Launcher(Protocol):

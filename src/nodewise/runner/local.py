@@ -23,6 +23,8 @@ from nodewise.base.units import format_seconds
 from nodewise.placement.memory import MODES
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.marks import find_marks
+from nodewise.runner.objective import value_of
+from nodewise.runner.price import COST
 from nodewise.runner.protocol import Told, read_metrics, read_protocol
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
@@ -46,6 +48,9 @@ class LocalLauncher:
         self._runner: subprocess.Popen[bytes] | None = None
         #: Why hardware counters are missing, in words; None before the first run, empty where they are there.
         self.counters_missing: str | None = None
+        #: Why there is no energy, in words; None before the first run, empty where it can be read.
+        self.energy_missing: str | None = None
+        self._needed = self._options.needed
         self._limits = [(_limit_number(name), value) for name, value in self._options.limits.items()]
 
     def __enter__(self) -> LocalLauncher:
@@ -57,12 +62,29 @@ class LocalLauncher:
         self.close()
 
     def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
-        """See `Launcher.run`. Raises ProgramError where the program cannot be started at all, and passes Ctrl-C on."""
+        """See `Launcher.run`. Raises ProgramError where the program cannot be started at all, and passes Ctrl-C on.
+
+        Raises InputError where its first good run does not tell what `RunOptions.needed` names.
+        """
         reply = self._exchange(self._request(setting, timeout_s or self._options.timeout_s))
         if "failed_step" in reply:
             raise _start_error(setting, self._options, reply)
         self.counters_missing = reply["counters_missing"]
-        return self._sample(reply)
+        self.energy_missing = reply["energy_missing"]
+        sample = self._sample(setting, reply)
+        if sample.ok and self._needed:
+            self._check_needed(sample, reply)
+        return sample
+
+    def _check_needed(self, sample: Sample, reply: Mapping[str, Any]) -> None:
+        for metric in self._needed:
+            if value_of(sample, metric) is not None:
+                continue
+            if metric.startswith("energy_") and reply["energy_missing"]:
+                raise InputError(f"{metric} cannot be measured: {reply['energy_missing']}", reply["energy_remedy"])
+            told = dict.fromkeys(["seconds", "wall_s", "cpu_s", *sample.metrics, *sample.usage, *sample.conditions])
+            raise InputError(f"the run tells no {metric}", f"it tells {', '.join(told)}")
+        self._needed = ()
 
     @property
     def process(self) -> int:
@@ -171,13 +193,16 @@ class LocalLauncher:
             "its program was ended with it; run again",
         )
 
-    def _sample(self, reply: dict[str, Any]) -> Sample:
+    def _sample(self, setting: Setting, reply: dict[str, Any]) -> Sample:
         output = reply["out"]["text"]
         everything = output + reply["err"]["text"]
         lines = [*reply["out"]["protocol"], *reply["err"]["protocol"]]
         told = read_protocol(lines)
         if not lines and self._options.metrics:
             told = read_metrics(everything, self._options.metrics)
+        metrics = dict(told.metrics)
+        if self._options.price is not None:
+            metrics[COST] = self._options.price.of(setting, reply["wall_s"])
         error = _error(reply, told, everything, self._options)
         usage, conditions = reply["usage"], reply["conditions"]
         if reply["exit_code"] > 0:
@@ -190,7 +215,7 @@ class LocalLauncher:
             wall_s=reply["wall_s"],
             started_at=reply["started_at"],
             source="program" if told.seconds is not None else "wall",
-            metrics=told.metrics,
+            metrics=metrics,
             usage=usage,
             conditions=conditions,
             marks=marks,

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from nodewise.base.units import format_bytes, format_seconds
+from nodewise.runner.price import COST
 from nodewise.runner.sample import Sample
 
 #: Work that a program may count, the most telling first; instructions are what the processor counts.
@@ -59,17 +60,26 @@ class Objective:
         """The metric's own value of a cost."""
         return 1 / cost if self.maximise else cost
 
-    def format(self, cost: float) -> str:
-        """A cost as a person reads the metric, with its unit where the name tells one."""
-        return format_metric(self.metric, self.value(cost))
-
 
 #: What is compared unless something else is asked for.
 SECONDS = Objective()
 
 
-def format_metric(metric: str, value: float) -> str:
-    """A metric's value with the unit that its name tells: `_s` and `seconds` are seconds, `bytes` sizes, `_j` joules."""
+@dataclass(frozen=True)
+class Shown:
+    """What is shown of each setting besides the number that decides; `currency` is that of the metric `cost`."""
+
+    metrics: tuple[Objective, ...] = ()
+    currency: str = ""
+
+
+def format_metric(metric: str, value: float, currency: str = "") -> str:
+    """A metric's value with the unit that its name tells: `_s` and `seconds` are seconds, `bytes` sizes, `_j` joules.
+
+    `cost` is in `currency`.
+    """
+    if metric == COST:
+        return f"{value:.4g} {currency}".rstrip()
     if metric == "seconds" or metric.endswith("_s"):
         return format_seconds(value)
     if metric.endswith("bytes"):

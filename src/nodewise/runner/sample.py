@@ -12,14 +12,17 @@ from typing import Any
 class Sample:
     """One run. `seconds` is what is compared: the program's own figure where it prints the protocol, else `wall_s`.
 
-    `metrics` are named numbers from the program (among them `flops`, `bytes`, `items`), `usage` what the kernel counted
-    for it (`user_s`, `system_s`, `peak_bytes`, `context_switches`, `involuntary_switches`, `migrations`, `minor_faults`,
-    `major_faults`, `exit_code` where it is not 0, and hardware counters where there are any), `conditions` what the machine did meanwhile: `steal_s` and
-    `busy_s` of all processors, `mask_steal_s` and `mask_busy_s` of those that it was held to, `pressure_cpu_s`,
-    `pressure_memory_s`, `pressure_io_s`, `throttled_s` by quotas, `heat_events` that lowered a clock, `frequency_hz`
-    (its own cycles over its processor time where they are counted, and `base_frequency_hz` then; else the clock just
-    after it), `load_average`. A name is absent where the system does not tell. `marks` say in words what spoiled
-    it. A run that failed has `error` and is never fast; `output` keeps the end of what it printed.
+    `metrics` are named numbers from the program (among them `flops`, `bytes`, `items`), and `cost` where there is a price;
+    `usage` is what the kernel counted for it (`user_s`, `system_s`, `peak_bytes`, `context_switches`,
+    `involuntary_switches`, `migrations`, `minor_faults`, `major_faults`, `exit_code` where it is not 0, and hardware counters
+    where there are any),
+    `conditions` what the machine did meanwhile: `steal_s` and `busy_s` of all processors, `mask_steal_s` and `mask_busy_s`
+    of those that it was held to, `pressure_cpu_s`, `pressure_memory_s`, `pressure_io_s`, `throttled_s` by quotas,
+    `heat_events` that lowered a clock, `frequency_hz` (its own cycles over its processor time where they are counted, and
+    `base_frequency_hz` then; else the clock just after it), `load_average`, and `energy_j`, the whole machine's in joules
+    while the run lasted (`energy_package_j` and `energy_dram_j`, or `energy_psys_j`). A name is absent where the system
+    does not tell. `marks` say in words what spoiled it. A run that failed has `error` and is never fast; `output` keeps
+    the end of what it printed.
     """
 
     seconds: float

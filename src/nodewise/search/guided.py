@@ -105,9 +105,10 @@ class GuidedSearch:
         return self._asked
 
     def _plan(self, affordable: int) -> None:
-        first = self._distinct([*self._start, *self._space.crossed()])
         most = max(2, min(max(6, affordable // 6), affordable // 2))
-        self._first = self._thin(first, most)
+        start = self._start[: most // 2]
+        natural = self._thin(self._distinct(self._space.crossed()), most - len(start))
+        self._first = self._distinct([*start, *natural])
         self._explore = min(_MOST_EXPLORED, int(_EXPLORE_SHARE * affordable))
         self._size = max(3, min(_LARGEST_BLOCK, affordable // 10))
 

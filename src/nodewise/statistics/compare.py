@@ -29,6 +29,8 @@ _REACH = 3.0
 _BISECTIONS = 16
 #: A ratio farther from the centre than so many spreads has to have this share of the pairs as near to it.
 _NEAR, _BACKED = 3.0, 0.25
+#: With no more different times than this share of all, the clock is taken to be coarse; its step is no larger share of a time.
+_TIED, _COARSEST = 0.75, 0.1
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,24 @@ class Ratio:
     low: float
     high: float
     pairs: int
+
+
+def _spread_ties(one: Array, other: Array) -> tuple[Array, Array]:
+    """Times that a coarse clock has made equal, spread evenly over its step; others as they are.
+
+    Ratios on a lattice have no scale: more than half of them may be equal. What is added is symmetric, and the same for
+    both, so the ratios stay symmetric about the true one.
+    """
+    steps = []
+    for times in (one, other):
+        values = np.unique(times)
+        step = float(np.diff(values).min()) if values.size > 1 else np.inf
+        if values.size <= _TIED * times.size and step <= _COARSEST * float(np.median(times)):
+            steps.append(step)
+    if not steps:
+        return one, other
+    shift = min(steps) * (np.random.default_rng(0).random((one.size, 2)) - 0.5)
+    return one + shift[:, 0], other + shift[:, 1]
 
 
 def _scores(gaps: Array) -> Array:
@@ -119,7 +139,8 @@ def ratio_interval(baseline: Sequence[float], candidate: Sequence[float], level:
         raise ValueError(f"pairs are needed: {len(baseline)} and {len(candidate)} times")
     if min(*baseline, *candidate) <= 0:
         raise ValueError("times must be above zero")
-    logs = np.log(np.asarray(baseline, dtype=float)) - np.log(np.asarray(candidate, dtype=float))
+    one, other = _spread_ties(np.asarray(baseline, dtype=float), np.asarray(candidate, dtype=float))
+    logs = np.log(one) - np.log(other)
     centre = _centre(logs)
     # where even equal signs of all pairs are no rare luck, nothing can be excluded
     if 2.0 ** (1 - logs.size) > 1 - level + 1e-12:

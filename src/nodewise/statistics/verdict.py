@@ -73,15 +73,16 @@ def format_ratio(ratio: Ratio) -> str:
 def judge(ratio: Ratio, within: float, final: bool = False) -> Verdict:
     """Say what an interval means.
 
-    All of it inside 1 ± `within` is no difference, else on one side of 1 faster or slower. Where no more runs will come
-    (`final`), one that holds 1 and is narrow enough is no difference beyond the size that it has, else undecided.
+    All of it inside 1 ± `within` is no difference, else on one side of 1 faster or slower, if the ratio itself is more than
+    what counts as none. Where no more runs will come (`final`), any other that is narrow enough is no difference beyond the
+    size that it has, else undecided.
     """
     beyond = Verdict(Word.UNDECIDED, ratio, within).beyond
     if beyond <= within:
         word = Word.NO_DIFFERENCE
-    elif ratio.low > 1:
+    elif ratio.low > 1 and ratio.ratio > 1 + within:
         word = Word.FASTER
-    elif ratio.high < 1:
+    elif ratio.high < 1 and ratio.ratio * (1 + within) < 1:
         word = Word.SLOWER
     else:
         word = Word.NO_DIFFERENCE if final and beyond <= _WIDEST * within else Word.UNDECIDED

@@ -261,6 +261,7 @@ def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
         environment=environment,
         asked=("nodewise", *sys.argv[1:]),
         objective=run.objective,
+        shown=run.shown,
         resume=given["resume"] is not None,
     )
     return question, dataclasses.replace(run.options, accepted=accepted)

@@ -14,6 +14,7 @@ from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.processors import parse_processors
 from nodewise.base.units import format_bytes, format_seconds
 from nodewise.cli.options import RunChoice, run_options
+from nodewise.runner.objective import Shown, format_metric, value_of
 from nodewise.runner.sample import Sample
 
 
@@ -41,13 +42,21 @@ def command(
     setting = Setting(command=resolve_command(command_words), mask=mask)
     with LocalLauncher(run.options, {**os.environ, **run.env}) as launcher:
         samples = [_checked(launcher.run(setting)) for _ in range(warmup + runs)][warmup:]
-        missing = launcher.counters_missing
+        missing, no_energy = launcher.counters_missing, launcher.energy_missing
     if as_json:
         print(
-            json.dumps({**_summary(samples), "counters": missing, "samples": [s.to_json() for s in samples]}, indent=1)
+            json.dumps(
+                {
+                    **_summary(samples, run.shown),
+                    "counters": missing,
+                    "energy": no_energy,
+                    "samples": [s.to_json() for s in samples],
+                },
+                indent=1,
+            )
         )
     else:
-        _tell(samples, missing)
+        _tell(samples, missing, no_energy, run.shown)
 
 
 def _checked(sample: Sample) -> Sample:
@@ -57,7 +66,7 @@ def _checked(sample: Sample) -> Sample:
     return sample
 
 
-def _summary(samples: list[Sample]) -> dict[str, Any]:
+def _summary(samples: list[Sample], shown: Shown) -> dict[str, Any]:
     from nodewise.statistics.interval import median_interval
     from nodewise.statistics.summary import mad, median
 
@@ -65,6 +74,11 @@ def _summary(samples: list[Sample]) -> dict[str, Any]:
     low, high = median_interval(times)
     usage = {name: median([s.usage[name] for s in samples]) for name in samples[0].usage}
     metrics = {name: median([s.metrics.get(name, 0.0) for s in samples]) for name in samples[0].metrics}
+    beside = {}
+    for name in dict.fromkeys([*(o.metric for o in shown.metrics), "energy_j"]):
+        values = [v for s in samples if (v := value_of(s, name)) is not None]
+        if values:
+            beside[name] = {"median": median(values), "mad": mad(values)}
     return {
         "median_s": median(times),
         "low_s": low,
@@ -76,11 +90,12 @@ def _summary(samples: list[Sample]) -> dict[str, Any]:
         "source": samples[0].source,
         "usage": usage,
         "metrics": metrics,
+        "shown": beside,
     }
 
 
-def _tell(samples: list[Sample], missing: str | None) -> None:
-    summary = _summary(samples)
+def _tell(samples: list[Sample], missing: str | None, no_energy: str | None, shown: Shown) -> None:
+    summary = _summary(samples, shown)
     usage = summary["usage"]
     told = "as the program says" if summary["source"] == "program" else "wall time"
     seconds = {name: format_seconds(summary[f"{name}_s"]) for name in ("median", "low", "high", "mad", "min", "max")}
@@ -95,7 +110,14 @@ def _tell(samples: list[Sample], missing: str | None) -> None:
         + (f"; {usage['migrations']:.0f} migrations" if "migrations" in usage else "")
     )
     for name, value in summary["metrics"].items():
-        print(f"{name:<9} {value:.6g}")
+        if name not in summary["shown"]:
+            print(f"{name:<9} {value:.6g}")
+    for name, told in summary["shown"].items():
+        centre, spread = (format_metric(name, told[n], shown.currency) for n in ("median", "mad"))
+        told_of = " (the whole machine's while a run lasted)" if name.startswith("energy_") else ""
+        print(f"{name.removesuffix('_j'):<9} {centre}, MAD {spread}{told_of}")
+    if no_energy:
+        print(f"energy    not known: {no_energy}")
     if "cycles" in usage:
         print(f"counters  {usage['cycles']:.4g} cycles, {usage.get('instructions', 0):.4g} instructions")
     elif missing:

@@ -76,6 +76,7 @@ def command(
     from nodewise.cli.progress import ProgressLine
     from nodewise.machine.sources import load_machine
     from nodewise.report.page import write_report
+    from nodewise.report.tables import label
     from nodewise.runner.local import LocalLauncher
     from nodewise.search.axes import Wanted
 
@@ -98,6 +99,7 @@ def command(
         environment=environment,
         asked=("nodewise", *sys.argv[1:]),
         objective=run.objective,
+        shown=run.shown,
         resume=resume is not None,
         wanted=Wanted(
             parse_parameters(parameter),
@@ -118,7 +120,7 @@ def command(
     if as_json:
         print(json.dumps({**verdict, "report": str(report)}, indent=1))
     else:
-        _tell(verdict, report)
+        _tell(verdict, report, {s["key"]: label(s["values"]) for s in verdict["settings"]})
 
 
 def _introduce(question: Any) -> None:
@@ -143,13 +145,15 @@ def _warn(question: Any) -> None:
         print(f"warning: {trap}", file=sys.stderr)
 
 
-def _tell(verdict: dict[str, Any], report: Path) -> None:
+def _tell(verdict: dict[str, Any], report: Path, labels: dict[str, str]) -> None:
     """The closing lines, which are what one came for."""
+    from nodewise.report.comparison import shown_lines
+
     base, best = verdict["baseline"], verdict["best"]
     by_key = {s["key"]: s for s in verdict["settings"]}
 
     def told(value: float) -> str:
-        return format_metric(verdict["metric"], value)
+        return format_metric(verdict["metric"], value, verdict["currency"])
 
     spread = f" ± {told(base['mad'])}" if base["mad"] is not None else ""
     print()
@@ -162,6 +166,8 @@ def _tell(verdict: dict[str, Any], report: Path) -> None:
     else:
         unsure = ", which may be no better" if verdict["verdict"] == "undecided" else ""
         print(f"best      {best['key']}: {told(by_key[best['key']]['median'])}{unsure}")
+    for line in shown_lines(verdict, labels):
+        print(line)
     print(
         f"ratio     {verdict['sentence']} (95 % interval; {verdict['runs']} runs, {format_seconds(verdict['seconds_spent'])})"
     )

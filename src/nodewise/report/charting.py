@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What figures have in common: scales, units, colours and fonts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+ACCENT = "#0b5cad"
+#: Of a figure, in pixels.
+WIDTH = 660
+
+
+def scale_for(low: float, high: float, base: int) -> alt.Scale:
+    """A scale for values from `low` to `high`: logarithmic where they are far apart."""
+    return (
+        alt.Scale(type="log", base=base, nice=False) if low > 0 and high / low > 6 else alt.Scale(zero=False, nice=True)
+    )
+
+
+def metric_unit(metric: str, value: float) -> tuple[float, str]:
+    """By what to multiply values of a metric around `value`, and the unit that they then have."""
+    if metric == "seconds" or metric.endswith("_s"):
+        scales = [(1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "µs"), (0.0, 1e9, "ns")]
+    elif metric.endswith("bytes"):
+        scales = [(2.0**e, 2.0**-e, unit) for e, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB"))] + [(0.0, 1.0, "B")]
+    elif metric.endswith("_j"):
+        scales = [(0.0, 1.0, "J")]
+    else:
+        scales = [(1e9, 1e-9, f"10⁹ {metric}"), (1e6, 1e-6, f"10⁶ {metric}"), (0.0, 1.0, metric)]
+    return next((factor, unit) for limit, factor, unit in scales if value >= limit)
+
+
+def metric_title(metric: str) -> str:
+    """What a metric is called on an axis."""
+    return {"seconds": "time", "wall_s": "wall time", "cpu_s": "processor time", "peak_bytes": "peak memory"}.get(
+        metric, metric
+    )
+
+
+def chart_of(rows: list[dict[str, Any]]) -> Any:
+    """A chart of rows of plain values, not drawn yet."""
+    return alt.Chart(alt.Data(values=rows))  # type: ignore[no-untyped-call]
+
+
+def finish(chart: Any, title: str, under: Sequence[str] = ()) -> Any:
+    """A chart with its title, and lines that are said under it, in the fonts and colours that all figures have."""
+    return (
+        chart.properties(
+            title=alt.Title(
+                title,
+                subtitle=list(under) or alt.Undefined,
+                subtitleColor="#5b6773",
+                anchor="start",
+                fontSize=14,
+                fontWeight=600,
+                offset=12,
+            )
+        )
+        .configure(font="system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif", background="white")
+        .configure_axis(
+            labelFontSize=11, titleFontSize=12, titleFontWeight=400, gridColor="#eceff2", domainColor="#9aa4ae"
+        )
+        .configure_legend(labelFontSize=12, titleFontSize=12, labelLimit=260)
+        .configure_view(stroke=None)
+    )

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""--show, --cost and --minimize on the command line."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+
+def test_a_comparison_shows_what_was_asked_for(nodewise: Command, tmp_path: Path) -> None:
+    words = ("compare", "sleep 0.01", "sleep 0.02", "-r", "6", "--show", "context_switches:max", "--cost", "3.2EUR/h")
+    done = nodewise(*words, "--out", "x")
+    assert done.returncode == 0, done.stderr
+    heads = done.stdout.splitlines()[0].split()
+    assert heads[-4:] == ["cost", "MAD", "context_switches", "MAD"]
+    assert done.stdout.splitlines()[1].count(" EUR") == 2
+    verdict = json.loads(nodewise("report", "x", "--json").stdout)
+    assert verdict["shown"] == ["cost", "context_switches"]
+    assert verdict["pareto"]["cost"] == ["sleep 0.01"]
+    row = verdict["contenders"][0]
+    assert row["metrics"]["cost"]["median"] == pytest.approx(3.2 / 3600 * row["median"])
+    page = (tmp_path / "x" / "report.html").read_text()
+    assert "<th>context_switches</th>" in page
+
+
+def test_the_best_of_a_comparison_may_be_the_cheapest(nodewise: Command) -> None:
+    done = nodewise("compare", "sleep 0.01", "sleep 0.05", "--minimize", "cost", "--cost", "1$/h", "-r", "20")
+    assert done.returncode == 0, done.stderr
+    assert "compared  cost, less is better" in done.stdout
+    assert " $ " in done.stdout
+
+
+def test_a_tune_shows_what_was_asked_for(nodewise: Command, pretend: Callable[[str], str]) -> None:
+    program = pretend("100 / (threads * slowest)")
+    where = ("--machine", "synthetic:core:61 pu:4", "--axes", "threads,placement", "--max-runs", "60")
+    done = nodewise(
+        "tune", *where, "--show", "peak_bytes", "--cost", "3/h", "--cost-per-core", "--out", "x", "--", program
+    )
+    assert done.returncode == 0, done.stderr
+    assert "shown     cost: baseline " in done.stdout
+    assert "shown     peak_bytes: baseline " in done.stdout and "MiB" in done.stdout
+    verdict = json.loads(nodewise("report", "x", "--json").stdout)
+    assert verdict["pareto"].keys() >= {"cost", "peak_bytes"}
+
+
+def test_a_run_tells_its_cost(nodewise: Command) -> None:
+    done = nodewise("run", "--runs", "3", "--cost", "0.4 CHF/h", "--show", "minor_faults", "--", "true")
+    assert done.returncode == 0, done.stderr
+    assert "CHF, MAD" in done.stdout and "minor_faults " in done.stdout
+
+
+@pytest.mark.parametrize("command", ["tune", "compare", "run"])
+def test_energy_that_cannot_be_read_is_one_message_with_the_file(
+    nodewise: Command, command: str, tmp_path: Path
+) -> None:
+    words = {"compare": ["true", "true x"], "tune": ["--", "true"], "run": ["--", "true"]}[command]
+    done = nodewise(command, "--minimize", "energy_j", *words)
+    if done.returncode == 0:
+        pytest.skip("energy can be read here")
+    assert done.returncode == 2
+    assert done.stderr.count("error:") == 1
+    assert "energy_j cannot be measured: /sys/class/powercap" in done.stderr and "hint:" in done.stderr
+    assert not list(tmp_path.glob("nodewise-experiments/*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--show", "wings"], "tells no wings"),
+        (["--show", "cost"], "what a run costs is not known"),
+        (["--minimize", "cost"], "what a run costs is not known"),
+        (["--cost-per-core"], "--cost-per-core says how --cost is meant"),
+        (["--cost", "cheap"], "not a price for an hour: 'cheap'"),
+    ],
+)
+def test_what_cannot_be_shown_is_told_at_once(nodewise: Command, words: list[str], said: str) -> None:
+    done = nodewise("compare", *words, "true", "sleep 0")
+    assert done.returncode == 2
+    assert said in done.stderr
