@@ -130,7 +130,7 @@ def test_csv_has_hyperfines_columns_and_keeps_any_name(made: Callable[..., Made]
         "command", "mean", "stddev", "median", "user", "system", "min", "max", "parameter_k",
     ]  # fmt: skip
     assert [r["command"] for r in rows[::2]] == list(NAMES)
-    assert [r["parameter_k"] for r in rows[:2]] == ["v,1", 'w"2']
+    assert [r["parameter_k"] for r in rows[:2]] == ["v,1", "'w 2'"]
 
 
 @pytest.mark.parametrize(
