@@ -284,6 +284,14 @@ def _wait_for_samples(path: Path, count: int) -> None:
         time.sleep(0.02)
 
 
+def test_steps_are_read_by_the_shell_of_the_commands(nodewise: Command, tmp_path: Path) -> None:
+    (tmp_path / "myshell").write_text('#!/bin/sh\necho "$2" >> log\nexec sh "$@"\n')
+    (tmp_path / "myshell").chmod(0o755)
+    done = nodewise("compare", "true a", "true b", "-r", "1", "-w", "0", "-S", "./myshell", "--setup", "true set")
+    assert done.returncode == 0, done.stderr
+    assert set((tmp_path / "log").read_text().splitlines()) == {"true a", "true b", "true set"}
+
+
 def test_a_hanging_command_is_ended_by_its_timeout(nodewise: Command) -> None:
     _fails(nodewise("compare", "sleep 60", "true", "--timeout", "0.2s"), "sleep 60: cut off")
 

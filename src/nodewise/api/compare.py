@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -149,16 +150,22 @@ class Comparer:
         text = getattr(contender.steps, which)
         if text is None:
             return
-        done = subprocess.run(
-            ["sh", "-c", text],
-            cwd=self._question.cwd,
-            env=dict(self._question.environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        shell = shlex.split(contender.shell or "sh")
+        try:
+            done = subprocess.run(
+                [*shell, "-c", text],
+                cwd=self._question.cwd,
+                env=dict(self._question.environment),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+        except OSError as problem:
+            raise ProgramError(
+                f"--{which} cannot be run by {shell[0]}: {problem.strerror}", "name a --shell"
+            ) from problem
         if done.returncode:
             printed = (done.stdout + done.stderr).rstrip()
             raise ProgramError(

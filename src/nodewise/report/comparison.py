@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from rich.cells import cell_len
+
 from nodewise.api.experiment import Experiment
 from nodewise.api.weigh import describe, describe_pair
 from nodewise.base.units import format_percent, format_seconds
@@ -115,12 +117,12 @@ def comparison_lines(experiment: Experiment, verdict: Mapping[str, Any], thresho
     """The table, the answer, and what to know of it."""
     labels = labels_of(experiment)
     heads, rows = table_rows(verdict, labels)
-    widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
+    rows = [[" ".join(cell.split("\n")) for cell in row] for row in rows]
+    widths = [max(cell_len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
 
     def line(cells: list[str]) -> str:
-        first, *rest = (
-            c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))
-        )
+        blanks = [" " * (w - cell_len(c)) for c, w in zip(cells, widths, strict=True)]
+        first, *rest = (c + b if i == 0 else b + c for i, (c, b) in enumerate(zip(cells, blanks, strict=True)))
         return "  ".join([first, *rest]).rstrip()
 
     lines = [line(heads), *(line(row) for row in rows), ""]

@@ -77,8 +77,10 @@ def google_json(experiment: Experiment, verdict: Mapping[str, Any]) -> str:
         "mhz_per_cpu": round((machine.processor.frequency_hz or 0) / 1e6),
         "cpu_scaling_enabled": machine.processor.governor not in (None, "performance"),
         "caches": [
-            {"type": "Unified", "level": c.level, "size": c.size_bytes, "num_sharing": len(c.pus)}
-            for c in machine.caches
+            {"type": kind.capitalize(), "level": level, "size": size, "num_sharing": sharing}
+            for level, kind, size, sharing in sorted(
+                {(c.level, c.content, c.size_bytes, len(c.pus)) for c in machine.caches}
+            )
         ],
         "load_avg": [],
         "library_version": f"nodewise {experiment.question['version']}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from nodewise.report.figures import make_figures, placement_drawings
 from nodewise.report.tables import MOST_POINTS, condition_rows, label, labels_of, leaders, machine_of
 from nodewise.runner.objective import format_metric
 
+#: So many commands are named over a comparison's page.
+_NAMED = 5
 _FOLDER = Path(__file__).parent
 _COUNTS = {
     "user_s": ("user time", format_seconds),
@@ -77,7 +80,7 @@ def page(experiment: Experiment, verdict: dict[str, Any]) -> str:
     special = _of_comparison(experiment, verdict) if comparing else _of_tune(experiment, verdict)
     return environment.get_template("compare.html" if comparing else "tune.html").render(
         question=experiment.question,
-        asked_for=(" · " if comparing else " ").join(experiment.question["command"]),
+        asked_for=_asked_for(experiment.question["command"]) if comparing else " ".join(experiment.question["command"]),
         verdict=verdict,
         figures={name: _least_height(spec) for name, spec in specs.items()},
         # inside a JSON text every < can be written otherwise, so no string in it can end the script element
@@ -100,6 +103,11 @@ def _least_height(spec: dict[str, Any]) -> int:
         rows = max(len(one["encoding"].get("y", {}).get("scale", {}).get("domain", ())) for one in layers)
         height = height["step"] * rows
     return int(height) + 45
+
+
+def _asked_for(commands: Sequence[str]) -> str:
+    more = len(commands) - _NAMED
+    return " · ".join(commands[:_NAMED]) + (f" · and {more} more" if more > 0 else "")
 
 
 def _of_tune(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, Any]:
@@ -203,6 +211,10 @@ def _headline(verdict: dict[str, Any]) -> str:
     }[verdict["verdict"]]
 
 
+def _of(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
 def _facts(experiment: Experiment) -> list[tuple[str, str]]:
     machine = machine_of(experiment)
     p = machine.processor
@@ -211,13 +223,18 @@ def _facts(experiment: Experiment) -> list[tuple[str, str]]:
     facts = [
         ("machine", machine.hostname or machine.source),
         ("processor", p.model or machine.source),
-        ("shape", f"{packages} packages, {len(machine.cores)} cores, {len(machine.pus)} hardware threads"),
+        (
+            "shape",
+            ", ".join(
+                [_of(packages, "package"), _of(len(machine.cores), "core"), _of(len(machine.pus), "hardware thread")]
+            ),
+        ),
         ("allowed", f"processors {format_processors(machine.allowed)} ({len(machine.allowed)} of {len(machine.pus)})"),
     ]
     if machine.limits.cpu_quota is not None:
         facts.append(("quota", f"{machine.limits.cpu_quota:g} processors"))
     if machine.memory_bytes:
-        facts.append(("memory", f"{format_bytes(machine.memory_bytes)} in {len(machine.numa_nodes)} nodes"))
+        facts.append(("memory", f"{format_bytes(machine.memory_bytes)} in {_of(len(machine.numa_nodes), 'node')}"))
     if machine.live or machine.kernel:
         clock = f"{p.frequency_hz / 1e9:.2f} GHz" if p.frequency_hz else unknown
         facts += [("kernel", machine.kernel), ("clock", clock), ("governor", p.governor or unknown)]

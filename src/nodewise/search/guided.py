@@ -229,7 +229,11 @@ class GuidedSearch:
         at = axis.values.index(here)
         steps = {at + sign * 2**k for k in range(len(axis.values).bit_length()) for sign in (-1, 1)}
         values = [axis.values[i] for i in sorted(steps) if 0 <= i < len(axis.values)]
-        return [*values, *(v for v in axis.natural if v != here and rank == 0)]
+        natural = [v for v in axis.natural if v != here] if rank == 0 else []
+        if len(natural) > _MOST_NATURAL:
+            # where every value is as natural as the others, that says nothing
+            natural = self._random.sample(natural, _MOST_NATURAL)
+        return [*values, *natural]
 
     def _scatter(self, centre: Point, count: int) -> list[Point]:
         """Points that differ from the centre in some axes, each number of axes alike."""

@@ -173,27 +173,35 @@ def _hand_out(
     from nodewise.report.exports import export_text
     from nodewise.report.page import write_report
 
-    report, problem = experiment.path / "report.html", None
+    def export(kind: str, target: Path) -> None:
+        text = export_text(kind, experiment, verdict)
+        if target == STDOUT:
+            sys.stdout.write(text)
+        else:
+            write_whole(target, text)
+
+    problems: list[StoreError] = []
+    report: Path | None = None
     try:
-        write_report(experiment.path)
-        for kind, target in targets.items():
-            text = export_text(kind, experiment, verdict)
-            if target == STDOUT:
-                sys.stdout.write(text)
-            else:
-                write_whole(target, text)
-    except StoreError as met:
-        problem = met
+        report = write_report(experiment.path)
+    except StoreError as problem:
+        problems.append(problem)
+    for kind, target in targets.items():
+        try:
+            export(kind, target)
+        except StoreError as problem:
+            problems.append(problem)
     if as_json:
-        print(json.dumps({**verdict, "report": str(report)}, indent=1))
+        print(json.dumps({**verdict, "report": report and str(report)}, indent=1))
     else:
         # beside an export there is no room for words
         file = sys.stderr if STDOUT in targets.values() else sys.stdout
         for text in comparison_lines(experiment, verdict, threshold):
             print(text, file=file)
-        print(f"report    {report}", file=file)
-    if problem is not None:
-        raise problem
+        if report is not None:
+            print(f"report    {report}", file=file)
+    if problems:
+        raise problems[0]
 
 
 def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
