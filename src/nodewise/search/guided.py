@@ -45,6 +45,10 @@ _ENOUGH = 3
 _TIE, _TIE_DEVIATIONS = 0.005, 1.5
 
 
+#: Of more natural values than this so many are looked at in one step.
+_MOST_NATURAL = 40
+
+
 class GuidedSearch:
     """Implements `search.Search` for any Space."""
 
