@@ -48,6 +48,10 @@ class Runs:
     logs: Array
 
 
+#: With more runs than this the scales are learned in smaller steps.
+_MANY = 300
+
+
 class Surrogate:
     """Fitted to runs, it gives the mean and the covariance of log times anywhere."""
 
@@ -88,7 +92,8 @@ class Surrogate:
                 self._centre = features.mean(0)
             elif round_ == 1:
                 self._theta = learned
-                self._learn(8 if self._learned else 25)
+                # of many runs a few more move the scales little
+                self._learn(25 if not self._learned else 8 if len(logs) <= _MANY else 3)
             self._solve()
             if round_ == _ROUNDS - 1:
                 break
