@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from benchmarks._stored import write_tune
 from nodewise.api.budget import Budget
 from nodewise.api.experiment import read_experiment
 from nodewise.api.tune import Question, tune
@@ -164,6 +165,21 @@ def test_a_large_experiment_makes_a_page_of_the_same_size(tmp_path: Path) -> Non
     with samples.open("a") as file:
         file.writelines(line + "\n" for line in lines * 40)
     assert len(write_report(directory).read_text()) < small + 2_500_000
+
+
+def test_what_is_cut_of_a_large_experiment_is_said_and_shown_on_demand(browser: Browser, tmp_path: Path) -> None:
+    write_tune(tmp_path / "x", 5000, 150)
+    view, wrong = _open(browser, write_report(tmp_path / "x"))
+    rows = view.locator("table.sortable tbody tr")
+    every = rows.count()
+    assert every >= 150
+    assert rows.filter(visible=True).count() == 100
+    view.locator("table.sortable th", has_text="median").click()
+    assert rows.filter(visible=True).count() == 100
+    view.get_by_text(f"show all {every}").click()
+    assert rows.filter(visible=True).count() == every
+    assert "an even choice of at most 3000" in view.locator("ul").last.inner_text()
+    assert wrong == []
 
 
 def test_settings_are_named_in_words() -> None:

@@ -3,9 +3,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nodewise.statistics.interval import median_interval
-from nodewise.statistics.summary import mad, median
+from nodewise.statistics.summary import Running, mad, median
 
 
 def test_median_and_mad_of_known_values() -> None:
@@ -42,3 +44,12 @@ def test_the_interval_is_that_of_the_tables() -> None:
 def test_of_few_values_the_interval_is_all_they_span() -> None:
     assert median_interval([2.5]) == (2.5, 2.5)
     assert median_interval([3.0, 1.0, 2.0]) == (1.0, 3.0)
+
+
+@given(st.lists(st.one_of(st.floats(0.1, 10), st.integers(1, 5).map(float)), min_size=1, max_size=40))
+def test_running_values_are_those_of_all_at_once(values: list[float]) -> None:
+    running = Running()
+    for n, value in enumerate(values, 1):
+        running.add(value)
+        assert (running.median, running.mad) == (median(values[:n]), mad(values[:n]))
+    assert len(running) == len(values)

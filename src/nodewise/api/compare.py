@@ -26,7 +26,7 @@ from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.spoiled import blocks_to_repeat
-from nodewise.statistics.summary import median
+from nodewise.statistics.summary import Running
 from nodewise.statistics.verdict import is_settled, judge
 
 
@@ -92,6 +92,7 @@ class Comparer:
         self._meter = Meter(question.budget)
         self._random = random.Random(question.seed)
         self._costs: dict[str, dict[int, float]] = {name: {} for name in names}
+        self._centres = {name: Running() for name in names}
         self._failed: dict[str, str] = {}
         self._set_up: list[Contender] = []
         self._left: list[str] = []
@@ -229,6 +230,7 @@ class Comparer:
         elif phase == COMPARE:
             self._marks[-1].append(sample.marks)
             self._costs[key][self._block] = judged.seconds
+            self._centres[key].add(judged.seconds)
 
     def _take_failure(self, contender: Contender, sample: Sample) -> None:
         """A command that never ran well is bad input; one that fails later is left out, and its row says so."""
@@ -259,7 +261,7 @@ class Comparer:
         return len(self._question.contenders) > 1 or blocks >= 10
 
     def _report(self, phase: str) -> None:
-        centres = {key: median(list(c.values())) for key, c in self._costs.items() if c}
+        centres = {key: centre.median for key, centre in self._centres.items() if len(centre)}
         if not centres:
             self._observe(Progress(phase, self._meter.runs, self._meter.seconds))
             return

@@ -100,7 +100,8 @@ def summarise(experiment: Experiment, key: str) -> dict[str, Any]:
     """One setting's runs: how many, and centre, spread and 95 % interval in the metric's unit."""
     at = experiment.records.of(key)
     costs = good_costs(experiment, key)
-    values = [experiment.objective.value(c) for c in costs]
+    objective = experiment.objective
+    values = [objective.value(c) for c in costs]
     low, high = median_interval(values) if values else (None, None)
     return {
         "key": key,

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections import deque
 from collections.abc import Callable
 
 from nodewise.api.budget import Meter
 from nodewise.api.experiment import Experiment, Writer
-from nodewise.api.records import Record
+from nodewise.api.records import Record, Records
 from nodewise.base.errors import InputError
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.sample import Sample
@@ -32,12 +31,13 @@ class Recorder:
         self._writer = writer
         self._launcher = launcher
         self._meter = meter
-        self._earlier = deque(earlier.records if earlier is not None else ())
+        self._earlier = earlier
+        self._replayed = 0
 
     @property
     def replaying(self) -> bool:
         """Whether the next sample comes from the file."""
-        return bool(self._earlier)
+        return self._earlier is not None and self._replayed < len(self._earlier.records)
 
     def sample(
         self,
@@ -53,8 +53,8 @@ class Recorder:
         Raises InputError where the file holds another run at this place: the question or nodewise itself has changed.
         """
         begin = self._meter.seconds
-        if self._earlier:
-            record = self._earlier.popleft()
+        record = self._next_recorded()
+        if record is not None:
             if (record.setting, record.phase, record.block, record.position) != (setting.key, phase, block, position):
                 raise InputError(
                     f"{self._writer.path} cannot be continued: it goes on with {record.setting!r} in block {record.block} "
@@ -72,6 +72,17 @@ class Recorder:
         self._meter.count()
         self._writer.add(Record(setting.key, phase, block, position, sample, self._meter.seconds), setting)
         return sample, self._meter.seconds - begin
+
+    def _next_recorded(self) -> Record | None:
+        if self._earlier is None:
+            return None
+        if not self.replaying:
+            # whoever judges reads the directory anew; two copies of a large experiment are one too many
+            self._earlier.records = Records()
+            self._earlier = None
+            return None
+        self._replayed += 1
+        return self._earlier.records[self._replayed - 1]
 
     def _run(self, setting: Setting, timeout_s: float | None) -> Sample:
         if setting.broken:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,8 @@ from nodewise.runner.sample import Sample, sample_from_json
 #: What is numbers by name in a sample; each name is a column.
 _GROUPS = ("metrics", "usage", "conditions")
 _PLAIN = ("seconds", "wall_s", "started_at")
+#: What few samples have, or what is long: kept as text until it is asked for.
+_REST = ("marks", "error", "output", "cut_off")
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,11 @@ class Records(Sequence[Record]):
         self._position = array("i")
         self._spent = array("d")
         self._plain = {name: array("d") for name in _PLAIN}
-        self._named: dict[tuple[str, str], array[float]] = {}
-        self._rest: dict[int, dict[str, Any]] = {}
+        self._named: dict[str, dict[str, array[float]]] = {group: {} for group in _GROUPS}
+        self._sources: dict[str, int] = {}
+        self._source = array("b")
+        self._rest = bytearray()
+        self._rest_ends = array("q", [0])
         self._failed = array("b")
         self._marked = array("b")
         self._index: dict[str, npt.NDArray[np.int64]] | None = None
@@ -58,7 +64,9 @@ class Records(Sequence[Record]):
         plain = [float(line[name]) for name in _PLAIN]
         place = (str(line["setting"]), str(line["phase"]), int(line["block"]), int(line["position"]))
         spent = float(line.get("spent_s", 0.0))
-        named = {(g, n): float(v) for g in _GROUPS for n, v in (line.get(g) or {}).items()}
+        named = [(g, n, float(v)) for g in _GROUPS for n, v in (line.get(g) or {}).items()]
+        rest = {k: line[k] for k in _REST if line.get(k)}
+        text = json.dumps(rest).encode() if rest else b""
         count = len(self._setting)
         for name, value in zip(_PLAIN, plain, strict=True):
             self._plain[name].append(value)
@@ -67,16 +75,11 @@ class Records(Sequence[Record]):
         self._block.append(place[2])
         self._position.append(place[3])
         self._spent.append(spent)
-        for key, value in named.items():
-            column = self._named.get(key)
-            if column is None:
-                column = self._named[key] = array("d")
-            if len(column) < count:
-                column.extend([math.nan] * (count - len(column)))
-            column.append(value)
-        rest = {k: line[k] for k in ("source", "marks", "error", "output", "cut_off") if line.get(k)}
-        if rest != {"source": "wall"}:
-            self._rest[count] = rest
+        self._source.append(self._sources.setdefault(line.get("source") or "wall", len(self._sources)))
+        self._rest += text
+        self._rest_ends.append(len(self._rest))
+        for group, name, value in named:
+            _put(self._named[group], name, value, count)
         self._failed.append(rest.get("error") is not None)
         self._marked.append(bool(rest.get("marks")))
         self._index = None
@@ -93,14 +96,19 @@ class Records(Sequence[Record]):
             return [self[i] for i in range(*index.indices(len(self)))]
         at = range(len(self))[index]
         groups: dict[str, dict[str, float]] = {g: {} for g in _GROUPS}
-        for (group, name), column in self._named.items():
-            if at < len(column) and not math.isnan(column[at]):
-                groups[group][name] = column[at]
+        for group, columns in self._named.items():
+            for name, column in columns.items():
+                if at < len(column) and not math.isnan(column[at]):
+                    groups[group][name] = column[at]
         plain = {name: self._plain[name][at] for name in _PLAIN}
-        rest = self._rest.get(at, {"source": "wall"})
-        sample = sample_from_json({**plain, **groups, **rest})
+        source = list(self._sources)[self._source[at]]
+        sample = sample_from_json({**plain, **groups, "source": source, **self._rest_of(at)})
         place = (self.keys[self._setting[at]], self.phases[self._phase[at]], self._block[at], self._position[at])
         return Record(*place, sample, self._spent[at])
+
+    def _rest_of(self, at: int) -> dict[str, Any]:
+        text = self._rest[self._rest_ends[at] : self._rest_ends[at + 1]]
+        return dict(json.loads(text)) if text else {}
 
     def __iter__(self) -> Iterator[Record]:
         return (self[i] for i in range(len(self)))
@@ -166,16 +174,17 @@ class Records(Sequence[Record]):
     @property
     def named(self) -> list[tuple[str, str]]:
         """The columns of numbers by name, as group (`metrics`, `usage`, `conditions`) and name."""
-        return list(self._named)
+        return [(group, name) for group, columns in self._named.items() for name in columns]
 
     def column(self, group: str, name: str) -> npt.NDArray[np.float64]:
         """One column of numbers; NaN where a record has none of it. Raises KeyError."""
-        found = np.array(self._named[group, name], dtype=float)
-        return np.concatenate([found, np.full(len(self) - found.size, np.nan)])
+        found = np.array(self._named[group][name], dtype=float)
+        missing = len(self) - found.size
+        return np.concatenate([found, np.full(missing, np.nan)]) if missing else found
 
     def marks(self, at: int) -> tuple[str, ...]:
         """What spoiled one run, in words."""
-        return tuple(self._rest.get(at, {}).get("marks", ()))
+        return tuple(self._rest_of(at).get("marks", ()))
 
     def failures(self) -> dict[str, int]:
         """For each setting that ever failed the index of its last failure."""
@@ -197,6 +206,22 @@ class Records(Sequence[Record]):
         if metric == "cpu_s":
             return self.values("user_s") + self.values("system_s")
         for group in _GROUPS:
-            if (group, metric) in self._named:
+            if metric in self._named[group]:
                 return self.column(group, metric)
         return np.full(len(self), np.nan)
+
+
+def _put(columns: dict[str, array[float]], name: str, value: float, at: int) -> None:
+    """Set a column's value for the record of that index, the last one.
+
+    Counts, sizes and zeros are what most columns hold: these need half the room, as long as no value loses a digit by it.
+    """
+    column = columns.get(name)
+    if column is None:
+        column = columns[name] = array("f")
+    if len(column) < at:
+        column.extend([math.nan] * (at - len(column)))
+    column.append(value)
+    if column[-1] != value and column.typecode == "f" and not math.isnan(value):
+        columns[name] = array("d", column)
+        columns[name][-1] = value

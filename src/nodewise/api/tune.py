@@ -29,7 +29,7 @@ from nodewise.search.guided import GuidedSearch
 from nodewise.search.space import Point
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
-from nodewise.statistics.summary import mad, median
+from nodewise.statistics.summary import Running, median
 from nodewise.statistics.verdict import is_settled, judge
 
 #: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
@@ -116,8 +116,9 @@ class Tuner:
         self._baseline = Setting(command=question.command)
         self._random = random.Random(question.seed)
         self._meter = Meter(question.budget)
-        self._times: dict[str, list[float]] = {}
+        self._times: dict[str, Running] = {}
         self._costs: dict[str, list[float]] = {}
+        self._slowest_s = 0.0
         self._block = 0
         self._searched: dict[str, list[Sample]] = {}
 
@@ -156,9 +157,11 @@ class Tuner:
     def _sample(self, setting: Setting, phase: str, position: int, timeout_s: float | None) -> Sample:
         sample, cost = self._recorder.sample(setting, phase, self._block, position, timeout_s)
         self._costs.setdefault(setting.key, []).append(cost)
+        if setting.key == "baseline":
+            self._slowest_s = max(self._slowest_s, cost)
         judged = self._question.objective.judged(sample)
         if judged.ok:
-            self._times.setdefault(setting.key, []).append(judged.seconds)
+            self._times.setdefault(setting.key, Running()).add(judged.seconds)
         return judged
 
     def _run_block(self, settings: Sequence[Setting], phase: str, timeout_s: float | None) -> dict[str, Sample]:
@@ -170,7 +173,7 @@ class Tuner:
 
     def _report(self, phase: str, leader: Setting | None, racing: int) -> None:
         base, mine = self._times.get("baseline"), self._times.get(leader.key) if leader else None
-        speedup = median(base) / median(mine) if base and mine else None
+        speedup = base.median / mine.median if base and mine else None
         name = leader.key if leader else None
         self._observe(Progress(phase, self._meter.runs, self._meter.seconds, name, speedup, racing))
 
@@ -209,7 +212,7 @@ class Tuner:
             self._writer.amend({"axes": axes, "loaded": self._offer.loaded_json, "knobs": self._offer.reasons()})
 
     def _patience(self) -> float:
-        most = _PATIENCE * max(self._costs["baseline"]) + _PATIENCE_S
+        most = _PATIENCE * self._slowest_s + _PATIENCE_S
         own = self._question.timeout_s
         return most if own is None else min(own, most)
 
@@ -237,12 +240,12 @@ class Tuner:
         least_share, most_share = _CONFIRM_SHARES
         share = min(most_share, least_share * max(1.0, noise / _USUAL_NOISE))
         most = max(2 * FEWEST_BLOCKS, int(total * share))
-        base, mine = self._times["baseline"], self._times.get(leader.key, []) if leader else []
-        if len(base) < 3 or len(mine) < 3:
+        base, mine = self._times["baseline"], self._times.get(leader.key) if leader else None
+        if mine is None or len(base) < 3 or len(mine) < 3:
             return most
-        noise = max(noise, 1.4826 * max(mad(base) / median(base), mad(mine) / median(mine)))
+        noise = max(noise, 1.4826 * max(base.mad / base.median, mine.mad / mine.median))
         # the baseline at its best, since runs only ever stray to the slow side
-        gain = math.log(min(base) / median(mine)) - 2 * noise * math.sqrt(1.6 / len(mine))
+        gain = math.log(base.least / mine.median) - 2 * noise * math.sqrt(1.6 / len(mine))
         if gain < _CLEAR_GAIN:
             return most
         blocks = 2 * (_SURE * noise / gain) ** 2

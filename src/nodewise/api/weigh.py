@@ -108,7 +108,8 @@ def _row(
     key = str(contender["name"])
     setting = experiment.settings.get(key)
     costs = good_costs(experiment, key, COMPARE)
-    values = [experiment.objective.value(c) for c in costs]
+    objective = experiment.objective
+    values = [objective.value(c) for c in costs]
     low, high = median_interval(values) if values else (None, None)
     at = experiment.records.of(key, COMPARE)
     failure = experiment.records.failures().get(key)

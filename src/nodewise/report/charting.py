@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
+from nodewise.report import vega as alt
 
 ACCENT = "#0b5cad"
 #: Of a figure, in pixels.
 WIDTH = 660
 
 
-def scale_for(low: float, high: float, base: int) -> alt.Scale:
+def scale_for(low: float, high: float, base: int) -> alt.Definition:
     """A scale for values from `low` to `high`: logarithmic where they are far apart."""
     return (
         alt.Scale(type="log", base=base, nice=False) if low > 0 and high / low > 6 else alt.Scale(zero=False, nice=True)
@@ -42,23 +42,14 @@ def metric_title(metric: str) -> str:
 
 def chart_of(rows: list[dict[str, Any]]) -> Any:
     """A chart of rows of plain values, not drawn yet."""
-    return alt.Chart(alt.Data(values=rows))  # type: ignore[no-untyped-call]
+    return alt.Chart(rows)
 
 
 def finish(chart: Any, title: str, under: Sequence[str] = ()) -> Any:
     """A chart with its title, and lines that are said under it, in the fonts and colours that all figures have."""
+    below = {"subtitle": list(under), "subtitleColor": "#5b6773"} if under else {}
     return (
-        chart.properties(
-            title=alt.Title(
-                title,
-                subtitle=list(under) or alt.Undefined,
-                subtitleColor="#5b6773",
-                anchor="start",
-                fontSize=14,
-                fontWeight=600,
-                offset=12,
-            )
-        )
+        chart.properties(title=alt.Title(title, **below, anchor="start", fontSize=14, fontWeight=600, offset=12))
         .configure(font="system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif", background="white")
         .configure_axis(
             labelFontSize=11, titleFontSize=12, titleFontWeight=400, gridColor="#eceff2", domainColor="#9aa4ae"

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import altair as alt
-
 from nodewise.api.experiment import Experiment, make_directory, write_whole
 from nodewise.placement.placement import Placement
+from nodewise.report import vega as alt
 from nodewise.report.charting import ACCENT, WIDTH, chart_of, finish, metric_title, metric_unit, scale_for
 from nodewise.report.machine_drawing import machine_svg
 from nodewise.report.pareto import pareto_figures
@@ -23,13 +22,27 @@ _OTHERS = ["#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#44aa99", "#9
 _PHASES = {"warm-up": "#767676", "search": "#56b4e9", "confirm": ACCENT, "compare": ACCENT}
 
 
+def _rounded(value: float) -> float:
+    """To more digits than a figure can show; all of them would be half of a large page."""
+    return float(f"{value:.6g}")
+
+
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What figures of single runs tell of each."""
+    return {k: row[k] for k in ("order", "setting", "phase", "state", "marks")}
+
+
 def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
     """Median time over threads, a line for each placement, as in published scaling graphs; None without threads."""
     rows = thread_rows(experiment, verdict["settings"])
     if not rows:
         return None
     factor, unit = metric_unit(verdict["metric"], min(r["median"] for r in rows))
-    data = [{**r, **{k: r[k] * factor for k in ("median", "low", "high")}} for r in rows]
+    data = [
+        {k: r[k] for k in ("series", "threads", "runs")}
+        | {k: _rounded(r[k] * factor) for k in ("median", "low", "high")}
+        for r in rows
+    ]
     names = list(dict.fromkeys(r["series"] for r in data))
     spare = iter(_OTHERS * (1 + len(names) // len(_OTHERS)))
     colours = [_COLOURS.get(n) or next(spare) for n in names]
@@ -41,11 +54,8 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
         scale=scale_for(threads[0], threads[-1], 2),
         axis=alt.Axis(values=threads, labelOverlap="greedy", format="d", grid=False, tickMinStep=1),
     )
-    y = alt.Y(
-        "median:Q",
-        title=f"{metric_title(verdict['metric'])} ({unit}, median and 95 % interval)",
-        scale=scale_for(min(times), max(times), 10),
-    )
+    title = f"{metric_title(verdict['metric'])} ({unit}, median and 95 % interval)"
+    y = alt.Y("median:Q", title=title, scale=scale_for(min(times), max(times), 10))
     colour = alt.Color("series:N", title="placement", scale=alt.Scale(domain=names, range=colours))
     tooltip = [
         alt.Tooltip("series:N", title="placement"),
@@ -58,7 +68,7 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
     base = chart_of(data).encode(x=x, color=colour)
     layers = [
         base.mark_line(strokeWidth=2).encode(y=y, detail="series:N"),
-        base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title=None), y2="high:Q"),
+        base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title=title), y2="high:Q"),
         base.mark_circle(size=48, opacity=1).encode(y=y, tooltip=tooltip),
     ]
     baseline = next((s for s in verdict["settings"] if s["key"] == BASELINE and s["median"]), None)
@@ -81,9 +91,11 @@ def distributions(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
     factor, unit = metric_unit(verdict["metric"], chosen[0]["median"])
     rows = sample_rows(experiment, [s["key"] for s in chosen])
     jitter = random.Random(0)
-    points = [{**r, "time": r["value"] * factor, "jitter": jitter.uniform(-1, 1)} for r in rows]
-    order = list(dict.fromkeys(r["setting"] for s in chosen for r in rows if r["key"] == s["key"]))
-    named = {r["key"]: r["setting"] for r in rows}
+    points = [
+        {**_shown(r), "time": _rounded(r["value"] * factor), "jitter": round(jitter.uniform(-1, 1), 3)} for r in rows
+    ]
+    named = labels_of(experiment)
+    order = [named[s["key"]] for s in chosen]
     centres = [{"setting": named[s["key"]], **{k: s[k] * factor for k in ("median", "low", "high")}} for s in chosen]
     y = alt.Y("setting:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=280, grid=True))
     x = alt.X(
@@ -117,7 +129,7 @@ def order_of_runs(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
     most = max(*(r["relative"] for r in rows), 1 / min(r["relative"] for r in rows))
     scale = alt.Scale(type="log", base=2, domain=[1 / most, most]) if most > 1.5 else alt.Scale(zero=False)
     chart = (
-        chart_of(rows)
+        chart_of([{**_shown(r), "relative": _rounded(r["relative"])} for r in rows])
         .mark_point(filled=True, size=24, opacity=0.65)
         .encode(
             x=alt.X("order:Q", title="run", axis=alt.Axis(grid=False, format="d", tickMinStep=1)),

@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +15,10 @@ from nodewise.api.weigh import COMPARE, describe, reference_of, weigh
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes, format_percent, format_seconds
+from nodewise.report.bundle import bundle
 from nodewise.report.comparison import shown_cells, table_rows
 from nodewise.report.figures import make_figures, placement_drawings
-from nodewise.report.tables import condition_rows, label, labels_of, leaders, machine_of
+from nodewise.report.tables import MOST_POINTS, condition_rows, label, labels_of, leaders, machine_of
 from nodewise.runner.objective import format_metric
 
 #: So many commands are named over a comparison's page.
@@ -76,17 +75,17 @@ def page(experiment: Experiment, verdict: dict[str, Any]) -> str:
     environment.filters |= {"seconds": format_seconds, "percent": format_percent, "bytes": format_bytes}
     environment.filters["metric"] = lambda value: format_metric(verdict["metric"], value, verdict["currency"])
     environment.filters["shown"] = lambda metrics: _shown_cells(verdict, metrics)
-    specs = {name: json.loads(chart.to_json()) for name, chart in make_figures(experiment, verdict).items()}
+    specs = {name: chart.to_dict() for name, chart in make_figures(experiment, verdict).items()}
     comparing = experiment.question["kind"] == COMPARE
     special = _of_comparison(experiment, verdict) if comparing else _of_tune(experiment, verdict)
     return environment.get_template("compare.html" if comparing else "tune.html").render(
         question=experiment.question,
         asked_for=_asked_for(experiment.question["command"]) if comparing else " ".join(experiment.question["command"]),
         verdict=verdict,
-        figures=list(specs),
+        figures={name: _least_height(spec) for name, spec in specs.items()},
         # inside a JSON text every < can be written otherwise, so no string in it can end the script element
-        specs=Markup(json.dumps(specs).replace("<", "\\u003c")),
-        bundle=Markup(_bundle()),
+        specs=Markup(json.dumps(specs, separators=(",", ":")).replace("<", "\\u003c")),
+        bundle=Markup(bundle()),
         machine=machine_of(experiment),
         facts=_facts(experiment),
         conditions=_conditions(experiment, verdict),
@@ -101,6 +100,16 @@ def _asked_for(commands: Sequence[str]) -> str:
     return " · ".join(commands[:_NAMED]) + (f" · and {more} more" if more > 0 else "")
 
 
+def _least_height(spec: dict[str, Any]) -> int:
+    """What a figure surely takes up, so that what stands below it stays where it is while it is being drawn."""
+    height = spec["height"]
+    if isinstance(height, dict):
+        layers = spec.get("layer", [spec])
+        rows = max(len(one["encoding"].get("y", {}).get("scale", {}).get("domain", ())) for one in layers)
+        height = height["step"] * rows
+    return int(height) + 45
+
+
 def _of_tune(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, Any]:
     from markupsafe import Markup
 
@@ -110,7 +119,7 @@ def _of_tune(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, Any]:
         "summaries": {s["key"]: s for s in verdict["settings"]},
         "labels": {key: label(s.values) for key, s in experiment.settings.items()},
         "drawings": {title: Markup(svg) for title, svg in placement_drawings(experiment, verdict).items()},
-        "limits": _limitations(experiment, verdict),
+        "limits": [*_limitations(experiment, verdict), *_thinning(experiment)],
     }
 
 
@@ -147,8 +156,19 @@ def _of_comparison(experiment: Experiment, verdict: dict[str, Any]) -> dict[str,
         "pairs": [{**p, "one": labels[p["one"]], "other": labels[p["other"]]} for p in verdict["pairs"]]
         if others
         else [],
-        "limits": [*verdict["warnings"], *_of_intervals(verdict)],
+        "limits": [*verdict["warnings"], *_of_intervals(verdict), *_thinning(experiment)],
     }
+
+
+def _thinning(experiment: Experiment) -> list[str]:
+    good = int(experiment.records.ok.sum())
+    if good <= MOST_POINTS:
+        return []
+    return [
+        f"there were {good} good runs: a figure of single runs shows an even choice of at most {MOST_POINTS}, and of those "
+        "that lie more than a fifth off their setting's median up to as many again; medians and intervals are of all of "
+        "them, and so is `nodewise report --csv`"
+    ]
 
 
 def _of_intervals(verdict: dict[str, Any]) -> list[str]:
@@ -181,14 +201,6 @@ def _comparison_headline(verdict: dict[str, Any], labels: dict[str, str]) -> str
     if len(rows) < 2:
         return format_metric(verdict["metric"], rows[0]["median"], verdict["currency"])
     return labels[verdict["fastest"][0]] if len(verdict["fastest"]) == 1 else "Several may be the best"
-
-
-@lru_cache(maxsize=1)
-def _bundle() -> str:
-    import vl_convert
-
-    bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
-    return re.sub(r"</(script)", r"<\\/\1", bundle, flags=re.IGNORECASE).replace("<!--", "<\\!--")
 
 
 def _headline(verdict: dict[str, Any]) -> str:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -12,10 +10,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import altair as alt
-
 from nodewise.api.beside import ENERGY, Beside, energy_parts, judged_rows
 from nodewise.api.experiment import Experiment
+from nodewise.report import vega as alt
 from nodewise.report.charting import ACCENT, WIDTH, chart_of, finish, metric_title, metric_unit
 from nodewise.report.tables import BASELINE, labels_of
 from nodewise.runner.price import COST
@@ -99,7 +96,7 @@ class Span:
             return float(self.low * (self.high / self.low) ** share)
         return self.low + share * (self.high - self.low)
 
-    def scale(self) -> alt.Scale:
+    def scale(self) -> alt.Definition:
         """The same for a figure."""
         domain = [self.low, self.high]
         if self.log:
@@ -275,13 +272,11 @@ def _figure(
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """A chart of many rows as a text of CSV, which is small, and which nothing looks through value by value."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["name", "state", "runs", "x", "y"])
-    writer.writerows([r["name"], r["state"], r["runs"], f"{r['x']:.6g}", f"{r['y']:.6g}"] for r in rows)
-    data = alt.Data(values=out.getvalue(), format=alt.CsvDataFormat(type="csv"))  # type: ignore[no-untyped-call]
-    return alt.Chart(data)
+    """A chart of many rows with no more in them than it shows."""
+    kept = ("name", "state", "runs")
+    return chart_of(
+        [{**{k: r[k] for k in kept}, "x": float(f"{r['x']:.6g}"), "y": float(f"{r['y']:.6g}")} for r in rows]
+    )
 
 
 def _near(rows: Sequence[Mapping[str, Any]], front: Sequence[str]) -> list[Mapping[str, Any]]:
@@ -291,7 +286,7 @@ def _near(rows: Sequence[Mapping[str, Any]], front: Sequence[str]) -> list[Mappi
     return [r for r in rows if all(abs(r[n]) <= most[n] for n in most)]
 
 
-def _ticks(span: Span) -> alt.Axis:
+def _ticks(span: Span) -> alt.Definition:
     if not span.log:
         return alt.Axis(tickCount=6)
     powers = range(math.floor(math.log10(span.low)), math.ceil(math.log10(span.high)))

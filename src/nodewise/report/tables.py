@@ -19,6 +19,8 @@ from nodewise.runner.setting import Setting
 BASELINE = "baseline"
 #: A command longer than this is cut in its middle.
 _LONG = 46
+#: Figures of single runs choose among more than these.
+MOST_POINTS = 3000
 
 
 def label(values: Mapping[str, Any]) -> str:
@@ -99,7 +101,9 @@ def leaders(verdict: Mapping[str, Any], most: int = 6) -> list[dict[str, Any]]:
     return sorted(first + more[: most - len(first)], key=lambda s: s["median"])
 
 
-def sample_rows(experiment: Experiment, keys: Sequence[str] | None = None, most: int = 3000) -> list[dict[str, Any]]:
+def sample_rows(
+    experiment: Experiment, keys: Sequence[str] | None = None, most: int = MOST_POINTS
+) -> list[dict[str, Any]]:
     """A row for each good sample (of the given settings): order, value, ratio to its setting's median, phase, marks.
 
     Of more than `most` an even choice, to which those that lie far out are added, up to as many again.
@@ -139,17 +143,21 @@ def sample_rows(experiment: Experiment, keys: Sequence[str] | None = None, most:
 def condition_rows(experiment: Experiment, keys: Sequence[str]) -> tuple[list[str], list[dict[str, Any]]]:
     """What the kernel counted for the leaders: names of the columns, and a row of medians for each setting."""
     records = experiment.records
-    columns = {n: records.column(g, n) for g, n in records.named if g in ("usage", "conditions")}
     labels = labels_of(experiment)
-    rows = []
-    for key in keys:
-        own = records.of(key)
-        own = own[records.ok[own]]
-        found = {n: c[own][~np.isnan(c[own])] for n, c in columns.items()}
-        medians = {n: float(np.median(c)) for n, c in found.items() if c.size}
-        marked = int(records.marked[own].sum())
-        rows.append({"label": labels[key], "runs": int(own.size), "marked": marked, **medians})
-    return [n for n in columns if any(n in row for row in rows)], rows
+    good = {key: (own := records.of(key))[records.ok[own]] for key in keys}
+    rows: list[dict[str, Any]] = [
+        {"label": labels[key], "runs": int(own.size), "marked": int(records.marked[own].sum())}
+        for key, own in good.items()
+    ]
+    names = [(group, name) for group, name in records.named if group in ("usage", "conditions")]
+    for group, name in names:
+        # one at a time: all of them together are most of what a large experiment takes up
+        column = records.column(group, name)
+        for row, own in zip(rows, good.values(), strict=True):
+            found = column[own]
+            if (~np.isnan(found)).any():
+                row[name] = float(np.nanmedian(found))
+    return [name for _, name in names if any(name in row for row in rows)], rows
 
 
 def csv_text(experiment: Experiment) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -44,7 +44,8 @@ class Sample:
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain values; of those that may be empty the empty ones are left out."""
-        data = asdict(self)
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        data |= {name: dict(data[name]) for name in ("metrics", "usage", "conditions")}
         return {k: v for k, v in data.items() if v or k in ("seconds", "wall_s", "started_at")}
 
 

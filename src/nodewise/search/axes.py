@@ -135,7 +135,9 @@ class Options:
         # without one of them every point sits alike
         sits = {"threads", "placement", "ranks"} & {a.name for a in axes if len(a.values) > 1}
         features = machine_features(machine, self._processors) if sits else None
-        self.space = Space(tuple(axes), lru_cache(maxsize=1 << 14)(self._identity), self._allowed, features)
+        allowed = lru_cache(maxsize=1 << 14)(self._allowed)
+        self.space = Space(tuple(axes), lru_cache(maxsize=1 << 14)(self._identity), allowed, features)
+        self._default = self.space.default
 
     def _make(self, names: Sequence[str]) -> list[Option]:
         found: dict[str, Option] = {}
@@ -228,7 +230,7 @@ class Options:
         return (self._shape(point), where, rest)
 
     def _allowed(self, point: Point) -> bool:
-        if point == self.space.default:
+        if point == self._default:
             return True
         ranks, threads = self._shape(point)
         if ranks > 1 and ranks * threads > max(len(self._machine.allowed), self._most_asked):

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures as specifications: held against Altair's schema, and small however many runs there are."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import altair
+import pytest
+
+from nodewise.api.compare import compare
+from nodewise.api.experiment import read_experiment
+from nodewise.report import bundle
+from nodewise.report.figures import make_figures
+from nodewise.report.page import verdict_of, write_report
+from tests.api.test_compare import Stream, _question, _times
+from tests.report.test_page import _experiment
+
+
+@pytest.mark.parametrize("kind", ["many cores", "flat", "compare"])
+def test_every_figure_is_a_valid_specification(tmp_path: Path, kind: str) -> None:
+    if kind == "compare":
+        compare(_question(tmp_path, ["a", "b", "c"], most=30), Stream(_times(a=1.0, b=1.1, c=1.2)))
+    else:
+        _experiment(tmp_path / "x", kind)
+    experiment = read_experiment(tmp_path / "x")
+    figures = make_figures(experiment, verdict_of(experiment))
+    assert len(figures) >= 3
+    for chart in figures.values():
+        altair.Chart.from_dict(chart.to_dict()).to_dict(validate=True)
+
+
+def test_a_report_loads_neither_altair_nor_a_javascript_engine(tmp_path: Path) -> None:
+    path = _experiment(tmp_path / "x", "flat")
+    write_report(path)
+    code = (
+        "import sys; from pathlib import Path; from nodewise.report.page import write_report; "
+        "write_report(Path(sys.argv[1])); print({'altair', 'vl_convert', 'jsonschema'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_the_script_is_made_once_for_a_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(bundle, "_made", lambda: made.append(1) or "let it = 1;")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for _ in range(2):
+        bundle.bundle.cache_clear()
+        assert bundle.bundle() == "let it = 1;"
+    assert len(made) == 1
+    bundle.bundle.cache_clear()
+
+
+def test_without_a_place_to_keep_it_the_script_is_made_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(bundle, "_made", lambda: "let it = 2;")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    bundle.bundle.cache_clear()
+    assert bundle.bundle() == "let it = 2;"
+    bundle.bundle.cache_clear()
