@@ -105,6 +105,7 @@ def test_a_division_by_zero_does_not_hold_and_axes_with_dashes_are_written_with_
         ("mpirun --bind-to core -np 2 --mca btl self,sm ./app -n 7", 2, ("./app", "-n", "7")),
         ("srun --ntasks=8 --cpu-bind=none -- ./app", 8, ("./app",)),
         ("mpiexec -genv A 1 -n 3 app", 3, ("app",)),
+        ("srun -n4 ./app", 4, ("./app",)),
     ],
 )
 def test_ranks_are_read_from_a_command(command: str, ranks: int, program: tuple[str, ...]) -> None:

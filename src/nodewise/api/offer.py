@@ -27,7 +27,7 @@ from nodewise.search.catalogue.choose import (
 from nodewise.search.catalogue.knob import Follower, Knob, Library, as_set_by_the_user
 from nodewise.search.catalogue.read import load_catalogue
 from nodewise.search.catalogue.why import facts_of, why
-from nodewise.search.space import Point
+from nodewise.search.space import Axis, Point
 
 _ALWAYS = ("threads", "placement")
 #: What is chosen only once the program has run.
@@ -36,6 +36,8 @@ _OF_LIBRARIES = ("knobs", "schedule", "wait", "allocator")
 _SHARE = 0.3
 #: A knob of at least this worth is tried before anything else is known.
 _WORTHY = 80
+#: An axis of the user's own with more values than this is left to the search.
+_MOST_GUESSED = 8
 
 
 class Offer:
@@ -58,6 +60,7 @@ class Offer:
         self._loaded: Loaded | None = None
         self._knobs: tuple[Knob, ...] = ()
         self._answers = Answers()
+        self._options: Options | None = None
         self.builder: Builder | None = None
         self.folder = Path()
 
@@ -68,7 +71,7 @@ class Offer:
         return self._machine.live and (self._names is None or not plain.issuperset(self._names))
 
     def _make(self, names: Sequence[str], knobs: Sequence[Knob], followers: Sequence[Follower]) -> Options:
-        return Options(
+        self._options = Options(
             self._machine,
             self._command,
             names,
@@ -79,6 +82,7 @@ class Offer:
             build=self.builder,
             folder=self.folder,
         )
+        return self._options
 
     def before_the_first_run(self) -> Options:
         """The axes that are known without the program: enough for the baseline. Raises InputError for what cannot be."""
@@ -132,15 +136,27 @@ class Offer:
             self._knobs, names = tuple(dict.fromkeys(wanted)), list(self._names)
         return self._make(names, self._knobs, followers_for(self._loaded, catalogue))
 
+    def _own_axes(self) -> list[Axis]:
+        """The axes that the user brings: parameters and variables."""
+        names = {*self._wanted.parameters, *self._wanted.variables}
+        return [] if self._options is None else [a for a in self._options.space.open if a.name in names]
+
     def _named(self, catalogue: Sequence[Library]) -> tuple[Knob, ...]:
         """Knobs that the user names, whether or not anything was seen to load what they are of."""
         found = [k for library in catalogue for k in library.knobs if k.name in (self._names or ())]
         return tuple(as_set_by_the_user(k, self._environment) for k in found)
 
     def first_guesses(self, default: Point) -> list[Point]:
-        """Points to run first of all: the program as it is, but for one knob of which much is to be expected."""
-        worthy = [k for k in self._knobs if k.worth >= _WORTHY and k.name in default]
-        return [default.having(**{k.name: v}) for k in worthy for v in k.values if v != k.default]
+        """Points to run first of all: the program as it is, but for one thing that its user names or that promises much."""
+        worthy = {k.name: k.values for k in self._knobs if k.worth >= _WORTHY}
+        own = {a.name: a.values for a in self._own_axes() if len(a.values) <= _MOST_GUESSED}
+        return [
+            default.having(**{name: value})
+            for name, values in {**own, **worthy}.items()
+            if name in default
+            for value in values
+            if value != default[name]
+        ]
 
     def reasons(self) -> dict[str, Any]:
         """For each knob that is tried where it is documented, and for each value why it may help here."""

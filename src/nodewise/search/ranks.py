@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -125,6 +126,8 @@ def read_ranked(command: Sequence[str]) -> Ranked | None:
             i += 1
         elif sign and name in _COUNTS:
             at, count = i, f"{name}={{n}}"
+        elif joined := re.fullmatch(r"-n(\d+)", word):
+            at, count, value = i, "-n{n}", joined[1]
         if at is not None and not ranks:
             if not value.isdecimal() or int(value) < 1:
                 raise InputError(f"{command[0]}: {value!r} is no number of ranks")
