@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from nodewise.statistics.dip import dip, dip_p_value
 from nodewise.statistics.spoiled import (
     PASSING,
-    block_weight,
-    blocks_to_repeat,
     drift,
     first_run_differs,
     modes,
     repeat_worthy,
+    repeats_due,
 )
 
 Family = Callable[[np.random.Generator, int], np.ndarray]
@@ -187,9 +186,7 @@ def test_what_passes_is_worth_another_run_and_the_rest_is_not() -> None:
     assert all(repeat_worthy([f"{kind}: x"]) for kind in PASSING)
 
 
-def test_disturbed_blocks_are_repeated_whole_and_not_all_of_them() -> None:
-    clean, bad, worse = [[], []], [["steal: x"], []], [["steal: x"], ["heat: y"]]
-    assert blocks_to_repeat([clean, bad, worse, clean, bad, clean, clean, clean]) == [2, 1]
-    assert blocks_to_repeat([clean] * 5) == [] == blocks_to_repeat([])
-    assert len(blocks_to_repeat([worse] * 40)) == math.ceil(0.25 * 40)
-    assert [block_weight(b) for b in (clean, bad, worse, [])] == [1, 0.5, 0.25, 1]
+def test_as_many_blocks_are_repeated_as_were_disturbed_but_not_all() -> None:
+    assert [repeat_worthy(marks) for marks in ([], ["steal: x"], ["quota: y"], ["quota: y", "heat: z"])] == [0, 1, 0, 1]
+    assert [repeats_due(n, 40) for n in (0, 3, 10, 11, 40)] == [0, 3, 10, 10, 10]
+    assert repeats_due(1, 1) == 1

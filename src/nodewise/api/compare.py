@@ -25,7 +25,7 @@ from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import ratio_interval
-from nodewise.statistics.spoiled import blocks_to_repeat
+from nodewise.statistics.spoiled import repeat_worthy, repeats_due
 from nodewise.statistics.summary import Running
 from nodewise.statistics.verdict import is_settled, judge
 
@@ -97,7 +97,8 @@ class Comparer:
         self._set_up: list[Contender] = []
         self._left: list[str] = []
         self._block = 0
-        self._marks: list[list[tuple[str, ...]]] = []
+        self._disturbed = 0
+        self._spoiled = False
 
     def run(self) -> dict[str, Any]:
         """Measure and judge; the verdict as `compare --json` prints it. Ctrl-C ends with what there is.
@@ -187,7 +188,7 @@ class Comparer:
             if len(running) < min(2, len(question.contenders)) or self._failed.keys() & {self._reference}:
                 return "failed"
             # a disturbed block is kept, and another one is made besides
-            if question.most is not None and blocks >= question.most + len(blocks_to_repeat(self._marks)):
+            if question.most is not None and blocks >= question.most + repeats_due(self._disturbed, blocks):
                 return "runs"
             if blocks >= question.fewest and looks_of(len(pairs)).due(blocks) and self._settled(blocks, len(pairs)):
                 return "decided"
@@ -205,10 +206,10 @@ class Comparer:
         order = [c for c in self._question.contenders if c.setting.key not in self._failed]
         self._random.shuffle(order)
         self._block += 1
-        if phase == COMPARE:
-            self._marks.append([])
+        self._spoiled = False
         for position, contender in enumerate(order):
             self._run_one(contender, phase, position)
+        self._disturbed += self._spoiled
         self._report(phase)
 
     def _run_one(self, contender: Contender, phase: str, position: int) -> None:
@@ -228,7 +229,7 @@ class Comparer:
         if not judged.ok:
             self._take_failure(contender, judged)
         elif phase == COMPARE:
-            self._marks[-1].append(sample.marks)
+            self._spoiled = self._spoiled or repeat_worthy(sample.marks)
             self._costs[key][self._block] = judged.seconds
             self._centres[key].add(judged.seconds)
 

@@ -27,27 +27,13 @@ def repeat_worthy(marks: Sequence[str]) -> bool:
     return any(mark.partition(":")[0] in PASSING for mark in marks)
 
 
-def blocks_to_repeat(marks: Sequence[Sequence[Sequence[str]]], most: float = 0.25) -> list[int]:
-    """Which blocks are worth another: those with a run that was disturbed in passing, the most disturbed first.
+def repeats_due(disturbed: int, blocks: int, most: float = 0.25) -> int:
+    """How many blocks to make besides, for the `disturbed` ones (with a run that is `repeat_worthy`) of so many.
 
-    `marks[i][j]` are the marks of run j in block i. At most the share `most` of the blocks, rounded up: where more are
-    disturbed, that is how the machine is. A whole block is repeated, never a run of it, and by its marks alone, never by
-    its times: else the choice would favour a setting.
+    At most the share `most` of the blocks, rounded up: where more are disturbed, that is how the machine is. A whole block is
+    repeated, never a run of it, and by its marks alone, never by its times: else the choice would favour a setting.
     """
-    disturbed = [sum(repeat_worthy(run) for run in block) for block in marks]
-    order = sorted((i for i, n in enumerate(disturbed) if n), key=lambda i: (-disturbed[i], i))
-    return order[: math.ceil(most * len(marks))]
-
-
-def block_weight(marks: Sequence[Sequence[str]]) -> float:
-    """How much a block counts, from the marks of its runs: 1 where none was disturbed in passing, else the share that was not.
-
-    Never 0, so that a disturbed block is not dropped: at least half of what one run counts.
-    """
-    if not marks:
-        return 1.0
-    clean = sum(not repeat_worthy(run) for run in marks)
-    return max(clean, 0.5) / len(marks)
+    return min(disturbed, math.ceil(most * blocks))
 
 
 @dataclass(frozen=True)
