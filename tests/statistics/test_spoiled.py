@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How often drift, modes and a first run that differs are seen where they are, and where they are not."""
 
-import math
 from collections.abc import Callable
 
 import numpy as np
