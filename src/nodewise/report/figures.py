@@ -19,6 +19,8 @@ from nodewise.report.tables import BASELINE, labels_of, leaders, machine_of, sam
 #: One colour a placement, of the palette by Okabe and Ito that colour-blind people can tell apart.
 _COLOURS = {"os": "#767676", "compact": "#d55e00", "scatter": "#0072b2", "balanced": "#009e73"}
 _OTHERS = ["#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#44aa99", "#999933", "#000000"]
+#: More lines than this cannot be told apart.
+_MOST_LINES = 8
 _PHASES = {"warm-up": "#767676", "search": "#56b4e9", "confirm": ACCENT, "compare": ACCENT}
 
 
@@ -34,9 +36,12 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
     """Median time over threads, a line for each placement, as in published scaling graphs; None without threads."""
-    rows = thread_rows(experiment, verdict["settings"])
-    if not rows:
+    every = thread_rows(experiment, verdict["settings"])
+    if not every:
         return None
+    rows = _best_lines(every, -1 if verdict["maximise"] else 1)
+    lines = len({r["series"] for r in every})
+    under = [f"The {_MOST_LINES} best of {lines} combinations of the other axes."] if lines > _MOST_LINES else []
     factor, unit = metric_unit(verdict["metric"], min(r["median"] for r in rows))
     data = [
         {k: r[k] for k in ("series", "threads", "runs")}
@@ -80,7 +85,17 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
     return finish(
         alt.layer(*layers).properties(width=WIDTH, height=320),
         f"{metric_title(verdict['metric']).capitalize()} over threads",
+        under,
     )
+
+
+def _best_lines(rows: list[dict[str, Any]], sign: int) -> list[dict[str, Any]]:
+    """The rows of the lines with the best point, as many as can be told apart; `sign` is -1 where more is better."""
+    best: dict[str, float] = {}
+    for r in rows:
+        best[r["series"]] = min(sign * r["median"], best.get(r["series"], sign * r["median"]))
+    kept = set(sorted(best, key=lambda series: best[series])[:_MOST_LINES])
+    return [r for r in rows if r["series"] in kept]
 
 
 def distributions(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
