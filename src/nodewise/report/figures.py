@@ -19,8 +19,8 @@ from nodewise.report.tables import BASELINE, labels_of, leaders, machine_of, sam
 #: One colour a placement, of the palette by Okabe and Ito that colour-blind people can tell apart.
 _COLOURS = {"os": "#767676", "compact": "#d55e00", "scatter": "#0072b2", "balanced": "#009e73"}
 _OTHERS = ["#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#44aa99", "#999933", "#000000"]
-#: More lines than this cannot be told apart.
-_MOST_LINES = 8
+#: More lines than this cannot be told apart; a name that is longer stands below the figure.
+_MOST_LINES, _LONG = 8, 30
 _PHASES = {"warm-up": "#767676", "search": "#56b4e9", "confirm": ACCENT, "compare": ACCENT}
 
 
@@ -61,7 +61,9 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
     )
     title = f"{metric_title(verdict['metric'])} ({unit}, median and 95 % interval)"
     y = alt.Y("median:Q", title=title, scale=scale_for(min(times), max(times), 10))
-    colour = alt.Color("series:N", title="placement", scale=alt.Scale(domain=names, range=colours))
+    # long names have no room beside the figure
+    below = {"legend": alt.Legend(orient="bottom", columns=1, labelLimit=WIDTH)} if max(map(len, names)) > _LONG else {}
+    colour = alt.Color("series:N", title="placement", scale=alt.Scale(domain=names, range=colours), **below)
     tooltip = [
         alt.Tooltip("series:N", title="placement"),
         alt.Tooltip("threads:Q"),
