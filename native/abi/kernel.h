@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a study's native code and the worker say to each other. The only header that a kernel includes; plain C, so that
-// a file compiled for a newer instruction set leaves no shared C++ symbol behind.
+// What a study's native code and the worker say to each other. The only header of nodewise that a kernel includes; plain
+// C, so that a file compiled for a newer instruction set leaves no shared C++ symbol behind.
 #pragma once
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define NW_ABI 1
+#define NW_ABI 2
 
 typedef enum { NW_U8 = 1, NW_I32, NW_I64, NW_F32, NW_F64 } nw_type;
 typedef enum { NW_INPUT = 0, NW_OUTPUT = 1, NW_SCRATCH = 2 } nw_role;
 
-// An array, allocated by the worker, 64-byte aligned. Inputs are filled by the study, outputs are checked and dumped.
+// An array, allocated by the worker, 64-byte aligned (2 MiB where it is that large, for huge pages), touched first by the
+// threads in equal neighbouring parts. Inputs are filled by the study, outputs are checked and dumped.
 typedef struct {
     const char* name;
     nw_type type;
@@ -31,18 +35,35 @@ typedef struct {
     double number;
 } nw_knob;
 
-#define NW_MOST_BUFFERS 16
-
-// One run: so many threads, these knobs, these arrays. `own` is the study's, from prepare to release.
+// Something else that a run found out, such as an error in ulp: printed with each repetition.
 typedef struct {
+    const char* name;
+    double value;
+} nw_metric;
+
+#define NW_MOST_BUFFERS 16
+#define NW_MOST_METRICS 16
+
+// What memory has to be: of huge pages where the system gives them; of the fastest memory node (by memkind), where
+// there is one, else of any.
+enum { NW_HUGE = 1, NW_FAST = 2 };
+
+// One run: so many threads, these knobs, these arrays. `own` is the study's, from layout to release.
+typedef struct nw_run {
     int threads;
     uint64_t seed;
     const nw_knob* knobs;
     size_t knob_count;
     nw_buffer buffers[NW_MOST_BUFFERS];
     size_t buffer_count;
+    nw_metric metrics[NW_MOST_METRICS];
+    size_t metric_count;
     void* own;
+    void* library;    // the peer's library, opened; null for any other variant
     char error[256];  // what is wrong, for a function that returns not 0
+    // Memory for a variant's own use, 64-byte aligned, not cleared; freed by the worker when the run ends. `how` is of
+    // NW_HUGE and NW_FAST. Null, with `error` set, where there is none. Not for several threads at once.
+    void* (*memory)(struct nw_run*, size_t bytes, unsigned how);
 } nw_run;
 
 // How much work one repetition is. `items` is what the study's rate counts; the rest is 0 where it means nothing.
@@ -53,21 +74,26 @@ typedef struct {
     double bytes_written;
 } nw_work;
 
-typedef enum { NW_VARIANT = 0, NW_LIMIT = 1 } nw_kind;
+// A variant is a way that the study shows; a peer what a user would take instead, from a library; a limit does only what
+// no way can do without, and its result is not checked.
+typedef enum { NW_VARIANT = 0, NW_LIMIT = 1, NW_PEER = 2 } nw_kind;
 
-// One way to do the work. A limit does only what no way can do without, and its result is not checked. `needs` names
-// processor features as the compiler does, separated by commas ("avx2,fma"); empty runs everywhere.
+// One way to do the work. `needs` names processor features as the compiler does, separated by commas ("avx2,fma"); empty
+// runs everywhere; "simd" where Highway chooses the instructions when it runs, so that each choice is tested.
 typedef struct {
     const char* name;
     nw_kind kind;
     const char* needs;
     int (*run)(nw_run*);
+    int (*prepare)(nw_run*);                // once, after fill, untimed: scratch memory, a library's threads; may be null
+    void (*work)(const nw_run*, nw_work*);  // the work that this way does, where it differs from the study's; or null
+    const char* library;                    // a peer's library: its name in study.py's `libraries`; null for none
 } nw_variant;
 
 // A study. Functions return 0, or not 0 with the reason in `error`. In order: layout declares the buffers of the knobs;
 // fill writes the inputs from the seed, equal for any number of threads; reset, before each repetition, puts back what
 // a run changes; a variant's run is what is timed; check judges the outputs by what they must be, not by how they were
-// made.
+// made. reset and release may be null.
 typedef struct {
     uint32_t abi;
     const char* name;
@@ -76,13 +102,71 @@ typedef struct {
     int (*reset)(nw_run*);
     int (*check)(nw_run*);
     void (*work)(const nw_run*, nw_work*);
-    void (*release)(nw_run*);  // frees `own`; may be null
+    void (*release)(nw_run*);  // frees `own`
     const nw_variant* variants;
     size_t variant_count;
 } nw_study;
 
 // The one symbol that a study's shared object exports.
 const nw_study* nodewise_study(void);
+
+// Says what is wrong, as printf does, and is 1: `return nw_fail(run, "n is %d", n);`
+__attribute__((format(printf, 2, 3))) static inline int nw_fail(nw_run* run, const char* format, ...) {
+    va_list given;
+    va_start(given, format);
+    vsnprintf(run->error, sizeof run->error, format, given);
+    va_end(given);
+    return 1;
+}
+
+// A knob's text; null where it was not given. Knobs with a default in study.py are always given by nodewise.
+static inline const char* nw_text(const nw_run* run, const char* knob) {
+    for (size_t i = 0; i < run->knob_count; ++i) {
+        if (strcmp(run->knobs[i].name, knob) == 0) {
+            return run->knobs[i].text;
+        }
+    }
+    return NULL;
+}
+
+// A knob's number, or `absent` where it was not given. study.py says what is allowed.
+static inline double nw_number(const nw_run* run, const char* knob, double absent) {
+    for (size_t i = 0; i < run->knob_count; ++i) {
+        if (strcmp(run->knobs[i].name, knob) == 0) {
+            return run->knobs[i].number;
+        }
+    }
+    return absent;
+}
+
+// Declares a buffer, in layout.
+static inline void nw_declare(nw_run* run, const char* name, nw_type type, nw_role role, uint64_t count) {
+    nw_buffer declared = {name, type, role, count, NULL};
+    run->buffers[run->buffer_count++] = declared;
+}
+
+// A buffer's memory, by its name; null where it was not declared.
+static inline void* nw_data(const nw_run* run, const char* name) {
+    for (size_t i = 0; i < run->buffer_count; ++i) {
+        if (strcmp(run->buffers[i].name, name) == 0) {
+            return run->buffers[i].data;
+        }
+    }
+    return NULL;
+}
+
+// Tells a metric of this run, or corrects it.
+static inline void nw_tell(nw_run* run, const char* name, double value) {
+    size_t at = 0;
+    while (at < run->metric_count && strcmp(run->metrics[at].name, name) != 0) {
+        ++at;
+    }
+    if (at < NW_MOST_METRICS) {
+        nw_metric told = {name, value};
+        run->metrics[at] = told;
+        run->metric_count += at == run->metric_count ? 1 : 0;
+    }
+}
 
 #ifdef __cplusplus
 }

@@ -3,32 +3,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from nodewise.base.errors import InputError
 
+#: Arrays or knobs by name.
+Arrays = Mapping[str, Any]
+Point = Mapping[str, str]
+
 
 @dataclass(frozen=True)
 class Knob:
-    """A knob of a study: `values` may be given (empty: any number), `default` is used, `quick` where time is short."""
+    """A knob of a study: `default` is used (empty: not given), `quick` where time is short.
+
+    `values` are all that it can be; without them it is a whole number from `least` to `most`, or any `text`. `tries` are
+    what `nodewise tune study:NAME` tries: of the things that change the way of working, not the work itself.
+    """
 
     name: str
     meaning: str
     default: str
     values: tuple[str, ...] = ()
     quick: str | None = None
+    least: int = 1
+    most: int = 2**40
+    text: bool = False
+    tries: tuple[str, ...] = ()
+
+    def check(self, value: str) -> None:
+        """Raises InputError for a value that it cannot have."""
+        if self.values:
+            if value not in self.values:
+                raise InputError(f"knob {self.name} cannot be {value!r}", f"it can be: {', '.join(self.values)}")
+        elif not self.text:
+            digits = value.removeprefix("-") if self.least < 0 else value
+            if not (digits.isascii() and digits.isdigit() and self.least <= int(value) <= self.most):
+                raise InputError(
+                    f"knob {self.name} takes a whole number from {self.least} to {self.most}, not {value!r}"
+                )
+
+
+@dataclass(frozen=True)
+class Library:
+    """Where the library of a native peer is looked for: `files` as the linker names them, in the packages `wheels` of
+    Python (folder, file patterns), then on the system. `install` says what brings it, `env` what its process is given.
+    """
+
+    files: tuple[str, ...]
+    install: str
+    wheels: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit of the machine that no way can beat: the study's flops or bytes (`per`) at the rate of a study's variant.
+
+    `Limit("flops", "f64", per="flops")` is the time that the work's flops take at the peak which study `flops` measures
+    by its variant `f64`, in the same blocks. `point` are that study's knobs.
+    """
+
+    study: str
+    variant: str
+    per: str
+    point: Point = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Published:
+    """A figure that was published for a contender (empty: none of ours), with where it was measured."""
+
+    contender: str
+    what: str
+    value: str
+    where: str
 
 
 @dataclass(frozen=True)
 class Study:
     """A program family that ships with nodewise. `name` is its folder's name and `title` one line.
 
-    `default_variant` is what `nodewise tune study:NAME` runs, `plain_variant` the straightforward published way that the
-    others are compared with. The rate is items per second times `rate_scale`, in `rate_unit`. For the contract test:
-    `test_points` are small and odd sizes as knobs, and `reference` computes the outputs (name → array) from the inputs
-    and the point with NumPy.
+    `default_variant` is what `nodewise tune study:NAME` starts from, `plain_variant` the straightforward published way
+    that the others are compared with. The rate is items per second times `rate_scale`, in `rate_unit`. For the contract
+    test: `test_points` are small and odd sizes as knobs, and `reference` computes the outputs (name → array) from the
+    inputs and the point with NumPy; they have to be equal, or within `tolerance` (output → relative, absolute).
+
+    `limits` are those of the machine, besides the table's own; `libraries` those of native peers, by the name that the
+    table gives; `bench` the points that `./dev bench` measures; `tell`, given the result that `--json` prints, is what
+    else a user is told, line by line.
     """
 
     name: str
@@ -38,26 +102,27 @@ class Study:
     plain_variant: str
     rate_unit: str
     rate_scale: float
-    test_points: tuple[Mapping[str, str], ...]
-    reference: Callable[[Mapping[str, Any], Mapping[str, str]], Mapping[str, Any]]
-    dtypes: Mapping[str, str] = field(default_factory=dict)
+    test_points: tuple[Point, ...]
+    reference: Callable[[Arrays, Point], Arrays]
+    tolerance: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    limits: tuple[Limit, ...] = ()
+    libraries: Mapping[str, Library] = field(default_factory=dict)
+    published: tuple[Published, ...] = ()
+    bench: tuple[Point, ...] = ({},)
+    tell: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
 
-    def point(self, given: Mapping[str, str], quick: bool = False) -> dict[str, str]:
+    def point(self, given: Point, quick: bool = False) -> dict[str, str]:
         """The knobs' values, those given over the defaults. Raises InputError for an unknown knob or value."""
         known = {k.name: k for k in self.knobs}
         for name, value in given.items():
             if name not in known:
                 raise InputError(f"study {self.name} has no knob {name!r}", f"its knobs are: {', '.join(known)}")
-            values = known[name].values
-            if values and value not in values:
-                raise InputError(f"knob {name} cannot be {value!r}", f"it can be: {', '.join(values)}")
-            if not values and not (value.isdigit() and int(value) > 0):
-                raise InputError(f"knob {name} takes a number above zero, not {value!r}")
+            known[name].check(value)
         chosen = {k.name: k.quick if quick and k.quick is not None else k.default for k in self.knobs}
         return {k: v for k, v in {**chosen, **given}.items() if v}
 
 
-def parse_knobs(words: tuple[str, ...] | list[str]) -> dict[str, str]:
+def parse_knobs(words: Sequence[str]) -> dict[str, str]:
     """Read `NAME=VALUE` words. Raises InputError for any other."""
     pairs = {}
     for word in words:
