@@ -60,7 +60,7 @@ std::uint64_t all_caches() {
 
 std::uint64_t default_array(std::uint64_t caches, std::uint64_t times) {
     const auto memory =
-        static_cast<std::uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+        static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
     return std::max(std::uint64_t{1} << 20U, std::min(caches * times, memory / 8));
 }
 

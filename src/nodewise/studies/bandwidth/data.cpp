@@ -15,9 +15,11 @@ namespace {
 
 // Without a size each array is four times as large as all caches: by then little of it is found there again.
 constexpr std::uint64_t kTimesCache = 4;
-// Without a number of passes so many bytes are moved, out of memory and out of a cache: a few hundredths of a second.
-constexpr double kFromMemory = 3.2e9;
-constexpr double kFromCache = 8e9;
+// Without a number of passes so many bytes are moved, by arrays that may fit a cache and by larger ones: some
+// hundredths of a second. The peer in Python has the same rule.
+constexpr std::int64_t kMaySuitCache = std::int64_t{1} << 22U;
+constexpr double kMovedInCache = 8e9;
+constexpr double kMovedInMemory = 3.2e9;
 
 std::uint64_t mix(std::uint64_t x) {
     x += 0x9e3779b97f4a7c15U;
@@ -26,9 +28,16 @@ std::uint64_t mix(std::uint64_t x) {
     return x ^ (x >> 31U);
 }
 
-double element(const State& own, std::int64_t i) {
-    return own.pattern[i % kPeriod] + static_cast<double>(i / kPeriod);
+std::int64_t chosen_count(const nw_run* run, std::uint64_t caches) {
+    const double elements = nw_number(run, "elements", 0);
+    if (elements > 0) {
+        return static_cast<std::int64_t>(elements);
+    }
+    const double kib = nw_number(run, "kib", static_cast<double>(default_array(caches, kTimesCache)) / 1024);
+    return static_cast<std::int64_t>(kib) * 1024 / static_cast<std::int64_t>(sizeof(double));
 }
+
+double element(const State& own, std::int64_t i) { return own.pattern[i % kPeriod] + static_cast<double>(i / kPeriod); }
 
 }  // namespace
 
@@ -50,20 +59,16 @@ int layout(nw_run* run) {
     }
     run->own = own;
     const std::uint64_t caches = all_caches();
-    const double kib = nw_number(run, "kib", 0);
-    const double elements = nw_number(run, "elements", 0);
-    own->count = static_cast<std::int64_t>(elements > 0 ? elements
-                                           : kib > 0    ? kib * 1024 / 8
-                                                        : static_cast<double>(default_array(caches, kTimesCache)) / 8);
-    const double moved = static_cast<double>(own->count) * kBytes;
-    own->beyond_cache = static_cast<double>(own->count) * 3 * sizeof(double) > static_cast<double>(caches);
-    const double wanted = (own->beyond_cache ? kFromMemory : kFromCache) / moved;
-    own->passes = static_cast<std::int64_t>(nw_number(run, "passes", std::max(1.0, std::round(wanted))));
-    const auto count = static_cast<std::uint64_t>(own->count);
-    nw_declare(run, "a", NW_F64, NW_OUTPUT, count);
-    nw_declare(run, "b", NW_F64, NW_INPUT, count);
-    nw_declare(run, "c", NW_F64, NW_INPUT, count);
-    nw_tell(run, "array_bytes", static_cast<double>(own->count) * sizeof(double));
+    own->count = chosen_count(run, caches);
+    const auto count = static_cast<double>(own->count);
+    own->beyond_cache = count * 3 * sizeof(double) > static_cast<double>(caches);
+    const double moved = own->count <= kMaySuitCache ? kMovedInCache : kMovedInMemory;
+    const double passes = std::max(1.0, std::floor(moved / (count * kBytes) + 0.5));
+    own->passes = static_cast<std::int64_t>(nw_number(run, "passes", passes));
+    nw_declare(run, "a", NW_F64, NW_OUTPUT, static_cast<std::uint64_t>(own->count));
+    nw_declare(run, "b", NW_F64, NW_INPUT, static_cast<std::uint64_t>(own->count));
+    nw_declare(run, "c", NW_F64, NW_INPUT, static_cast<std::uint64_t>(own->count));
+    nw_tell(run, "array_bytes", count * sizeof(double));
     return 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Three arrays of doubles, and ways to pass over them. Each way leaves `a` equal to `c`: copying, a = c; the triad, because
-// b = -2 c and a = b + 3 c; writing, because c is a pattern that can be made again without reading it.
+// Three arrays of doubles, and ways to pass over them. Each way leaves `a` equal to `c`: copying, a = c; the triad,
+// because b = -2 c and a = b + 3 c; writing, because c is a pattern that can be made again without reading it.
 #pragma once
 
 #include <cstdint>

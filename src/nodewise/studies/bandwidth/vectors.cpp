@@ -30,8 +30,8 @@ HWY_INLINE void put(V x, double* HWY_RESTRICT to) {
     }
 }
 
-// Eight sums, each with a load for every addition, over four streams: the halves of b and those of c. More sums hide the
-// additions' latency where data come from the nearest cache, more streams keep the prefetchers of the others busy.
+// Eight sums, each with a load for every addition, over four streams: the halves of b and those of c. More sums hide
+// the additions' latency where data come from the nearest cache, more streams keep the prefetchers of the others busy.
 std::uint64_t read_part(const Part& part, std::int64_t passes) {
     const Bits d;
     const auto n = static_cast<std::int64_t>(hn::Lanes(d));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the compiler makes of it: a loop over a few chains at a time, which it can vectorise for the instruction set that
-// every processor of this kind has.
+// What the compiler makes of it: a loop over a few chains at a time, which it can vectorise for the instruction set
+// that every processor of this kind has.
 #include "chains.h"
 
 namespace flops {
