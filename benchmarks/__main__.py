@@ -16,8 +16,8 @@ def main() -> int:
         return 2
     for name in asked:
         print(f"== {name}")
-        name, _, parts = name.partition(":")
-        importlib.import_module(f"benchmarks.{name}").main(*filter(None, parts.split(",")))
+        module, _, parts = name.partition(":")
+        importlib.import_module(f"benchmarks.{module}").main(*filter(None, parts.split(",")))
     return 0
 
 

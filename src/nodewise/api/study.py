@@ -19,7 +19,7 @@ from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.summary import median
-from nodewise.studies.commands import Contender, machine_limits, native_contenders, python_peers, work_of
+from nodewise.studies.commands import Contender, contenders_of, machine_limits, work_of
 from nodewise.studies.contract import Limit
 from nodewise.studies.discovery import Found
 
@@ -96,7 +96,7 @@ def run_study(
     """
     found, point = question.found, question.point
     work = work_of(found, point)
-    series = [_Series(c) for c in [*native_contenders(found, point), *python_peers(found, point)]]
+    series = [_Series(c) for c in contenders_of(found, point)]
     series += [_Series(contender, limit, work) for limit, contender in machine_limits(found)]
     settings = {s.contender.name: _setting(s.contender, question.threads) for s in series}
     shuffle = random.Random(question.seed)
