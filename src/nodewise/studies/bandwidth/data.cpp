@@ -37,7 +37,10 @@ std::int64_t chosen_count(const nw_run* run, std::uint64_t caches) {
     return static_cast<std::int64_t>(kib) * 1024 / static_cast<std::int64_t>(sizeof(double));
 }
 
-double element(const State& own, std::int64_t i) { return own.pattern[i % kPeriod] + static_cast<double>(i / kPeriod); }
+double element(const State& own, std::int64_t i) {
+    const std::int64_t period = i / kPeriod;
+    return own.pattern[i % kPeriod] + static_cast<double>(period);
+}
 
 }  // namespace
 

@@ -18,7 +18,9 @@ STUDY = Study(
     knobs=(
         Knob("kib", "KiB of each of three arrays, all threads together (default: four times all caches)", ""),
         Knob("elements", "number of elements of each array, in place of its size", ""),
-        Knob("passes", "how often 48 bytes an element are moved (default: a few hundredths of a second)", "", quick="1"),
+        Knob(
+            "passes", "how often 48 bytes an element are moved (default: a few hundredths of a second)", "", quick="1"
+        ),
     ),
     default_variant="triad",
     plain_variant="plain",

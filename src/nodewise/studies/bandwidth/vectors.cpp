@@ -67,10 +67,10 @@ template <bool kAround>
 HWY_INLINE void write_passes(const Part& part, const double* HWY_RESTRICT pattern, std::int64_t passes) {
     const Numbers d;
     const auto n = static_cast<std::int64_t>(hn::Lanes(d));
-    const double first = static_cast<double>(part.begin / kPeriod);
+    const std::int64_t before = part.begin / kPeriod;
     for (std::int64_t p = 0; p < passes; ++p) {
         std::int64_t i = 0;
-        double period = first;
+        auto period = static_cast<double>(before);
         for (; i + kPeriod <= part.count; i += kPeriod, period += 1) {
             const auto add = hn::Set(d, period);
             for (std::int64_t k = 0; k < kPeriod; k += n) {
