@@ -41,8 +41,8 @@ struct Ops {
 using namespace trapezoid;
 template <class Sum> void slope(const char* name, const Sum& sum) {
     flops = 0; sum(1000); const long few = flops;
-    flops = 0; sum(3000);
-    std::printf("%s %.17g %.17g\\n", name, (flops - few) / 2000.0, sum(10000));
+    flops = 0; sum(3000); const long many = flops;
+    std::printf("%s %.17g %.17g\\n", name, (many - few) / 2000.0, sum(10000));
 }
 int main() {
     const auto h = [](std::int64_t n) { return 1.0 / static_cast<double>(n); };
