@@ -47,9 +47,10 @@ def say(name: str, what: str, fault: str = "") -> bool:
     return not fault
 
 
-def tried(command: Sequence[str | Path], **more: object) -> str:
+def tried(command: Sequence[str | Path], cwd: Path | None = None, timeout: float | None = None) -> str:
     """What a command says where it fails; empty where it does not."""
-    done = subprocess.run([str(w) for w in command], capture_output=True, text=True, check=False, **more)
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=cwd, timeout=timeout)
     return "" if done.returncode == 0 else (done.stderr + done.stdout).strip() or f"exit code {done.returncode}"
 
 
@@ -143,7 +144,7 @@ def link_worker() -> tuple[Path, str]:
     """The worker for Arm, and what is wrong with it."""
     worker = FOLDER / "arm" / "nodewise-worker"
     sources = sorted((ROOT / "native" / "worker").glob("*.cpp"))
-    words = [COMPILER, "-isystem", headers(), "-std=c++20", "-O2", "-fopenmp", f"-I{ROOT / 'native'}"]
+    words: list[str | Path] = [COMPILER, "-isystem", headers(), "-std=c++20", "-O2", "-fopenmp", f"-I{ROOT / 'native'}"]
     return worker, tried([*words, *sources, "-ldl", "-o", worker])
 
 
