@@ -185,7 +185,7 @@ def _without_removed(attempts: list[Attempt]) -> list[Attempt]:
 
 
 def _loop_of(source: SourceLoop, sources: Sequence[SourceLoop], lines: Sequence[str], clean: Sequence[str]) -> Loop:
-    own = clean[source.line - 1 : source.end_line]
+    own = list(clean[source.line - 1 : source.end_line])
     if own:
         own[-1] = own[-1][: source.end_column]
         own[0] = " " * (source.column - 1) + own[0][source.column - 1 :]

@@ -15,12 +15,12 @@ from typing import Any
 from nodewise.base.errors import InputError
 
 UNKNOWN = "unknown"
-_KEYS = {"name", "words", "gcc", "clang", "source", "nest", "do", "risk"}
+_KEYS = {"name", "words", "gcc", "clang", "source", "nest", "vague", "do", "risk"}
 
 
 @dataclass(frozen=True)
 class Cause:
-    """One entry of the file; `nest` is for loops around others only."""
+    """One entry of the file; `nest` is for loops around others only, `vague` says less than another compiler may."""
 
     name: str
     words: str
@@ -28,6 +28,7 @@ class Cause:
     clang: tuple[re.Pattern[str], ...] = ()
     source: re.Pattern[str] | None = None
     nest: bool = False
+    vague: bool = False
     do: tuple[str, ...] = ()
     risk: str = ""
 
@@ -41,6 +42,7 @@ class Found:
     do: tuple[str, ...] = ()
     risk: str = ""
     message: str = ""
+    vague: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ def _cause(entry: dict[str, Any]) -> Cause:
         clang=tuple(re.compile(p) for p in entry.get("clang", ())),
         source=re.compile(source) if source else None,
         nest=bool(entry.get("nest", False)),
+        vague=bool(entry.get("vague", False)),
         do=tuple(str(d) for d in entry.get("do", ())),
         risk=str(entry.get("risk", "")),
     )
@@ -113,7 +116,9 @@ def find_cause(
         if found := _matched(cause, kind, why, named):
             return found
     said = "; ".join(why)
-    return Found(UNKNOWN, f"the compiler says: {said}" if said else "the compiler does not say why", message=said)
+    return Found(
+        UNKNOWN, f"the compiler says: {said}" if said else "the compiler does not say why", message=said, vague=True
+    )
 
 
 def find_notes(causes: Causes, kind: str, said: Sequence[str]) -> tuple[Found, ...]:
@@ -125,7 +130,7 @@ def _matched(cause: Cause, kind: str, said: Sequence[str], named: str) -> Found 
     for pattern in cause.gcc if kind == "gcc" else cause.clang:
         for message in said:
             if match := pattern.search(message):
-                return Found(cause.name, _filled(cause.words, match, named), cause.do, cause.risk, message)
+                return Found(cause.name, _filled(cause.words, match, named), cause.do, cause.risk, message, cause.vague)
     return None
 
 

@@ -25,6 +25,7 @@ class Status(StrEnum):
     PARTLY = "partly vectorized"
     MISSED = "not vectorized"
     GONE = "no loop any more"
+    OUTER = "outer loop"
     UNSEEN = "not seen"
 
 
@@ -97,7 +98,7 @@ def _told(loop: Loop, compiler: Compiler, causes: Causes) -> Told:
     missed = [a for a in attempts if a.outcome is Outcome.MISSED]
     gone = [a for a in attempts if a.outcome in (Outcome.LIBRARY, Outcome.UNROLLED, Outcome.REMOVED)]
     status = (
-        Status.UNSEEN
+        (Status.OUTER if loop.nest and compiler.kind == "clang" and loop.attempts else Status.UNSEEN)
         if not attempts
         else Status.PARTLY
         if done and missed
@@ -236,6 +237,7 @@ def vectorization_json(found: Examined, told: Sequence[LoopTold]) -> dict[str, A
             }
             for t in told
         ],
+        "reasons_unknown": unknown_reasons(told),
         "straight_line": [
             {"line": a.place.line, "column": a.place.column, "compiler": a.compiler, "width_bytes": a.width_bytes}
             for a in found.straight

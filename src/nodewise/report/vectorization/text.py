@@ -16,7 +16,12 @@ _CODES = {
     Status.PARTLY: "33",
     Status.MISSED: "31",
     Status.GONE: "36",
+    Status.OUTER: "2",
     Status.UNSEEN: "2",
+}
+_NOTHING = {
+    Status.UNSEEN: "not seen: removed before, never compiled (a template, #if), or one with another loop",
+    Status.OUTER: "a loop around others, of which Clang vectorizes the innermost only",
 }
 _LEAST_WIDTH = 60
 _FUNCTIONS_SHOWN = 3
@@ -73,39 +78,33 @@ class _Painter:
                 if len(named) < self._width - 10
                 else [f"  {named[: self._width - 3]}…"]
             )
-        advice: dict[tuple[str, ...], tuple[list[str], Found]] = {}
+        causes: list[Found] = []
         for entry in told.told:
-            lines += self._compiler(entry, advice)
-        for names_of, cause in advice.values():
-            both = len(advice) > 1
-            lines += self._advice(cause, ", ".join(names_of) if both else "")
-        return lines
+            lines += self._compiler(entry, causes)
+        return lines + self._advice(causes)
 
-    def _compiler(self, told: Told, advice: dict[tuple[str, ...], tuple[list[str], Found]]) -> list[str]:
-        code = _CODES[told.status]
+    def _compiler(self, told: Told, causes: list[Found]) -> list[str]:
         times = f" (×{told.instances})" if told.instances > 1 else ""
         done = "; ".join(f"{words}{f' (×{n})' if n > 1 and len(told.how) > 1 else ''}" for words, n in told.how)
-        said = f"{told.status}{times}{f': {done}' if done else ''}"
-        if told.status is Status.UNSEEN:
-            said = "not seen: removed before, never compiled (a template, #if), or merged with another loop"
-        lines = self._wrapped(told.compiler, said, 2, code)
-        blank = ""
+        said = _NOTHING.get(told.status) or f"{told.status}{times}{f': {done}' if done else ''}"
+        lines = self._wrapped(told.compiler, said, 2, _CODES[told.status])
         for note in told.notes:
-            lines += self._wrapped(blank, note.words, 2)
-            _add(advice, note, told.compiler)
+            lines += self._wrapped("", note.words, 2)
         for reason in told.reasons:
             at = f" ({reason.line}:{reason.column})" if reason.line else ""
             several = f"×{reason.count} " if len(told.reasons) > 1 or told.how else ""
-            lines += self._wrapped(blank, f"{several}{reason.found.words}{at}", 2)
-            _add(advice, reason.found, told.compiler)
+            lines += self._wrapped("", f"{several}{reason.found.words}{at}", 2)
+        causes += [*told.notes, *(r.found for r in told.reasons)]
         return lines
 
-    def _advice(self, cause: Found, whose: str) -> list[str]:
+    def _advice(self, causes: Sequence[Found]) -> list[str]:
+        telling = [c for c in causes if not c.vague] or causes
         lines: list[str] = []
-        for i, text in enumerate(cause.do):
-            lines += self._wrapped("do" if i == 0 else "", f"[{whose}] {text}" if whose and i == 0 else text, 2)
-        if cause.risk:
-            lines += self._wrapped("risk", cause.risk, 2)
+        for text in dict.fromkeys(text for cause in telling for text in cause.do):
+            lines += self._wrapped("" if lines else "do", f"- {text}", 2)
+        risks = dict.fromkeys(cause.risk for cause in telling if cause.risk)
+        for i, risk in enumerate(risks):
+            lines += self._wrapped("" if i else "risk", risk, 2)
         return lines
 
     def tail(self, found: Examined, told: Sequence[LoopTold], shown: Sequence[LoopTold]) -> list[str]:
@@ -121,10 +120,3 @@ class _Painter:
             files = sum(1 for n in found.elsewhere.values() if n)
             lines.append(f"{loops} instances of loops of {files} included file{'s' * (files != 1)} are not shown")
         return ["", *lines] if lines else []
-
-
-def _add(advice: dict[tuple[str, ...], tuple[list[str], Found]], found: Found, compiler: str) -> None:
-    if found.do or found.risk:
-        names, _ = advice.setdefault((*found.do, found.risk), ([], found))
-        if compiler not in names:
-            names.append(compiler)
