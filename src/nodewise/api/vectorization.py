@@ -162,7 +162,7 @@ def _gather(found: Examined, attempts: Iterable[Attempt], folder: Path | None) -
     for attempt in attempts:
         name = attempt.place.file
         if name not in files:
-            files[name] = ((folder or Path.cwd()) / name).resolve() == wanted
+            files[name] = _is(name, wanted, (folder or Path.cwd()).resolve())
         if not files[name]:
             found.elsewhere[name] = found.elsewhere.get(name, 0) + (attempt.outcome is not Outcome.STRAIGHT)
         elif attempt.outcome is Outcome.STRAIGHT:
@@ -175,6 +175,11 @@ def _gather(found: Examined, attempts: Iterable[Attempt], folder: Path | None) -
         for compiler, seen in loop.attempts.items():
             loop.attempts[compiler] = _without_removed(seen)
     found.loops = sorted([*loops.values(), *loose.values()], key=lambda loop: (loop.line, loop.column))
+
+
+def _is(name: str, wanted: Path, folder: Path) -> bool:
+    """Whether a name in a record is the file's; Clang writes it from the folder that both it and the compile are in."""
+    return any((base / name).resolve() == wanted for base in (folder, *folder.parents))
 
 
 def _without_removed(attempts: list[Attempt]) -> list[Attempt]:

@@ -87,18 +87,18 @@ class LoopTold:
 def tell(found: Examined, causes: Causes) -> list[LoopTold]:
     """All loops in the file's order."""
     return [
-        LoopTold(loop, function_names(loop), tuple(_told(loop, c, causes) for c in found.compilers))
+        LoopTold(loop, function_names(loop), tuple(_told(loop, c, causes, found.loops) for c in found.compilers))
         for loop in found.loops
     ]
 
 
-def _told(loop: Loop, compiler: Compiler, causes: Causes) -> Told:
+def _told(loop: Loop, compiler: Compiler, causes: Causes, loops: Sequence[Loop]) -> Told:
     attempts = loop.attempts.get(compiler.name, [])
     done = [a for a in attempts if a.outcome is Outcome.VECTORIZED]
     missed = [a for a in attempts if a.outcome is Outcome.MISSED]
     gone = [a for a in attempts if a.outcome in (Outcome.LIBRARY, Outcome.UNROLLED, Outcome.REMOVED)]
     status = (
-        (Status.OUTER if loop.nest and compiler.kind == "clang" and loop.attempts else Status.UNSEEN)
+        (Status.OUTER if compiler.kind == "clang" and _around_seen(loop, compiler, loops) else Status.UNSEEN)
         if not attempts
         else Status.PARTLY
         if done and missed
@@ -118,6 +118,14 @@ def _told(loop: Loop, compiler: Compiler, causes: Causes) -> Told:
         tuple(_reasons(loop, missed, compiler, causes)),
         tuple(notes.values()),
     )
+
+
+def _around_seen(loop: Loop, compiler: Compiler, loops: Sequence[Loop]) -> bool:
+    """Whether within it is a loop of which the compiler told something."""
+    if not loop.nest:
+        return False
+    inside = (i for i in loops if i.depth > loop.depth and loop.line <= i.line and i.end_line <= loop.end_line)
+    return any(i.attempts.get(compiler.name) for i in inside)
 
 
 def _reasons(loop: Loop, missed: Sequence[Attempt], compiler: Compiler, causes: Causes) -> Iterable[Reason]:

@@ -172,7 +172,7 @@ def _take(loop: _Loop, line: _Line, text: str) -> None:
             loop.elements = loop.factor
     elif found := _STATEMENT.search(text):
         loop.statement = found[1].strip()
-    elif line.kind == "failure":
+    elif line.kind == "failure" or "can tell at compile time" in text:
         _take_failure(loop, line, text)
     if factor := _FACTOR.search(text):
         loop.factor = int(factor[1])
