@@ -2,6 +2,7 @@
 """What compilers recorded of other people's code, read; where it is from is in recorded_compilers/README.md."""
 
 import gzip
+import io
 import json
 from collections import Counter
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from nodewise.report.vectorization.causes import UNKNOWN, find_cause, load_causes
 from nodewise.runner.compilers.attempt import Attempt, Outcome
 from nodewise.runner.compilers.clang_record import read_clang_record
-from nodewise.runner.compilers.gcc_record import message_text, read_gcc_record
+from nodewise.runner.compilers.gcc_record import message_text, read_gcc_record, read_gcc_stream
 
 RECORDED = Path(__file__).parent / "recorded_compilers"
 FILES = sorted(RECORDED.glob("*.gz"))
@@ -27,7 +28,7 @@ def kind_of(path: Path) -> str:
 def attempts_of(path: Path) -> list[Attempt]:
     with gzip.open(path, "rt") as stream:
         if kind_of(path) == "gcc":
-            return read_gcc_record(json.load(stream), path.name)
+            return read_gcc_stream(stream, path.name)
         return read_clang_record(stream, path.name)
 
 
@@ -99,6 +100,22 @@ def test_loops_that_are_gone_are_no_misses() -> None:
     (path,) = RECORDED.glob("zlib-trees.clang-19.*")
     seen = Counter(a.outcome for a in attempts_of(path))
     assert seen[Outcome.LIBRARY] == 1 and seen[Outcome.UNROLLED] == 5
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if kind_of(p) == "gcc"], ids=lambda p: p.name)
+def test_in_parts_or_at_once_is_the_same(path: Path) -> None:
+    with gzip.open(path, "rt") as stream:
+        assert read_gcc_record(json.load(stream), path.name) == attempts_of(path)
+
+
+@given(st.integers(0, 3000))
+def test_a_record_that_was_cut_off_is_read_as_far_as_it_goes(length: int) -> None:
+    (path,) = RECORDED.glob("tsvc-s1113.gcc-12.*")
+    with gzip.open(path, "rt") as stream:
+        text = stream.read()
+    whole = attempts_of(path)
+    cut = read_gcc_stream(io.StringIO(text[: len(text) * length // 3000]), path.name)
+    assert len(cut) <= len(whole)
 
 
 def note(text: str, kind: str = "note", line: int = 3) -> dict[str, Any]:

@@ -25,6 +25,8 @@ from nodewise.runner.compilers.toolchain import (
 )
 
 KINDS = ("gcc", "clang")
+#: Clang looks for OpenMP's header beside itself, where Debian has it in a package of its own.
+_OPENMP = "libomp-dev"
 
 
 @dataclass
@@ -94,7 +96,8 @@ def examine(
         if done.dropped:
             remarks.append(f"{done.compiler.name} does not know {' '.join(done.dropped)}: left out")
         if done.problem:
-            remarks.append(f"{done.compiler.name} does not compile it: {done.problem}")
+            hint = f" (package {_OPENMP} brings it)" if "'omp.h' file not found" in done.problem else ""
+            remarks.append(f"{done.compiler.name} does not compile it: {done.problem}{hint}")
     if all(done.problem for done in compiled):
         raise InputError(f"{compiled[0].compiler.name} does not compile {file}: {compiled[0].problem}", _hint(command))
     found = Examined(file, language, tuple(used), origin, remarks, compiled)

@@ -7,15 +7,17 @@ that concerns this kind alone. The record holds the reasons of all of them: thos
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TextIO
 
 from nodewise.runner.compilers.attempt import Attempt, Outcome, Place
 
 #: Passes before or beside the vectorizer that end a loop's life.
 _UNROLLS = ("cunrolli", "cunroll")
+_CHUNK = 1 << 20
 _PASSES = ("vect", "slp", "ldist", *_UNROLLS)
 
 _BEGIN = re.compile(r"Analyzing loop at ")
@@ -87,12 +89,93 @@ def read_gcc_record(record: Any, compiler: str) -> list[Attempt]:
     """The attempts in a parsed record, in its order. A part that is not as it should be is left out."""
     if not isinstance(record, list) or len(record) < 3:
         return []
+    return _read(record[1], record[2] if isinstance(record[2], list) else [], compiler)
+
+
+def read_gcc_stream(stream: TextIO, compiler: str) -> list[Attempt]:
+    """The attempts in a record's text, of which only a part is held at a time: templates make hundreds of megabytes."""
+    parts = _Parts(stream)
+    if not parts.skip("["):
+        return []
+    parts.value()
+    parts.skip(",")
+    passes = parts.value()
+    if not (parts.skip(",") and parts.skip("[")):
+        return []
+    return _read(passes, parts.items(), compiler)
+
+
+class _Parts:
+    """Values of a JSON text, one after another."""
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+        self._buffer = ""
+        self._at = 0
+        self._decoder = json.JSONDecoder()
+
+    def _more(self) -> bool:
+        fresh = self._stream.read(max(_CHUNK, len(self._buffer) - self._at))
+        self._buffer = self._buffer[self._at :] + fresh
+        self._at = 0
+        return bool(fresh)
+
+    def _next(self) -> str:
+        while True:
+            while self._at < len(self._buffer) and self._buffer[self._at].isspace():
+                self._at += 1
+            if self._at < len(self._buffer):
+                return self._buffer[self._at]
+            if not self._more():
+                return ""
+
+    def skip(self, sign: str) -> bool:
+        """Whether the next sign is this one, which is then passed over."""
+        if self._next() != sign:
+            return False
+        self._at += 1
+        return True
+
+    def value(self) -> Any:
+        """The next value, None where the text ends in it or is no JSON."""
+        self._next()
+        while True:
+            try:
+                value, end = self._decoder.raw_decode(self._buffer, self._at)
+            except ValueError:
+                if not self._more():
+                    return None
+                continue
+            self._at = end
+            return value
+
+    def items(self) -> Iterator[Any]:
+        """The values of a list whose bracket has been passed over."""
+        while self._next() not in ("", "]"):
+            value = self.value()
+            if value is None:
+                return
+            yield value
+            if not self.skip(","):
+                return
+
+
+def _read(passes: Any, records: Iterable[Any], compiler: str) -> list[Attempt]:
     names: dict[str, str] = {}
-    _pass_names(record[1], names)
-    lines = list(_lines(record[2], names, ""))
-    attempts = list(_loops([line for line in lines if line.passed == "vect"], compiler))
+    _pass_names(passes, names)
+    done: list[_Line] = []
+    attempts = list(_loops(_vectorizers(_lines(records, names, ""), done), compiler))
     seen = {(a.place, a.function) for a in attempts}
-    return attempts + list(_others(lines, compiler, seen))
+    return attempts + list(_others(done, compiler, seen))
+
+
+def _vectorizers(lines: Iterable[_Line], done: list[_Line]) -> Iterator[_Line]:
+    """Its lines; successes of the other passes are put into `done`."""
+    for line in lines:
+        if line.passed == "vect":
+            yield line
+        elif line.kind == "success":
+            done.append(line)
 
 
 def _pass_names(passes: Any, names: dict[str, str]) -> None:
@@ -102,8 +185,8 @@ def _pass_names(passes: Any, names: dict[str, str]) -> None:
             _pass_names(entry.get("children"), names)
 
 
-def _lines(records: Any, names: dict[str, str], passed: str) -> Iterator[_Line]:
-    for entry in records if isinstance(records, list) else ():
+def _lines(records: Iterable[Any], names: dict[str, str], passed: str) -> Iterator[_Line]:
+    for entry in records:
         if not isinstance(entry, dict):
             continue
         own = names.get(str(entry["pass"]), "") if "pass" in entry else passed
@@ -121,7 +204,8 @@ def _lines(records: Any, names: dict[str, str], passed: str) -> Iterator[_Line]:
             _place(entry.get("location")),
             functions,
         )
-        yield from _lines(entry.get("children"), names, own)
+        children = entry.get("children")
+        yield from _lines(children if isinstance(children, list) else (), names, own)
 
 
 def _place(location: Any) -> Place | None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import platform
 import re
@@ -18,7 +17,7 @@ from pathlib import Path
 from nodewise.base.errors import InputError
 from nodewise.runner.compilers.attempt import Attempt
 from nodewise.runner.compilers.clang_record import PASSES, read_clang_record
-from nodewise.runner.compilers.gcc_record import read_gcc_record
+from nodewise.runner.compilers.gcc_record import read_gcc_stream
 
 SUFFIXES = {
     "c": {".c"},
@@ -177,7 +176,7 @@ def _read(compiler: Compiler, folder: Path) -> list[Attempt]:
         attempts: list[Attempt] = []
         for path in sorted(folder.glob("*.json.gz")):
             with gzip.open(path, "rt", encoding="utf-8", errors="replace") as stream:
-                attempts += read_gcc_record(json.load(stream), compiler.name)
+                attempts += read_gcc_stream(stream, compiler.name)
         return attempts
     record = folder / "record.yaml"
     if not record.exists():
