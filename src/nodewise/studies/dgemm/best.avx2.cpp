@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A tile of 12 x 4: twelve of the 16 registers hold C, three a column of A, one an element of B in all lanes.
 #if defined(__x86_64__)
-#include <immintrin.h>
-
 #include "best.h"
+
+#include <immintrin.h>
 
 namespace dgemm {
 namespace {

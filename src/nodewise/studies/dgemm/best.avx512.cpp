@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tile of 24 x 8: 24 of the 32 registers hold C, three a column of A, the rest elements of B in all lanes. Each k costs
-// 24 multiply-adds and 11 loads, so that loads never are the limit.
+// A tile of 24 x 8: 24 of the 32 registers hold C, three a column of A, the rest elements of B in all lanes. Each k
+// costs 24 multiply-adds and 11 loads, so that loads never are the limit.
 #if defined(__x86_64__)
+#include "best.h"
+
 #include <immintrin.h>
 
-#include "best.h"
+// GCC 12 takes the undefined operand that its own intrinsics pass for ours (its bug 105593)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 namespace dgemm {
 namespace {
@@ -13,6 +18,7 @@ constexpr int kLanes = 8;
 constexpr int kVectors = 3;
 constexpr int kRows = kVectors * kLanes;
 constexpr int kColumns = 8;
+constexpr int kUnrolled = 8;
 
 inline __mmask8 first_lanes(std::int64_t count) {
     return static_cast<__mmask8>(count >= kLanes ? 0xff : (1 << count) - 1);
@@ -24,6 +30,8 @@ struct Tile {
     std::int64_t ldc;
     __mmask8 last;
     double alpha, beta;
+    const double* next;  // what the next strip of B holds, to be fetched meanwhile
+    const double* next_end;
 };
 
 template <int V, int N>
@@ -62,41 +70,35 @@ inline void step(const double* a, const double* b, __m512d (&sum)[N][V]) {
     }
 }
 
-#ifndef PF
-#define PF 0
-#endif
-#ifndef UNROLL
-#define UNROLL 4
-#endif
+inline void fetch(const double* from) { _mm_prefetch(reinterpret_cast<const char*>(from), _MM_HINT_T0); }
+
 template <int V, int N>
 __attribute__((noinline)) void multiply_tile(std::int64_t k, const double* a, const double* b, const Tile& tile) {
     __m512d sum[N][V];
 #pragma GCC unroll 8
     for (int j = 0; j < N; ++j) {
+        // C arrives while the products are summed; its columns need not begin with a cache line
+        double* c = tile.c + j * tile.ldc;
 #pragma GCC unroll 3
         for (int v = 0; v < V; ++v) {
             sum[j][v] = _mm512_setzero_pd();
+            fetch(c + v * kLanes);
         }
-        // C arrives while the products are summed
-        for (int v = 0; v < V; ++v) {
-            _mm_prefetch(reinterpret_cast<const char*>(tile.c + j * tile.ldc + v * kLanes), _MM_HINT_T0);
-        }
-        _mm_prefetch(reinterpret_cast<const char*>(tile.c + j * tile.ldc + V * kLanes - 1), _MM_HINT_T0);
+        fetch(c + V * kLanes - 1);
     }
+    const double* next = tile.next;
     std::int64_t l = 0;
-    for (; l + UNROLL <= k; l += UNROLL) {
+    for (; l + kUnrolled <= k; l += kUnrolled) {
+        if (next < tile.next_end) {
+            fetch(next);
+            next += kLanes;
+        }
 #pragma GCC unroll 8
-        for (int u = 0; u < UNROLL; ++u) {
-            if (PF) {
-#pragma GCC unroll 3
-                for (int v = 0; v < V; ++v) {
-                    _mm_prefetch(reinterpret_cast<const char*>(a + (u + PF) * V * kLanes + v * kLanes), _MM_HINT_T0);
-                }
-            }
+        for (int u = 0; u < kUnrolled; ++u) {
             step<V, N>(a + u * V * kLanes, b + u * kColumns, sum);
         }
-        a += UNROLL * V * kLanes;
-        b += UNROLL * kColumns;
+        a += kUnrolled * V * kLanes;
+        b += kUnrolled * kColumns;
     }
     for (; l < k; ++l) {
         step<V, N>(a, b, sum);
@@ -122,14 +124,24 @@ TileFunction of_size(std::int64_t vectors, std::int64_t columns) {
 }
 
 void multiply(const Block& block) {
+    // The strips of B come from L3, too late if nobody asks: during each tile a part of the next strip is fetched.
+    // After the last one comes the first, for the next block of A.
+    const std::int64_t tiles = (block.m + kRows - 1) / kRows;
+    const std::int64_t part = (block.k + tiles - 1) / tiles * kColumns;
     for (std::int64_t j = 0; j < block.n; j += kColumns) {
         const std::int64_t columns = block.n - j < kColumns ? block.n - j : kColumns;
         const double* b = block.b + j * block.k;
-        for (std::int64_t i = 0; i < block.m; i += kRows) {
+        const double* next = j + kColumns < block.n ? b + kColumns * block.k : block.b;
+        for (std::int64_t i = 0; i < block.m; i += kRows, next += part) {
             const std::int64_t rows = block.m - i < kRows ? block.m - i : kRows;
             const std::int64_t vectors = (rows + kLanes - 1) / kLanes;
-            const Tile tile = {block.c + i + j * block.ldc, block.ldc, first_lanes(rows - (vectors - 1) * kLanes),
-                               block.alpha, block.beta};
+            const Tile tile = {block.c + i + j * block.ldc,
+                               block.ldc,
+                               first_lanes(rows - (vectors - 1) * kLanes),
+                               block.alpha,
+                               block.beta,
+                               next,
+                               next + part};
             of_size(vectors, columns)(block.k, block.a + i * block.k, b, tile);
         }
     }

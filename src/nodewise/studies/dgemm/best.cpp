@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `best`: both operands packed, B for all threads at once into the shared cache, A by each thread into its own L2; tiles
-// by the processor's instruction set.
+// `best`: both operands packed, B for all threads at once into the shared cache, A by each thread into its own L2;
+// tiles by the processor's instruction set.
+#include "best.h"
+
 #include <omp.h>
 
 #include <algorithm>
 
-#include "best.h"
 #include "gemm.h"
 #include "variants.h"
 

@@ -24,11 +24,12 @@ struct Block {
     double alpha, beta;
 };
 
-// Packed A: strips of tile_rows rows, k after k, the last one with as many whole vectors as it needs; packed B: strips of
-// tile_columns columns, k after k. What is missing in the last strip is 0.
+// Packed A: strips of tile_rows rows, k after k, the last one with as many whole vectors as it needs; packed B: strips
+// of tile_columns columns, k after k. What is missing in the last strip is 0.
 struct Kernels {
     std::int64_t tile_rows, tile_columns;
-    std::int64_t k_block, m_block, n_block;  // the largest block: A's stays in L2, a strip of B's in L1, all of B's in L3
+    std::int64_t k_block, m_block,
+        n_block;  // the largest block: A's stays in L2, a strip of B's in L1, all of B's in L3
     void (*pack_a)(Source source, std::int64_t rows, std::int64_t k, double* into);
     void (*pack_b)(Source source, std::int64_t columns, std::int64_t k, double* into);
     void (*multiply)(const Block& block);

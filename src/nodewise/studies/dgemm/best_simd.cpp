@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same by Highway, for any processor: a tile of three vectors by four columns, which fits 16 registers. Tiles at C's
-// edges are computed in full, by packed zeros, and stored element by element.
+// The same by Highway, for any processor: a tile of three vectors by four columns, which fits 16 registers. Tiles at
+// C's edges are computed in full, by packed zeros, and stored element by element.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "best_simd.cpp"
 #include <hwy/foreach_target.h>
@@ -37,8 +37,8 @@ HWY_INLINE void store(double* c, double alpha, double beta, V v0, V v1, V v2) {
 }
 
 // A full tile: c = alpha a b + beta c.
-HWY_INLINE void multiply_tile(std::int64_t k, const double* a, const double* b, double* c, std::int64_t ldc, double alpha,
-                              double beta) {
+HWY_INLINE void multiply_tile(std::int64_t k, const double* a, const double* b, double* c, std::int64_t ldc,
+                              double alpha, double beta) {
     const D d;
     const auto step = hn::Lanes(d);
     V c00 = hn::Zero(d), c01 = c00, c02 = c00;

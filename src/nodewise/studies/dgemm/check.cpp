@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Is it the product? C x must be alpha op(A) (op(B) x) + beta C0 x for vectors x of random signs. One wrong element shows
-// in its row whatever the signs are, several can only hide behind each other if the signs agree, in each of the vectors.
-// The sum of the absolute terms bounds what rounding may do.
+// Is it the product? C x must be alpha op(A) (op(B) x) + beta C0 x for vectors x of random signs. One wrong element
+// shows in its row whatever the signs are, several can only hide behind each other if the signs agree, in each of the
+// vectors. The sum of the absolute terms bounds what rounding may do.
 #include <omp.h>
 
 #include <algorithm>

@@ -91,10 +91,10 @@ int layout(nw_run* run) {
 int fill(nw_run* run) {
     const Problem& p = state(run).shape;
     const bool unread = says(run, "unread", "nan");
-    fill_matrix(run,
-                {"A", p.transposed_a ? p.k : p.m, p.transposed_a ? p.m : p.k, p.lda, unread && p.only_scales()}, 0);
-    fill_matrix(run,
-                {"B", p.transposed_b ? p.n : p.k, p.transposed_b ? p.k : p.n, p.ldb, unread && p.only_scales()}, 1);
+    fill_matrix(run, {"A", p.transposed_a ? p.k : p.m, p.transposed_a ? p.m : p.k, p.lda, unread && p.only_scales()},
+                0);
+    fill_matrix(run, {"B", p.transposed_b ? p.n : p.k, p.transposed_b ? p.k : p.n, p.ldb, unread && p.only_scales()},
+                1);
     fill_matrix(run, {"C0", p.m, p.n, p.ldc, unread && p.beta == 0}, 2);
     return 0;
 }
@@ -127,7 +127,8 @@ int packing_memory(nw_run* run, std::int64_t shared, std::int64_t part) {
     // whole pages, so that no two threads' strips share one
     own.part = (part + kPage - 1) / kPage * kPage;
     const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(double); };
-    own.shared_tile = static_cast<double*>(run->memory(run, bytes(std::max<std::int64_t>(shared, 8)), NW_HUGE | NW_FAST));
+    own.shared_tile =
+        static_cast<double*>(run->memory(run, bytes(std::max<std::int64_t>(shared, 8)), NW_HUGE | NW_FAST));
     own.strips = static_cast<double*>(run->memory(run, bytes(own.part * run->threads), NW_HUGE));
     if (own.shared_tile == nullptr || own.strips == nullptr) {
         return 1;
@@ -147,8 +148,9 @@ void work(const nw_run* run, nw_work* out) {
     const auto n = static_cast<double>(p.n);
     const auto k = static_cast<double>(p.k);
     // the usual count: a multiplication and an addition for each of m n k; the scaling by alpha and beta is not counted
-    out->items = 2 * m * n * k;
-    out->flops = p.only_scales() ? 0 : out->items;
+    out->flops = p.only_scales() ? 0 : 2 * m * n * k;
+    // where nothing is multiplied, elements of C are what is worked on
+    out->items = out->flops > 0 ? out->flops : std::max(m * n, 1.0);
     // each operand once, and C, which is not read where beta is 0
     out->bytes_read = 8 * ((p.only_scales() ? 0 : m * k + k * n) + (p.beta == 0 ? 0 : m * n));
     out->bytes_written = 8 * m * n;

@@ -23,10 +23,10 @@ struct Problem {
 
 // What a run keeps, in nw_run::own.
 struct State {
-    Problem shape;           // its pointers are null; see problem()
-    double* shared_tile;     // packed B, of all threads
-    double* strips;          // packed A, a part for each thread
-    std::int64_t part;       // doubles of such a part
+    Problem shape;        // its pointers are null; see problem()
+    double* shared_tile;  // packed B, of all threads
+    double* strips;       // packed A, a part for each thread
+    std::int64_t part;    // doubles of such a part
 };
 
 Problem problem(const nw_run* run);

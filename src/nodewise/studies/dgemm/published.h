@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The published way: a tile of B packed for all threads, strips of A packed by each, and a core that multiplies one strip
-// of either. The steps `tiled`, `registers` and `prefetch` differ in their core alone.
+// The published way: a tile of B packed for all threads, strips of A packed by each, and a core that multiplies one
+// strip of either. The steps `tiled`, `registers` and `prefetch` differ in their core alone.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,8 @@ int prepare_published(nw_run* run, const Core& core);
 int multiply_published(nw_run* run, const Core& core, bool prefetch);
 
 // For the blocks at C's edges: what a core summed up for a full block, `from`, goes where C exists.
-inline void store_part(const CoreCall& call, const double* from, std::int64_t height) {
+// Internal to each file, since the copy of one instruction set must not serve another.
+static inline void store_part(const CoreCall& call, const double* from, std::int64_t height) {
     for (std::int64_t j = 0; j < call.columns; ++j) {
         for (std::int64_t i = 0; i < call.rows; ++i) {
             double& c = call.c[i + j * call.ldc];

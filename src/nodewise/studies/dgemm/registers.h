@@ -20,7 +20,7 @@ constexpr int kColumns = NW_COLUMNS;
 using Vector = double __attribute__((vector_size(kLanes * sizeof(double))));
 
 inline Vector load(const double* from) {
-    Vector v;
+    Vector v = {};
     std::memcpy(&v, from, sizeof v);
     return v;
 }

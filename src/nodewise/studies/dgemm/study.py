@@ -61,7 +61,9 @@ STUDY = Study(
             ("static", "dynamic", "guided"),
             tries=("static", "dynamic", "guided"),
         ),
-        Knob("chunk", "its chunk, in `rows` at a time; 0: the schedule's own", "0", least=0, tries=("0", "1", "2", "4")),
+        Knob(
+            "chunk", "its chunk, in `rows` at a time; 0: the schedule's own", "0", least=0, tries=("0", "1", "2", "4")
+        ),
         Knob(
             "l2_distance",
             "how many k ahead `prefetch` fetches into L2; 0: not",
@@ -102,8 +104,19 @@ STUDY = Study(
         {"n": "257", "m": "3", "k": "5"},
         {"n": "3", "m": "257", "k": "50", "pad": "1"},
         {
-            "n": "301", "m": "203", "k": "101", "ktile": "30", "ntile": "40", "order": "kn", "rows": "3",
-            "schedule": "dynamic", "chunk": "2", "l1_distance": "4", "k_block": "33", "m_block": "30", "n_block": "20",
+            "n": "301",
+            "m": "203",
+            "k": "101",
+            "ktile": "30",
+            "ntile": "40",
+            "order": "kn",
+            "rows": "3",
+            "schedule": "dynamic",
+            "chunk": "2",
+            "l1_distance": "4",
+            "k_block": "33",
+            "m_block": "30",
+            "n_block": "20",
         },
     ),
     reference=reference,
@@ -112,7 +125,9 @@ STUDY = Study(
     limits=(Limit("flops", "f64", per="flops"),),
     libraries={
         "openblas": Library(
-            ("libscipy_openblas64_.so",), "pip install scipy-openblas64", ("scipy_openblas64/lib/libscipy_openblas64_.so",)
+            ("libscipy_openblas64_.so",),
+            "pip install scipy-openblas64",
+            ("scipy_openblas64/lib/libscipy_openblas64_.so",),
         ),
         "openblas-skylakex": Library(
             ("libscipy_openblas64_.so",),
@@ -125,12 +140,10 @@ STUDY = Study(
         "mkl": Library(
             ("libmkl_rt.so.3", "libmkl_rt.so.2"),
             "pip install mkl",
-            ("../../libmkl_rt.so.*",),
+            ("lib/libmkl_rt.so.*",),
             {"MKL_THREADING_LAYER": "GNU", "MKL_INTERFACE_LAYER": "LP64,GNU"},
         ),
     },
     bench=({"n": "1000"}, {"n": "1537"}, {"n": "2048"}, {"n": "3001"}, {"n": "4096"}),
-    published=(
-        Published("tiled", "plain tiles, 336 × 112, strips of 8 and 28", "", WHERE),
-    ),
+    published=(Published("tiled", "plain tiles, 336 × 112, strips of 8 and 28", "", WHERE),),
 )
