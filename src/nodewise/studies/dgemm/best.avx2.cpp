@@ -8,10 +8,10 @@
 namespace dgemm {
 namespace {
 
-constexpr int kLanes = 4;
-constexpr int kVectors = 3;
-constexpr int kRows = kVectors * kLanes;
-constexpr int kColumns = 4;
+constexpr std::int64_t kLanes = 4;
+constexpr std::int64_t kVectors = 3;
+constexpr std::int64_t kRows = kVectors * kLanes;
+constexpr std::int64_t kColumns = 4;
 
 inline __m256i first_lanes(std::int64_t count) {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));

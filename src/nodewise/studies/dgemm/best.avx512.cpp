@@ -14,14 +14,14 @@
 namespace dgemm {
 namespace {
 
-constexpr int kLanes = 8;
-constexpr int kVectors = 3;
-constexpr int kRows = kVectors * kLanes;
-constexpr int kColumns = 8;
-constexpr int kUnrolled = 8;
+constexpr std::int64_t kLanes = 8;
+constexpr std::int64_t kVectors = 3;
+constexpr std::int64_t kRows = kVectors * kLanes;
+constexpr std::int64_t kColumns = 8;
+constexpr std::int64_t kUnrolled = 8;
 
 inline __mmask8 first_lanes(std::int64_t count) {
-    return static_cast<__mmask8>(count >= kLanes ? 0xff : (1 << count) - 1);
+    return static_cast<__mmask8>(count >= kLanes ? 0xff : count <= 0 ? 0 : 0xff >> (kLanes - count));
 }
 
 // Where a tile of C goes; `last` are the lanes of its last vector that exist.
@@ -95,14 +95,14 @@ __attribute__((noinline)) void multiply_tile(std::int64_t k, const double* a, co
         }
 #pragma GCC unroll 8
         for (int u = 0; u < kUnrolled; ++u) {
-            step<V, N>(a + u * V * kLanes, b + u * kColumns, sum);
+            step<V, N>(a + u * kLanes * V, b + u * kColumns, sum);
         }
-        a += kUnrolled * V * kLanes;
+        a += kUnrolled * kLanes * V;
         b += kUnrolled * kColumns;
     }
     for (; l < k; ++l) {
         step<V, N>(a, b, sum);
-        a += V * kLanes;
+        a += kLanes * V;
         b += kColumns;
     }
     store<V, N>(tile, sum);

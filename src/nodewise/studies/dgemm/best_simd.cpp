@@ -7,6 +7,8 @@
 // after it
 #include <hwy/highway.h>
 
+#include <cstddef>
+
 #include "best.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -76,7 +78,7 @@ HWY_INLINE void multiply_tile(std::int64_t k, const double* a, const double* b, 
 void multiply_edge(const Block& block, const double* a, const double* b, double* c, std::int64_t rows,
                    std::int64_t columns) {
     const std::int64_t height = 3 * lanes();
-    HWY_ALIGN double full[3 * HWY_MAX_BYTES / sizeof(double) * kColumns];
+    HWY_ALIGN double full[std::size_t{3} * HWY_MAX_BYTES / sizeof(double) * kColumns];
     multiply_tile(block.k, a, b, full, height, 1, 0);
     for (std::int64_t j = 0; j < columns; ++j) {
         for (std::int64_t i = 0; i < rows; ++i) {
@@ -120,7 +122,7 @@ void pack_a(Source s, std::int64_t rows, std::int64_t k, double* into) { pack(s,
 void pack_b(Source s, std::int64_t columns, std::int64_t k, double* into) { pack(s, columns, k, kColumns, into); }
 
 const Kernels* kernels() {
-    static const Kernels kKernels = {3 * lanes(), kColumns, 256, 8 * 3 * lanes(), 4096, pack_a, pack_b, multiply};
+    static const Kernels kKernels = {3 * lanes(), kColumns, 256, 24 * lanes(), 4096, pack_a, pack_b, multiply};
     return &kKernels;
 }
 

@@ -7,6 +7,7 @@
 // before it includes this file.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 
 #include "published.h"
@@ -14,8 +15,8 @@
 namespace dgemm {
 namespace {
 
-constexpr int kLanes = NW_LANES;
-constexpr int kColumns = NW_COLUMNS;
+constexpr std::int64_t kLanes = NW_LANES;
+constexpr std::int64_t kColumns = NW_COLUMNS;
 
 using Vector = double __attribute__((vector_size(kLanes * sizeof(double))));
 
@@ -28,9 +29,9 @@ inline Vector load(const double* from) {
 inline void store(double* to, Vector v) { std::memcpy(to, &v, sizeof v); }
 
 template <int locality>
-inline void fetch(const double* from, int count) {
-    constexpr int kLine = 64 / sizeof(double);
-    for (int i = 0; i < count; i += kLine) {
+inline void fetch(const double* from, std::int64_t count) {
+    constexpr std::int64_t kLine = 64 / sizeof(double);
+    for (std::int64_t i = 0; i < count; i += kLine) {
         __builtin_prefetch(from + i, 0, locality);
     }
 }
