@@ -19,6 +19,7 @@ constexpr std::int64_t kVectors = 3;
 constexpr std::int64_t kRows = kVectors * kLanes;
 constexpr std::int64_t kColumns = 8;
 constexpr std::int64_t kUnrolled = 8;
+constexpr std::int64_t kAhead = 16;  // how many k ahead packing fetches what no hardware foresees
 
 inline __mmask8 first_lanes(std::int64_t count) {
     return static_cast<__mmask8>(count >= kLanes ? 0xff : count <= 0 ? 0 : 0xff >> (kLanes - count));
@@ -153,6 +154,12 @@ void copy_strip(Source s, std::int64_t rows, std::int64_t k, double* into) {
     const __mmask8 last = first_lanes(rows - (V - 1) * kLanes);
     for (std::int64_t l = 0; l < k; ++l) {
         const double* from = s.from + l * s.along;
+        const double* ahead = from + kAhead * s.along;
+#pragma GCC unroll 3
+        for (int v = 0; v < V; ++v) {
+            fetch(ahead + v * kLanes);
+        }
+        fetch(ahead + V * kLanes - 1);
 #pragma GCC unroll 3
         for (int v = 0; v < V; ++v) {
             const __mmask8 lanes = v + 1 == V ? last : static_cast<__mmask8>(0xff);
@@ -188,6 +195,10 @@ void turn_rows(Source s, std::int64_t rows, std::int64_t k, std::int64_t width, 
     for (std::int64_t l = 0; l < k; l += kLanes) {
         const __mmask8 lanes = first_lanes(k - l);
         __m512d r[kLanes];
+        // the rows after these come next
+        for (int i = 0; i < kLanes; ++i) {
+            fetch(s.from + (kLanes + i) * s.across + l);
+        }
 #pragma GCC unroll 8
         for (int i = 0; i < kLanes; ++i) {
             const __mmask8 here = i < rows ? lanes : static_cast<__mmask8>(0);

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "gemm.h"
+#include "processor.h"
 #include "variants.h"
 
 namespace dgemm {
@@ -128,11 +129,10 @@ int multiply_with(nw_run* run, const Kernels& kernels) {
 // The widest instruction set that the processor has.
 const Kernels& best_kernels() {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-        __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512bw") != 0) {
+    if (has_avx512()) {
         return avx512_kernels();
     }
-    if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) {
+    if (has_avx2()) {
         return avx2_kernels();
     }
 #endif
