@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nodewise.studies.contract import Knob, Library, Limit, Published, Study
+from nodewise.studies.contract import Knob, Library, Limit, Study
 
 
 def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, Any]:
@@ -34,7 +34,6 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
 
 
 SIZE = 2**20
-WHERE = "64 cores of a many-core processor, n = 43 008"
 KERNEL = "largest block of {} in the variants `best`; not given: as the instruction set has it"
 
 STUDY = Study(
@@ -145,5 +144,4 @@ STUDY = Study(
         ),
     },
     bench=({"n": "1000"}, {"n": "1537"}, {"n": "2048"}, {"n": "3001"}, {"n": "4096"}),
-    published=(Published("tiled", "plain tiles, 336 × 112, strips of 8 and 28", "", WHERE),),
 )
