@@ -101,6 +101,7 @@ void from_factor(nw_run* run, const Way& way, double* values, double* vectors) {
     const std::size_t d = own.columns;
     Factor all = all_factors(run, way);
     if (!all.values.empty()) {
+        // columns of norm 1 have a variance of 1 / (count - 1), standardised ones of 1: the values are the same
         std::copy(all.values.begin(), all.values.end(), values);
         std::copy(all.vectors.begin(), all.vectors.end(), vectors);
         return;

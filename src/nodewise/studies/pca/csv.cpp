@@ -217,7 +217,12 @@ std::string CsvReader::complaint(std::size_t line, std::size_t cell, const char*
     if (cell >= columns_) {
         return where + "the first row has " + std::to_string(columns_) + " columns";
     }
-    return where + (is_empty_line(begin, end) ? "an empty cell" : "'" + shown({begin, end}) + "' is not a number");
+    if (is_empty_line(begin, end)) {
+        return where + "an empty cell";
+    }
+    std::string text = where;
+    text.append("'").append(shown({begin, end})).append("' is not a number");
+    return text;
 }
 
 void CsvReader::parse(const Stretch& stretch) {
