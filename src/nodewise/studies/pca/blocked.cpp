@@ -130,8 +130,7 @@ void factor(nw_run* run, const Block& block, Factor& out) {
     std::vector<std::vector<double>> parts(static_cast<std::size_t>(run->threads));
 #pragma omp parallel for num_threads(run->threads) schedule(static, 1)
     for (std::size_t t = 0; t < parts.size(); ++t) {
-        parts[t] =
-            factor_of(block, shift.data(), block.count * t / parts.size(), block.count * (t + 1) / parts.size());
+        parts[t] = factor_of(block, shift.data(), block.count * t / parts.size(), block.count * (t + 1) / parts.size());
     }
     std::vector<double>& all = parts[0];
     std::vector<double> scratch(3 * width);

@@ -23,10 +23,10 @@ constexpr double kOrthonormal = 1e-12;
 
 // What a thread sums up in a pass.
 struct Sums {
-    std::vector<double> moved;    // values less the first row's
-    std::vector<double> least;    // to know columns that do not vary
+    std::vector<double> moved;  // values less the first row's
+    std::vector<double> least;  // to know columns that do not vary
     std::vector<double> most;
-    std::vector<double> squares;  // of deviations from the mean
+    std::vector<double> squares;   // of deviations from the mean
     std::vector<double> products;  // of the sums of products with the probes
 };
 

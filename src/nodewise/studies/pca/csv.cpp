@@ -17,8 +17,6 @@
 namespace pca {
 namespace {
 
-
-
 bool is_blank(char c) { return c == ' ' || c == '\r' || c == '\t'; }
 
 struct Cell {
@@ -36,21 +34,50 @@ Cell trim(Cell cell) {
     return cell;
 }
 
-enum class Reading { number, empty, other };
-
-Reading read_number(Cell cell, double& into) {
+bool read_number(Cell cell, double& into) {
     cell = trim(cell);
-    if (cell.begin == cell.end) {
-        return Reading::empty;
+    if (cell.begin < cell.end && *cell.begin == '+') {
+        ++cell.begin;
     }
-    cell.begin += *cell.begin == '+' ? 1 : 0;
     const auto [stop, problem] = std::from_chars(cell.begin, cell.end, into);
-    // a value that underflows is left as it is by from_chars
     if (problem == std::errc::result_out_of_range && stop == cell.end) {
+        // too large or too close to 0
         into = std::strtod(std::string(cell.begin, cell.end).c_str(), nullptr);
-        return std::isfinite(into) ? Reading::number : Reading::other;
+        return std::isfinite(into);
     }
-    return problem == std::errc() && stop == cell.end && std::isfinite(into) ? Reading::number : Reading::other;
+    return problem == std::errc() && stop == cell.end && std::isfinite(into);
+}
+
+constexpr double kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+constexpr int kExactDigits = 15;
+
+// A number of so few digits that one division rounds it right; where it ends, or null where it is none such.
+const char* read_plain(const char* at, const char* end, double& into) {
+    const bool negative = at < end && *at == '-';
+    at += negative ? 1 : 0;
+    std::uint64_t digits = 0;
+    int count = 0;
+    int scale = 0;
+    bool fraction = false;
+    for (; at < end && count <= kExactDigits; ++at) {
+        const auto digit = static_cast<unsigned>(*at) - unsigned{'0'};
+        if (digit > 9) {
+            if (*at != '.' || fraction) {
+                break;
+            }
+            fraction = true;
+            continue;
+        }
+        digits = digits * 10 + digit;
+        ++count;
+        scale += fraction ? 1 : 0;
+    }
+    if (count == 0 || count > kExactDigits) {
+        return nullptr;
+    }
+    const double value = static_cast<double>(digits) / kPowers[scale];
+    into = negative ? -value : value;
+    return at;
 }
 
 const char* find_or_end(const char* begin, const char* end, char what) {
@@ -120,9 +147,10 @@ std::size_t CsvReader::text_within(std::size_t bytes, std::size_t columns, bool 
 CsvReader::CsvReader(std::string path, std::size_t text_bytes, std::size_t most_rows, bool sparse, int threads)
     : path_(std::move(path)), most_rows_(most_rows), sparse_(sparse), threads_(threads) {
     file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat about {};
+    struct stat about{};
     if (file_ < 0 || fstat(file_, &about) != 0 || S_ISDIR(about.st_mode)) {
-        throw std::runtime_error(path_ + ": " + (file_ < 0 ? std::strerror(errno) : "not a file"));  // NOLINT: one thread
+        throw std::runtime_error(path_ + ": " +
+                                 (file_ < 0 ? std::strerror(errno) : "not a file"));  // NOLINT: one thread
     }
     text_.resize(std::max(text_bytes, kLeastText));
     look_at_first_lines();
@@ -183,7 +211,7 @@ void CsvReader::look_at_first_lines() {
     std::size_t numbers = 0;
     double ignored = 0;
     for (const Cell& cell : cells) {
-        numbers += read_number(cell, ignored) == Reading::number ? 1 : 0;
+        numbers += read_number(cell, ignored) ? 1 : 0;
     }
     if (numbers == 0) {
         // headings; a line that mixes them with numbers is refused when it is read
@@ -212,8 +240,7 @@ std::size_t CsvReader::end_of_lines(std::size_t& lines) const {
 
 // What is wrong with a cell, and where it is.
 std::string CsvReader::complaint(std::size_t line, std::size_t cell, const char* begin, const char* end) const {
-    const std::string where =
-        path_ + ", line " + std::to_string(line) + ", column " + std::to_string(cell + 1) + ": ";
+    const std::string where = path_ + ", line " + std::to_string(line) + ", column " + std::to_string(cell + 1) + ": ";
     if (cell >= columns_) {
         return where + "the first row has " + std::to_string(columns_) + " columns";
     }
@@ -240,11 +267,14 @@ void CsvReader::parse(const Stretch& stretch) {
             starts_[row] = static_cast<std::int64_t>(to);
         }
         for (const char* from = at; from <= stop; ++cell) {
-            const char* cut = find_or_end(from, stop, separator_);
             double value = 0.0;
-            const Reading reading = cell < columns_ ? read_number({from, cut}, value) : Reading::other;
-            if (reading != Reading::number) {
-                throw std::runtime_error(complaint(line, cell, from, cut));
+            const char* cut = read_plain(from, stop, value);
+            const bool plain = cut != nullptr && (cut == stop || *cut == separator_);
+            if (!plain || cell >= columns_) {
+                cut = find_or_end(from, stop, separator_);
+                if (cell >= columns_ || !read_number({from, cut}, value)) {
+                    throw std::runtime_error(complaint(line, cell, from, cut));
+                }
             }
             if (!sparse_) {
                 value_[to++] = value;

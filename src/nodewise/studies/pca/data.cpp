@@ -30,7 +30,9 @@ double uniform(std::uint64_t seed, std::uint64_t index) {
 }
 
 // Streams of numbers that do not meet.
-std::uint64_t stream(const nw_run* run, std::uint64_t which) { return (run->seed + 1) * 0xd1342543de82ef95U + (which << 60U); }
+std::uint64_t stream(const nw_run* run, std::uint64_t which) {
+    return (run->seed + 1) * 0xd1342543de82ef95U + (which << 60U);
+}
 
 struct Column {
     double mean;
@@ -97,7 +99,8 @@ int bound_memory(nw_run* run, std::size_t bound) {
     own.text_bytes = CsvReader::text_within(left, own.columns, own.sparse);
     const bool enough = own.file.empty() ? left / row > 0 : own.text_bytes >= CsvReader::kLeastText;
     if (!enough) {
-        const std::size_t least = own.file.empty() ? row : CsvReader::bytes(CsvReader::kLeastText, own.columns, own.sparse);
+        const std::size_t least =
+            own.file.empty() ? row : CsvReader::bytes(CsvReader::kLeastText, own.columns, own.sparse);
         return nw_fail(run, "memory: %zu columns with %d threads take %zu bytes at least", own.columns, run->threads,
                        fixed + 2 * least + 4096);
     }

@@ -41,8 +41,8 @@ struct Factor {
     double count = 0;
     std::vector<double> mean;
     std::vector<double> rows;
-    // where a way has them anyway: squares of the singular values of these rows with their columns scaled to norm 1, and
-    // the right singular vectors as rows
+    // where a way has them anyway: squares of the singular values of these rows with their columns scaled to norm 1,
+    // and the right singular vectors as rows
     std::vector<double> values;
     std::vector<double> vectors;
 };

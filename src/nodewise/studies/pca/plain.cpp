@@ -82,9 +82,10 @@ void factor(nw_run* run, const Block& block, Factor& out) {
 
 int prepare_plain(nw_run* run) {
     State& own = state(run);
-    const std::size_t rows = std::max<std::size_t>(std::min(own.block_rows, own.rows), own.sparse ? 4 * own.columns : 1);
-    own.copy = static_cast<double*>(run->memory(run, std::max<std::size_t>(rows, 1024) * own.columns * sizeof(double),
-                                                NW_HUGE));
+    const std::size_t rows =
+        std::max<std::size_t>(std::min(own.block_rows, own.rows), own.sparse ? 4 * own.columns : 1);
+    own.copy = static_cast<double*>(
+        run->memory(run, std::max<std::size_t>(rows, 1024) * own.columns * sizeof(double), NW_HUGE));
     return own.copy == nullptr ? 1 : 0;
 }
 

@@ -2,13 +2,14 @@
 // The fastest way. Sums of products: one pass over the data, no copy. Singular values: a second pass turns the
 // standardised rows by the axes that the first found, which is exact whatever these are, and makes the columns nearly
 // orthogonal; the products of these columns lose no digits of small singular values, as those of the first pass do.
+#include "simd.h"
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <new>
 
 #include "pca.h"
-#include "simd.h"
 #include "solve.h"
 #include "study.h"
 
@@ -65,8 +66,8 @@ Totals sum_rows(const nw_run* run, const SumTask& whole) {
 void sum_moved(const nw_run* run, const Block& block, const std::vector<double>& shift, Moments& out) {
     const std::size_t d = block.columns;
     const std::size_t stride = simd_stride(d);
-    const Totals all = sum_rows(run, {block.dense, block.count, d, stride, shift.data(), nullptr, nullptr, nullptr,
-                                      nullptr, nullptr, nullptr});
+    const Totals all = sum_rows(
+        run, {block.dense, block.count, d, stride, shift.data(), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr});
     finish_moments(block.count, d, stride, shift.data(), all.sum.get(), all.cross.get(), out);
 }
 
@@ -86,8 +87,8 @@ std::vector<double> turned_products(const nw_run* run, const Block& block, const
             across[i * stride + k] = axes[k * d + i];
         }
     }
-    const Totals all = sum_rows(run, {block.dense, block.count, d, stride, shift.data(), nullptr, nullptr,
-                                      scale.data(), centre.data(), across.get(), nullptr});
+    const Totals all = sum_rows(run, {block.dense, block.count, d, stride, shift.data(), nullptr, nullptr, scale.data(),
+                                      centre.data(), across.get(), nullptr});
     std::vector<double> products(d * d);
     for (std::size_t i = 0; i < d; ++i) {
         for (std::size_t j = i; j < d; ++j) {

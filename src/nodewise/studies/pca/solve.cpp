@@ -192,6 +192,7 @@ void eigen_tridiagonal(std::size_t size, double* matrix, double* values, double*
     std::vector<double> mirrors(size * size, 0.0);
     std::vector<double> beside(size);
     reduce(size, matrix, mirrors.data(), values, beside.data());
+    // the reflections' product, the last one first: its rows become the axes
     for (std::size_t k = size - 1; k-- > 0;) {
         const double* v = mirrors.data() + k * size;
         for (std::size_t i = k + 1; i < size; ++i) {
@@ -200,12 +201,6 @@ void eigen_tridiagonal(std::size_t size, double* matrix, double* values, double*
             for (std::size_t j = k + 1; j < size; ++j) {
                 row[j] -= share * v[j];
             }
-        }
-    }
-    // `vectors` is the product of all reflections now, whose columns are the axes of the tridiagonal matrix
-    for (std::size_t i = 0; i < size; ++i) {
-        for (std::size_t j = 0; j < i; ++j) {
-            std::swap(vectors[i * size + j], vectors[j * size + i]);
         }
     }
     for (std::size_t l = 0; l < size; ++l) {

@@ -86,7 +86,12 @@ STUDY = Study(
         Knob("columns", "number of generated columns", "64", most=4096),
         Knob("input", "how the data are held: all values, or those that are not 0", "dense", ("dense", "sparse")),
         Knob("density", "how many generated values are not 0 in sparse data, in %", "5", most=40),
-        Knob("shape", "what is special about the generated data", "mixed", ("mixed", "constant", "duplicate", "collinear")),
+        Knob(
+            "shape",
+            "what is special about the generated data",
+            "mixed",
+            ("mixed", "constant", "duplicate", "collinear"),
+        ),
         Knob("offset", "how far the generated data are from 0", "", least=0),
         Knob("file", "a CSV file to analyse in place of generated data", "", text=True),
         Knob("memory", "bytes that the process may take: larger data are streamed", "", least=2**20),
@@ -120,7 +125,9 @@ STUDY = Study(
     tolerance={"eigenvalues": (1e-10, 1e-11), "eigenvectors": (0.0, 1e-9)},
     limits=(Limit("flops", "f64", per="flops"), Limit("bandwidth", "read", per="bytes")),
     published=(
-        Published("", "two methods", "correlation matrix's eigenvectors; singular values of standardised data", "the list"),
+        Published(
+            "", "two methods", "correlation matrix's eigenvectors; singular values of standardised data", "the list"
+        ),
     ),
     bench=(
         {},

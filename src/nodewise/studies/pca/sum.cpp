@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums of products of columns: some rows at a time are moved close to 0 into the nearest caches, and a rectangle of sums
-// is held in registers over all of them. While these are worked on, the next rows are fetched.
+// Sums of products of columns: some rows at a time are moved close to 0 into the nearest caches, and a rectangle of
+// sums is held in registers over all of them. While these are worked on, the next rows are fetched. rectangles of
+// registers cannot be had where the vectors have no fixed size
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sum.cpp"
 #include "hwy/foreach_target.h"
@@ -14,8 +16,13 @@
 #ifndef PCA_SUM_ONCE
 #define PCA_SUM_ONCE
 namespace pca {
-// rows in cache at a time: few enough for 64 columns to stay in 32 KiB
-constexpr std::size_t kRowsAtOnce = 64;
+// Numbers in cache at a time: half of a nearest cache of 48 KiB, since as many are being fetched.
+constexpr std::size_t kNumbersAtOnce = 3072;
+constexpr std::size_t kFewestRows = 48;
+
+constexpr std::size_t rows_at_once(std::size_t stride) {
+    return std::max(kFewestRows, kNumbersAtOnce / stride / 8 * 8);
+}
 }  // namespace pca
 #endif
 
@@ -161,17 +168,19 @@ HWY_INLINE void move_rows(const SumTask& task, const double* rows, std::size_t c
 void sum(const SumTask& task) {
     const std::size_t stride = task.stride;
     double* near = task.scratch;
-    double* turned = near + kRowsAtOnce * stride;
-    for (std::size_t at = 0; at < task.count; at += kRowsAtOnce) {
-        const std::size_t count = std::min(kRowsAtOnce, task.count - at);
+    const std::size_t most = rows_at_once(stride);
+    double* turned = near + most * stride;
+    for (std::size_t at = 0; at < task.count; at += most) {
+        const std::size_t count = std::min(most, task.count - at);
         const double* rows = task.rows + at * task.columns;
         // rows of zeros add nothing
         const std::size_t filled = (count + kTall - 1) / kTall * kTall;
         if (filled > count) {
             std::fill(near + count * stride, near + filled * stride, 0.0);
         }
-        const std::size_t next = std::min(kRowsAtOnce, task.count - at - count);
-        Ahead ahead{reinterpret_cast<const char*>(rows + count * task.columns), next * task.columns * sizeof(double) / kLine};
+        const std::size_t next = std::min(most, task.count - at - count);
+        Ahead ahead{reinterpret_cast<const char*>(rows + count * task.columns),
+                    next * task.columns * sizeof(double) / kLine};
         if (task.axes == nullptr) {
             move_rows<false>(task, rows, count, near);
             add_products(near, stride, filled, task.cross, ahead);
@@ -199,7 +208,7 @@ HWY_EXPORT(sum);
 HWY_EXPORT(stride_of);
 
 std::size_t simd_stride(std::size_t columns) { return HWY_DYNAMIC_DISPATCH(stride_of)(columns); }
-std::size_t simd_scratch(std::size_t stride) { return 2 * kRowsAtOnce * stride; }
+std::size_t simd_scratch(std::size_t stride) { return 2 * rows_at_once(stride) * stride; }
 void simd_sum(const SumTask& task) { HWY_DYNAMIC_DISPATCH(sum)(task); }
 
 }  // namespace pca

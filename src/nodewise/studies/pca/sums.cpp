@@ -30,8 +30,7 @@ std::vector<double> shift_of(const nw_run* run, const Block& block) {
     {
         const auto thread = static_cast<std::size_t>(omp_get_thread_num());
         const auto threads = static_cast<std::size_t>(omp_get_num_threads());
-        const auto mine =
-            stored_in(block, block.count * thread / threads, block.count * (thread + 1) / threads);
+        const auto mine = stored_in(block, block.count * thread / threads, block.count * (thread + 1) / threads);
 #pragma omp critical
         for (std::size_t j = 0; j < block.columns; ++j) {
             stored[j] += mine[j];

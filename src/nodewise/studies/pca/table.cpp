@@ -11,7 +11,7 @@ const nw_variant kVariants[] = {
     {"read", NW_LIMIT, "", pca::read_all, nullptr, nullptr, nullptr},
 };
 
-const nw_study kStudy = {NW_ABI,     "pca",      pca::layout,  pca::fill, pca::reset,
+const nw_study kStudy = {NW_ABI,     "pca",     pca::layout,  pca::fill, pca::reset,
                          pca::check, pca::work, pca::release, kVariants, sizeof kVariants / sizeof kVariants[0]};
 
 }  // namespace
