@@ -48,12 +48,12 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
     else:
         values, vectors = np.linalg.eigh(deviations.T @ deviations / (count - 1))
         values, vectors = values[::-1], vectors.T[::-1]
-    vectors = turned(vectors)
+    axes = turned(vectors)
     given = inputs["eigenvectors"].reshape(columns, columns)
     near = np.abs(values[:, None] - values) <= SAME * values[0]
     for k in np.flatnonzero(near.sum(axis=1) > 1):
-        vectors[k] = given[k] if near[k].all() else given[k] @ vectors[near[k]].T @ vectors[near[k]]
-    return {"eigenvalues": np.maximum(values, 0.0), "eigenvectors": vectors.ravel()}
+        axes[k] = given[k] @ vectors[near[k]].T @ vectors[near[k]]
+    return {"eigenvalues": np.maximum(values, 0.0), "eigenvectors": axes.ravel()}
 
 
 def select(point: Mapping[str, str]) -> tuple[str, ...]:

@@ -54,7 +54,9 @@ def test_a_file_gives_what_numpy_has(method: str, style: dict[str, str], tmp_pat
     point = _write(tmp_path / "table.csv", table, **style)
     values, _ = _result("simd", {**point, "method": method}, tmp_path)
     np.testing.assert_array_equal(np.load(tmp_path / "data.npy"), table.ravel())
-    np.testing.assert_allclose(values, _expected(table, method), rtol=1e-10)
+    # a covariance of columns of such different size loses what is small beside the largest
+    wanted = _expected(table, method)
+    np.testing.assert_allclose(values, wanted, rtol=1e-10, atol=1e-13 * wanted[0])
 
 
 @pytest.mark.parametrize(
@@ -114,12 +116,12 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("held", ["dense", "sparse"])
 def test_streamed_blocks_give_what_memory_gives(method: str, variant: str, held: str, tmp_path: Path) -> None:
-    point = {"rows": "20011", "columns": "13", "method": method, "input": held}
+    point = {"rows": "20011", "columns": "13", "method": method, "input": held, "density": "40"}
     values, axes = _result(variant, point, tmp_path)
     for block in ("701", "20010"):
         folder = tmp_path / block
         folder.mkdir()
-        told = _result(variant, {**point, "memory": str(22 * 2**20), "block": block}, folder)
+        told = _result(variant, {**point, "memory": str(21 * 2**20), "block": block}, folder)
         # the rows are in no array
         assert {p.stem for p in folder.glob("*.npy")} == {"eigenvalues", "eigenvectors"}
         np.testing.assert_allclose(told[0], values, rtol=1e-11)
@@ -163,8 +165,8 @@ def test_singular_values_keep_the_digits_that_squares_lose(variant: str, tmp_pat
     data = (data - data[0]).astype(np.longdouble)
     data -= data.mean(axis=0)
     data /= np.sqrt((data**2).sum(axis=0))
-    # the small one, by exact means: the squared distance of the two columns, less what others explain of it
-    others = data[:, 1:5].astype(float)
+    # the small one, by exact means: the squared distance of the two columns, less what the columns explain of it
+    others = data[:, :5].astype(float)
     apart = ((data[:, 0] - data[:, 5]) / np.sqrt(np.longdouble(2))).astype(float)
     apart -= others @ np.linalg.lstsq(others, apart, rcond=None)[0]
     assert values[-1] < 1e-12
