@@ -2,8 +2,6 @@
 // Judges the result by what it must be: axes that are orthonormal, turned and sorted, whose sum of outer products,
 // weighted by the eigenvalues, does to any vector what the matrix does. The matrix itself is not formed: its products
 // with a few vectors are sums over the rows, which are computed once, in a pass of their own.
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <exception>

@@ -2,7 +2,6 @@
 #include "csv.h"
 
 #include <fcntl.h>
-#include <omp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
