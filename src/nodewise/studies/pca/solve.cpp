@@ -305,9 +305,8 @@ std::size_t leading_component(const double* vector, std::size_t size) {
 void sort_and_turn(std::size_t size, double* values, double* vectors) {
     std::vector<std::size_t> order(size);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return values[a] > values[b] || (values[a] == values[b] && a < b);
-    });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return values[a] > values[b] || (values[a] == values[b] && a < b); });
     const std::vector<double> old_values(values, values + size);
     const std::vector<double> old_vectors(vectors, vectors + size * size);
     for (std::size_t i = 0; i < size; ++i) {
