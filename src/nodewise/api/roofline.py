@@ -32,8 +32,9 @@ _TRIALS, _BLOCKS = 2, 5
 #: What a cache's bandwidth is measured with: the best of them.
 _WAYS = ("read", "triad")
 _ARRAYS = {"read": 2, "triad": 3}
-#: So many bytes are moved by each thread in a repetition, 48 for each element of the arrays.
-_MOVED, _BYTES = 4e9, 48
+#: So many bytes are moved by each thread in a repetition, 48 for each element of the arrays; and so long are chains of
+#: multiply-adds: some milliseconds, which are seldom interrupted, and a process measures so many of them.
+_MOVED, _BYTES, _STEPS, _REPEAT = 1e9, 48, "4096", 5
 #: A kernel that reaches more than this of a roof is not below it.
 _REACHED = 1.02
 
@@ -97,7 +98,8 @@ def cache_levels(machine: Machine, threads: int) -> list[tuple[str, int]]:
 def roof_points(machine: Machine, threads: int) -> list[dict[str, Any]]:
     """What has to be measured for the roofs: for each the study, its variant and the knobs."""
     roofs: list[dict[str, Any]] = [
-        {"name": f"{kind} peak", "kind": FLOPS, "study": FLOPS, "variant": kind, "point": {}} for kind in ("f64", "f32")
+        {"name": f"{kind} peak", "kind": FLOPS, "study": FLOPS, "variant": kind, "point": {"steps": _STEPS}}
+        for kind in ("f64", "f32")
     ]
     for name, size in cache_levels(machine, threads):
         for way in _WAYS:
@@ -107,7 +109,7 @@ def roof_points(machine: Machine, threads: int) -> list[dict[str, Any]]:
             point = {"kib": str(kib), "passes": str(passes)}
             roofs.append({"name": name, "kind": BANDWIDTH, "study": BANDWIDTH, "variant": way, "point": point})
     roofs += [
-        {"name": MEMORY, "kind": BANDWIDTH, "study": BANDWIDTH, "variant": way, "point": {"passes": "2"}}
+        {"name": MEMORY, "kind": BANDWIDTH, "study": BANDWIDTH, "variant": way, "point": {"passes": "1"}}
         for way in _WAYS
     ]
     return roofs
@@ -168,7 +170,7 @@ class _Runs:
 
 def _roof(spec: Mapping[str, Any]) -> _Series:
     found = find_study(spec["study"])
-    command = worker_command(found, spec["variant"], found.study.point(spec["point"]))
+    command = [*worker_command(found, spec["variant"], found.study.point(spec["point"])), "--repeat", str(_REPEAT)]
     return _Series(Contender(spec["variant"], "variant", tuple(command)), "roof", spec["study"], spec)
 
 
@@ -226,14 +228,24 @@ def _failed(kernels: Sequence[_Series], chosen: Sequence[_Series]) -> list[dict[
 
 
 def _measured_roofs(series: Sequence[_Series]) -> list[dict[str, Any]]:
-    """Each roof by the best way to reach it, the compute roofs first, then from the nearest cache to memory."""
+    """Each roof by the best way to reach it, the compute roofs first, then from the nearest cache to memory.
+
+    A roof is what the machine can do, so it is the best block that counts; the median is told beside it.
+    """
     roofs: dict[str, dict[str, Any]] = {}
     for one in series:
         if one.error is not None or not one.times:
             continue
         per = "flops" if one.roof["kind"] == FLOPS else "bytes"
-        low, high = one.interval(per)
-        told = {"name": one.roof["name"], "kind": one.roof["kind"], "rate": one.rate(per), "low": low, "high": high}
+        low, _ = one.interval(per)
+        highest = float(one.work.get(per, 0.0)) / min(one.times)
+        told = {
+            "name": one.roof["name"],
+            "kind": one.roof["kind"],
+            "rate": highest,
+            "median": one.rate(per),
+            "low": low,
+        }
         told |= {"way": one.contender.name, "point": one.roof["point"]}
         best = roofs.get(told["name"])
         if best is None or told["rate"] > best["rate"]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.api.experiment import write_whole
-from nodewise.api.result_store import ROOFLINE, keep_result, read_result
+from nodewise.api.result_store import ROOFLINE, keep_result
 from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.machine.model import Machine, machine_from_json
 from nodewise.report.page import machine_facts
@@ -21,27 +21,19 @@ from nodewise.report.template import render
 
 def write_roofline(result: Mapping[str, Any], machine: Machine, folder: Path) -> list[Path]:
     """Keep what `measure_roofline` gave in a directory, and write its page and its picture there. Raises StoreError."""
-    content = {"result": dict(result)}
-    keep_result(folder, ROOFLINE, content, machine, os.environ, ("nodewise", *sys.argv[1:]))
-    return redraw_roofline(folder)
-
-
-def redraw_roofline(folder: Path) -> list[Path]:
-    """Write the page and the pictures of a result that is kept in a directory. Raises InputError, StoreError."""
-    record = read_result(folder)
-    page = folder / "report.html"
-    write_whole(page, roofline_page(record, folder))
-    return [page, *(write_picture(record, folder / f"roofline.{kind}") for kind in ("svg", "png"))]
-
-
-def write_picture(record: Mapping[str, Any], target: Path) -> Path:
-    """Write the picture as SVG or PNG, as the file's name says. Raises StoreError."""
     import vl_convert
 
-    spec = roofline_figure(record["result"]).to_json()
-    svg = target.suffix == ".svg"
-    write_whole(target, vl_convert.vegalite_to_svg(spec) if svg else vl_convert.vegalite_to_png(spec, scale=2))
-    return target
+    content = {"result": dict(result)}
+    record = keep_result(folder, ROOFLINE, content, machine, os.environ, ("nodewise", *sys.argv[1:]))
+    spec = roofline_figure(result).to_json()
+    written: dict[str, str | bytes] = {
+        "report.html": roofline_page(record, folder),
+        "roofline.svg": vl_convert.vegalite_to_svg(spec),
+        "roofline.png": vl_convert.vegalite_to_png(spec, scale=2),
+    }
+    for name, content_of in written.items():
+        write_whole(folder / name, content_of)
+    return [folder / name for name in written]
 
 
 def roofline_page(record: Mapping[str, Any], folder: Path) -> str:
@@ -97,13 +89,12 @@ def kernel_table(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]
 
 
 def roof_table(result: Mapping[str, Any]) -> list[list[str]]:
-    """The roofs: name, rate with its interval, how it was measured."""
+    """The roofs: name, best and median rate, how it was measured."""
     rows = []
     for roof in result["roofs"]:
         unit = "GFLOP/s" if roof["kind"] == "flops" else "GB/s"
-        low, high = roof["low"] * 1e-9, roof["high"] * 1e-9
         kib = roof["point"].get("kib")
         size = f", arrays of {format_bytes(int(kib) * 1024)}" if kib else ""
         how = f"study {'flops' if roof['kind'] == 'flops' else 'bandwidth'}, {roof['way']}{size}"
-        rows.append([roof["name"], f"{roof['rate'] * 1e-9:.4g} {unit}", f"{low:.4g}–{high:.4g}", how])
+        rows.append([roof["name"], f"{roof['rate'] * 1e-9:.4g} {unit}", f"{roof['median'] * 1e-9:.4g}", how])
     return rows

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.api.experiment import write_whole
-from nodewise.api.result_store import STUDY, keep_result, read_result
+from nodewise.api.result_store import STUDY, keep_result
 from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.machine.model import machine_from_json
 from nodewise.machine.sources import load_machine
@@ -31,14 +31,9 @@ def write_study_page(results: Mapping[str, Any] | Sequence[Mapping[str, Any]], r
     """Keep what `run_study` gave, of one run or several, in a directory, and write its page there. Raises StoreError."""
     several = [results] if isinstance(results, Mapping) else list(results)
     content = {"readme": readme, "results": several}
-    keep_result(folder, STUDY, content, load_machine(), os.environ, ("nodewise", *sys.argv[1:]))
-    return redraw_study_page(folder)
-
-
-def redraw_study_page(folder: Path) -> Path:
-    """Write the page of a result that is kept in a directory. Raises InputError, StoreError."""
+    record = keep_result(folder, STUDY, content, load_machine(), os.environ, ("nodewise", *sys.argv[1:]))
     target = folder / "report.html"
-    write_whole(target, study_page(read_result(folder), folder))
+    write_whole(target, study_page(record, folder))
     return target
 
 
