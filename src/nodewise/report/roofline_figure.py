@@ -135,7 +135,7 @@ def _roof_names(plan: Roofline) -> tuple[list[Any], list[Point]]:
             start[0] + along * math.cos(turn) - 6 * math.sin(turn),
             start[1] + along * math.sin(turn) + 6 * math.cos(turn),
         )
-        layers.append(_name(plan, text, at, {"align": "left", "angle": -plan.angle, "color": _ROOF}))
+        layers.append(_name(plan, text, at, {"align": "left", "angle": 360 - plan.angle, "color": _ROOF}))
         long = text_width(text, _FONT)
         covered += [(at[0] + s * math.cos(turn), at[1] + s * math.sin(turn)) for s in _steps(long)]
     for peak in plan.peaks:
