@@ -69,8 +69,8 @@ int with_static(nw_run* run) { return with(run, omp_sched_static); }
 int with_dynamic(nw_run* run) { return with(run, omp_sched_dynamic); }
 
 int with_monotonic(nw_run* run) {
-    return with(run, static_cast<omp_sched_t>(static_cast<unsigned>(omp_sched_dynamic) |
-                                              static_cast<unsigned>(omp_sched_monotonic)));
+    const unsigned kind = static_cast<unsigned>(omp_sched_dynamic) | static_cast<unsigned>(omp_sched_monotonic);
+    return with(run, static_cast<omp_sched_t>(kind));  // NOLINT: OpenMP's modifiers are bits beside its kinds
 }
 
 int with_guided(nw_run* run) { return with(run, omp_sched_guided); }
@@ -95,9 +95,10 @@ int with_taskloop(nw_run* run) {
     const Product product = product_of(run);
     const RowLoop loop = row_loop(run);
     const int rows = chunk_of(run);
-    const auto one_row = [&](std::int64_t i) {
+    const auto count = static_cast<std::uint64_t>(product.n);
+    const auto one_row = [&](std::uint64_t i) {
         const Clock::time_point begin = Clock::now();
-        loop(product, i);
+        loop(product, static_cast<std::int64_t>(i));
         busy(run, omp_get_thread_num()) += seconds_since(begin);
     };
     int team = 1;
@@ -110,12 +111,12 @@ int with_taskloop(nw_run* run) {
             team = omp_get_num_threads();
             if (rows > 0) {
 #pragma omp taskloop grainsize(rows)
-                for (std::int64_t i = 0; i < product.n; ++i) {
+                for (std::uint64_t i = 0; i < count; ++i) {  // NOLINT: clang counts tasks in another type
                     one_row(i);
                 }
             } else {
 #pragma omp taskloop
-                for (std::int64_t i = 0; i < product.n; ++i) {
+                for (std::uint64_t i = 0; i < count; ++i) {  // NOLINT: clang counts tasks in another type
                     one_row(i);
                 }
             }
@@ -161,6 +162,7 @@ int std_thread(nw_run* run) {
     const Product product = product_of(run);
     const RowLoop loop = row_loop(run);
     std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(run->threads));
     for (std::int64_t t = 0; t < run->threads; ++t) {
         threads.emplace_back([=] {
             const Clock::time_point begin = Clock::now();

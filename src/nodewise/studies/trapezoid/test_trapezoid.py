@@ -111,11 +111,13 @@ def test_a_higher_rate_is_told_apart_from_a_shorter_time() -> None:
         {"contender": "third", "seconds": 0.65617, "flops": 1_050_001_011},
         {"contender": "fourth", "seconds": 0.34496, "flops": 500_001_019},
         {"contender": "quads", "seconds": None, "flops": None},
-        {"contender": "numpy_trapezoid", "seconds": 3.0},
     ]
+    rows = [{**row, "kind": "variant"} for row in rows]
+    rows.append({"contender": "numpy_trapezoid", "kind": "peer", "seconds": 0.1, "flops": 1e6})
     text = "\n".join(tell({"rows": rows}))
     assert "third's rate is 66.9 times the first's but it is only 31.9 times as fast" in text
     assert "2.1 flops" in text
     assert "fourth's rate is lower (x0.91 of third's) and yet it is 1.90 times as fast" in text
     assert "fourth is done first; the highest rate is third's" in text
+    assert "numpy" not in text
     assert tell({"rows": rows[1:]}) == []
