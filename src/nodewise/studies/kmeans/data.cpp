@@ -58,8 +58,8 @@ void make_point(std::string_view input, std::uint64_t seed, std::uint64_t point,
         } else if (input == "same") {
             row[a] = 77.25F;
         } else {
-            // sizes from the least normal number to the largest, so that squares overflow and underflow
-            row[a] = std::ldexp(unit(bits) * 2.0F - 1.0F, static_cast<int>(bits % 254) - 125);
+            // sizes so far apart that squares overflow and underflow
+            row[a] = std::ldexp(unit(bits) * 2.0F - 1.0F, static_cast<int>(bits % 246) - 125);
         }
     }
 }

@@ -55,6 +55,8 @@ struct Expected {
     double inertia = 0;
 };
 
+struct Boxes;
+
 // What the study keeps from layout to release.
 struct State {
     std::int64_t points = 0;
@@ -66,8 +68,8 @@ struct State {
     float* best = nullptr;   // a block for each thread
     float* packed = nullptr;
     double* sums = nullptr;  // tables of sums for each thread
-    void* boxes = nullptr;   // of the variant `boxes`
-    double distances = 0;    // that a variant computed, where it counts them
+    std::shared_ptr<Boxes> boxes;
+    double distances = 0;    // that the variant `boxes` computed in its last run
 };
 
 inline State& state(const nw_run* run) { return *static_cast<State*>(run->own); }

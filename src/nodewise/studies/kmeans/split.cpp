@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plain loop, split: one loop for distances, with x * x, and one that keeps the smaller by conditional expressions.
-// Nothing else changes, and both vectorise. The loops' counters are of type Counter.
+// The plain loop, split: one loop for distances, with x * x, one for labels and one for the least, by conditional
+// expressions. They vectorise; the last two in one body would not. The loops' counters are of type Counter.
 #include "plain_arithmetic.h"
 //
 #include <limits>
@@ -35,6 +35,8 @@ void keep_smaller(const float* __restrict distance, std::int32_t centre, Counter
                   std::int32_t* __restrict labels) {
     for (Counter i = 0; i < count; ++i) {
         labels[i] = distance[i] < best[i] ? centre : labels[i];
+    }
+    for (Counter i = 0; i < count; ++i) {
         best[i] = distance[i] < best[i] ? distance[i] : best[i];
     }
 }
