@@ -151,7 +151,7 @@ double search_box(const State& own, const Boxes& boxes, std::int64_t box, List* 
     const int row = sum_row(dims);
     HWY_ALIGN std::int32_t here[kLeafPoints];
     // a bound is two distances, to a near and to a far corner
-    std::int64_t distances = 2 * lists[2].count;
+    std::int64_t distances = 2 * (lists[2].count + (box % kFan == 0 ? boxes.all.count : 0));
     select<kDims>(lists[2], middle.low + box * dims, middle.high + box * dims, dims, lower, lists[1]);
     for (std::int64_t leaf = box * kFan; leaf < std::min(leaves.count, (box + 1) * kFan); ++leaf) {
         const std::int64_t first = leaf * kLeafPoints;
@@ -180,7 +180,6 @@ double search_as(const State& own, const Boxes& boxes, double* sums, std::int32_
     for (std::int64_t box = 0; box < boxes.levels[1].count; ++box) {
         if (box / kFan != around) {
             around = box / kFan;
-            distances += 2.0 * boxes.all.count;
             select<kDims>(boxes.all, top.low + around * dims, top.high + around * dims, dims, lower, lists[2]);
         }
         distances += search_box<kDims>(own, boxes, box, lists, lower, sums, labels);

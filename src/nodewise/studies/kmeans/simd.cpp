@@ -100,7 +100,7 @@ HWY_INLINE std::int32_t decide(const Packed& centres, const float* point, std::i
     const int lanes = static_cast<int>(hn::Lanes(d));
     V least = hn::Set(d, std::numeric_limits<float>::infinity());
     const Indexes di;
-    auto at = hn::Set(di, 0x7fffffff);
+    auto at = hn::Set(di, begin);
     for (int c = begin; c < end; c += lanes) {
         V distance = hn::Zero(d);
         for (int a = 0; a < dims; ++a) {
@@ -140,9 +140,7 @@ void assign_as(const Planes& points, const Centres& centres, std::int64_t begin,
         }
         const std::int64_t valid = std::min(end - i, kVectors * lanes);
         for (std::int64_t p = 0; p < valid; ++p) {
-            const std::int32_t label =
-                decide<kDims>(packed, points.data + i + p, points.stride, dims, first[p], last[p]);
-            labels[i + p] = label < centres.count ? label : 0;
+            labels[i + p] = decide<kDims>(packed, points.data + i + p, points.stride, dims, first[p], last[p]);
         }
     }
 }
