@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Only the centres that can be the nearest. Rounding keeps order: for a point p of a box, p - c rounded is not less than
-// what the box's nearest corner gives, nor its square, nor the sum of squares. So the plain loop's arithmetic on the
-// nearest and the farthest corner bounds the plain loop's distances of all points of the box, exactly, and a centre whose
-// least is more than another's most is the nearest of none. The rest are tried by the same arithmetic, in order.
+// Only the centres that can be the nearest. Rounding keeps order: for a point p of a box, p - c rounded is not less
+// than what the box's nearest corner gives, nor its square, nor the sum of squares. So the plain loop's arithmetic on
+// the nearest and the farthest corner bounds the plain loop's distances of all points of the box, exactly, and a centre
+// whose least is more than another's most is the nearest of none. The rest are tried by the same arithmetic, in order.
 #include "plain_arithmetic.h"
 //
 #include <omp.h>
@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "boxes.h"
+#include "fixed_width.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "boxes.cpp"

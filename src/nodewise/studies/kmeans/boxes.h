@@ -12,9 +12,9 @@ namespace kmeans {
 constexpr std::int64_t kLeafPoints = 64;
 constexpr std::int64_t kFan = 16;  // boxes in one of the next level
 constexpr int kLevels = 3;
-constexpr int kLanes = 16;       // the widest vector that is used
-constexpr int kSumTables = 4;    // a thread's, in turn: a sum does not wait for the one before
-constexpr int kDigitBits = 12;   // of the key that points are sorted by, in two passes
+constexpr int kLanes = 16;      // the widest vector that is used
+constexpr int kSumTables = 4;   // a thread's, in turn: a sum does not wait for the one before
+constexpr int kDigitBits = 12;  // of the key that points are sorted by, in two passes
 constexpr int kDigits = 1 << kDigitBits;
 
 // Centres that may be the nearest for some point of a box, in the order of their indexes: coordinate a of the i-th is
@@ -34,11 +34,11 @@ struct Level {
 };
 
 struct Boxes {
-    std::int64_t stride = 0;        // points, with copies of the last behind them
-    float* planes = nullptr;        // the points, sorted
-    float* rows = nullptr;          // the same as rows of sums: coordinates on the grid, 1, and 0 up to a whole vector
-    std::int32_t* order = nullptr;  // which point each was
-    std::uint64_t* keys[2] = {};    // to sort by: a key and the point's index
+    std::int64_t stride = 0;         // points, with copies of the last behind them
+    float* planes = nullptr;         // the points, sorted
+    float* rows = nullptr;           // the same as rows of sums: coordinates on the grid, 1, and 0 up to a whole vector
+    std::int32_t* order = nullptr;   // which point each was
+    std::uint64_t* keys[2] = {};     // to sort by: a key and the point's index
     std::int64_t* counts = nullptr;  // of each thread, by digit
     Level levels[kLevels];           // leaves first
     List all;                        // every centre

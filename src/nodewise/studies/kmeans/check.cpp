@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The check. What has to come out is computed once, by a tree of the centres. Whoever gets just that is right. Others,
-// whose distances are rounded in their own way, decide near ties otherwise: they are right if each label's centre is the
-// nearest up to that rounding, the centres are the means, and the way there led to as good an end.
+// whose distances are rounded in their own way, decide near ties otherwise: they are right if each label's centre is
+// the nearest up to that rounding, the centres are the means, and the way there led to as good an end.
 #include "plain_arithmetic.h"
 //
 #include <algorithm>
@@ -53,7 +53,7 @@ class Tree {
     struct Node {
         int begin;
         int end;
-        int dim;  // -1 in a leaf
+        int dim;     // -1 in a leaf
         float low;   // the largest coordinate of the first half
         float high;  // the least of the second
         std::size_t second;
@@ -213,12 +213,14 @@ int check_labels(nw_run* run, const float* used, const std::int32_t* labels) {
     for (std::int64_t i = 0; i < own.points; ++i) {
         const float* point = points + i * own.dims;
         const int nearest = tree.find(point, labels[i]).label;
-        if (square(point, used + labels[i] * own.dims, own.dims) > square(point, used + nearest * own.dims, own.dims) + slack) {
+        if (square(point, used + labels[i] * own.dims, own.dims) >
+            square(point, used + nearest * own.dims, own.dims) + slack) {
             wrong = std::min(wrong, i);
         }
     }
-    return wrong == own.points ? 0 : nw_fail(run, "point %lld is nearer to another centre than to %d",
-                                             static_cast<long long>(wrong), labels[wrong]);
+    return wrong == own.points ? 0
+                               : nw_fail(run, "point %lld is nearer to another centre than to %d",
+                                         static_cast<long long>(wrong), labels[wrong]);
 }
 
 // `got` against `want`, up to a share of the largest coordinate.

@@ -50,7 +50,8 @@ void make_point(std::string_view input, std::uint64_t seed, std::uint64_t point,
         return;
     }
     for (int a = 0; a < dims; ++a) {
-        const std::uint64_t bits = hash(seed + 5, point * static_cast<std::uint64_t>(dims) + static_cast<std::uint64_t>(a));
+        const std::uint64_t bits =
+            hash(seed + 5, point * static_cast<std::uint64_t>(dims) + static_cast<std::uint64_t>(a));
         if (input == "uniform") {
             row[a] = unit(bits);
         } else if (input == "ties") {
@@ -79,7 +80,9 @@ void choose_centres(const State& own, std::uint64_t seed, const float* points, f
     for (int c = 0; c < own.clusters; ++c) {
         const float* row = nullptr;
         for (std::uint64_t attempt = 0; attempt < 8; ++attempt) {
-            row = points + static_cast<std::int64_t>(hash(seed + 6, static_cast<std::uint64_t>(c) * 8 + attempt) % count) * own.dims;
+            row = points +
+                  static_cast<std::int64_t>(hash(seed + 6, static_cast<std::uint64_t>(c) * 8 + attempt) % count) *
+                      own.dims;
             if (!is_taken(initial, c, own.dims, row)) {
                 break;
             }

@@ -65,11 +65,11 @@ struct State {
     int iterations = 0;
     std::unique_ptr<Expected> expected;
     float* planes = nullptr;
-    float* best = nullptr;   // a block for each thread
+    float* best = nullptr;  // a block for each thread
     float* packed = nullptr;
     double* sums = nullptr;  // tables of sums for each thread
     std::shared_ptr<Boxes> boxes;
-    double distances = 0;    // that the variant `boxes` computed in its last run
+    double distances = 0;  // that the variant `boxes` computed in its last run
 };
 
 inline State& state(const nw_run* run) { return *static_cast<State*>(run->own); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sorts points along a Z-curve: the key interleaves the leading bits of the coordinates, so that neighbours in the order
-// are neighbours in space. A bad order costs time and nothing else: the boxes are those of the points as they lie.
+// Sorts points along a Z-curve: the key interleaves the leading bits of the coordinates, so that neighbours in the
+// order are neighbours in space. A bad order costs time and nothing else: the boxes are those of the points as they
+// lie.
 #include "plain_arithmetic.h"
 //
 #include <omp.h>
@@ -79,9 +80,7 @@ std::uint32_t key_of(const Scale& scale, const float* point) {
     return key;
 }
 
-std::size_t digit_of(std::uint64_t key, int pass) {
-    return key >> (32 + pass * kDigitBits) & (kDigits - 1);
-}
+std::size_t digit_of(std::uint64_t key, int pass) { return key >> (32 + pass * kDigitBits) & (kDigits - 1); }
 
 // One stable pass: each thread's keys of a digit behind those of the threads before it. By all threads of a team.
 void scatter(Boxes& boxes, std::int64_t count, int pass) {
@@ -173,7 +172,8 @@ void make_boxes(const nw_run* run, Boxes& boxes) {
     {
         const Share share = share_of(own.points);
         for (std::int64_t i = share.begin; i < share.end; ++i) {
-            boxes.keys[0][i] = std::uint64_t{key_of(scale, points + i * own.dims)} << 32 | static_cast<std::uint64_t>(i);
+            boxes.keys[0][i] =
+                std::uint64_t{key_of(scale, points + i * own.dims)} << 32 | static_cast<std::uint64_t>(i);
         }
 #pragma omp barrier
         scatter(boxes, own.points, 0);

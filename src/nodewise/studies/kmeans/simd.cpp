@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "fixed_width.h"
 #include "kmeans.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -48,24 +49,20 @@ struct Packed {
     int count;  // padded
 };
 
-// What is known of the points of one step.
-struct Step {
-    V best[kVectors];    // least of all groups
-    V second[kVectors];  // least of all groups but the best one's
-    hn::Vec<Indexes> group[kVectors];
-};
+using Group = hn::Vec<Indexes>;
 
+// Of each point the least value of all groups, and which group has it; and the least of all other groups.
 template <int kDims>
 HWY_INLINE void search_groups(const Packed& centres, const float* points, std::int64_t stride, int some_dims,
-                              Step& step) {
+                              V (&best)[kVectors], V (&second)[kVectors], Group (&group_of)[kVectors]) {
     const Lanes16 d;
     const Indexes di;
     const int dims = kDims > 0 ? kDims : some_dims;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     for (int v = 0; v < kVectors; ++v) {
-        step.best[v] = hn::Set(d, std::numeric_limits<float>::infinity());
-        step.second[v] = step.best[v];
-        step.group[v] = hn::Zero(di);
+        best[v] = hn::Set(d, std::numeric_limits<float>::infinity());
+        second[v] = best[v];
+        group_of[v] = hn::Zero(di);
     }
     const float* row = centres.rows;
     for (int group = 0; group < centres.count / kGroup; ++group) {
@@ -83,10 +80,10 @@ HWY_INLINE void search_groups(const Packed& centres, const float* points, std::i
             }
         }
         for (int v = 0; v < kVectors; ++v) {
-            const auto less = hn::Lt(least[v], step.best[v]);
-            step.second[v] = hn::Min(step.second[v], hn::Max(step.best[v], least[v]));
-            step.best[v] = hn::Min(step.best[v], least[v]);
-            step.group[v] = hn::IfThenElse(hn::RebindMask(di, less), hn::Set(di, group), step.group[v]);
+            const auto less = hn::Lt(least[v], best[v]);
+            second[v] = hn::Min(second[v], hn::Max(best[v], least[v]));
+            best[v] = hn::Min(best[v], least[v]);
+            group_of[v] = hn::IfThenElse(hn::RebindMask(di, less), hn::Set(di, group), group_of[v]);
         }
     }
 }
@@ -118,7 +115,8 @@ HWY_INLINE std::int32_t decide(const Packed& centres, const float* point, std::i
 }
 
 template <int kDims>
-void assign_as(const Planes& points, const Centres& centres, std::int64_t begin, std::int64_t end, std::int32_t* labels) {
+void assign_as(const Planes& points, const Centres& centres, std::int64_t begin, std::int64_t end,
+               std::int32_t* labels) {
     const Lanes16 d;
     const Indexes di;
     const int count = padded_clusters(centres.count);
@@ -129,11 +127,13 @@ void assign_as(const Planes& points, const Centres& centres, std::int64_t begin,
     HWY_ALIGN std::int32_t first[kVectors * kGroup];
     HWY_ALIGN std::int32_t last[kVectors * kGroup];
     for (std::int64_t i = begin; i < end; i += kVectors * lanes) {
-        Step step;
-        search_groups<kDims>(packed, points.data + i, points.stride, dims, step);
+        V best[kVectors];
+        V second[kVectors];
+        Group group_of[kVectors];
+        search_groups<kDims>(packed, points.data + i, points.stride, dims, best, second, group_of);
         for (int v = 0; v < kVectors; ++v) {
-            const auto sure = hn::RebindMask(di, hn::Gt(step.second[v], hn::Add(step.best[v], doubt)));
-            const auto group = hn::Mul(step.group[v], hn::Set(di, kGroup));
+            const auto sure = hn::RebindMask(di, hn::Gt(second[v], hn::Add(best[v], doubt)));
+            const auto group = hn::Mul(group_of[v], hn::Set(di, kGroup));
             hn::Store(hn::IfThenElseZero(sure, group), di, first + v * lanes);
             hn::Store(hn::IfThenElse(sure, hn::Add(group, hn::Set(di, kGroup)), hn::Set(di, count)), di,
                       last + v * lanes);

@@ -16,8 +16,8 @@ constexpr nw_variant kVariants[] = {
     {"read", NW_LIMIT, "", read_points, nullptr, nullptr, nullptr},
 };
 
-constexpr nw_study kStudy = {NW_ABI, "kmeans", layout,    fill, nullptr, check, work, release, kVariants,
-                             sizeof kVariants / sizeof kVariants[0]};
+constexpr nw_study kStudy = {NW_ABI, "kmeans", layout,  fill,      nullptr,
+                             check,  work,     release, kVariants, sizeof kVariants / sizeof kVariants[0]};
 
 }  // namespace
 
