@@ -15,6 +15,7 @@ namespace kmeans {
 namespace {
 
 constexpr int kKeyBits = 2 * kDigitBits;
+constexpr std::int64_t kAhead = 32;  // points that are fetched before they are needed
 
 // How coordinates become whole numbers of `bits` bits.
 struct Scale {
@@ -120,6 +121,8 @@ void gather_leaf(const State& own, Boxes& boxes, const Grid& grid, const float* 
     std::fill(high, high + dims, std::numeric_limits<float>::lowest());
     for (std::int64_t i = leaf * kLeafPoints; i < (leaf + 1) * kLeafPoints; ++i) {
         const std::int64_t at = std::min(i, own.points - 1);
+        const std::int64_t ahead = std::min(i + kAhead, own.points - 1);
+        __builtin_prefetch(points + static_cast<std::int64_t>(boxes.keys[0][ahead] & 0xffffffff) * dims);
         const auto index = static_cast<std::int32_t>(boxes.keys[0][at] & 0xffffffff);
         const float* point = points + std::int64_t{index} * dims;
         float* sums = boxes.rows + i * row;
