@@ -51,7 +51,7 @@ HWY_INLINE V bound(const List& list, const float* low, const float* high, int so
         V near = hn::Zero(d);
         V far = hn::Zero(d);
         for (int a = 0; a < dims; ++a) {
-            const V c = hn::LoadU(d, list.planes + a * list.room + i);
+            const V c = hn::LoadU(d, list.planes + std::int64_t{a} * list.room + i);
             const V below = hn::Sub(hn::Set(d, low[a]), c);
             const V above = hn::Sub(c, hn::Set(d, high[a]));
             const V nearest = hn::Max(hn::Max(below, above), hn::Zero(d));
@@ -82,14 +82,14 @@ HWY_INLINE void select(const List& from, const float* low, const float* high, in
             continue;
         }
         for (int a = 0; a < dims; ++a) {
-            hn::StoreU(hn::Compress(hn::LoadU(d, from.planes + a * from.room + i), kept), d,
-                       to.planes + a * to.room + count);
+            hn::StoreU(hn::Compress(hn::LoadU(d, from.planes + std::int64_t{a} * from.room + i), kept), d,
+                       to.planes + std::int64_t{a} * to.room + count);
         }
         hn::StoreU(hn::Compress(hn::LoadU(di, from.indexes + i), hn::RebindMask(di, kept)), di, to.indexes + count);
         count += number;
     }
     for (int a = 0; a < dims; ++a) {
-        hn::StoreU(infinite(), d, to.planes + a * to.room + count);
+        hn::StoreU(infinite(), d, to.planes + std::int64_t{a} * to.room + count);
     }
     to.count = count;
 }
@@ -115,7 +115,7 @@ HWY_INLINE void label_leaf(const List& list, const float* points, std::int64_t s
                 V distance = hn::Zero(d);
                 for (int a = 0; a < dims; ++a) {
                     const V x = hn::Sub(hn::LoadU(d, points + a * stride + i + v * lanes),
-                                        hn::Set(d, list.planes[a * list.room + c]));
+                                        hn::Set(d, list.planes[std::int64_t{a} * list.room + c]));
                     distance = hn::Add(distance, hn::Mul(x, x));
                 }
                 label[v] = hn::IfThenElse(hn::RebindMask(di, hn::Lt(distance, best[v])), index, label[v]);
@@ -152,13 +152,13 @@ double search_box(const State& own, const Boxes& boxes, std::int64_t box, List* 
     const int row = sum_row(dims);
     HWY_ALIGN std::int32_t here[kLeafPoints];
     // a bound is two distances, to a near and to a far corner
-    std::int64_t distances = 2 * (lists[2].count + (box % kFan == 0 ? boxes.all.count : 0));
+    std::int64_t distances = std::int64_t{2} * (lists[2].count + (box % kFan == 0 ? boxes.all.count : 0));
     select<kDims>(lists[2], middle.low + box * dims, middle.high + box * dims, dims, lower, lists[1]);
     for (std::int64_t leaf = box * kFan; leaf < std::min(leaves.count, (box + 1) * kFan); ++leaf) {
         const std::int64_t first = leaf * kLeafPoints;
         select<kDims>(lists[1], leaves.low + leaf * dims, leaves.high + leaf * dims, dims, lower, lists[0]);
         label_leaf<kDims>(lists[0], boxes.planes + first, boxes.stride, dims, here);
-        distances += 2 * lists[1].count + kLeafPoints * lists[0].count;
+        distances += std::int64_t{2} * lists[1].count + kLeafPoints * lists[0].count;
         add_leaf(boxes.rows + first * row, row, here, sums, sum_table(own));
         for (std::int64_t i = first; labels != nullptr && i < std::min(own.points, first + kLeafPoints); ++i) {
             labels[boxes.order[i]] = here[i - first];
@@ -172,7 +172,7 @@ template <int kDims>
 double search_as(const State& own, const Boxes& boxes, double* sums, std::int32_t* labels) {
     const int thread = omp_get_thread_num();
     const Level& top = boxes.levels[2];
-    List* lists = boxes.lists + thread * kLevels;
+    List* lists = boxes.lists + std::int64_t{thread} * kLevels;
     float* lower = boxes.lower + std::int64_t{thread} * boxes.all.room;
     const int dims = own.dims;
     double distances = 0;
@@ -245,8 +245,8 @@ void list_all(const Centres& centres, List& list) {
         const bool real = c < centres.count;
         list.indexes[c] = c;
         for (int a = 0; a < centres.dims; ++a) {
-            list.planes[a * list.room + c] =
-                real ? centres.rows[c * centres.dims + a] : std::numeric_limits<float>::infinity();
+            list.planes[std::int64_t{a} * list.room + c] =
+                real ? centres.rows[std::int64_t{c} * centres.dims + a] : std::numeric_limits<float>::infinity();
         }
     }
 }
@@ -258,9 +258,9 @@ int boxes_prepare(nw_run* run) {
     own.boxes = std::make_shared<Boxes>();
     Boxes& boxes = *own.boxes;
     bool made = make_points(run, boxes) && make_levels(run, boxes) && make_list(run, boxes.all);
-    boxes.lists = scratch<List>(run, run->threads * kLevels);
+    boxes.lists = scratch<List>(run, std::int64_t{run->threads} * kLevels);
     boxes.lower = scratch<float>(run, std::int64_t{run->threads} * boxes.all.room);
-    own.sums = scratch<double>(run, run->threads * kSumTables * sum_table(own));
+    own.sums = scratch<double>(run, std::int64_t{run->threads} * kSumTables * sum_table(own));
     made = made && boxes.lists != nullptr && boxes.lower != nullptr && own.sums != nullptr;
     for (int i = 0; made && i < run->threads * kLevels; ++i) {
         boxes.lists[i] = List();
@@ -273,7 +273,8 @@ int boxes(nw_run* run) {
     State& own = state(run);
     Boxes& all = *own.boxes;
     make_boxes(run, all);
-    const std::size_t centre_bytes = sizeof(float) * static_cast<std::size_t>(own.clusters * own.dims);
+    const std::size_t centre_bytes =
+        sizeof(float) * static_cast<std::size_t>(own.clusters) * static_cast<std::size_t>(own.dims);
     auto* centres = array<float>(run, "centres");
     auto* used = array<float>(run, "used");
     auto* labels = array<std::int32_t>(run, "labels");

@@ -59,7 +59,7 @@ class Tree {
         std::size_t second;
     };
 
-    [[nodiscard]] float coordinate(int centre, int dim) const { return centres_[centre * dims_ + dim]; }
+    [[nodiscard]] float coordinate(int centre, int dim) const { return centres_[std::int64_t{centre} * dims_ + dim]; }
 
     [[nodiscard]] float distance(const float* point, int centre) const {
         float sum = 0;
@@ -184,7 +184,7 @@ void expect(const nw_run* run) {
     const auto* initial = array<const float>(run, "initial");
     auto all = std::make_unique<Expected>();
     all->labels.assign(static_cast<std::size_t>(own.points), 0);
-    all->centres.assign(initial, initial + own.clusters * own.dims);
+    all->centres.assign(initial, initial + std::int64_t{own.clusters} * own.dims);
     for (int iteration = 0; iteration < own.iterations; ++iteration) {
         all->used = all->centres;
         const Tree tree(all->used.data(), own.clusters, own.dims);
@@ -213,8 +213,8 @@ int check_labels(nw_run* run, const float* used, const std::int32_t* labels) {
     for (std::int64_t i = 0; i < own.points; ++i) {
         const float* point = points + i * own.dims;
         const int nearest = tree.find(point, labels[i]).label;
-        if (square(point, used + labels[i] * own.dims, own.dims) >
-            square(point, used + nearest * own.dims, own.dims) + slack) {
+        if (square(point, used + std::int64_t{labels[i]} * own.dims, own.dims) >
+            square(point, used + std::int64_t{nearest} * own.dims, own.dims) + slack) {
             wrong = std::min(wrong, i);
         }
     }
@@ -250,7 +250,7 @@ int check_nearly(nw_run* run) {
             return nw_fail(run, "point %lld has label %d of %d", static_cast<long long>(i), labels[i], own.clusters);
         }
     }
-    std::vector<float> right(used, used + own.clusters * own.dims);
+    std::vector<float> right(used, used + std::int64_t{own.clusters} * own.dims);
     means(own, points, labels, right);
     if (check_centres(run, "used", own.expected->used, own.iterations > 1 ? kDrift : 0) != 0 ||
         check_centres(run, "centres", right, kMean) != 0 || check_labels(run, used, labels) != 0) {

@@ -67,7 +67,7 @@ void make_point(std::string_view input, std::uint64_t seed, std::uint64_t point,
 
 bool is_taken(const float* rows, int count, int dims, const float* row) {
     for (int c = 0; c < count; ++c) {
-        if (std::equal(row, row + dims, rows + c * dims)) {
+        if (std::equal(row, row + dims, rows + std::int64_t{c} * dims)) {
             return true;
         }
     }
@@ -87,7 +87,7 @@ void choose_centres(const State& own, std::uint64_t seed, const float* points, f
                 break;
             }
         }
-        std::copy(row, row + own.dims, initial + c * own.dims);
+        std::copy(row, row + own.dims, initial + std::int64_t{c} * own.dims);
     }
 }
 

@@ -70,7 +70,7 @@ void move_centres(const State& own, double* sums, int tables, float* centres) {
             }
         }
         for (int a = 0; a < own.dims && sum[own.dims] > 0; ++a) {
-            centres[c * own.dims + a] = static_cast<float>(sum[a] / sum[own.dims]);
+            centres[std::int64_t{c} * own.dims + a] = static_cast<float>(sum[a] / sum[own.dims]);
         }
     }
 }
@@ -88,7 +88,8 @@ int iterate_every(nw_run* run, Assign assign, Pack pack) {
     const Planes points = make_planes(run);
     const Grid grid = grid_for(own.points, points.largest);
     const auto add = own.dims == 3 ? add_points<3> : add_points<0>;
-    const std::size_t centre_bytes = sizeof(float) * static_cast<std::size_t>(own.clusters * own.dims);
+    const std::size_t centre_bytes =
+        sizeof(float) * static_cast<std::size_t>(own.clusters) * static_cast<std::size_t>(own.dims);
     auto* centres = array<float>(run, "centres");
     auto* used = array<float>(run, "used");
     auto* labels = array<std::int32_t>(run, "labels");

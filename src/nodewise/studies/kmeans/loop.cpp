@@ -21,7 +21,7 @@ void assign(const Planes& points, const Centres& centres, std::int64_t begin, st
         labels[begin + i] = 0;
     }
     for (int c = 0; c < centres.count; ++c) {
-        const float* centre = centres.rows + c * dims;
+        const float* centre = centres.rows + std::int64_t{c} * dims;
         for (std::int64_t i = 0; i < count; ++i) {
             float distance = 0;
             for (int a = 0; a < dims; ++a) {

@@ -101,7 +101,8 @@ HWY_INLINE std::int32_t decide(const Packed& centres, const float* point, std::i
     for (int c = begin; c < end; c += lanes) {
         V distance = hn::Zero(d);
         for (int a = 0; a < dims; ++a) {
-            const V x = hn::Sub(hn::Set(d, point[a * stride]), hn::LoadU(d, centres.planes + a * centres.count + c));
+            const V x = hn::Sub(hn::Set(d, point[a * stride]),
+                                hn::LoadU(d, centres.planes + std::int64_t{a} * centres.count + c));
             distance = hn::Add(distance, hn::Mul(x, x));
         }
         const auto less = hn::Lt(distance, least);
@@ -184,13 +185,13 @@ void pack(float* packed, const Planes& points, Centres& centres) {
     float largest = points.largest;
     constexpr float kFar = std::numeric_limits<float>::infinity();
     for (int c = 0; c < count; ++c) {
-        float* row = packed + c * (dims + 1);
+        float* row = packed + std::int64_t{c} * (dims + 1);
         double square = 0;
         for (int a = 0; a < dims; ++a) {
             const bool real = c < centres.count;
-            const float x = real ? centres.rows[c * dims + a] : 0;
+            const float x = real ? centres.rows[std::int64_t{c} * dims + a] : 0;
             row[a + 1] = x;
-            planes[a * count + c] = real ? x : kFar;
+            planes[std::int64_t{a} * count + c] = real ? x : kFar;
             square += static_cast<double>(x) * x;
             largest = std::max(largest, std::fabs(x));
         }

@@ -52,7 +52,7 @@ void assign(const Planes& points, const Centres& centres, std::int64_t begin, st
     }
     const float* plane = points.data + begin;
     for (int c = 0; c < centres.count; ++c) {
-        const float* centre = centres.rows + c * points.dims;
+        const float* centre = centres.rows + std::int64_t{c} * points.dims;
         if (points.dims == 3) {
             all_squares<Counter>(plane, plane + points.stride, plane + 2 * points.stride, centre, count, distance);
         } else {
