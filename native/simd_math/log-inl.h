@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Natural logarithm of doubles, at most 0.8 ulp off, for the instruction set that Highway compiles for. All arguments are
+// dealt with: subnormal numbers, 0 (minus infinity), negative ones (NaN), infinity and NaN.
+#if defined(NODEWISE_SIMD_MATH_LOG_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef NODEWISE_SIMD_MATH_LOG_INL_H_
+#undef NODEWISE_SIMD_MATH_LOG_INL_H_
+#else
+#define NODEWISE_SIMD_MATH_LOG_INL_H_
+#endif
+
+#include <cstdint>
+#include <limits>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace simd_math {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// ln 2 in two parts; the first has so few bits that its product with an exponent is exact.
+constexpr double kLn2High = 0x1.62e42fefa3800p-1;
+constexpr double kLn2Low = 0x1.ef35793c76730p-45;
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+
+// x = 2^e m with m in [1, 2), whose top 4 bits choose r ≈ 1/m, so that z = m r - 1 is exact and in [-1/32, 1/16]:
+// log x = e ln 2 - log r + log(1 + z). The first r is 1 and the last 1/2, so that nothing cancels near x = 1. -log r is
+// in two parts as ln 2 is.
+alignas(64) constexpr double kLogReciprocal[16] = {
+    0x1.0000000000000p+0, 0x1.d420000000000p-1, 0x1.bac0000000000p-1, 0x1.a420000000000p-1,
+    0x1.8fa0000000000p-1, 0x1.7d00000000000p-1, 0x1.6c20000000000p-1, 0x1.5ca0000000000p-1,
+    0x1.4e60000000000p-1, 0x1.4140000000000p-1, 0x1.3520000000000p-1, 0x1.29e0000000000p-1,
+    0x1.1f80000000000p-1, 0x1.15c0000000000p-1, 0x1.0ca0000000000p-1, 0x1.0000000000000p-1};
+alignas(64) constexpr double kLogHigh[16] = {
+    0x0.0p+0,             0x1.6ef528c058000p-4, 0x1.299d30c606000p-3, 0x1.9509aa0044000p-3,
+    0x1.fb7d86eee4000p-3, 0x1.2e9e2bce12000p-2, 0x1.5d01dc49ff000p-2, 0x1.898d38a893000p-2,
+    0x1.b44977c149000p-2, 0x1.dd4aa04e1c000p-2, 0x1.02582a5c9d000p-1, 0x1.15533d3b8d800p-1,
+    0x1.2779e1ec94000p-1, 0x1.39240dde5d000p-1, 0x1.4a3e862342800p-1, kLn2High};
+alignas(64) constexpr double kLogLow[16] = {
+    0x0.0p+0,               -0x1.5d462d767cadep-44, 0x1.d4d0079dc08d9p-44,  0x1.f1e675b4d35c6p-44,
+    -0x1.1c061cdb8097bp-45, 0x1.4300c128d1dc2p-45,  0x1.740ab8cfa5ed3p-45,  0x1.1f666071e2f57p-44,
+    -0x1.cae5e0256c925p-47, 0x1.2d8512df01afdp-44,  0x1.22c6c4e98e18cp-45,  -0x1.33f1aba7961e6p-47,
+    -0x1.35b991994c90fp-45, -0x1.6d8482a914e99p-45, -0x1.6d82b36043dcep-44, kLn2Low};
+
+// The log of high + low; without kHasLow, of high alone. `more` is added to the exponent.
+template <bool kHasLow, class D, class V = hn::Vec<D>>
+HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
+    const __m512d x = high.raw;
+    V e{_mm512_getexp_pd(x)};
+    const __m512d m = _mm512_getmant_pd(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan);
+    const __m512i index = _mm512_srli_epi64(_mm512_castpd_si512(m), 48);
+    const auto look_up = [&](const double* table) HWY_ATTR {
+        return V{_mm512_permutex2var_pd(_mm512_load_pd(table), index, _mm512_load_pd(table + 8))};
+    };
+    const V r = look_up(kLogReciprocal);
+    V z = hn::MulSub(V{m}, r, hn::Set(d, 1.0));
+    if constexpr (kHasLow) {
+        const V low_m{_mm512_scalef_pd(low.raw, hn::Neg(e).raw)};
+        z = hn::MulAdd(low_m, r, z);
+        e = hn::Add(e, more);
+    }
+    const V sum = hn::MulAdd(e, hn::Set(d, kLn2High), look_up(kLogHigh));
+    const V rest = hn::MulAdd(e, hn::Set(d, kLn2Low), look_up(kLogLow));
+    // (log(1 + z) - z) / z^2, its error less than 2^-56 / z
+    V q = hn::Set(d, -0x1.66a99390cd98dp-4);
+    q = hn::MulAdd(q, z, hn::Set(d, 0x1.c58a61be7210ep-4));
+    q = hn::MulAdd(q, z, hn::Set(d, -0x1.0009cfe47079bp-3));
+    q = hn::MulAdd(q, z, hn::Set(d, 0x1.2492d11bff513p-3));
+    q = hn::MulAdd(q, z, hn::Set(d, -0x1.5555548baf8c4p-3));
+    q = hn::MulAdd(q, z, hn::Set(d, 0x1.999999823aeffp-3));
+    q = hn::MulAdd(q, z, hn::Set(d, -0x1.fffffffffbc4fp-3));
+    q = hn::MulAdd(q, z, hn::Set(d, 0x1.5555555555e6ap-2));
+    q = hn::MulAdd(q, z, hn::Set(d, -0.5));
+    return hn::Add(sum, hn::Add(z, hn::MulAdd(hn::Mul(z, z), q, rest)));
+}
+
+#else
+
+// x = 2^e m with m in [sqrt 1/2, sqrt 2), f = m - 1, s = f / (2 + f): log m = f - f^2/2 + s (f^2/2 + R(s^2)).
+template <bool kHasLow, class D, class V = hn::Vec<D>>
+HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
+    const hn::RebindToUnsigned<D> du;
+    const V one = hn::Set(d, 1.0);
+    const auto tiny = hn::Lt(high, hn::Set(d, std::numeric_limits<double>::min()));
+    const V x = hn::IfThenElse(tiny, hn::Mul(high, hn::Set(d, 0x1p54)), high);
+    // 512 more than the exponent, which stays positive and so needs no arithmetic shift; then as a double by its bits
+    constexpr std::uint64_t kRootHalf = 0x3fe6a09e667f3bcdULL;
+    constexpr std::uint64_t kOne = 0x3ff0000000000000ULL;
+    const auto bits = hn::BitCast(du, x);
+    const auto from_root = hn::Add(bits, hn::Set(du, kOne - kRootHalf));
+    const auto power = hn::ShiftRight<52>(from_root);
+    const V m = hn::BitCast(
+        d, hn::Add(hn::And(from_root, hn::Set(du, (std::uint64_t{1} << 52) - 1)), hn::Set(du, kRootHalf)));
+    constexpr std::uint64_t kMagic = 0x4330000000000000ULL;  // 2^52
+    V e = hn::Sub(hn::BitCast(d, hn::Or(power, hn::Set(du, kMagic))), hn::Set(d, 0x1p52 + 1023));
+    const V lifted = hn::IfThenElse(tiny, hn::Set(d, 54.0), hn::Zero(d));
+    e = hn::Sub(e, lifted);
+    const V f = hn::Sub(m, one);
+    const V s = hn::Div(f, hn::Add(f, hn::Set(d, 2.0)));
+    const V z = hn::Mul(s, s);
+    V r = hn::Set(d, 0x1.2f05649aeba6bp-3);
+    r = hn::MulAdd(r, z, hn::Set(d, 0x1.39a1ba949126ep-3));
+    r = hn::MulAdd(r, z, hn::Set(d, 0x1.74663eea14f8cp-3));
+    r = hn::MulAdd(r, z, hn::Set(d, 0x1.c71c52095397ap-3));
+    r = hn::MulAdd(r, z, hn::Set(d, 0x1.24924941f131cp-2));
+    r = hn::MulAdd(r, z, hn::Set(d, 0x1.999999997fdb7p-2));
+    r = hn::Mul(z, hn::MulAdd(r, z, hn::Set(d, 0x1.5555555555592p-1)));
+    const V half = hn::Mul(hn::Mul(hn::Set(d, 0.5), f), f);
+    V rest = hn::Zero(d);
+    if constexpr (kHasLow) {
+        // log(high + low) = log high + low / high, near enough, since low is a rounding error of high
+        rest = hn::Div(low, high);
+        e = hn::Add(e, more);
+    }
+    rest = hn::MulAdd(e, hn::Set(d, kLn2Low), rest);
+    rest = hn::MulAdd(s, hn::Add(half, r), rest);
+    const V log_m = hn::Sub(f, hn::Sub(half, rest));
+    V y = hn::MulAdd(e, hn::Set(d, kLn2High), log_m);
+    const V infinity = hn::Set(d, std::numeric_limits<double>::infinity());
+    // what is not a positive number: 0 and infinity; then negative ones and NaN, which alone fail x >= 0
+    y = hn::IfThenElse(hn::Eq(high, hn::Zero(d)), hn::Neg(infinity), y);
+    y = hn::IfThenElse(hn::Eq(high, infinity), infinity, y);
+    return hn::IfThenElse(hn::Ge(high, hn::Zero(d)), y, hn::Set(d, std::numeric_limits<double>::quiet_NaN()));
+}
+
+#endif
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V log_lanes(D d, V x) {
+    return log_of_sum<false>(d, x, x, x);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace simd_math
+HWY_AFTER_NAMESPACE();
+
+#endif  // NODEWISE_SIMD_MATH_LOG_INL_H_
