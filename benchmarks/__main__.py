@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m benchmarks [NAME…]`: run the benchmarks, all or those named."""
+"""`python -m benchmarks [NAME[:PART,…]…]`: run the benchmarks, all or those named, or parts of one: `studies:is,dgemm`."""
 
 import importlib
 import sys
@@ -10,13 +10,14 @@ def main() -> int:
     """Run them one after another; exit code 2 for a name that is none."""
     known = sorted(p.stem for p in Path(__file__).parent.glob("[!_]*.py"))
     asked = sys.argv[1:] or known
-    unknown = [name for name in asked if name not in known]
+    unknown = [name for name in asked if name.partition(":")[0] not in known]
     if unknown:
         print(f"error: no such benchmark: {', '.join(unknown)}\n\nhint: there are {', '.join(known)}", file=sys.stderr)
         return 2
     for name in asked:
         print(f"== {name}")
-        importlib.import_module(f"benchmarks.{name}").main()
+        module, _, parts = name.partition(":")
+        importlib.import_module(f"benchmarks.{module}").main(*filter(None, parts.split(",")))
     return 0
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a study's native code and the worker say to each other. The only header of nodewise that a kernel includes; plain
-// C, so that a file compiled for a newer instruction set leaves no shared C++ symbol behind.
+// What a study's native code and the worker say to each other. The only header of nodewise that a kernel includes;
+// plain C, so that a file compiled for a newer instruction set leaves no shared C++ symbol behind.
 #pragma once
 
 #include <stdarg.h>
@@ -18,8 +18,8 @@ extern "C" {
 typedef enum { NW_U8 = 1, NW_I32, NW_I64, NW_F32, NW_F64 } nw_type;
 typedef enum { NW_INPUT = 0, NW_OUTPUT = 1, NW_SCRATCH = 2 } nw_role;
 
-// An array, allocated by the worker, 64-byte aligned (2 MiB where it is that large, for huge pages), touched first by the
-// threads in equal neighbouring parts. Inputs are filled by the study, outputs are checked and dumped.
+// An array, allocated by the worker, 64-byte aligned (2 MiB where it is that large, for huge pages), touched first by
+// the threads in equal neighbouring parts. Inputs are filled by the study, outputs are checked and dumped.
 typedef struct {
     const char* name;
     nw_type type;
@@ -74,18 +74,18 @@ typedef struct {
     double bytes_written;
 } nw_work;
 
-// A variant is a way that the study shows; a peer what a user would take instead, from a library; a limit does only what
-// no way can do without, and its result is not checked.
+// A variant is a way that the study shows; a peer what a user would take instead, from a library; a limit does only
+// what no way can do without, and its result is not checked.
 typedef enum { NW_VARIANT = 0, NW_LIMIT = 1, NW_PEER = 2 } nw_kind;
 
-// One way to do the work. `needs` names processor features as the compiler does, separated by commas ("avx2,fma"); empty
-// runs everywhere; "simd" where Highway chooses the instructions when it runs, so that each choice is tested.
+// One way to do the work. `needs` names processor features as the compiler does, separated by commas ("avx2,fma");
+// empty runs everywhere; "simd" where Highway chooses the instructions when it runs, so that each choice is tested.
 typedef struct {
     const char* name;
     nw_kind kind;
     const char* needs;
     int (*run)(nw_run*);
-    int (*prepare)(nw_run*);                // once, after fill, untimed: scratch memory, a library's threads; may be null
+    int (*prepare)(nw_run*);  // once, after fill, untimed: scratch memory, a library's threads; may be null
     void (*work)(const nw_run*, nw_work*);  // the work that this way does, where it differs from the study's; or null
     const char* library;                    // a peer's library: its name in study.py's `libraries`; null for none
 } nw_variant;

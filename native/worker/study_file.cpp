@@ -3,8 +3,11 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 namespace nodewise {
 namespace {
@@ -12,25 +15,13 @@ namespace {
 #if defined(__x86_64__)
 // __builtin_cpu_supports takes literals only; it asks the operating system's support for the registers, too.
 bool supports(const std::string& feature) {
-    if (feature == "avx2") {
-        return __builtin_cpu_supports("avx2") != 0;
-    }
-    if (feature == "fma") {
-        return __builtin_cpu_supports("fma") != 0;
-    }
-    if (feature == "avx512f") {
-        return __builtin_cpu_supports("avx512f") != 0;
-    }
-    if (feature == "avx512bw") {
-        return __builtin_cpu_supports("avx512bw") != 0;
-    }
-    if (feature == "avx512dq") {
-        return __builtin_cpu_supports("avx512dq") != 0;
-    }
-    if (feature == "avx512vl") {
-        return __builtin_cpu_supports("avx512vl") != 0;
-    }
-    return false;
+    const std::pair<const char*, bool> known[] = {
+        {"avx2", __builtin_cpu_supports("avx2") != 0},         {"fma", __builtin_cpu_supports("fma") != 0},
+        {"avx512f", __builtin_cpu_supports("avx512f") != 0},   {"avx512bw", __builtin_cpu_supports("avx512bw") != 0},
+        {"avx512dq", __builtin_cpu_supports("avx512dq") != 0}, {"avx512vl", __builtin_cpu_supports("avx512vl") != 0},
+    };
+    return std::any_of(std::begin(known), std::end(known),
+                       [&](const auto& k) { return feature == k.first && k.second; });
 }
 #elif defined(__aarch64__)
 bool supports(const std::string& feature) { return feature == "neon"; }
@@ -40,13 +31,12 @@ bool supports(const std::string&) { return false; }
 
 }  // namespace
 
-StudyFile::StudyFile(const std::string& path) : study_(nullptr) {
-    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) {
+StudyFile::StudyFile(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)), study_(nullptr) {
+    if (handle_ == nullptr) {
         throw std::runtime_error(std::string("cannot load the study: ") + dlerror());  // NOLINT: one thread
     }
     // POSIX lets a function's address travel as a void*
-    auto* entry = reinterpret_cast<const nw_study* (*)()>(dlsym(handle, "nodewise_study"));
+    auto* entry = reinterpret_cast<const nw_study* (*)()>(dlsym(handle_, "nodewise_study"));
     if (entry == nullptr) {
         throw std::runtime_error(path + " is no study: it has no nodewise_study");
     }
@@ -68,11 +58,33 @@ const nw_variant& StudyFile::variant(const std::string& name) const {
     throw std::runtime_error("unknown variant " + name + "; there are " + known);
 }
 
+std::vector<std::string> StudyFile::simd_targets() const {
+    auto* tell = reinterpret_cast<const char* (*)()>(dlsym(handle_, "nodewise_simd_targets"));
+    std::istringstream names(tell != nullptr ? tell() : "");
+    std::vector<std::string> targets;
+    for (std::string name; names >> name;) {
+        targets.push_back(name);
+    }
+    return targets;
+}
+
+void StudyFile::choose_simd(const std::string& target) const {
+    auto* choose = reinterpret_cast<int (*)(const char*)>(dlsym(handle_, "nodewise_simd_choose"));
+    if (choose == nullptr || choose(target.c_str()) != 0) {
+        std::string known;
+        for (const std::string& name : simd_targets()) {
+            known += " " + name;
+        }
+        throw std::invalid_argument("--simd: there is no " + target + " here; there are:" + known);
+    }
+}
+
 std::string missing_features(const nw_variant& variant) {
     std::istringstream needs(variant.needs);
     std::string missing;
     for (std::string feature; std::getline(needs, feature, ',');) {
-        if (!feature.empty() && !supports(feature)) {
+        // what Highway compiles for everything that there is, can run
+        if (!feature.empty() && feature != "simd" && !supports(feature)) {
             missing += (missing.empty() ? "" : ",") + feature;
         }
     }

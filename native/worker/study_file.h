@@ -18,7 +18,13 @@ class StudyFile {
     // Throws std::runtime_error, naming those that there are.
     [[nodiscard]] const nw_variant& variant(const std::string& name) const;
 
+    // The instruction sets that Highway can choose between here, the best first; none where the study does not use it.
+    [[nodiscard]] std::vector<std::string> simd_targets() const;
+    // Has Highway take that one. Throws std::invalid_argument where it cannot.
+    void choose_simd(const std::string& target) const;
+
   private:
+    void* handle_;
     const nw_study* study_;
 };
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.base.errors import InputError
-from nodewise.studies.commands import default_command, variants
+from nodewise.studies.commands import default_command, native_contenders
 from nodewise.studies.discovery import find_study
 
 TABLE = """
@@ -32,7 +32,7 @@ constexpr nw_variant kVariants[] = {
     {"future", NW_VARIANT, "avx9000", count},
     {"nothing", NW_LIMIT, "", nothing},
 };
-constexpr nw_study kStudy{NW_ABI, "mine", layout, nothing, nothing, check, work, nullptr, kVariants, 3};
+constexpr nw_study kStudy{NW_ABI, "mine", layout, nothing, nullptr, check, work, nullptr, kVariants, 3};
 }
 const nw_study* nodewise_study(void) { return &kStudy; }
 """
@@ -58,7 +58,7 @@ def test_it_is_built_and_run_like_one_of_ours(folder: Path) -> None:
     command = default_command(str(folder), [])
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["verified"] is True
-    rows = {c.name: c for c in variants(find_study(str(folder)), {})}
+    rows = {c.name: c for c in native_contenders(find_study(str(folder)), {})}
     assert rows["future"].not_run == "needs avx9000, which this processor lacks"
     assert rows["nothing"].kind == "limit"
 

@@ -2,6 +2,7 @@
 """What every study has to hold; nobody edits this to add one."""
 
 import json
+import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from nodewise.base.errors import InputError
-from nodewise.studies.commands import Contender, peers, variants, worker_command
+from nodewise.studies.commands import Contender, native_contenders, script_contenders, simd_targets, worker_command
 from nodewise.studies.discovery import Found, find_study, study_names
 
 STUDIES = [find_study(name) for name in study_names()]
@@ -21,44 +22,80 @@ def _cases() -> list[Any]:
     return [
         pytest.param(found, contender, point, id=f"{found.study.name}-{contender.name}-{point}")
         for found in STUDIES
-        for contender in variants(found, {})
-        if contender.kind == "variant" and contender.not_run is None
+        for contender in native_contenders(found, {})
+        if contender.kind != "limit" and contender.not_run is None
         for point in found.study.test_points
+        if found.study.select is None or contender.name in found.study.select(found.study.point(point))
     ]
 
 
 def _worker(found: Found, variant: str, point: Mapping[str, str], *options: str) -> subprocess.CompletedProcess[str]:
-    command = [*worker_command(found, variant, point), *options]
+    command = [*worker_command(found, variant, found.study.point(point)), *options]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def _load(found: Found, folder: Path) -> dict[str, Any]:
-    return {p.stem: np.fromfile(p, dtype=found.study.dtypes[p.stem]) for p in folder.glob("*.bin")}
+def _load(folder: Path) -> dict[str, Any]:
+    return {p.stem: np.load(p) for p in folder.glob("*.npy")}
+
+
+def _assert_right(found: Found, point: Mapping[str, str], folder: Path) -> None:
+    arrays = _load(folder)
+    for name, want in found.study.reference(arrays, found.study.point(point)).items():
+        if name not in found.study.tolerance:
+            np.testing.assert_array_equal(arrays[name], want)
+        else:
+            relative, absolute = found.study.tolerance[name]
+            np.testing.assert_allclose(arrays[name], want, rtol=relative, atol=absolute)
 
 
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
 def test_the_folder_is_whole(found: Found) -> None:
     assert found.folder.name == found.study.name
     assert len((found.folder / "README.md").read_text()) > 300
-    names = [c.name for c in variants(found, {})]
+    contenders = native_contenders(found, {})
+    names = [c.name for c in contenders]
+    assert len(set(names)) == len(names)
     assert found.study.default_variant in names
     assert found.study.plain_variant in names
-    assert any(c.kind == "limit" for c in variants(found, {}))
+    # what measures a limit of the machine has none besides
+    measures = any(found.study.name == limit.study for other in STUDIES for limit in other.study.limits)
+    assert measures or found.study.limits or any(c.kind == "limit" for c in contenders)
+    for limit in found.study.limits:
+        other = find_study(limit.study)
+        assert limit.variant in [c.name for c in native_contenders(other, {})]
+        assert other.study.point(limit.point)
+    assert {p.contender for p in found.study.published} <= {"", *names}
     assert len(found.study.test_points) >= 5
+
+
+@pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
+def test_the_knobs_are_whole(found: Found) -> None:
+    for point in ({}, *found.study.test_points, *found.study.bench):
+        found.study.point(point)
+        found.study.point(point, quick=True)
+    for knob in found.study.knobs:
+        assert knob.meaning
+        for value in (*knob.tries, *filter(None, (knob.default, knob.quick))):
+            knob.check(value)
 
 
 @pytest.mark.parametrize(("found", "contender", "point"), _cases())
 def test_a_variant_agrees_with_the_trusted_result(
     found: Found, contender: Contender, point: Mapping[str, str], tmp_path: Path
 ) -> None:
-    for threads in ("1", "2", "5"):
-        done = _worker(found, contender.name, point, "--threads", threads, "--dump", str(tmp_path))
-        assert done.returncode == 0, done.stderr
+    library = contender.command[contender.command.index("--library") :] if "--library" in contender.command else ()
+    environment = {**os.environ, **contender.env}
+    sets = [(t, None) for t in ("1", "2", "5")]
+    sets += [("2", target) for target in simd_targets(found)] if contender.simd else []
+    for threads, target in sets:
+        options = [*library, "--threads", threads, "--dump", str(tmp_path), *(("--simd", target) if target else ())]
+        command = [*worker_command(found, contender.name, found.study.point(point)), *options]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        assert done.returncode == 0, (target, done.stderr)
         told = json.loads(done.stdout)
         assert told["verified"] is True and told["seconds"] > 0 and told["items"] > 0
-        arrays = _load(found, tmp_path)
-        for name, want in found.study.reference(arrays, point).items():
-            np.testing.assert_array_equal(arrays[name], want)
+        if contender.kind == "variant":
+            _assert_right(found, point, tmp_path)
 
 
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
@@ -70,8 +107,8 @@ def test_inputs_vary_and_follow_the_seed_alone(found: Found, tmp_path: Path) -> 
             found, found.study.plain_variant, point, "--seed", seed, "--threads", threads, "--dump", str(tmp_path)
         )
         assert done.returncode == 0, done.stderr
-        seen.append(_load(found, tmp_path))
-    inputs = seen[0].keys() - found.study.reference(seen[0], point).keys()
+        seen.append(_load(tmp_path))
+    inputs = seen[0].keys() - found.study.reference(seen[0], found.study.point(point)).keys()
     assert inputs
     for name in inputs:
         assert len(np.unique(seen[0][name])) > 10
@@ -83,8 +120,8 @@ def test_inputs_vary_and_follow_the_seed_alone(found: Found, tmp_path: Path) -> 
 def test_the_check_notices_one_wrong_element(found: Found, tmp_path: Path) -> None:
     point = found.study.test_points[-1]
     done = _worker(found, found.study.plain_variant, point, "--dump", str(tmp_path))
-    arrays = _load(found, tmp_path)
-    for name in found.study.reference(arrays, point):
+    arrays = _load(tmp_path)
+    for name in found.study.reference(arrays, found.study.point(point)):
         for index in (0, arrays[name].size // 2, arrays[name].size - 1):
             done = _worker(found, found.study.plain_variant, point, "--corrupt", f"{name}:{index}")
             assert done.returncode == 1
@@ -104,12 +141,13 @@ def test_work_grows_with_the_size(found: Found) -> None:
 
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
 def test_peers_are_right_or_say_why_they_do_not_run(found: Found) -> None:
-    point = found.study.test_points[-1]
-    for peer in peers(found, point):
+    point = found.study.point(found.study.test_points[-1])
+    for peer in script_contenders(found, point):
         if peer.not_run is not None:
             assert len(peer.not_run) > 10
             continue
-        done = subprocess.run(peer.command, capture_output=True, text=True, check=False)
+        environment = {**os.environ, **peer.env, "OMP_NUM_THREADS": "2"}
+        done = subprocess.run(peer.command, capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == 0, done.stderr
         told = json.loads(done.stdout)
         native = json.loads(_worker(found, found.study.plain_variant, point).stdout)
@@ -134,11 +172,14 @@ def test_bad_arguments_are_one_clear_message(found: Found) -> None:
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
 def test_files_for_an_instruction_set_define_no_shared_symbols(found: Found, tmp_path: Path) -> None:
     # such a symbol may be the copy that the linker keeps for code that runs on older processors
+    flags = {"avx2": ["-mavx2", "-mfma"], "avx512": ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"]}
     for source in found.folder.glob("*.*.cpp"):
-        flags = {"avx2": ["-mavx2", "-mfma"], "avx512": ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"]}
+        parts = [flag for part in source.stem.split(".")[1:] for flag in flags.get(part, [])]
+        if not parts:
+            continue
         out = tmp_path / f"{source.stem}.o"
         include = Path(__file__).parents[2] / "native"
-        compiler = ["g++", "-std=c++20", "-O0", f"-I{include}", *flags[source.stem.split(".")[-1]]]
+        compiler = ["g++", "-std=c++20", "-O0", "-fopenmp", f"-I{include}", f"-I{found.folder}", *parts]
         subprocess.run([*compiler, "-c", str(source), "-o", str(out)], check=True)
         symbols = subprocess.run(["nm", str(out)], capture_output=True, text=True, check=True).stdout
         assert not [line for line in symbols.splitlines() if line.split()[-2] in "WVu"]

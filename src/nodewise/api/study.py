@@ -7,18 +7,24 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from nodewise.machine.sources import load_machine
+from nodewise.placement.policies import place
+from nodewise.placement.tongues.said import BINDING_VARIABLES
+from nodewise.runner.binding import binding_environment
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.summary import median
-from nodewise.studies.commands import Contender, peers, variants
+from nodewise.studies.commands import Contender, contenders_of, machine_limits, work_of
+from nodewise.studies.contract import Limit
 from nodewise.studies.discovery import Found
 
 _FEWEST, _MOST = 6, 25
+_WORK = ("items", "flops", "bytes", "threads")
 
 
 @dataclass(frozen=True)
@@ -48,14 +54,17 @@ class StudyProgress:
 
 
 class _Series:
-    """What a contender's runs gave, block by block."""
+    """What a contender's runs gave, block by block; a limit of the machine counts as the time of so much `work`."""
 
-    def __init__(self, contender: Contender):
+    def __init__(self, contender: Contender, limit: Limit | None = None, work: Mapping[str, float] | None = None):
         self.contender = contender
         self.times: dict[int, float] = {}
-        self.items = 0.0
+        self.metrics: dict[str, list[float]] = {}
         self.reason = contender.not_run
         self.verified: bool | None = None
+        self._limit, self._work = limit, work or {}
+        if limit is not None and not self._work.get(limit.per):
+            self.reason = f"the work counts no {limit.per}"
 
     def add(self, block: int, sample: Sample) -> None:
         if not sample.ok:
@@ -63,9 +72,18 @@ class _Series:
             self.verified = False if "wrong result" in (sample.error or "") else self.verified
             self.times.clear()
             return
+        if self._limit is not None:
+            per = self._limit.per
+            self.times[block] = self._work[per] * sample.seconds / sample.metrics[per]
+            return
         self.times[block] = sample.seconds
-        self.items = sample.metrics.get("items", 0.0)
+        for name, value in sample.metrics.items():
+            self.metrics.setdefault(name, []).append(value)
         self.verified = True if self.contender.kind != "limit" else None
+
+    def metric(self, name: str) -> float | None:
+        """The median over the runs, None where it was not told."""
+        return median(self.metrics[name]) if self.metrics.get(name) else self._work.get(name)
 
 
 def run_study(
@@ -77,10 +95,11 @@ def run_study(
     contender that cannot run, fails or is wrong is a row that says so.
     """
     found, point = question.found, question.point
-    contenders = [*variants(found, point), *peers(found, point)]
-    series = [_Series(c) for c in contenders]
+    work = work_of(found, point)
+    series = [_Series(c) for c in contenders_of(found, point)]
+    series += [_Series(contender, limit, work) for limit, contender in machine_limits(found)]
+    settings = {s.contender.name: _setting(s.contender, question.threads) for s in series}
     shuffle = random.Random(question.seed)
-    env = {"OMP_NUM_THREADS": str(question.threads), "OMP_DYNAMIC": "false"}
     begin = time.monotonic()
     blocks = 0
     while blocks < question.blocks and (running := [s for s in series if s.reason is None]):
@@ -91,7 +110,7 @@ def run_study(
         shuffle.shuffle(running)
         for one in running:
             observe(StudyProgress(blocks + 1, question.blocks, one.contender.name, time.monotonic() - begin))
-            one.add(blocks, launcher.run(Setting(one.contender.command, env=env)))
+            one.add(blocks, launcher.run(settings[one.contender.name]))
         blocks += 1
     return {
         "study": found.study.name,
@@ -100,14 +119,43 @@ def run_study(
         "point": dict(point),
         "blocks": blocks,
         "seconds_spent": time.monotonic() - begin,
+        "work": work,
+        "published": [asdict(p) for p in found.study.published],
         "plain_variant": found.study.plain_variant,
         "rows": _rows(question, series),
     }
 
 
-def _best(series: Sequence[_Series], kind: str) -> _Series | None:
-    ran = [s for s in series if s.contender.kind == kind and s.times]
-    return min(ran, key=lambda s: median(list(s.times.values())), default=None)
+def _setting(contender: Contender, threads: int) -> Setting:
+    """So many threads on the cores of a balanced placement; a variant's are bound one by one.
+
+    A peer's threads are not: those that a library makes by itself would all inherit the place of the first one.
+    """
+    machine = load_machine()
+    env = {"OMP_NUM_THREADS": str(threads), "OMP_DYNAMIC": "false"}
+    env |= {f"{library}_NUM_THREADS": str(threads) for library in ("OPENBLAS", "MKL", "BLIS")}
+    mask = None
+    placement = place(machine, "balanced", threads) if threads <= len(machine.allowed) else None
+    if placement is not None:
+        mask = placement.mask
+        if contender.kind != "peer":
+            env |= binding_environment(contender.command, placement.places, env, "openmp")[0]
+    unset = [*BINDING_VARIABLES, *(name for name, value in contender.env.items() if not value)]
+    env |= {name: value for name, value in contender.env.items() if value}
+    return Setting(contender.command, env=env, unset=tuple(v for v in unset if v not in env), mask=mask)
+
+
+def _typical(one: _Series) -> float:
+    return median(list(one.times.values()))
+
+
+def _best_peer(series: Sequence[_Series]) -> _Series | None:
+    return min((s for s in series if s.contender.kind == "peer" and s.times), key=_typical, default=None)
+
+
+def _binding_limit(series: Sequence[_Series]) -> _Series | None:
+    """Of several limits the one that takes longest: each holds by itself."""
+    return max((s for s in series if s.contender.kind == "limit" and s.times), key=_typical, default=None)
 
 
 def compare_series(one: Mapping[int, float], other: Mapping[int, float]) -> tuple[float, float | None, float | None]:
@@ -119,7 +167,7 @@ def compare_series(one: Mapping[int, float], other: Mapping[int, float]) -> tupl
 
 def _rows(question: StudyQuestion, series: Sequence[_Series]) -> list[dict[str, Any]]:
     study = question.found.study
-    peer, limit = _best(series, "peer"), _best(series, "limit")
+    peer, limit = _best_peer(series), _binding_limit(series)
     plain = next((s for s in series if s.contender.name == study.plain_variant and s.times), None)
     rows = []
     for one in series:
@@ -134,13 +182,16 @@ def _rows(question: StudyQuestion, series: Sequence[_Series]) -> list[dict[str, 
                 "threads": question.threads,
                 "point": dict(question.point),
                 "seconds": seconds,
-                "rate": one.items / seconds * study.rate_scale if seconds else None,
+                "rate": (one.metric("items") or 0.0) / seconds * study.rate_scale if seconds else None,
                 "unit": study.rate_unit,
                 "ratio_to_best_peer": ratio[0],
                 "low": ratio[1],
                 "high": ratio[2],
                 "ratio_to_plain": compare_series(plain.times, one.times) if one.times and plain else None,
                 "share_of_limit": compare_series(one.times, limit.times)[0] ** -1 if one.times and limit else None,
+                "flops": one.metric("flops"),
+                "bytes": one.metric("bytes"),
+                "metrics": {name: one.metric(name) for name in sorted(one.metrics) if name not in _WORK},
                 "verified": one.verified,
                 "not_run": one.reason,
             }

@@ -15,10 +15,28 @@ def resolve_command(words: Sequence[str]) -> tuple[str, ...]:
 
     Raises InputError for no words, a study that is not known or a knob that it does not have.
     """
-    if not words:
-        raise InputError("no program to run", "name it after --, such as: nodewise tune -- ./solver input.dat")
+    _check_named(words)
     if not words[0].startswith(_STUDY):
         return tuple(words)
     from nodewise.studies.commands import default_command
 
     return tuple(default_command(words[0].removeprefix(_STUDY), words[1:]))
+
+
+def resolve_tunable(words: Sequence[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The command, and what to try in place of each `{name}` in it: a study's variants and knobs that were not given.
+
+    Raises InputError as `resolve_command` does.
+    """
+    _check_named(words)
+    if not words[0].startswith(_STUDY):
+        return tuple(words), {}
+    from nodewise.studies.commands import tunable_command
+
+    command, tries = tunable_command(words[0].removeprefix(_STUDY), words[1:])
+    return tuple(command), tries
+
+
+def _check_named(words: Sequence[str]) -> None:
+    if not words:
+        raise InputError("no program to run", "name it after --, such as: nodewise tune -- ./solver input.dat")

@@ -7,45 +7,56 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
-from nodewise.studies.contract import parse_knobs
+from nodewise.studies.contract import Limit, parse_knobs
 from nodewise.studies.discovery import Found, find_study
+from nodewise.studies.libraries import find_library
+
+#: What chooses the variant, beside the knobs.
+VARIANT = "variant"
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One row of a study: `kind` is `variant`, `peer` or `limit`; `not_run` says why it cannot run here, else None."""
+    """One row of a study: `kind` is `variant`, `peer` or `limit`; `not_run` says why it cannot run here, else None.
+
+    `env` are variables for its process, those to clear being empty. `simd` says that Highway chooses the instructions.
+    """
 
     name: str
     kind: str
     command: tuple[str, ...]
     not_run: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    simd: bool = False
 
 
 def worker_command(found: Found, variant: str, point: Mapping[str, str]) -> list[str]:
     """The worker that runs a variant once at a point; threads are OpenMP's, as the environment says."""
-    knobs = [f"{k}={v}" for k, v in point.items()]
-    return [str(native_path("nodewise-worker")), str(found.binary), "--variant", variant, *knobs]
+    return [str(native_path("nodewise-worker")), str(found.binary), "--variant", variant, *_words(point)]
 
 
-def peer_command(peer: Path, point: Mapping[str, str]) -> list[str]:
-    """The process that runs a peer once at a point."""
-    return [sys.executable, "-m", "nodewise.studies.peer_worker", str(peer), *[f"{k}={v}" for k, v in point.items()]]
+def script_command(found: Found, script: Path, name: str, point: Mapping[str, str]) -> list[str]:
+    """The process that runs a contender in Python once at a point, on the inputs of the study's worker, which judges it."""
+    module = [sys.executable, "-m", "nodewise.studies.peer_worker"]
+    return [*module, str(script), str(found.binary), "--contender", name, *_words(point)]
+
+
+def _words(point: Mapping[str, str]) -> list[str]:
+    return [f"{k}={v}" for k, v in point.items()]
 
 
 def default_command(name: str, words: Sequence[str]) -> list[str]:
-    """What `tune study:NAME knob=value …` starts. Raises InputError for an unknown study or knob.
-
-    `variant=NAME` chooses the variant.
-    """
+    """What `run study:NAME knob=value …` starts. Raises InputError for an unknown study, variant or knob."""
     found = find_study(name)
-    knobs = parse_knobs(list(words))
-    variant = knobs.pop("variant", found.study.default_variant)
-    names = [c.name for c in variants(found, {})]
+    knobs = parse_knobs(words)
+    variant = knobs.pop(VARIANT, found.study.default_variant)
+    names = [c.name for c in native_contenders(found, {})]
     if variant not in names:
         raise InputError(
             f"study {found.study.name} has no variant {variant!r}", f"its variants are: {', '.join(names)}"
@@ -53,29 +64,97 @@ def default_command(name: str, words: Sequence[str]) -> list[str]:
     return worker_command(found, variant, found.study.point(knobs))
 
 
-def variants(found: Found, point: Mapping[str, str]) -> list[Contender]:
-    """The native contenders: variants and limits, also those that this processor cannot run."""
+def tunable_command(name: str, words: Sequence[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+    """What `tune study:NAME knob=value …` starts, with what it tries in place of each `{knob}`.
+
+    Tried are the variant and the knobs that have `tries`, unless they are given; the study's own choice comes first.
+    """
+    command = default_command(name, words)
+    given = parse_knobs(words)
+    found = find_study(name)
+    tries = {k.name: (k.default, *k.tries) for k in found.study.knobs if k.tries and k.name not in given}
+    if VARIANT not in given:
+        able = [c.name for c in native_contenders(found, {}) if c.kind == VARIANT and c.not_run is None]
+        if len(able) > 1:
+            tries[VARIANT] = (found.study.default_variant, *able)
+            command[command.index("--variant") + 1] = "{" + VARIANT + "}"
+    kept = [word for word in command if word.partition("=")[0] not in tries]
+    return [*kept, *(f"{k}={{{k}}}" for k in tries if k != VARIANT)], {k: _once(v) for k, v in tries.items()}
+
+
+def _once(values: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(v for v in values if v))
+
+
+def native_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]:
+    """The contenders of the study's table, also those that this processor or system cannot run."""
     listing = [str(native_path("nodewise-worker")), str(found.binary), "--list"]
     done = subprocess.run(listing, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise InputError(f"study {found.study.name} cannot be listed: {done.stderr.strip()}")
-    return [
-        Contender(
-            v["name"],
-            v["kind"],
-            tuple(worker_command(found, v["name"], point)),
-            f"needs {v['missing']}, which this processor lacks" if v["missing"] else None,
-        )
-        for v in json.loads(done.stdout)["variants"]
-    ]
+    return [_native(found, told, point) for told in json.loads(done.stdout)["variants"]]
 
 
-def peers(found: Found, point: Mapping[str, str]) -> list[Contender]:
-    """The peers; one that is not installed is a contender with the reason."""
+def work_of(found: Found, point: Mapping[str, str]) -> dict[str, float]:
+    """How much work a point is: `items` and, where they mean anything, `flops` and `bytes`."""
+    command = [str(native_path("nodewise-worker")), str(found.binary), "--work", *_words(point)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise InputError(f"study {found.study.name} cannot be laid out: {done.stderr.strip()}")
+    return dict(json.loads(done.stdout))
+
+
+def simd_targets(found: Found) -> list[str]:
+    """The instruction sets that Highway can choose between on this processor, the best first."""
+    listing = [str(native_path("nodewise-worker")), str(found.binary), "--list"]
+    done = subprocess.run(listing, capture_output=True, text=True, check=True)
+    return [str(name) for name in json.loads(done.stdout)["simd"]]
+
+
+def _native(found: Found, told: Mapping[str, Any], point: Mapping[str, str]) -> Contender:
+    command = worker_command(found, told["name"], point)
+    reason = f"needs {told['missing']}, which this processor lacks" if told["missing"] else None
+    env: Mapping[str, str] = {}
+    if told["library"] is not None:
+        library = found.study.libraries[told["library"]]
+        env, path = library.env, find_library(library)
+        if path is None:
+            reason = reason or f"{library.files[0]} is not installed: {library.install}"
+        else:
+            command += ["--library", str(path)]
+    simd = "simd" in told["needs"].split(",")
+    return Contender(told["name"], told["kind"], tuple(command), reason, env, simd)
+
+
+def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]:
+    """The contenders in Python, peers and programs; one that is not installed is a contender with the reason."""
     contenders = []
-    for path in found.peers:
-        command = tuple(peer_command(path, point))
-        asked = subprocess.run([*command[:4], "--available"], capture_output=True, text=True, check=False)
-        reason = None if asked.returncode == 0 else (asked.stdout + asked.stderr).strip() or "it cannot be asked"
-        contenders.append(Contender(path.stem, "peer", command, reason))
+    for kind, path in found.scripts:
+        command = script_command(found, path, path.stem, point)
+        asked = subprocess.run([*command[:5], "--available"], capture_output=True, text=True, check=False)
+        try:
+            told = json.loads(asked.stdout.splitlines()[-1])
+        except (ValueError, IndexError):
+            told = {"contenders": {path.stem: f"it cannot be asked: {asked.stderr.strip()[-200:]}"}, "environment": {}}
+        contenders += [
+            Contender(name, kind, tuple(script_command(found, path, name, point)), reason, told["environment"])
+            for name, reason in told["contenders"].items()
+        ]
     return contenders
+
+
+def contenders_of(found: Found, point: Mapping[str, str]) -> list[Contender]:
+    """All contenders that a point is for: the table's, then those in Python."""
+    every = [*native_contenders(found, point), *script_contenders(found, point)]
+    wanted = found.study.select(point) if found.study.select is not None else None
+    return [c for c in every if wanted is None or c.name in wanted]
+
+
+def machine_limits(found: Found) -> list[tuple[Limit, Contender]]:
+    """What measures the rates of the machine that limit the study, by other studies."""
+    limits = []
+    for limit in found.study.limits:
+        other = find_study(limit.study)
+        command = worker_command(other, limit.variant, other.study.point(limit.point))
+        limits.append((limit, Contender(f"{limit.study} {limit.variant}", "limit", tuple(command))))
+    return limits

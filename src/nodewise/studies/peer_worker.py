@@ -1,45 +1,131 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a study's Python peer once, in a process of its own, and prints the sample protocol.
+"""Runs a study's contender in Python once, in a process of its own, and prints the sample protocol.
 
-    python -m nodewise.studies.peer_worker PEER.py [--available] [knob=value …]
+    python -m nodewise.studies.peer_worker FILE.py STUDY.so [--available] [--contender NAME] [--repeat R] [knob=value …]
 
-A peer is a file with `available() -> str | None` (why it cannot run, or None), `prepare(point) -> state`, `run(state)`
-(the timed part), `check(state) -> str | None` (what is wrong, or None) and `items(state) -> float`. It runs once to warm
-up and once under the clock.
+The file has `available() -> str | None` (why it cannot run, or None), `prepare(inputs, point, threads) -> state` from the
+study's own inputs (arrays by name), `run(state)` (the timed part) and `outputs(state)`, arrays by the study's names. Where
+it needs them it has also: `ENVIRONMENT`, variables for its process (empty: to clear); `metrics(state)`, other numbers by
+name; and in place of `available`, `contenders()`, several by name with the reason why one cannot run, or None: the point
+then holds the name as `contender`. It runs once to warm up and then under the clock. The inputs come from the study's
+worker, which judges the outputs afterwards by the study's own check.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
 
+import numpy as np
+
+from nodewise.base.native import native_path
 from nodewise.studies.contract import parse_knobs
 from nodewise.studies.discovery import load_module
 
 
+class Judge:
+    """The study's worker as a server: it gives the inputs and judges the outputs."""
+
+    def __init__(self, binary: str, options: Sequence[str]) -> None:
+        self._process = subprocess.Popen(
+            [str(native_path("nodewise-worker")), binary, "--serve", *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        self.task = json.loads(self._line() or "{}")
+        self.inputs = {name: _receive(self._out) for name in self.task.get("inputs", ())}
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, where: TracebackType | None) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    @property
+    def _out(self) -> IO[bytes]:
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    def _line(self) -> str:
+        return self._out.readline().decode()
+
+    def wrong(self, outputs: Mapping[str, Any]) -> str | None:
+        """What is wrong with these outputs, or None."""
+        assert self._process.stdin is not None
+        try:
+            for name in self.task["outputs"]:
+                array = np.ascontiguousarray(np.ravel(outputs[name]))
+                # not write_array: it asks a file for its position, which a pipe has not
+                np.lib.format.write_array_header_1_0(
+                    self._process.stdin, np.lib.format.header_data_from_array_1_0(array)
+                )
+                self._process.stdin.write(array.view(np.uint8).data)
+            self._process.stdin.close()
+        except BrokenPipeError:
+            return "the arrays are not those of the study"
+        said = json.loads(self._line() or "{}")
+        return None if said.get("verified") else said.get("wrong", "the arrays are not those of the study")
+
+
+def _receive(stream: IO[bytes]) -> Any:
+    """An array in NumPy's format from a pipe, into memory of NumPy's own."""
+    np.lib.format.read_magic(stream)
+    shape, _, kind = np.lib.format.read_array_header_1_0(stream)
+    array = np.empty(shape, kind)
+    rest = array.view(np.uint8).data
+    while rest:
+        got = stream.readinto(rest)  # type: ignore[attr-defined]
+        if not got:
+            raise EOFError("the study's worker ended early")
+        rest = rest[got:]
+    return array
+
+
+def _after(words: Sequence[str], option: str, absent: str) -> str:
+    return words[words.index(option) + 1] if option in words else absent
+
+
 def main(words: list[str]) -> int:
-    """Run the peer; exit code 1 where it is not available or its result is wrong."""
-    peer = load_module(Path(words[0]), "nodewise_peer")
-    reason = peer.available()
-    if reason:
-        print(reason)
-        return 1
+    """Run the contender; exit code 1 where it is not available or its result is wrong."""
+    file = Path(words[0])
+    peer = load_module(file, "nodewise_peer")
+    contenders = peer.contenders() if hasattr(peer, "contenders") else {file.stem: peer.available()}
     if "--available" in words:
+        print(json.dumps({"contenders": contenders, "environment": getattr(peer, "ENVIRONMENT", {})}))
         return 0
-    state = peer.prepare(parse_knobs(words[1:]))
-    seconds = 0.0
-    for _ in range(2):
-        begin = time.perf_counter()
+    name = _after(words, "--contender", file.stem)
+    if contenders[name]:
+        print(contenders[name], file=sys.stderr)
+        return 1
+    repeat = int(_after(words, "--repeat", "1"))
+    knobs = [w for w in words[2:] if "=" in w]
+    threads = int(os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0)))
+    with Judge(words[1], knobs) as judge:
+        if not judge.task:
+            return 1
+        state = peer.prepare(judge.inputs, {**parse_knobs(knobs), "contender": name}, threads)
         peer.run(state)
-        seconds = time.perf_counter() - begin
-        wrong = peer.check(state)
-        if wrong:
+        times = []
+        for _ in range(repeat):
+            begin = time.perf_counter()
+            peer.run(state)
+            times.append(time.perf_counter() - begin)
+        if wrong := judge.wrong(peer.outputs(state)):
             print(f"wrong result: {wrong}", file=sys.stderr)
             print('{"nodewise": 1, "verified": false}')
             return 1
-    print(json.dumps({"nodewise": 1, "seconds": seconds, "items": peer.items(state), "verified": True}))
+    told = {k: judge.task[k] for k in ("items", "flops", "bytes") if k in judge.task}
+    told |= peer.metrics(state) if hasattr(peer, "metrics") else {}
+    for seconds in times:
+        print(json.dumps({"nodewise": 1, "seconds": seconds, **told, "threads": threads, "verified": True}))
     return 0
 
 

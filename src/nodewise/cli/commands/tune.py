@@ -71,7 +71,7 @@ def command(
     """
     from nodewise.api.budget import Budget
     from nodewise.api.contenders import parse_parameters, parse_values
-    from nodewise.api.target import resolve_command
+    from nodewise.api.target import resolve_tunable
     from nodewise.api.tune import Question, tune
     from nodewise.cli.progress import ProgressLine
     from nodewise.machine.sources import load_machine
@@ -87,8 +87,9 @@ def command(
     names = None if axes is None else tuple(name.strip() for name in axes.split(",") if name.strip())
     machine = load_machine(machine_spec, allow)
     environment = {**os.environ, **run.env}
+    command, tries = resolve_tunable(command_words)
     question = Question(
-        command=resolve_command(command_words),
+        command=command,
         machine=machine,
         axes=names,
         out=resume or out or place_for(Path(command_words[0]).name),
@@ -102,7 +103,7 @@ def command(
         shown=run.shown,
         resume=resume is not None,
         wanted=Wanted(
-            parse_parameters(parameter),
+            {**tries, **parse_parameters(parameter)},
             {
                 name: parse_values(values)
                 for name, values in (parse_pair(e, "--env-axis", "NAME=v1,v2") for e in env_axis)

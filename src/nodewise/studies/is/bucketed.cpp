@@ -40,7 +40,7 @@ void find_starts(const State& own, int thread, int threads, std::vector<std::int
 void rank_bucket(nw_run* run, int bucket, int shift, std::int64_t begin, std::int64_t end) {
     State& own = state(run);
     std::int32_t* rank = ranks(run);
-    const std::int32_t* sorted = own.scattered.data();
+    const std::int32_t* sorted = own.scattered;
     const std::int64_t low = std::int64_t{bucket} << shift;
     const std::int64_t high = std::min<std::int64_t>(own.max_key, low + (std::int64_t{1} << shift));
     for (std::int64_t k = low; k < high; ++k) {
@@ -59,7 +59,7 @@ void rank_bucket(nw_run* run, int bucket, int shift, std::int64_t begin, std::in
 void rank_all(nw_run* run) {
     State& own = state(run);
     const std::int32_t* all = keys(run);
-    std::int32_t* scattered = own.scattered.data();
+    std::int32_t* scattered = own.scattered;
     const int shift = shift_for(own.max_key, own.buckets);
     std::vector<std::int64_t> ends(static_cast<std::size_t>(own.buckets));
 #pragma omp parallel num_threads(run->threads)
@@ -98,13 +98,13 @@ void rank_all(nw_run* run) {
 
 }  // namespace
 
-int bucketed(nw_run* run) {
+int prepare_bucketed(nw_run* run) {
     State& own = state(run);
-    if (own.scattered.size() == 0) {
-        own.scattered = Table<std::int32_t>(static_cast<std::size_t>(own.keys), Pages::plain);
-        own.bucket_counts.resize(static_cast<std::size_t>(run->threads));
-    }
-    return iterate(run, rank_all);
+    own.scattered = static_cast<std::int32_t*>(run->memory(run, static_cast<std::size_t>(own.keys) * 4, 0));
+    own.bucket_counts.resize(static_cast<std::size_t>(run->threads));
+    return own.scattered == nullptr ? 1 : 0;
 }
+
+int bucketed(nw_run* run) { return iterate(run, rank_all); }
 
 }  // namespace is

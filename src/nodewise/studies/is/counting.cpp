@@ -14,18 +14,8 @@ namespace is {
 namespace {
 
 template <typename Counter>
-Table<Counter>& table_of(State& own);
-template <>
-Table<std::int32_t>& table_of(State& own) {
-    return own.counts32;
-}
-template <>
-Table<std::uint16_t>& table_of(State& own) {
-    return own.counts16;
-}
-template <>
-Table<std::uint8_t>& table_of(State& own) {
-    return own.counts8;
+Counter* table_of(State& own) {
+    return static_cast<Counter*>(own.counters);
 }
 
 template <typename Counter>
@@ -55,7 +45,7 @@ void count_share(const std::int32_t* all, std::int64_t begin, std::int64_t end, 
 // Adds all threads' counters of a range into `rank`; one key that ran over stands for as many as a counter can count.
 template <typename Counter>
 void add_range(State& own, std::int64_t low, std::int64_t high, int threads, std::int32_t* rank) {
-    const Counter* table = table_of<Counter>(own).data();
+    const Counter* table = table_of<Counter>(own);
     for (std::int64_t k = low; k < high; ++k) {
         rank[k] = table[k];
     }
@@ -86,7 +76,7 @@ void rank_all(nw_run* run) {
     {
         const int thread = omp_get_thread_num();
         const int threads = omp_get_num_threads();
-        Counter* counts = table_of<Counter>(own).data() + std::int64_t{thread} * own.max_key;
+        Counter* counts = table_of<Counter>(own) + std::int64_t{thread} * own.max_key;
         std::vector<std::int32_t>& spilled = own.spilled[static_cast<std::size_t>(thread)];
         std::memset(counts, 0, static_cast<std::size_t>(own.max_key) * sizeof(Counter));
         spilled.clear();
@@ -113,29 +103,25 @@ void rank_all(nw_run* run) {
     }
 }
 
-template <typename Counter>
-int run_with(nw_run* run, Pages pages) {
+int prepare(nw_run* run, std::size_t counter_bytes, unsigned how) {
     State& own = state(run);
     const auto threads = static_cast<std::size_t>(run->threads);
-    if (table_of<Counter>(own).size() == 0) {
-        table_of<Counter>(own) = Table<Counter>(threads * static_cast<std::size_t>(own.max_key), pages);
-        own.spilled.resize(threads);
-        own.totals.resize(threads);
-    }
-    return iterate(run, rank_all<Counter>);
+    own.counters = run->memory(run, threads * static_cast<std::size_t>(own.max_key) * counter_bytes, how);
+    own.spilled.resize(threads);
+    own.totals.resize(threads);
+    return own.counters == nullptr ? 1 : 0;
 }
+
+bool wide(const nw_run* run) { return nw_number(run, "counter", 8) == 16; }
 
 }  // namespace
 
-int counting(nw_run* run) { return run_with<std::int32_t>(run, Pages::plain); }
+int prepare_counting(nw_run* run) { return prepare(run, sizeof(std::int32_t), 0); }
 
-int narrow(nw_run* run) {
-    for (std::size_t i = 0; i < run->knob_count; ++i) {
-        if (std::strcmp(run->knobs[i].name, "counter") == 0 && run->knobs[i].number == 16) {
-            return run_with<std::uint16_t>(run, Pages::huge);
-        }
-    }
-    return run_with<std::uint8_t>(run, Pages::huge);
-}
+int counting(nw_run* run) { return iterate(run, rank_all<std::int32_t>); }
+
+int prepare_narrow(nw_run* run) { return prepare(run, wide(run) ? sizeof(std::uint16_t) : 1, NW_HUGE); }
+
+int narrow(nw_run* run) { return iterate(run, wide(run) ? rank_all<std::uint16_t> : rank_all<std::uint8_t>); }
 
 }  // namespace is

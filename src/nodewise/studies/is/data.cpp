@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The benchmark's definition: classes, the generator, the two keys that change, and both verifications.
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstring>
 #include <string>
 
 #include "sort.h"
@@ -77,29 +73,6 @@ std::uint64_t jump(std::uint64_t from, std::uint64_t steps) {
     return from;
 }
 
-const char* knob_text(const nw_run* run, const char* name) {
-    for (std::size_t i = 0; i < run->knob_count; ++i) {
-        if (std::strcmp(run->knobs[i].name, name) == 0) {
-            return run->knobs[i].text;
-        }
-    }
-    return nullptr;
-}
-
-int fail(nw_run* run, const std::string& why) {
-    std::snprintf(run->error, sizeof run->error, "%s", why.c_str());
-    return 1;
-}
-
-bool read_count(const char* text, std::int64_t most, std::int64_t& into) {
-    if (text == nullptr) {
-        return true;
-    }
-    char* end = nullptr;
-    into = std::strtoll(text, &end, 10);
-    return *end == '\0' && into >= 1 && into <= most;
-}
-
 void compare_ranks(State& own, const std::int32_t* all_ranks, const std::array<std::int32_t, kTests>& tested, int i) {
     const Class& published = *own.published;
     for (int t = 0; t < kTests; ++t) {
@@ -116,6 +89,16 @@ void compare_ranks(State& own, const std::int32_t* all_ranks, const std::array<s
     }
 }
 
+// The two keys that differ in iteration i.
+void change(const State& own, std::int32_t* all, int i) {
+    if (i < own.keys) {
+        all[i] = std::min(i, own.max_key - 1);
+    }
+    if (i + kIterations < own.keys) {
+        all[i + kIterations] = std::max(own.max_key - i, 0);
+    }
+}
+
 }  // namespace
 
 const Class* find_class(char name) {
@@ -123,40 +106,20 @@ const Class* find_class(char name) {
     return found == kClasses.end() ? nullptr : found;
 }
 
-void* table_memory(std::size_t bytes, Pages pages) {
-    constexpr std::size_t kHuge = std::size_t{2} << 20;
-    const std::size_t page = pages == Pages::huge && bytes >= kHuge ? kHuge : 64;
-    const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
-    void* memory = std::aligned_alloc(page, rounded);
-    if (memory == nullptr) {
-        throw std::bad_alloc();
-    }
-    if (page == kHuge) {
-        madvise(memory, rounded, MADV_HUGEPAGE);
-    }
-    return memory;
-}
-
 int layout(nw_run* run) {
-    const char* name = knob_text(run, "class");
-    const Class* published = find_class(name != nullptr && name[1] == '\0' ? name[0] : (name != nullptr ? '?' : 'B'));
+    const char* name = nw_text(run, "class");
+    const Class* published = find_class(name != nullptr ? name[0] : 'B');
     if (published == nullptr) {
-        return fail(run, std::string("unknown class ") + name + "; there are S, W, A, B, C, D");
+        return nw_fail(run, "unknown class %s; there are S, W, A, B, C, D", name);
     }
     auto own = std::make_unique<State>();
-    own->keys = published->keys;
-    std::int64_t max_key = published->max_key;
-    const bool custom = knob_text(run, "keys") != nullptr || knob_text(run, "max_key") != nullptr;
-    if (!read_count(knob_text(run, "keys"), std::int64_t{1} << 31, own->keys) ||
-        !read_count(knob_text(run, "max_key"), std::int64_t{1} << 30, max_key)) {
-        return fail(run, "keys is 1 to 2^31, max_key 1 to 2^30");
-    }
-    own->max_key = static_cast<std::int32_t>(max_key);
+    own->keys = static_cast<std::int64_t>(nw_number(run, "keys", static_cast<double>(published->keys)));
+    own->max_key = static_cast<std::int32_t>(nw_number(run, "max_key", published->max_key));
     own->buckets = published->buckets;
+    const bool custom = nw_text(run, "keys") != nullptr || nw_text(run, "max_key") != nullptr;
     own->published = custom || run->seed != 0 || published->index[0] < 0 ? nullptr : published;
-    run->buffers[0] = {"keys", NW_I32, NW_INPUT, static_cast<std::uint64_t>(own->keys), nullptr};
-    run->buffers[1] = {"ranks", NW_I32, NW_OUTPUT, static_cast<std::uint64_t>(own->max_key), nullptr};
-    run->buffer_count = 2;
+    nw_declare(run, "keys", NW_I32, NW_INPUT, static_cast<std::uint64_t>(own->keys));
+    nw_declare(run, "ranks", NW_I32, NW_OUTPUT, static_cast<std::uint64_t>(own->max_key));
     run->own = own.release();
     return 0;
 }
@@ -194,12 +157,7 @@ int iterate(nw_run* run, void (*rank)(nw_run*)) {
     State& own = state(run);
     std::int32_t* all = keys(run);
     for (int i = 1; i <= kIterations; ++i) {
-        if (i < own.keys) {
-            all[i] = std::min(i, own.max_key - 1);
-        }
-        if (i + kIterations < own.keys) {
-            all[i + kIterations] = std::max(own.max_key - i, 0);
-        }
+        change(own, all, i);
         std::array<std::int32_t, kTests> tested{};
         for (int t = 0; own.published != nullptr && t < kTests; ++t) {
             tested[static_cast<std::size_t>(t)] = all[own.published->index[t]];
@@ -215,12 +173,15 @@ int iterate(nw_run* run, void (*rank)(nw_run*)) {
 int check(nw_run* run) {
     State& own = state(run);
     if (!own.failure.empty()) {
-        return fail(run, own.failure);
+        return nw_fail(run, "%s", own.failure.c_str());
     }
     // counted once more, plainly: rank k must be the number of keys up to k, which also means that placing the keys by
     // their ranks gives them in order, each once
     std::vector<std::int32_t> count(static_cast<std::size_t>(own.max_key), 0);
-    const std::int32_t* all = keys(run);
+    std::int32_t* all = keys(run);
+    for (int i = 1; i <= kIterations; ++i) {
+        change(own, all, i);  // where the ranks are a peer's, its keys were changed and not these
+    }
     for (std::int64_t i = 0; i < own.keys; ++i) {
         ++count[static_cast<std::size_t>(all[i])];
     }
@@ -228,8 +189,7 @@ int check(nw_run* run) {
     for (std::int32_t k = 0; k < own.max_key; ++k) {
         up_to += count[static_cast<std::size_t>(k)];
         if (ranks(run)[k] != static_cast<std::int32_t>(up_to)) {
-            return fail(run, "rank of key " + std::to_string(k) + " is " + std::to_string(ranks(run)[k]) + ", not " +
-                                 std::to_string(up_to));
+            return nw_fail(run, "rank of key %d is %d, not %lld", k, ranks(run)[k], static_cast<long long>(up_to));
         }
     }
     return 0;

@@ -5,9 +5,9 @@
 namespace {
 
 constexpr nw_variant kVariants[] = {
-    {"bucketed", NW_VARIANT, "", is::bucketed},
-    {"counting", NW_VARIANT, "", is::counting},
-    {"narrow", NW_VARIANT, "", is::narrow},
+    {"bucketed", NW_VARIANT, "", is::bucketed, is::prepare_bucketed},
+    {"counting", NW_VARIANT, "", is::counting, is::prepare_counting},
+    {"narrow", NW_VARIANT, "", is::narrow, is::prepare_narrow},
     {"read", NW_LIMIT, "", is::read_keys},
 };
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "worker/run.h"
+
+#include <omp.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <type_traits>
+
+#include "worker/arrays.h"
+
+namespace nodewise {
+
+void* Run::take(nw_run* run, std::size_t bytes, unsigned how) {
+    static_assert(std::is_standard_layout_v<Reachable>);
+    void* data = reinterpret_cast<Reachable*>(run)->memory->take(bytes, how);
+    if (data == nullptr) {
+        nw_fail(run, "not enough memory: %zu bytes", bytes);
+    }
+    return data;
+}
+
+Run::Run(const nw_study& study, const Options& options) : study_(study) {
+    for (const auto& [name, text] : options.knobs) {
+        knobs_.push_back({name.c_str(), text.c_str(), std::strtod(text.c_str(), nullptr)});
+    }
+    reachable_.memory = &memory_;
+    run_.threads = options.threads > 0 ? options.threads : omp_get_max_threads();
+    run_.seed = options.seed;
+    run_.knobs = knobs_.data();
+    run_.knob_count = knobs_.size();
+    run_.memory = take;
+    must(study.layout(&run_), "layout");
+    unsigned how = options.storage == Storage::plain ? 0 : NW_HUGE;
+    how |= options.storage == Storage::fast ? NW_FAST : 0;
+    for (std::size_t i = 0; i < run_.buffer_count; ++i) {
+        nw_buffer& buffer = run_.buffers[i];
+        const std::size_t bytes = buffer.count * size_of(buffer.type);
+        buffer.data = memory_.take(bytes, how);
+        if (buffer.data == nullptr) {
+            throw std::runtime_error("not enough memory for " + std::string(buffer.name) + ": " +
+                                     std::to_string(bytes) + " bytes");
+        }
+    }
+}
+
+Run::~Run() {
+    if (study_.release != nullptr) {
+        study_.release(&run_);
+    }
+}
+
+void Run::fill() {
+    // before anything else writes to the arrays: pages go where they are first touched
+    for (std::size_t i = 0; i < run_.buffer_count; ++i) {
+        const nw_buffer& buffer = run_.buffers[i];
+        first_touch(buffer.data, buffer.count * size_of(buffer.type), run_.threads);
+    }
+    must(study_.fill(&run_), "fill");
+}
+
+void Run::must(int status, const char* step) const {
+    if (status != 0) {
+        throw std::runtime_error(std::string(step) + ": " + (run_.error[0] != '\0' ? run_.error : "failed"));
+    }
+}
+
+nw_buffer& Run::buffer(const std::string& name) {
+    for (std::size_t i = 0; i < run_.buffer_count; ++i) {
+        if (name == run_.buffers[i].name) {
+            return run_.buffers[i];
+        }
+    }
+    throw std::invalid_argument("the study has no buffer " + name);
+}
+
+PagesSeen Run::pages() const {
+    PagesSeen all;
+    for (std::size_t i = 0; i < run_.buffer_count; ++i) {
+        const nw_buffer& buffer = run_.buffers[i];
+        all += see_pages(buffer.data, buffer.count * size_of(buffer.type), run_.threads);
+    }
+    return all;
+}
+
+}  // namespace nodewise

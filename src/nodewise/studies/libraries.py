@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the shared library of a peer lies: in a Python package, or where the system's linker finds it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import site
+import subprocess
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+from nodewise.studies.contract import Library
+
+
+def find_library(library: Library) -> Path | None:
+    """The file, or None where there is none. Python's packages come first: who installed one wants it compared."""
+    for root in [*site.getsitepackages(), site.getusersitepackages(), sys.prefix]:
+        for pattern in library.wheels:
+            if found := sorted(Path(root).glob(pattern)):
+                return found[-1]
+    known = _system_libraries()
+    for name in library.files:
+        for folder in filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":")):
+            if (path := Path(folder) / name).exists():
+                return path
+        if name in known:
+            return known[name]
+    return None
+
+
+@lru_cache(maxsize=1)
+def _system_libraries() -> dict[str, Path]:
+    """What ldconfig(8) knows, by name; the first of a name is the one for this processor."""
+    program = shutil.which("ldconfig", path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin")
+    if program is None:
+        return {}
+    said = subprocess.run([program, "-p"], capture_output=True, text=True, check=False).stdout
+    found: dict[str, Path] = {}
+    for name, path in re.findall(r"^\s+(\S+) \(.*\) => (\S+)$", said, re.MULTILINE):
+        found.setdefault(name, Path(path))
+    return found

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A study's rows, from runs whose times are given."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nodewise.api.study import StudyQuestion, run_study
+from nodewise.runner.sample import Sample
+from nodewise.runner.setting import Setting
+from nodewise.studies.commands import Contender
+from nodewise.studies.contract import Limit, Published
+from nodewise.studies.discovery import find_study
+
+IS = find_study("is")
+WORK = {"items": 655360.0, "bytes": 2703360.0}
+TIMES = {"bucketed": 0.4, "counting": 0.2, "narrow": 0.1, "read": 0.05, "numpy_bincount": 0.3}
+
+
+class Given:
+    """A launcher that gives each contender its time; the rate of `limits` is that of another study's work."""
+
+    def __init__(self, failing: str = "") -> None:
+        self.settings: dict[str, Setting] = {}
+        self.order: list[str] = []
+        self._failing = failing
+
+    def run(self, setting: Setting) -> Sample:
+        words = setting.command
+        name = words[words.index("--variant") + 1] if "--variant" in words else "numpy_bincount"
+        if "class=W" in words:
+            return Sample(2.0, 2.0, 0.0, metrics={"items": WORK["items"] * 100})
+        self.settings[name] = setting
+        self.order.append(name)
+        if name == self._failing:
+            return Sample(0.0, 0.1, 0.0, error="wrong result: key 7", output="")
+        return Sample(TIMES[name] * (1 + len(self.order) % 3 / 100), 1.0, 0.0, metrics={**WORK, "ulp": 0.5})
+
+
+def rows_of(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {row["contender"]: row for row in result["rows"]}
+
+
+def test_rows_are_set_against_the_best_peer_the_plain_variant_and_the_limit_that_binds() -> None:
+    limit = Limit("is", "counting", per="items", point={"class": "W"})
+    found = replace(IS, study=replace(IS.study, limits=(limit,), published=(Published("narrow", "x", "1 s", "there"),)))
+    result = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=8), Given())  # type: ignore[arg-type]
+    rows = rows_of(result)
+    assert result["work"] == WORK and result["published"][0]["value"] == "1 s"
+    assert rows["narrow"]["ratio_to_best_peer"] == pytest.approx(3, rel=0.05)
+    assert rows["narrow"]["ratio_to_plain"][0] == pytest.approx(4, rel=0.05)
+    # 2 s for a hundred times the work; reading alone takes longer and is what binds
+    assert rows["is counting"]["seconds"] == pytest.approx(0.02)
+    assert rows["narrow"]["share_of_limit"] == pytest.approx(0.5, rel=0.05)
+    assert rows["narrow"]["metrics"] == {"ulp": 0.5}
+    assert rows["narrow"]["bytes"] == WORK["bytes"]
+    assert [r["kind"] for r in result["rows"]] == ["variant"] * 3 + ["peer"] + ["limit"] * 2
+
+
+def test_each_block_holds_each_contender_once() -> None:
+    given = Given()
+    run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=7), given)  # type: ignore[arg-type]
+    blocks = [given.order[i : i + 5] for i in range(0, len(given.order), 5)]
+    assert len(blocks) == 7
+    assert all(sorted(block) == sorted(TIMES) for block in blocks)
+    assert len({tuple(block) for block in blocks}) > 1
+
+
+def test_a_wrong_contender_is_a_row_without_a_time() -> None:
+    result = run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=6), Given("narrow"))  # type: ignore[arg-type]
+    row = rows_of(result)["narrow"]
+    assert row["seconds"] is None and row["verified"] is False and "key 7" in row["not_run"]
+
+
+def test_a_limit_of_what_the_work_does_not_count_says_so() -> None:
+    found = replace(IS, study=replace(IS.study, limits=(Limit("is", "counting", per="flops"),)))
+    result = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Given())  # type: ignore[arg-type]
+    assert rows_of(result)["is counting"]["not_run"] == "the work counts no flops"
+
+
+def test_variants_are_bound_thread_by_thread_and_a_peer_to_the_same_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    peer = Contender("lib", "peer", ("p",), env={"MINE": "1", "GONE": ""})
+    monkeypatch.setattr("nodewise.studies.commands.script_contenders", lambda found, point: [peer])
+    given = Given()
+    run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=1), given)  # type: ignore[arg-type]
+    native, setting = given.settings["narrow"], given.settings["numpy_bincount"]
+    assert native.mask is not None and len(native.mask) == 1 and "OMP_PLACES" in native.env
+    assert setting.mask == native.mask
+    assert setting.env["MINE"] == "1" and "GONE" in setting.unset and "OMP_PLACES" not in setting.env
+    assert setting.env["OPENBLAS_NUM_THREADS"] == "1"

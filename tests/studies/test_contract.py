@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Knobs: what they can be, and what a tune of a study tries."""
+
+import pytest
+
+from nodewise.base.errors import InputError
+from nodewise.studies.commands import default_command, tunable_command
+from nodewise.studies.contract import Knob
+
+
+@pytest.mark.parametrize(
+    ("knob", "good", "bad"),
+    [
+        (Knob("n", "", "1"), ("1", "77"), ("0", "-1", "x", "1.5", "", "٣", "1e3")),
+        (Knob("n", "", "0", least=0, most=9), ("0", "9"), ("10", "-0x1")),
+        (Knob("n", "", "0", least=-2, most=2), ("-2", "2"), ("-3", "3", "--1", "-")),
+        (Knob("n", "", "a", ("a", "b")), ("a", "b"), ("c", "A")),
+        (Knob("n", "", "", text=True), ("a b", "/x"), ()),
+    ],
+)
+def test_a_knob_takes_what_it_says(knob: Knob, good: tuple[str, ...], bad: tuple[str, ...]) -> None:
+    for value in good:
+        knob.check(value)
+    for value in bad:
+        with pytest.raises(InputError, match="knob n"):
+            knob.check(value)
+
+
+def test_a_tune_tries_the_variants_and_the_knobs_that_are_not_given() -> None:
+    command, tries = tunable_command("is", ["class=S"])
+    assert command[command.index("--variant") + 1] == "{variant}"
+    assert "counter={counter}" in command and "class=S" in command
+    assert tries == {"counter": ("8", "16"), "variant": ("bucketed", "counting", "narrow")}
+
+
+def test_what_is_given_is_not_tried() -> None:
+    command, tries = tunable_command("is", ["class=S", "variant=narrow", "counter=16"])
+    assert tries == {}
+    assert command == default_command("is", ["class=S", "variant=narrow", "counter=16"])
+
+
+def test_an_unknown_variant_or_word_is_one_clear_message() -> None:
+    for words in (["variant=none"], ["class"], ["=S"], ["class="], ["wings=2"]):
+        with pytest.raises(InputError):
+            tunable_command("is", words)

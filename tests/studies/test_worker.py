@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The worker's own promises: memory, arrays to and from other programs, instruction sets, libraries of peers."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nodewise.base.native import native_path
+from nodewise.studies.commands import contenders_of, native_contenders, script_contenders, simd_targets, work_of
+from nodewise.studies.contract import Library
+from nodewise.studies.discovery import Found, find_study
+from nodewise.studies.libraries import find_library
+
+#: A study that shows what the worker gives it: the address and pages of its memory, metrics, a peer of libc's.
+TABLE = """
+#include <dlfcn.h>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include "abi/kernel.h"
+namespace {
+int layout(nw_run* run) {
+    const auto count = static_cast<std::uint64_t>(nw_number(run, "n", 100));
+    nw_declare(run, "x", NW_F64, NW_INPUT, count);
+    nw_declare(run, "kind", NW_U8, NW_INPUT, 3);
+    nw_declare(run, "scratch", NW_I64, NW_SCRATCH, 7);
+    nw_declare(run, "y", NW_F64, NW_OUTPUT, count);
+    return 0;
+}
+double* data(const nw_run* run, const char* name) { return static_cast<double*>(nw_data(run, name)); }
+int fill(nw_run* run) {
+    for (std::uint64_t i = 0; i < run->buffers[0].count; ++i) { data(run, "x")[i] = static_cast<double>(i + run->seed); }
+    std::memcpy(nw_data(run, "kind"), "abc", 3);
+    return 0;
+}
+int check(nw_run* run) {
+    for (std::uint64_t i = 0; i < run->buffers[0].count; ++i) {
+        if (data(run, "y")[i] != 2 * data(run, "x")[i]) { return nw_fail(run, "y[%d] is wrong", static_cast<int>(i)); }
+    }
+    return 0;
+}
+void work(const nw_run* run, nw_work* out) { out->items = out->flops = static_cast<double>(run->buffers[0].count); }
+void twice_the_work(const nw_run* run, nw_work* out) { work(run, out); out->flops *= 2; }
+int twice(nw_run* run) {
+    for (std::uint64_t i = 0; i < run->buffers[0].count; ++i) { data(run, "y")[i] = 2 * data(run, "x")[i]; }
+    return 0;
+}
+int prepare(nw_run* run) {
+    void* large = run->memory(run, 3 << 20, NW_HUGE);
+    void* small = run->memory(run, 0, 0);
+    void* fast = run->memory(run, 100, NW_FAST);
+    if (large == nullptr || small == nullptr || fast == nullptr) { return 1; }
+    std::memset(large, 1, 3 << 20);
+    std::memset(fast, 1, 100);
+    nw_tell(run, "large_at", static_cast<double>(reinterpret_cast<std::uintptr_t>(large) % (2 << 20)));
+    nw_tell(run, "small_at", static_cast<double>(reinterpret_cast<std::uintptr_t>(small) % 64));
+    nw_tell(run, "array_at", static_cast<double>(reinterpret_cast<std::uintptr_t>(nw_data(run, "y")) % (2 << 20)));
+    nw_tell(run, "told_again", 1);
+    nw_tell(run, "told_again", 2);
+    return 0;
+}
+int too_much(nw_run* run) { return run->memory(run, SIZE_MAX / 4, 0) == nullptr ? 1 : 0; }
+int by_library(nw_run* run) {
+    auto* absolute = reinterpret_cast<int (*)(int)>(dlsym(run->library, "abs"));
+    return absolute != nullptr && absolute(-2) == 2 ? twice(run) : nw_fail(run, "no abs");
+}
+constexpr nw_variant kVariants[] = {
+    {"twice", NW_VARIANT, "", twice, prepare, nullptr, nullptr},
+    {"redundant", NW_VARIANT, "", twice, nullptr, twice_the_work, nullptr},
+    {"greedy", NW_VARIANT, "", twice, too_much, nullptr, nullptr},
+    {"libc", NW_PEER, "", by_library, nullptr, nullptr, "c"},
+    {"nowhere", NW_PEER, "", by_library, nullptr, nullptr, "none"},
+    {"nothing", NW_LIMIT, "", twice, nullptr, nullptr, nullptr},
+};
+constexpr nw_study kStudy{NW_ABI, "mine", layout, fill, nullptr, check, work, nullptr, kVariants, 6};
+}
+const nw_study* nodewise_study(void) { return &kStudy; }
+"""
+
+STUDY = """
+from nodewise.studies.contract import Knob, Library, Study
+STUDY = Study(name="mine", title="twice", knobs=(Knob("n", "how many", "100", tries=("10",)),), default_variant="twice",
+              plain_variant="twice", rate_unit="Gflop/s", rate_scale=1e-9, test_points=(), reference=lambda i, p: {},
+              libraries={"c": Library(("libc.so.6",), "libc6", env={"LOCPATH": "", "MINE": "1"}),
+                         "none": Library(("libnowhere.so.9",), "apt-get install libnowhere9")})
+"""
+
+PEER = """
+ENVIRONMENT = {"MINE": "2", "LOCPATH": ""}
+def available():
+    return None
+def prepare(inputs, point, threads):
+    assert inputs["kind"].tobytes() == b"abc" and inputs["x"].size == int(point["n"])
+    return {"x": inputs["x"], "threads": threads}
+def run(state):
+    state["y"] = state["x"] * 2
+def outputs(state):
+    return {"y": state["y"]}
+"""
+
+
+PROGRAM = """
+def contenders():
+    return {"first": None, "second": "second is not here"}
+def prepare(inputs, point, threads):
+    return {"x": inputs["x"], "name": point["contender"]}
+def run(state):
+    state["y"] = state["x"] + state["x"]
+def outputs(state):
+    return {"y": state["y"]}
+def metrics(state):
+    return {"letters": len(state["name"])}
+"""
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    folder = tmp_path_factory.mktemp("studies") / "mine"
+    (folder / "peers").mkdir(parents=True)
+    (folder / "programs").mkdir()
+    (folder / "programs" / "adding.py").write_text(PROGRAM)
+    (folder / "study.py").write_text(STUDY)
+    (folder / "table.cpp").write_text(TABLE)
+    (folder / "peers" / "numpy_twice.py").write_text(PEER)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NODEWISE_CACHE", str(folder.parent / "cache"))
+        return find_study(str(folder))
+
+
+def worker(found: Found, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [str(native_path("nodewise-worker")), str(found.binary), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("storage", ["plain", "huge", "fast"])
+def test_memory_is_aligned_and_what_cannot_be_fast_is_said(mine: Found, storage: str) -> None:
+    done = worker(mine, "--variant", "twice", "--storage", storage, "n=1000000")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["large_at"] == told["small_at"] == 0
+    assert told["array_at"] == 0 or storage == "plain"
+    assert told["told_again"] == 2
+    # only a machine with two kinds of memory has what is asked for here
+    assert told.get("fast_memory") in (0, None)
+
+
+def test_a_variant_that_gets_no_memory_says_so(mine: Found) -> None:
+    done = worker(mine, "--variant", "greedy")
+    assert done.returncode == 1 and "not enough memory" in done.stderr
+
+
+def test_a_variants_own_work_is_told_beside_the_studys(mine: Found) -> None:
+    assert json.loads(worker(mine, "--variant", "redundant", "n=50").stdout)["flops"] == 100
+    assert work_of(mine, {"n": "50"}) == {"items": 50, "flops": 50}
+
+
+def test_arrays_are_numpys(mine: Found, tmp_path: Path) -> None:
+    done = worker(mine, "--variant", "twice", "--seed", "3", "--dump", str(tmp_path), "n=5")
+    assert done.returncode == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["kind.npy", "x.npy", "y.npy"]
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), np.arange(5) + 3.0)
+    assert np.load(tmp_path / "kind.npy").dtype == np.uint8
+
+
+def test_a_peer_in_python_gets_the_inputs_and_is_judged(mine: Found) -> None:
+    *_, peer = script_contenders(mine, {"n": "1000"})
+    assert peer.not_run is None and peer.env == {"MINE": "2", "LOCPATH": ""}
+    done = subprocess.run(peer.command, capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    assert told["verified"] is True and told["items"] == 1000 and told["seconds"] > 0
+
+
+def test_one_file_can_stand_for_several_contenders_with_metrics(mine: Found) -> None:
+    first, second, _ = script_contenders(mine, {"n": "7"})
+    assert (first.name, first.kind, first.not_run) == ("first", "variant", None)
+    assert (second.name, second.not_run) == ("second", "second is not here")
+    told = json.loads(subprocess.run(first.command, capture_output=True, text=True, check=True).stdout)
+    assert told["verified"] is True and told["letters"] == 5
+    done = subprocess.run(second.command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "second is not here" in done.stderr
+
+
+def test_a_point_can_be_for_some_contenders_only(mine: Found) -> None:
+    chosen = replace(mine, study=replace(mine.study, select=lambda point: ("twice", "first")))
+    assert [c.name for c in contenders_of(chosen, {"n": "7"})] == ["twice", "first"]
+    assert len(contenders_of(mine, {"n": "7"})) == 9
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        ("state['y'] + (state['x'] == 7)", "y[7] is wrong"),
+        ("state['y'][:-1]", "arrays are not those"),
+        ("state['y'].astype('float32')", "arrays are not those"),
+    ],
+)
+def test_a_wrong_peer_gives_no_time(mine: Found, tmp_path: Path, made: str, why: str) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text(PEER.replace('{"y": state["y"]}', '{"y": ' + made + "}"))
+    command = [sys.executable, "-m", "nodewise.studies.peer_worker", str(bad), str(mine.binary), "n=1000"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and why in done.stderr
+    assert "seconds" not in done.stdout and "Traceback" not in done.stderr
+
+
+def test_a_peer_of_a_library_runs_or_says_what_brings_it(mine: Found) -> None:
+    rows = {c.name: c for c in native_contenders(mine, {"n": "10"})}
+    assert rows["libc"].env == {"LOCPATH": "", "MINE": "1"}
+    done = subprocess.run(rows["libc"].command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["verified"] is True
+    assert rows["nowhere"].not_run == "libnowhere.so.9 is not installed: apt-get install libnowhere9"
+    assert "needs --library" in worker(mine, "--variant", "libc").stderr
+    assert "cannot load the peer" in worker(mine, "--variant", "libc", "--library", "/none.so").stderr
+
+
+def test_a_library_is_found_in_a_package_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = tmp_path / "some_wheel" / "lib" / "libsome-1.2.so"
+    inside.parent.mkdir(parents=True)
+    inside.write_text("")
+    library = Library(("libc.so.6",), "", wheels=("some_wheel/lib/libsome*.so",))
+    assert find_library(library) == find_library(Library(("libc.so.6",), ""))
+    monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])
+    assert find_library(library) == inside
+
+
+def test_an_instruction_set_that_is_not_there_is_refused(mine: Found) -> None:
+    assert simd_targets(mine) == []
+    done = worker(mine, "--variant", "twice", "--simd", "AVX2")
+    assert done.returncode == 2 and "there is no AVX2" in done.stderr
