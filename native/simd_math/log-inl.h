@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Natural logarithm of doubles, at most 0.8 ulp off, for the instruction set that Highway compiles for. All arguments are
-// dealt with: subnormal numbers, 0 (minus infinity), negative ones (NaN), infinity and NaN.
+// Natural logarithm of doubles, at most 0.9 ulp off, for the instruction set that Highway compiles for. All arguments
+// are dealt with: subnormal numbers, 0 (minus infinity), negative ones (NaN), infinity and NaN.
 #if defined(NODEWISE_SIMD_MATH_LOG_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NODEWISE_SIMD_MATH_LOG_INL_H_
 #undef NODEWISE_SIMD_MATH_LOG_INL_H_
@@ -24,24 +24,45 @@ constexpr double kLn2Low = 0x1.ef35793c76730p-45;
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
-// x = 2^e m with m in [1, 2), whose top 4 bits choose r ≈ 1/m, so that z = m r - 1 is exact and in [-1/32, 1/16]:
+// x = 2^e m with m in [1, 2), whose top 4 bits choose r ≈ 1/m, a multiple of 1/64, so that z = m r - 1, in
+// [-1/32, 1/16], is exact where that matters:
 // log x = e ln 2 - log r + log(1 + z). The first r is 1 and the last 1/2, so that nothing cancels near x = 1. -log r is
 // in two parts as ln 2 is.
-alignas(64) constexpr double kLogReciprocal[16] = {
-    0x1.0000000000000p+0, 0x1.d420000000000p-1, 0x1.bac0000000000p-1, 0x1.a420000000000p-1,
-    0x1.8fa0000000000p-1, 0x1.7d00000000000p-1, 0x1.6c20000000000p-1, 0x1.5ca0000000000p-1,
-    0x1.4e60000000000p-1, 0x1.4140000000000p-1, 0x1.3520000000000p-1, 0x1.29e0000000000p-1,
-    0x1.1f80000000000p-1, 0x1.15c0000000000p-1, 0x1.0ca0000000000p-1, 0x1.0000000000000p-1};
-alignas(64) constexpr double kLogHigh[16] = {
-    0x0.0p+0,             0x1.6ef528c058000p-4, 0x1.299d30c606000p-3, 0x1.9509aa0044000p-3,
-    0x1.fb7d86eee4000p-3, 0x1.2e9e2bce12000p-2, 0x1.5d01dc49ff000p-2, 0x1.898d38a893000p-2,
-    0x1.b44977c149000p-2, 0x1.dd4aa04e1c000p-2, 0x1.02582a5c9d000p-1, 0x1.15533d3b8d800p-1,
-    0x1.2779e1ec94000p-1, 0x1.39240dde5d000p-1, 0x1.4a3e862342800p-1, kLn2High};
-alignas(64) constexpr double kLogLow[16] = {
-    0x0.0p+0,               -0x1.5d462d767cadep-44, 0x1.d4d0079dc08d9p-44,  0x1.f1e675b4d35c6p-44,
-    -0x1.1c061cdb8097bp-45, 0x1.4300c128d1dc2p-45,  0x1.740ab8cfa5ed3p-45,  0x1.1f666071e2f57p-44,
-    -0x1.cae5e0256c925p-47, 0x1.2d8512df01afdp-44,  0x1.22c6c4e98e18cp-45,  -0x1.33f1aba7961e6p-47,
-    -0x1.35b991994c90fp-45, -0x1.6d8482a914e99p-45, -0x1.6d82b36043dcep-44, kLn2Low};
+alignas(64) constexpr double kLogReciprocal[16] = {64.0 / 64, 59.0 / 64, 56.0 / 64, 53.0 / 64, 50.0 / 64, 48.0 / 64,
+                                                   46.0 / 64, 44.0 / 64, 42.0 / 64, 40.0 / 64, 39.0 / 64, 37.0 / 64,
+                                                   36.0 / 64, 35.0 / 64, 34.0 / 64, 32.0 / 64};
+alignas(64) constexpr double kLogHigh[16] = {0.0,
+                                             0x1.4d3115d208000p-4,
+                                             0x1.1178e8227e000p-3,
+                                             0x1.823c16551a000p-3,
+                                             0x1.f991c6cb3c000p-3,
+                                             0x1.269621134e000p-2,
+                                             0x1.522ae0738a000p-2,
+                                             0x1.7fafa3bd81000p-2,
+                                             0x1.af5295248d000p-2,
+                                             0x1.e148a1a272000p-2,
+                                             0x1.fb358af7a5000p-2,
+                                             0x1.188ee40f24000p-1,
+                                             0x1.269621134d800p-1,
+                                             0x1.35028ad9d9000p-1,
+                                             0x1.43d9ff2f92000p-1,
+                                             kLn2High};
+alignas(64) constexpr double kLogLow[16] = {0.0,
+                                            -0x1.53a2582f4e1efp-48,
+                                            0x1.1ef78ce2d07f2p-45,
+                                            0x1.e0ddb9a631e83p-46,
+                                            -0x1.90d04cd7cc834p-44,
+                                            -0x1.1b61f10522625p-44,
+                                            0x1.ebe708164c759p-45,
+                                            0x1.46fb79bf6d4cbp-44,
+                                            -0x1.17cc552774458p-45,
+                                            0x1.b36537e3375b2p-44,
+                                            -0x1.def40b87d36d9p-44,
+                                            -0x1.accec41d52e6cp-44,
+                                            0x1.c93c1df5bb3b6p-44,
+                                            -0x1.bd1f01ab60655p-44,
+                                            0x1.e267b0b7efae1p-44,
+                                            kLn2Low};
 
 // The log of high + low; without kHasLow, of high alone. `more` is added to the exponent.
 template <bool kHasLow, class D, class V = hn::Vec<D>>
@@ -54,14 +75,16 @@ HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
         return V{_mm512_permutex2var_pd(_mm512_load_pd(table), index, _mm512_load_pd(table + 8))};
     };
     const V r = look_up(kLogReciprocal);
-    V z = hn::MulSub(V{m}, r, hn::Set(d, 1.0));
+    const V z = hn::MulSub(V{m}, r, hn::Set(d, 1.0));
+    V rest = look_up(kLogLow);
     if constexpr (kHasLow) {
-        const V low_m{_mm512_scalef_pd(low.raw, hn::Neg(e).raw)};
-        z = hn::MulAdd(low_m, r, z);
+        // log(1 + z + low) = log(1 + z) + low / (1 + z)
+        const V small = hn::Mul(V{_mm512_scalef_pd(low.raw, hn::Neg(e).raw)}, r);
+        rest = hn::Add(rest, hn::NegMulAdd(small, z, small));
         e = hn::Add(e, more);
     }
-    const V sum = hn::MulAdd(e, hn::Set(d, kLn2High), look_up(kLogHigh));
-    const V rest = hn::MulAdd(e, hn::Set(d, kLn2Low), look_up(kLogLow));
+    const V table = hn::MulAdd(e, hn::Set(d, kLn2High), look_up(kLogHigh));
+    rest = hn::MulAdd(e, hn::Set(d, kLn2Low), rest);
     // (log(1 + z) - z) / z^2, its error less than 2^-56 / z
     V q = hn::Set(d, -0x1.66a99390cd98dp-4);
     q = hn::MulAdd(q, z, hn::Set(d, 0x1.c58a61be7210ep-4));
@@ -72,7 +95,14 @@ HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
     q = hn::MulAdd(q, z, hn::Set(d, -0x1.fffffffffbc4fp-3));
     q = hn::MulAdd(q, z, hn::Set(d, 0x1.5555555555e6ap-2));
     q = hn::MulAdd(q, z, hn::Set(d, -0.5));
-    return hn::Add(sum, hn::Add(z, hn::MulAdd(hn::Mul(z, z), q, rest)));
+    // table + z, and what that addition loses; infinity less infinity raises no flag, and is put right at the end
+    const V sum = hn::Add(table, z);
+    const V taken{_mm512_sub_round_pd(sum.raw, table.raw, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+    const V y = hn::Add(sum, hn::Add(hn::Sub(z, taken), hn::MulAdd(hn::Mul(z, z), q, rest)));
+    // by the argument's kind, four bits for each from the lowest: NaN (twice), 0, 1, -infinity, infinity, < 0, > 0.
+    // 0: as it is; 2: the NaN, quiet; 3: NaN; 4: -infinity; 5: infinity. 0x71: 0 divides by zero, NaN is invalid
+    const __m512i response = _mm512_set1_epi64(0x03530422);
+    return V{_mm512_fixupimm_pd(y.raw, x, response, 0x71)};
 }
 
 #else
@@ -90,8 +120,8 @@ HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
     const auto bits = hn::BitCast(du, x);
     const auto from_root = hn::Add(bits, hn::Set(du, kOne - kRootHalf));
     const auto power = hn::ShiftRight<52>(from_root);
-    const V m = hn::BitCast(
-        d, hn::Add(hn::And(from_root, hn::Set(du, (std::uint64_t{1} << 52) - 1)), hn::Set(du, kRootHalf)));
+    const V m =
+        hn::BitCast(d, hn::Add(hn::And(from_root, hn::Set(du, (std::uint64_t{1} << 52) - 1)), hn::Set(du, kRootHalf)));
     constexpr std::uint64_t kMagic = 0x4330000000000000ULL;  // 2^52
     V e = hn::Sub(hn::BitCast(d, hn::Or(power, hn::Set(du, kMagic))), hn::Set(d, 0x1p52 + 1023));
     const V lifted = hn::IfThenElse(tiny, hn::Set(d, 54.0), hn::Zero(d));

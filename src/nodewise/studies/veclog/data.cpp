@@ -36,8 +36,8 @@ double wide(std::uint64_t random) {
 // Of all kinds: an eighth is 0, infinite, negative or not a number, and half is near 1, where a logarithm is small.
 double special(std::uint64_t random) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    constexpr double kKinds[8] = {0.0,        -0.0,       kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
-                                  -1.5,       0x1p-1074, 1.0};
+    constexpr double kKinds[8] = {0.0,  -0.0,      kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
+                                  -1.5, 0x1p-1074, 1.0};
     const std::uint64_t kind = mix(random) % 16;
     if (kind < 2) {
         return kKinds[(random >> 8) % 8];

@@ -8,7 +8,7 @@
 namespace veclog {
 namespace {
 
-typedef __m512d (*vector_function)(__m512d);
+typedef __m512d (*vector_function)(__m512d) noexcept;
 
 int find(nw_run* run, const char* name) {
     run->own = dlsym(run->library, name);

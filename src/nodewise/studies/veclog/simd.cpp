@@ -96,7 +96,8 @@ int simd(nw_run* run) {
         const int threads = omp_get_num_threads();
         const std::int64_t begin = std::min(n, lines * thread / threads * kLine);
         const std::int64_t end = std::min(n, lines * (thread + 1) / threads * kLine);
-        HWY_DYNAMIC_DISPATCH(multiply_part)(left(run) + begin, right(run) + begin, product(run) + begin, end - begin, stream);
+        HWY_DYNAMIC_DISPATCH(multiply_part)(left(run) + begin, right(run) + begin, product(run) + begin, end - begin,
+                                            stream);
     }
     return 0;
 }

@@ -24,7 +24,7 @@ constexpr nw_variant kVariants[] = {
 };
 
 constexpr nw_study kStudy{
-    NW_ABI,       "veclog",     veclog::layout, veclog::fill, nullptr,
+    NW_ABI,        "veclog",     veclog::layout, veclog::fill, nullptr,
     veclog::check, veclog::work, nullptr,        kVariants,    sizeof kVariants / sizeof *kVariants,
 };
 
