@@ -50,7 +50,9 @@ alignas(64) constexpr double kExpRest[16] = {0.0,
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_lanes(D d, V x) {
     // beyond these the result is infinite or 0 anyway; a NaN passes both
-    const __m512d inside = _mm512_min_pd(_mm512_set1_pd(800.0), _mm512_max_pd(_mm512_set1_pd(-800.0), x.raw));
+    constexpr int kQuietly = _MM_FROUND_NO_EXC;
+    const __m512d below = _mm512_max_round_pd(_mm512_set1_pd(-800.0), x.raw, kQuietly);
+    const __m512d inside = _mm512_min_round_pd(_mm512_set1_pd(800.0), below, kQuietly);
     // rounds to sixteenths, which leaves j in the lowest bits
     const V magic = hn::Set(d, 0x1.8p48);
     const V moved = hn::MulAdd(V{inside}, hn::Set(d, 0x1.71547652b82fep+0), magic);
