@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Natural logarithm of doubles, at most 0.9 ulp off, for the instruction set that Highway compiles for. All arguments
-// are dealt with: subnormal numbers, 0 (minus infinity), negative ones (NaN), infinity and NaN.
+// Natural logarithm of doubles, at most 0.9 ulp off (log_lanes_quick: 1 ulp), for the instruction set that Highway
+// compiles for. All arguments are dealt with: subnormal numbers, 0 (minus infinity), negative ones (NaN), infinity and
+// NaN.
 #if defined(NODEWISE_SIMD_MATH_LOG_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NODEWISE_SIMD_MATH_LOG_INL_H_
 #undef NODEWISE_SIMD_MATH_LOG_INL_H_
@@ -24,15 +25,14 @@ constexpr double kLn2Low = 0x1.ef35793c76730p-45;
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
-// x = 2^e m with m in [1, 2), whose top 4 bits choose r ≈ 1/m, a multiple of 1/64, so that z = m r - 1, in
-// [-1/32, 1/16], is exact where that matters:
-// log x = e ln 2 - log r + log(1 + z). The first r is 1 and the last 1/2, so that nothing cancels near x = 1. -log r is
-// in two parts as ln 2 is.
-alignas(64) constexpr double kLogReciprocal[16] = {64.0 / 64, 59.0 / 64, 56.0 / 64, 53.0 / 64, 50.0 / 64, 48.0 / 64,
-                                                   46.0 / 64, 44.0 / 64, 42.0 / 64, 40.0 / 64, 39.0 / 64, 37.0 / 64,
-                                                   36.0 / 64, 35.0 / 64, 34.0 / 64, 32.0 / 64};
+// x = 2^e m with m in [1, 2), whose top 4 bits choose r ≈ 1/m, so short that z = m r - 1, in [-1/32, 1/16], is exact
+// but for a bit at most: log x = e ln 2 - log r + log(1 + z). The first r is 1 and the last 1/2, so that nothing
+// cancels near x = 1. -log r is in two parts as ln 2 is.
+alignas(64) constexpr double kLogReciprocal[16] = {64.0 / 64, 469.0 / 512, 56.0 / 64, 53.0 / 64, 50.0 / 64, 48.0 / 64,
+                                                   46.0 / 64, 44.0 / 64,   42.0 / 64, 40.0 / 64, 39.0 / 64, 37.0 / 64,
+                                                   36.0 / 64, 35.0 / 64,   34.0 / 64, 32.0 / 64};
 alignas(64) constexpr double kLogHigh[16] = {0.0,
-                                             0x1.4d3115d208000p-4,
+                                             0x1.674f089364000p-4,
                                              0x1.1178e8227e000p-3,
                                              0x1.823c16551a000p-3,
                                              0x1.f991c6cb3c000p-3,
@@ -48,7 +48,7 @@ alignas(64) constexpr double kLogHigh[16] = {0.0,
                                              0x1.43d9ff2f92000p-1,
                                              kLn2High};
 alignas(64) constexpr double kLogLow[16] = {0.0,
-                                            -0x1.53a2582f4e1efp-48,
+                                            0x1.a79994c9d3302p-44,
                                             0x1.1ef78ce2d07f2p-45,
                                             0x1.e0ddb9a631e83p-46,
                                             -0x1.90d04cd7cc834p-44,
@@ -64,8 +64,9 @@ alignas(64) constexpr double kLogLow[16] = {0.0,
                                             0x1.e267b0b7efae1p-44,
                                             kLn2Low};
 
-// The log of high + low; without kHasLow, of high alone. `more` is added to the exponent.
-template <bool kHasLow, class D, class V = hn::Vec<D>>
+// The log of high + low; without kHasLow, of high alone. `more` is added to the exponent. kFine: at most 0.9 ulp off,
+// and a logarithm of 0 says that it divided by it; else 1 ulp, and quicker.
+template <bool kHasLow, bool kFine, class D, class V = hn::Vec<D>>
 HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
     const __m512d x = high.raw;
     V e{_mm512_getexp_pd(x)};
@@ -85,20 +86,25 @@ HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
     }
     const V table = hn::MulAdd(e, hn::Set(d, kLn2High), look_up(kLogHigh));
     rest = hn::MulAdd(e, hn::Set(d, kLn2Low), rest);
-    // (log(1 + z) - z) / z^2, its error less than 2^-56 / z
-    V q = hn::Set(d, -0x1.66a99390cd98dp-4);
-    q = hn::MulAdd(q, z, hn::Set(d, 0x1.c58a61be7210ep-4));
-    q = hn::MulAdd(q, z, hn::Set(d, -0x1.0009cfe47079bp-3));
-    q = hn::MulAdd(q, z, hn::Set(d, 0x1.2492d11bff513p-3));
-    q = hn::MulAdd(q, z, hn::Set(d, -0x1.5555548baf8c4p-3));
-    q = hn::MulAdd(q, z, hn::Set(d, 0x1.999999823aeffp-3));
-    q = hn::MulAdd(q, z, hn::Set(d, -0x1.fffffffffbc4fp-3));
-    q = hn::MulAdd(q, z, hn::Set(d, 0x1.5555555555e6ap-2));
-    q = hn::MulAdd(q, z, hn::Set(d, -0.5));
+    // (log(1 + z) - z) / z^2, its error less than 2^-56 / z; by pairs, since a chain would be waited for
+    const V z2 = hn::Mul(z, z);
+    const V z4 = hn::Mul(z2, z2);
+    const auto pair = [&](double constant, double linear)
+                          HWY_ATTR { return hn::MulAdd(z, hn::Set(d, linear), hn::Set(d, constant)); };
+    const V q01 = pair(-0.5, 0x1.5555555555e6ap-2);
+    const V q23 = pair(-0x1.fffffffffbc4fp-3, 0x1.999999823aeffp-3);
+    const V q45 = pair(-0x1.5555548baf8c4p-3, 0x1.2492d11bff513p-3);
+    const V q67 = pair(-0x1.0009cfe47079bp-3, 0x1.c58a61be7210ep-4);
+    const V q678 = hn::MulAdd(z2, hn::Set(d, -0x1.66a99390cd98dp-4), q67);
+    const V q = hn::MulAdd(z4, hn::MulAdd(z2, q678, q45), hn::MulAdd(z2, q23, q01));
+    rest = hn::MulAdd(z2, q, rest);
+    if constexpr (!kFine) {
+        return hn::Add(table, hn::Add(z, rest));
+    }
     // table + z, and what that addition loses; infinity less infinity raises no flag, and is put right at the end
     const V sum = hn::Add(table, z);
     const V taken{_mm512_sub_round_pd(sum.raw, table.raw, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
-    const V y = hn::Add(sum, hn::Add(hn::Sub(z, taken), hn::MulAdd(hn::Mul(z, z), q, rest)));
+    const V y = hn::Add(sum, hn::Add(hn::Sub(z, taken), rest));
     // by the argument's kind, four bits for each from the lowest: NaN (twice), 0, 1, -infinity, infinity, < 0, > 0.
     // 0: as it is; 2: the NaN, quiet; 3: NaN; 4: -infinity; 5: infinity. 0x71: 0 divides by zero, NaN is invalid
     const __m512i response = _mm512_set1_epi64(0x03530422);
@@ -108,7 +114,7 @@ HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
 #else
 
 // x = 2^e m with m in [sqrt 1/2, sqrt 2), f = m - 1, s = f / (2 + f): log m = f - f^2/2 + s (f^2/2 + R(s^2)).
-template <bool kHasLow, class D, class V = hn::Vec<D>>
+template <bool kHasLow, bool kFine, class D, class V = hn::Vec<D>>
 HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
     const hn::RebindToUnsigned<D> du;
     const V one = hn::Set(d, 1.0);
@@ -158,7 +164,12 @@ HWY_INLINE V log_of_sum(D d, V high, V low, V more) {
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V log_lanes(D d, V x) {
-    return log_of_sum<false>(d, x, x, x);
+    return log_of_sum<false, true>(d, x, x, x);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V log_lanes_quick(D d, V x) {
+    return log_of_sum<false, false>(d, x, x, x);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -102,14 +102,14 @@ HWY_INLINE V sin_or_cos(D d, V x) {
     const V s = look_up(kSines);
     const V c = look_up(kCosines);
     const V r2 = hn::Mul(r, r);
-    V p = hn::Set(d, 0x1.71c99acb1dd4bp-19);
-    p = hn::MulAdd(p, r2, hn::Set(d, -0x1.a01a00f1ac773p-13));
-    p = hn::MulAdd(p, r2, hn::Set(d, 0x1.111111110ecbap-7));
-    p = hn::MulAdd(p, r2, hn::Set(d, -0x1.5555555555555p-3));
-    V q = hn::Set(d, 0x1.9ffda664fa76fp-16);
-    q = hn::MulAdd(q, r2, hn::Set(d, -0x1.6c16c07c41b28p-10));
-    q = hn::MulAdd(q, r2, hn::Set(d, 0x1.555555554f167p-5));
-    q = hn::MulAdd(q, r2, hn::Set(d, -0x1.ffffffffffffdp-2));
+    const V r4 = hn::Mul(r2, r2);
+    const auto pair = [&](double constant, double linear)
+                          HWY_ATTR { return hn::MulAdd(r2, hn::Set(d, linear), hn::Set(d, constant)); };
+    // (sin r - r) / r^3 and (cos r - 1) / r^2
+    const V p = hn::MulAdd(r4, pair(-0x1.a01a00f1ac773p-13, 0x1.71c99acb1dd4bp-19),
+                           pair(-0x1.5555555555555p-3, 0x1.111111110ecbap-7));
+    const V q = hn::MulAdd(r4, pair(-0x1.6c16c07c41b28p-10, 0x1.9ffda664fa76fp-16),
+                           pair(-0x1.ffffffffffffdp-2, 0x1.555555554f167p-5));
     const V sine_rest = hn::MulAdd(hn::Mul(r2, r), p, lost);
     const V sum = hn::MulAdd(c, r, s);
     V rest = hn::MulAdd(c, r, hn::Sub(s, sum));

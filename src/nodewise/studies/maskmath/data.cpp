@@ -149,7 +149,8 @@ int fill(nw_run* run) {
     for (std::int64_t i = 0; i < n; ++i) {
         const std::uint64_t random = mix(start + 3 * static_cast<std::uint64_t>(i));
         const auto chosen = static_cast<std::uint64_t>(blocks ? i / kBlock : i);
-        mask[i] = fraction(mix(start + 3 * chosen + 1)) < density ? 1 : 0;
+        // any byte but 0 is a true one
+        mask[i] = fraction(mix(start + 3 * chosen + 1)) < density ? static_cast<std::uint8_t>(1 + random % 255) : 0;
         x[i] =
             mask[i] != 0 ? argument(state.function, state.edges, random) : kPoison[state.function][random % kPoisons];
         kept[i] = fraction(mix(start + 3 * static_cast<std::uint64_t>(i) + 2)) - 2;

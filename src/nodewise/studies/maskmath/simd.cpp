@@ -2,6 +2,7 @@
 // Vectors by Highway: blending around a full call, native masks, and calls for the chosen elements alone.
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "hwy/cache_control.h"
 #include "study.h"
@@ -61,6 +62,7 @@ HWY_INLINE M mask_of(D d, const std::uint8_t* bytes) {
 
 // How one vector's worth is done: `x`, `mask` and `kept` as they lie in memory.
 struct Blend {
+    static constexpr bool kSkips = false;
     // always the full call; masked-off lanes are patched before and replaced after
     template <Function kFunction>
     static HWY_INLINE V apply(D d, const double* x, const std::uint8_t* mask, const double* kept) {
@@ -71,24 +73,22 @@ struct Blend {
 };
 
 struct Native {
-    // masked-off lanes are not even loaded, and vectors without others not computed
+    // masked-off lanes are not even loaded
+    static constexpr bool kSkips = true;
     template <Function kFunction>
     static HWY_INLINE V apply(D d, const double* x, const std::uint8_t* mask, const double* kept) {
         const M on = mask_of(d, mask);
-        const V rest = hn::LoadU(d, kept);
-        if (hn::AllFalse(d, on)) {
-            return rest;
-        }
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
         const V patched{_mm512_mask_loadu_pd(hn::Set(d, kHarmless[kFunction]).raw, on.raw, x)};
 #else
         const V patched = hn::IfThenElse(on, hn::LoadU(d, x), hn::Set(d, kHarmless[kFunction]));
 #endif
-        return hn::IfThenElse(on, value<kFunction>(d, patched), rest);
+        return hn::IfThenElse(on, value<kFunction>(d, patched), hn::LoadU(d, kept));
     }
 };
 
 struct Move {
+    static constexpr bool kSkips = false;
     // no function at all
     template <Function kFunction>
     static HWY_INLINE V apply(D d, const double* x, const std::uint8_t* mask, const double* kept) {
@@ -96,18 +96,48 @@ struct Move {
     }
 };
 
+template <bool kStream>
+HWY_INLINE void put(D d, V y, double* to) {
+    if constexpr (kStream) {
+        hn::Stream(y, d, to);
+    } else {
+        hn::Store(y, d, to);
+    }
+}
+
+// Elements that are looked at together, whether any of them is chosen: a branch for each vector would be guessed wrong
+// too often where few are.
+constexpr std::int64_t kGroup = 64;
+
+HWY_INLINE bool none_of(const std::uint8_t* mask) {
+    std::uint64_t words[kGroup / 8];
+    std::memcpy(words, mask, sizeof words);
+    std::uint64_t all = 0;
+    for (const std::uint64_t word : words) {
+        all |= word;
+    }
+    return all == 0;
+}
+
 template <Function kFunction, class Way, bool kStream>
 void each_vector(const Part* part) {
     const D d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     std::int64_t i = 0;
-    for (; i + lanes <= part->count; i += lanes) {
-        const V y = Way::template apply<kFunction>(d, part->x + i, part->mask + i, part->kept + i);
-        if constexpr (kStream) {
-            hn::Stream(y, d, part->y + i);
-        } else {
-            hn::Store(y, d, part->y + i);
+    for (; i + kGroup <= part->count; i += kGroup) {
+        if (Way::kSkips && none_of(part->mask + i)) {
+            for (std::int64_t k = i; k < i + kGroup; k += lanes) {
+                put<kStream>(d, hn::LoadU(d, part->kept + k), part->y + k);
+            }
+            continue;
         }
+        for (std::int64_t k = i; k < i + kGroup; k += lanes) {
+            put<kStream>(d, Way::template apply<kFunction>(d, part->x + k, part->mask + k, part->kept + k),
+                         part->y + k);
+        }
+    }
+    for (; i + lanes <= part->count; i += lanes) {
+        put<kStream>(d, Way::template apply<kFunction>(d, part->x + i, part->mask + i, part->kept + i), part->y + i);
     }
     if (i < part->count) {
         // the rest of the last vector is masked off

@@ -31,7 +31,7 @@ void multiply(const double* HWY_RESTRICT a, const double* HWY_RESTRICT b, double
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     std::int64_t i = 0;
     for (; i + lanes <= n; i += lanes) {
-        const auto y = hn::Mul(sm::log_lanes(d, hn::Load(d, a + i)), sm::log_lanes(d, hn::Load(d, b + i)));
+        const auto y = hn::Mul(sm::log_lanes_quick(d, hn::Load(d, a + i)), sm::log_lanes_quick(d, hn::Load(d, b + i)));
         if constexpr (kStream) {
             hn::Stream(y, d, c + i);
         } else {
@@ -44,7 +44,8 @@ void multiply(const double* HWY_RESTRICT a, const double* HWY_RESTRICT b, double
         std::fill(rest[1], rest[1] + lanes, 1.0);
         std::copy(a + i, a + n, rest[0]);
         std::copy(b + i, b + n, rest[1]);
-        hn::Store(hn::Mul(sm::log_lanes(d, hn::Load(d, rest[0])), sm::log_lanes(d, hn::Load(d, rest[1]))), d, rest[0]);
+        hn::Store(hn::Mul(sm::log_lanes_quick(d, hn::Load(d, rest[0])), sm::log_lanes_quick(d, hn::Load(d, rest[1]))),
+                  d, rest[0]);
         std::copy(rest[0], rest[0] + (n - i), c + i);
     }
     if constexpr (kStream) {

@@ -18,7 +18,7 @@ def prepare(inputs, point, threads):
         "repeat": int(point["repeat"]),
         "x": inputs["x"],
         "kept": inputs["kept"],
-        "mask": np.ascontiguousarray(inputs["mask"]).view(np.bool_),
+        "mask": inputs["mask"] != 0,
         "y": np.zeros(inputs["x"].size),
     }
 
