@@ -22,20 +22,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr double kMostReduced = 1e6;
 
-// What the vectors do not deal with; in extended precision where there is one, since glibc's own is 8 ulp off for some.
-template <bool kCosine, class D, class V, class M>
-HWY_NOINLINE V library_lanes(D d, V x, V y, M which) {
-    HWY_ALIGN double in[HWY_MAX_BYTES / sizeof(double)];
-    HWY_ALIGN double out[HWY_MAX_BYTES / sizeof(double)];
-    // 0 in the other lanes
-    hn::Store(hn::IfThenElseZero(which, x), d, in);
-    for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
-        const auto x_i = static_cast<long double>(in[i]);
-        out[i] = in[i] == 0 ? 0 : static_cast<double>(kCosine ? std::cos(x_i) : std::sin(x_i));
-    }
-    return hn::IfThenElse(which, hn::Load(d, out), y);
-}
-
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
 // sin and cos of k pi/16, and what the sines are too small by.
@@ -81,10 +67,8 @@ alignas(64) constexpr double kCosines[16] = {0x1.0000000000000p+0,  0x1.f6297cff
 // |x| = n pi/16 + r: sin |x| = S + C r + (S (cos r - 1) + C (sin r - r)), S = sin(n pi/16), C = cos(n pi/16). For the
 // cosine n is 8 more.
 template <bool kIsCosine, class D, class V = hn::Vec<D>>
-HWY_INLINE V sin_or_cos(D d, V x) {
-    const V any_size = hn::Abs(x);
-    const auto within = hn::Le(any_size, hn::Set(d, kMostReduced));
-    const V size = hn::IfThenElseZero(within, any_size);
+HWY_INLINE V reduced_sin_or_cos(D d, V x) {
+    const V size = hn::Abs(x);
     // leaves n in the lowest bits
     const V magic = hn::Set(d, 0x1.8p52 + (kIsCosine ? 8 : 0));
     const V moved = hn::MulAdd(size, hn::Set(d, 0x1.45f306dc9c883p+2), magic);
@@ -102,14 +86,15 @@ HWY_INLINE V sin_or_cos(D d, V x) {
     const V s = look_up(kSines);
     const V c = look_up(kCosines);
     const V r2 = hn::Mul(r, r);
-    const V r4 = hn::Mul(r2, r2);
-    const auto pair = [&](double constant, double linear)
-                          HWY_ATTR { return hn::MulAdd(r2, hn::Set(d, linear), hn::Set(d, constant)); };
     // (sin r - r) / r^3 and (cos r - 1) / r^2
-    const V p = hn::MulAdd(r4, pair(-0x1.a01a00f1ac773p-13, 0x1.71c99acb1dd4bp-19),
-                           pair(-0x1.5555555555555p-3, 0x1.111111110ecbap-7));
-    const V q = hn::MulAdd(r4, pair(-0x1.6c16c07c41b28p-10, 0x1.9ffda664fa76fp-16),
-                           pair(-0x1.ffffffffffffdp-2, 0x1.555555554f167p-5));
+    V p = hn::Set(d, 0x1.71c99acb1dd4bp-19);
+    p = hn::MulAdd(p, r2, hn::Set(d, -0x1.a01a00f1ac773p-13));
+    p = hn::MulAdd(p, r2, hn::Set(d, 0x1.111111110ecbap-7));
+    p = hn::MulAdd(p, r2, hn::Set(d, -0x1.5555555555555p-3));
+    V q = hn::Set(d, 0x1.9ffda664fa76fp-16);
+    q = hn::MulAdd(q, r2, hn::Set(d, -0x1.6c16c07c41b28p-10));
+    q = hn::MulAdd(q, r2, hn::Set(d, 0x1.555555554f167p-5));
+    q = hn::MulAdd(q, r2, hn::Set(d, -0x1.ffffffffffffdp-2));
     const V sine_rest = hn::MulAdd(hn::Mul(r2, r), p, lost);
     const V sum = hn::MulAdd(c, r, s);
     V rest = hn::MulAdd(c, r, hn::Sub(s, sum));
@@ -120,23 +105,21 @@ HWY_INLINE V sin_or_cos(D d, V x) {
     const __m512i odd = _mm512_slli_epi64(n, 59);
     const __m512i flip = kIsCosine ? odd : _mm512_xor_si512(odd, _mm512_castpd_si512(x.raw));
     y = V{_mm512_castsi512_pd(_mm512_ternarylogic_epi64(_mm512_castpd_si512(y.raw), flip, sign, 0x78))};
-    return HWY_LIKELY(hn::AllTrue(d, within)) ? y : library_lanes<kIsCosine>(d, x, y, hn::Not(within));
+    return y;
 }
 
 #else
 
 // |x| = n pi/2 + r + lost, |r| <= pi/4: the sine or the cosine of r, by the quarter.
 template <bool kIsCosine, class D, class V = hn::Vec<D>>
-HWY_INLINE V sin_or_cos(D d, V x) {
+HWY_INLINE V reduced_sin_or_cos(D d, V x) {
     const hn::RebindToUnsigned<D> du;
     const V size = hn::Abs(x);
-    const auto beyond = hn::Not(hn::Le(size, hn::Set(d, kMostReduced)));
-    const V inside = hn::IfThenZeroElse(beyond, size);
     const V magic = hn::Set(d, 0x1.8p52);
-    const V moved = hn::MulAdd(inside, hn::Set(d, 0x1.45f306dc9c883p-1), magic);
+    const V moved = hn::MulAdd(size, hn::Set(d, 0x1.45f306dc9c883p-1), magic);
     const V times = hn::Sub(moved, magic);
     // pi/2 in parts of 33 bits, whose products are exact, and a last one
-    V r = hn::NegMulAdd(times, hn::Set(d, 0x1.921fb54400000p+0), inside);
+    V r = hn::NegMulAdd(times, hn::Set(d, 0x1.921fb54400000p+0), size);
     V lost = hn::Zero(d);
     for (const double part : {0x1.0b4611a600000p-34, 0x1.3198a2e000000p-69, 0x1.b839a252049c1p-104}) {
         // r - product, exactly, whichever of them is the larger
@@ -178,10 +161,34 @@ HWY_INLINE V sin_or_cos(D d, V x) {
         flip = hn::Xor(flip, hn::And(hn::BitCast(du, x), hn::Set(du, std::uint64_t{1} << 63)));
     }
     y = hn::BitCast(d, hn::Xor(hn::BitCast(du, y), flip));
-    return HWY_LIKELY(hn::AllFalse(d, beyond)) ? y : library_lanes<kIsCosine>(d, x, y, beyond);
+    return y;
 }
 
 #endif
+
+// Where some lanes are beyond what is reduced here: those go to the C library, in extended precision where there is
+// one, since glibc's cosine of a double is 8 ulp off for some.
+template <bool kIsCosine, class D, class V, class M>
+HWY_NOINLINE V with_library(D d, V x, M within) {
+    HWY_ALIGN double in[HWY_MAX_BYTES / sizeof(double)];
+    HWY_ALIGN double out[HWY_MAX_BYTES / sizeof(double)];
+    hn::Store(hn::IfThenZeroElse(within, x), d, in);
+    for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
+        const auto argument = static_cast<long double>(in[i]);
+        out[i] = in[i] == 0 ? 0 : static_cast<double>(kIsCosine ? std::cos(argument) : std::sin(argument));
+    }
+    const V reduced = reduced_sin_or_cos<kIsCosine>(d, hn::IfThenElseZero(within, x));
+    return hn::IfThenElse(within, reduced, hn::Load(d, out));
+}
+
+template <bool kIsCosine, class D, class V = hn::Vec<D>>
+HWY_INLINE V sin_or_cos(D d, V x) {
+    const auto within = hn::Le(hn::Abs(x), hn::Set(d, kMostReduced));
+    if (HWY_LIKELY(hn::AllTrue(d, within))) {
+        return reduced_sin_or_cos<kIsCosine>(d, x);
+    }
+    return with_library<kIsCosine>(d, x, within);
+}
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V sin_lanes(D d, V x) {
