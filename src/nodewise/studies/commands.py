@@ -15,7 +15,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
 from nodewise.studies.contract import Limit, parse_knobs
 from nodewise.studies.discovery import Found, find_study
-from nodewise.studies.libraries import find_library
+from nodewise.studies.libraries import find_library, neighbours
 
 #: What chooses the variant, beside the knobs.
 VARIANT = "variant"
@@ -122,6 +122,7 @@ def _native(found: Found, told: Mapping[str, Any], point: Mapping[str, str]) -> 
             reason = reason or f"{library.files[0]} is not installed: {library.install}"
         else:
             command += ["--library", str(path)]
+            env = {**neighbours(path), **env}
     simd = "simd" in told["needs"].split(",")
     return Contender(told["name"], told["kind"], tuple(command), reason, env, simd)
 

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mathematical functions applied only where a mask holds."""
 
-import os
-import site
-import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -11,10 +8,6 @@ import numpy as np
 
 from nodewise.studies.contract import Knob, Library, Limit, Point, Study
 
-# libsvml.so needs another library of its package, which the linker finds by this alone
-NEIGHBOURS = ":".join(
-    [f"{sys.prefix}/lib", f"{site.getuserbase()}/lib", *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
-)
 FUNCTIONS = {"exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "acosh": np.arccosh}
 
 
@@ -83,7 +76,6 @@ STUDY = Study(
             files=("libsvml.so",),
             install="pip install intel-cmplr-lib-rt",
             wheels=("lib/libsvml.so*",),
-            env={"LD_LIBRARY_PATH": NEIGHBOURS},
         ),
         "sleef": Library(files=("libsleef.so.3", "libsleef.so"), install="apt-get install libsleef3"),
     },
