@@ -140,7 +140,7 @@ STUDY = Study(
             ("libmkl_rt.so.3", "libmkl_rt.so.2"),
             "pip install mkl",
             ("lib/libmkl_rt.so.*",),
-            {"MKL_THREADING_LAYER": "GNU", "MKL_INTERFACE_LAYER": "LP64,GNU"},
+            {"MKL_THREADING_LAYER": "GNU", "MKL_INTERFACE_LAYER": "LP64"},
         ),
     },
     bench=({"n": "1000"}, {"n": "1537"}, {"n": "2048"}, {"n": "3001"}, {"n": "4096"}),
