@@ -27,7 +27,7 @@ constexpr std::size_t kLongestDigest = 64;
 constexpr std::size_t kLongestBlock = 128;
 
 // Buffers in work at once, at most; and the columns of their states: an engine may need some beyond the last buffer.
-constexpr std::size_t kSlots = 48;
+constexpr std::size_t kSlots = 32;
 constexpr std::size_t kColumns = 2 * kSlots;
 
 // Advances `lanes` buffers by `blocks` blocks each. Word w of lane i's state is at index w * kColumns + i, in words of

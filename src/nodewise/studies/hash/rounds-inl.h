@@ -22,6 +22,23 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D32 = hn::ScalableTag<std::uint32_t>;
 using D64 = hn::ScalableTag<std::uint64_t>;
 
+// Loads the words of the block after, a quarter at a time, between rounds that wait for one another: all at once would
+// come when the processor's queue is full of steps that cannot begin.
+template <class F, std::size_t kGroups>
+struct Ahead {
+    using D = typename F::D;
+    const std::uint8_t* const* data;
+    std::size_t offset;
+    hn::VFromD<D> (*words)[16];
+
+    HWY_INLINE void quarter(std::size_t q) const {
+        const D d;
+        for (std::size_t g = 0; g < kGroups; ++g) {
+            load_words<F::kBigEndian>(d, data + g * hn::MaxLanes(d), offset, 4 * q, words[g]);
+        }
+    }
+};
+
 template <std::size_t kGroups>
 struct Md5 {
     using D = D32;
@@ -55,7 +72,7 @@ struct Md5 {
         for (std::size_t g = 0; g < kGroups; ++g) {
             V& a = s[g][(16 - kStep) % 4];
             const V b = s[g][(17 - kStep) % 4];
-            const V early = hn::Add(a, hn::Add(add, w[g][kWord]));
+            const V early = settled(hn::Add(a, hn::Add(add, w[g][kWord])));
             const V sum = hn::Add(early, mix<kRound>(b, s[g][(18 - kStep) % 4], s[g][(19 - kStep) % 4]));
             a = hn::Add(b, rotate_left<kMd5Rotate[kRound][kStep % 4]>(sum));
         }
@@ -81,11 +98,16 @@ struct Md5 {
         step<kRound, 15>(s, w);
     }
 
-    static HWY_INLINE void rounds(V (*s)[kWords], V (*w)[16]) {
+    template <class Next>
+    static HWY_INLINE void rounds(V (*s)[kWords], V (*w)[16], const Next& next) {
         round<0>(s, w);
+        next.quarter(0);
         round<1>(s, w);
+        next.quarter(1);
         round<2>(s, w);
+        next.quarter(2);
         round<3>(s, w);
+        next.quarter(3);
     }
 };
 
@@ -114,7 +136,7 @@ struct Sha1 {
                     word = rotate_left<1>(xor3(w[g][(t + 13) % 16], w[g][(t + 8) % 16], late));
                 }
                 V* v = s[g];
-                const V early = hn::Add(hn::Add(v[4], add), hn::Add(word, mix<kQuarter>(v[1], v[2], v[3])));
+                const V early = settled(hn::Add(hn::Add(v[4], add), hn::Add(word, mix<kQuarter>(v[1], v[2], v[3]))));
                 v[4] = v[3];
                 v[3] = v[2];
                 v[2] = rotate_left<30>(v[1]);
@@ -124,11 +146,16 @@ struct Sha1 {
         }
     }
 
-    static HWY_INLINE void rounds(V (*s)[kWords], V (*w)[16]) {
+    template <class Next>
+    static HWY_INLINE void rounds(V (*s)[kWords], V (*w)[16], const Next& next) {
         quarter<0>(s, w);
+        next.quarter(0);
         quarter<1>(s, w);
+        next.quarter(1);
         quarter<2>(s, w);
+        next.quarter(2);
         quarter<3>(s, w);
+        next.quarter(3);
     }
 };
 
@@ -182,7 +209,7 @@ struct Sha2 {
                                    hn::Add(w[g][(i + 9) % 16], late));
                 }
                 V* v = s[g];
-                const V early = hn::Add(hn::Add(v[7], word), hn::Set(D(), add[i]));
+                const V early = settled(hn::Add(hn::Add(v[7], word), hn::Set(D(), add[i])));
                 const V one = hn::Add(hn::Add(early, choose(v[4], v[5], v[6])), Bits::sum1(v[4]));
                 const V two = hn::Add(Bits::sum0(v[0]), majority(v[0], v[1], v[2]));
                 v[7] = v[6];
@@ -197,10 +224,14 @@ struct Sha2 {
         }
     }
 
-    static HWY_INLINE void rounds(V (*s)[kWords], V (*w)[16]) {
+    template <class Next>
+    static HWY_INLINE void rounds(V (*s)[kWords], V (*w)[16], const Next& next) {
         sixteen<false>(s, w, Bits::kAdd);
-        for (int i = 16; i < Bits::kRounds; i += 16) {
-            sixteen<true>(s, w, Bits::kAdd + i);
+        for (std::size_t q = 0; q < 4; ++q) {
+            next.quarter(q);
+            if (16 * (static_cast<int>(q) + 1) < Bits::kRounds) {
+                sixteen<true>(s, w, Bits::kAdd + 16 * (q + 1));
+            }
         }
     }
 };

@@ -17,6 +17,18 @@ namespace hash {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// The sum so far, which is not to be taken apart: a compiler that orders a sum anew adds what is known early last, and
+// each step waits for one addition more.
+template <class V>
+HWY_INLINE V settled(V sum) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+    asm("" : "+v"(sum.raw));
+#elif HWY_ARCH_ARM_A64 && HWY_TARGET != HWY_SCALAR
+    asm("" : "+w"(sum.raw));
+#endif
+    return sum;
+}
+
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 // All three-way logic is one instruction: `kTable` is its truth table.
 template <int kTable, class V>
@@ -65,11 +77,12 @@ HWY_INLINE V rotate_left(V v) {
 }
 
 #if HWY_TARGET == HWY_SCALAR
-// words[i] is word i of the block that begins at `offset`.
+// words[i] is word i of the block that begins at `offset`; loads four from `first` on.
 template <bool kBigEndian, class D>
-HWY_INLINE void load_words(D d, const std::uint8_t* const* data, std::size_t offset, hn::VFromD<D>* words) {
+HWY_INLINE void load_words(D d, const std::uint8_t* const* data, std::size_t offset, std::size_t first,
+                           hn::VFromD<D>* words) {
     using T = hn::TFromD<D>;
-    for (std::size_t w = 0; w < 16; ++w) {
+    for (std::size_t w = first; w < first + 4; ++w) {
         T word = 0;
         for (std::size_t i = 0; i < sizeof(T); ++i) {
             const T byte = data[0][offset + w * sizeof(T) + i];
@@ -102,12 +115,13 @@ HWY_INLINE hn::VFromD<D> swap_bytes(D d, hn::VFromD<D> v) {
     return hn::BitCast(d, hn::TableLookupBytes(hn::BitCast(bytes, v), order));
 }
 
-// words[i] is word i of the block that begins at `offset`, of each buffer.
+// words[i] is word i of the block that begins at `offset`, of each buffer; loads four from `first` on.
 template <bool kBigEndian, class D>
-HWY_INLINE void load_words(D d, const std::uint8_t* const* data, std::size_t offset, hn::VFromD<D>* words) {
+HWY_INLINE void load_words(D d, const std::uint8_t* const* data, std::size_t offset, std::size_t first,
+                           hn::VFromD<D>* words) {
     using V = hn::VFromD<D>;
     constexpr std::size_t kInBlock = 16 / sizeof(hn::TFromD<D>);
-    for (std::size_t w = 0; w < 16; w += kInBlock) {
+    for (std::size_t w = first; w < first + 4; w += kInBlock) {
         V in[kInBlock];
         for (std::size_t i = 0; i < kInBlock; ++i) {
             in[i] = load_blocks(d, data + i, kInBlock, offset + w * sizeof(hn::TFromD<D>));
