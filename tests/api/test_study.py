@@ -81,7 +81,7 @@ def test_a_limit_of_what_the_work_does_not_count_says_so() -> None:
 
 def test_variants_are_bound_thread_by_thread_and_a_peer_to_the_same_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     peer = Contender("lib", "peer", ("p",), env={"MINE": "1", "GONE": ""})
-    monkeypatch.setattr("nodewise.api.study.python_peers", lambda found, point: [peer])
+    monkeypatch.setattr("nodewise.studies.commands.script_contenders", lambda found, point: [peer])
     given = Given()
     run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=1), given)  # type: ignore[arg-type]
     native, setting = given.settings["narrow"], given.settings["numpy_bincount"]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nodewise.base.errors import InputError
-from nodewise.studies.commands import Contender, native_contenders, python_peers, simd_targets, worker_command
+from nodewise.studies.commands import Contender, native_contenders, script_contenders, simd_targets, worker_command
 from nodewise.studies.discovery import Found, find_study, study_names
 
 STUDIES = [find_study(name) for name in study_names()]
@@ -25,6 +25,7 @@ def _cases() -> list[Any]:
         for contender in native_contenders(found, {})
         if contender.kind != "limit" and contender.not_run is None
         for point in found.study.test_points
+        if found.study.select is None or contender.name in found.study.select(found.study.point(point))
     ]
 
 
@@ -141,7 +142,7 @@ def test_work_grows_with_the_size(found: Found) -> None:
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
 def test_peers_are_right_or_say_why_they_do_not_run(found: Found) -> None:
     point = found.study.point(found.study.test_points[-1])
-    for peer in python_peers(found, point):
+    for peer in script_contenders(found, point):
         if peer.not_run is not None:
             assert len(peer.not_run) > 10
             continue

@@ -4,13 +4,14 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from nodewise.base.native import native_path
-from nodewise.studies.commands import native_contenders, python_peers, simd_targets, work_of
+from nodewise.studies.commands import contenders_of, native_contenders, script_contenders, simd_targets, work_of
 from nodewise.studies.contract import Library
 from nodewise.studies.discovery import Found, find_study
 from nodewise.studies.libraries import find_library
@@ -103,10 +104,26 @@ def outputs(state):
 """
 
 
+PROGRAM = """
+def contenders():
+    return {"first": None, "second": "second is not here"}
+def prepare(inputs, point, threads):
+    return {"x": inputs["x"], "name": point["contender"]}
+def run(state):
+    state["y"] = state["x"] + state["x"]
+def outputs(state):
+    return {"y": state["y"]}
+def metrics(state):
+    return {"letters": len(state["name"])}
+"""
+
+
 @pytest.fixture(scope="module")
 def mine(tmp_path_factory: pytest.TempPathFactory) -> Found:
     folder = tmp_path_factory.mktemp("studies") / "mine"
     (folder / "peers").mkdir(parents=True)
+    (folder / "programs").mkdir()
+    (folder / "programs" / "adding.py").write_text(PROGRAM)
     (folder / "study.py").write_text(STUDY)
     (folder / "table.cpp").write_text(TABLE)
     (folder / "peers" / "numpy_twice.py").write_text(PEER)
@@ -151,11 +168,27 @@ def test_arrays_are_numpys(mine: Found, tmp_path: Path) -> None:
 
 
 def test_a_peer_in_python_gets_the_inputs_and_is_judged(mine: Found) -> None:
-    (peer,) = python_peers(mine, {"n": "1000"})
+    *_, peer = script_contenders(mine, {"n": "1000"})
     assert peer.not_run is None and peer.env == {"MINE": "2", "LOCPATH": ""}
     done = subprocess.run(peer.command, capture_output=True, text=True, check=True)
     told = json.loads(done.stdout)
     assert told["verified"] is True and told["items"] == 1000 and told["seconds"] > 0
+
+
+def test_one_file_can_stand_for_several_contenders_with_metrics(mine: Found) -> None:
+    first, second, _ = script_contenders(mine, {"n": "7"})
+    assert (first.name, first.kind, first.not_run) == ("first", "variant", None)
+    assert (second.name, second.not_run) == ("second", "second is not here")
+    told = json.loads(subprocess.run(first.command, capture_output=True, text=True, check=True).stdout)
+    assert told["verified"] is True and told["letters"] == 5
+    done = subprocess.run(second.command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "second is not here" in done.stderr
+
+
+def test_a_point_can_be_for_some_contenders_only(mine: Found) -> None:
+    chosen = replace(mine, study=replace(mine.study, select=lambda point: ("twice", "first")))
+    assert [c.name for c in contenders_of(chosen, {"n": "7"})] == ["twice", "first"]
+    assert len(contenders_of(mine, {"n": "7"})) == 9
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,9 @@ from nodewise.runner.launcher import Launcher
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import ratio_interval
+from nodewise.statistics.interval import median_interval
 from nodewise.statistics.summary import median
-from nodewise.studies.commands import Contender, machine_limits, native_contenders, python_peers, work_of
+from nodewise.studies.commands import Contender, contenders_of, machine_limits, work_of
 from nodewise.studies.contract import Limit
 from nodewise.studies.discovery import Found
 
@@ -96,7 +97,7 @@ def run_study(
     """
     found, point = question.found, question.point
     work = work_of(found, point)
-    series = [_Series(c) for c in [*native_contenders(found, point), *python_peers(found, point)]]
+    series = [_Series(c) for c in contenders_of(found, point)]
     series += [_Series(contender, limit, work) for limit, contender in machine_limits(found)]
     settings = {s.contender.name: _setting(s.contender, question.threads) for s in series}
     shuffle = random.Random(question.seed)
@@ -165,6 +166,15 @@ def compare_series(one: Mapping[int, float], other: Mapping[int, float]) -> tupl
     return ratio.ratio, ratio.low if ratio.low > 0 else None, ratio.high if math.isfinite(ratio.high) else None
 
 
+def _rate_interval(one: _Series, scale: float) -> dict[str, float | None]:
+    """The 95 % interval of the median rate; None with too few blocks."""
+    if len(one.times) < _FEWEST:
+        return {"rate_low": None, "rate_high": None}
+    low, high = median_interval(list(one.times.values()))
+    items = (one.metric("items") or 0.0) * scale
+    return {"rate_low": items / high, "rate_high": items / low}
+
+
 def _rows(question: StudyQuestion, series: Sequence[_Series]) -> list[dict[str, Any]]:
     study = question.found.study
     peer, limit = _best_peer(series), _binding_limit(series)
@@ -183,6 +193,7 @@ def _rows(question: StudyQuestion, series: Sequence[_Series]) -> list[dict[str, 
                 "point": dict(question.point),
                 "seconds": seconds,
                 "rate": (one.metric("items") or 0.0) / seconds * study.rate_scale if seconds else None,
+                **_rate_interval(one, study.rate_scale),
                 "unit": study.rate_unit,
                 "ratio_to_best_peer": ratio[0],
                 "low": ratio[1],

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,16 +13,16 @@ from nodewise.api.experiment import Experiment, read_experiment, write_whole
 from nodewise.api.weigh import COMPARE, describe, reference_of, weigh
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
-from nodewise.base.units import format_bytes, format_percent, format_seconds
-from nodewise.report.bundle import bundle
+from nodewise.base.units import format_bytes, format_seconds
+from nodewise.machine.model import Machine
 from nodewise.report.comparison import shown_cells, table_rows
 from nodewise.report.figures import make_figures, placement_drawings
 from nodewise.report.tables import MOST_POINTS, condition_rows, label, labels_of, leaders, machine_of
+from nodewise.report.template import render
 from nodewise.runner.objective import format_metric
 
 #: So many commands are named over a comparison's page.
 _NAMED = 5
-_FOLDER = Path(__file__).parent
 _COUNTS = {
     "user_s": ("user time", format_seconds),
     "system_s": ("system time", format_seconds),
@@ -68,41 +67,26 @@ def write_report(path: Path) -> Path:
 
 def page(experiment: Experiment, verdict: dict[str, Any]) -> str:
     """The page's HTML."""
-    from jinja2 import Environment, FileSystemLoader
-    from markupsafe import Markup
-
-    environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"seconds": format_seconds, "percent": format_percent, "bytes": format_bytes}
-    environment.filters["metric"] = lambda value: format_metric(verdict["metric"], value, verdict["currency"])
-    environment.filters["shown"] = lambda metrics: _shown_cells(verdict, metrics)
-    specs = {name: chart.to_dict() for name, chart in make_figures(experiment, verdict).items()}
     comparing = experiment.question["kind"] == COMPARE
     special = _of_comparison(experiment, verdict) if comparing else _of_tune(experiment, verdict)
-    return environment.get_template("compare.html" if comparing else "tune.html").render(
-        question=experiment.question,
-        asked_for=_asked_for(experiment.question["command"]) if comparing else " ".join(experiment.question["command"]),
-        verdict=verdict,
-        figures={name: _least_height(spec) for name, spec in specs.items()},
-        # inside a JSON text every < can be written otherwise, so no string in it can end the script element
-        specs=Markup(json.dumps(specs, separators=(",", ":")).replace("<", "\\u003c")),
-        bundle=Markup(bundle()),
-        machine=machine_of(experiment),
-        facts=_facts(experiment),
-        conditions=_conditions(experiment, verdict),
-        marks=_marks(experiment),
-        repeat=shlex.join(experiment.question.get("asked") or []),
-        **special,
-    )
-
-
-def _least_height(spec: dict[str, Any]) -> int:
-    """What a figure surely takes up, so that what stands below it stays where it is while it is being drawn."""
-    height = spec["height"]
-    if isinstance(height, dict):
-        layers = spec.get("layer", [spec])
-        rows = max(len(one["encoding"].get("y", {}).get("scale", {}).get("domain", ())) for one in layers)
-        height = height["step"] * rows
-    return int(height) + 45
+    values = {
+        "question": experiment.question,
+        "asked_for": _asked_for(experiment.question["command"])
+        if comparing
+        else " ".join(experiment.question["command"]),
+        "verdict": verdict,
+        "machine": machine_of(experiment),
+        "facts": machine_facts(machine_of(experiment)),
+        "conditions": _conditions(experiment, verdict),
+        "marks": _marks(experiment),
+        "repeat": shlex.join(experiment.question.get("asked") or []),
+    }
+    filters = {
+        "metric": lambda value: format_metric(verdict["metric"], value, verdict["currency"]),
+        "shown": lambda metrics: _shown_cells(verdict, metrics),
+    }
+    template = "compare.html" if comparing else "tune.html"
+    return render(template, make_figures(experiment, verdict), {**values, **special}, filters)
 
 
 def _asked_for(commands: Sequence[str]) -> str:
@@ -215,8 +199,8 @@ def _of(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def _facts(experiment: Experiment) -> list[tuple[str, str]]:
-    machine = machine_of(experiment)
+def machine_facts(machine: Machine) -> list[tuple[str, str]]:
+    """What a machine is, as names and texts."""
     p = machine.processor
     unknown = "unknown: this system does not show it"
     packages = len({c.package for c in machine.cores})

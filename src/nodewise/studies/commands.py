@@ -41,9 +41,10 @@ def worker_command(found: Found, variant: str, point: Mapping[str, str]) -> list
     return [str(native_path("nodewise-worker")), str(found.binary), "--variant", variant, *_words(point)]
 
 
-def peer_command(found: Found, peer: Path, point: Mapping[str, str]) -> list[str]:
-    """The process that runs a peer in Python once at a point, on the inputs of the study's worker, which judges it."""
-    return [sys.executable, "-m", "nodewise.studies.peer_worker", str(peer), str(found.binary), *_words(point)]
+def script_command(found: Found, script: Path, name: str, point: Mapping[str, str]) -> list[str]:
+    """The process that runs a contender in Python once at a point, on the inputs of the study's worker, which judges it."""
+    module = [sys.executable, "-m", "nodewise.studies.peer_worker"]
+    return [*module, str(script), str(found.binary), "--contender", name, *_words(point)]
 
 
 def _words(point: Mapping[str, str]) -> list[str]:
@@ -125,18 +126,28 @@ def _native(found: Found, told: Mapping[str, Any], point: Mapping[str, str]) -> 
     return Contender(told["name"], told["kind"], tuple(command), reason, env, simd)
 
 
-def python_peers(found: Found, point: Mapping[str, str]) -> list[Contender]:
-    """The peers in Python; one that is not installed is a contender with the reason."""
+def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]:
+    """The contenders in Python, peers and programs; one that is not installed is a contender with the reason."""
     contenders = []
-    for path in found.peers:
-        command = peer_command(found, path, point)
+    for kind, path in found.scripts:
+        command = script_command(found, path, path.stem, point)
         asked = subprocess.run([*command[:5], "--available"], capture_output=True, text=True, check=False)
         try:
             told = json.loads(asked.stdout.splitlines()[-1])
         except (ValueError, IndexError):
-            told = {"not_run": f"it cannot be asked: {asked.stderr.strip()[-200:]}", "environment": {}}
-        contenders.append(Contender(path.stem, "peer", tuple(command), told["not_run"], told["environment"]))
+            told = {"contenders": {path.stem: f"it cannot be asked: {asked.stderr.strip()[-200:]}"}, "environment": {}}
+        contenders += [
+            Contender(name, kind, tuple(script_command(found, path, name, point)), reason, told["environment"])
+            for name, reason in told["contenders"].items()
+        ]
     return contenders
+
+
+def contenders_of(found: Found, point: Mapping[str, str]) -> list[Contender]:
+    """All contenders that a point is for: the table's, then those in Python."""
+    every = [*native_contenders(found, point), *script_contenders(found, point)]
+    wanted = found.study.select(point) if found.study.select is not None else None
+    return [c for c in every if wanted is None or c.name in wanted]
 
 
 def machine_limits(found: Found) -> list[tuple[Limit, Contender]]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,9 +90,9 @@ class Study:
     test: `test_points` are small and odd sizes as knobs, and `reference` computes the outputs (name → array) from the
     inputs and the point with NumPy; they have to be equal, or within `tolerance` (output → relative, absolute).
 
-    `limits` are those of the machine, besides the table's own; `libraries` those of native peers, by the name that the
-    table gives; `bench` the points that `./dev bench` measures; `tell`, given the result that `--json` prints, is what
-    else a user is told, line by line.
+    `select`, given a point, names the contenders that it is for, where it is not for all; `limits` are those of the machine, besides
+    the table's own; `libraries` those of native peers, by the name that the table gives; `bench` the points that
+    `./dev bench` measures; `tell`, given the result that `--json` prints, is what else a user is told, line by line.
     """
 
     name: str
@@ -109,6 +109,7 @@ class Study:
     libraries: Mapping[str, Library] = field(default_factory=dict)
     published: tuple[Published, ...] = ()
     bench: tuple[Point, ...] = ({},)
+    select: Callable[[Point], Collection[str]] | None = None
     tell: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
 
     def point(self, given: Point, quick: bool = False) -> dict[str, str]:

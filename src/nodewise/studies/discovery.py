@@ -28,9 +28,10 @@ class Found:
     binary: Path
 
     @property
-    def peers(self) -> list[Path]:
-        """The files of its peers, each of which runs in a process of its own."""
-        return sorted((self.folder / "peers").glob("*.py"))
+    def scripts(self) -> list[tuple[str, Path]]:
+        """The files of contenders in Python, each of which runs in a process of its own, with their kind."""
+        kinds = {"programs": "variant", "peers": "peer"}
+        return [(kind, path) for name, kind in kinds.items() for path in sorted((self.folder / name).glob("*.py"))]
 
 
 def study_names() -> list[str]:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a study's peer in Python once, in a process of its own, and prints the sample protocol.
+"""Runs a study's contender in Python once, in a process of its own, and prints the sample protocol.
 
-    python -m nodewise.studies.peer_worker PEER.py STUDY.so [--available] [--repeat R] [knob=value …]
+    python -m nodewise.studies.peer_worker FILE.py STUDY.so [--available] [--contender NAME] [--repeat R] [knob=value …]
 
-A peer is a file with `available() -> str | None` (why it cannot run, or None), `prepare(inputs, point, threads) -> state`
-from the study's own inputs (arrays by name), `run(state)` (the timed part) and `outputs(state)`, arrays by the study's
-names; and, where it needs them, `ENVIRONMENT`, variables for its process (empty: to clear). It runs once to warm up and
-then under the clock. The inputs come from the study's worker, which judges the outputs afterwards by the study's own check.
+The file has `available() -> str | None` (why it cannot run, or None), `prepare(inputs, point, threads) -> state` from the
+study's own inputs (arrays by name), `run(state)` (the timed part) and `outputs(state)`, arrays by the study's names. Where
+it needs them it has also: `ENVIRONMENT`, variables for its process (empty: to clear); `metrics(state)`, other numbers by
+name; and in place of `available`, `contenders()`, several by name with the reason why one cannot run, or None: the point
+then holds the name as `contender`. It runs once to warm up and then under the clock. The inputs come from the study's
+worker, which judges the outputs afterwards by the study's own check.
 """
 
 from __future__ import annotations
@@ -87,23 +89,29 @@ def _receive(stream: IO[bytes]) -> Any:
     return array
 
 
+def _after(words: Sequence[str], option: str, absent: str) -> str:
+    return words[words.index(option) + 1] if option in words else absent
+
+
 def main(words: list[str]) -> int:
-    """Run the peer; exit code 1 where it is not available or its result is wrong."""
-    peer = load_module(Path(words[0]), "nodewise_peer")
-    reason = peer.available()
+    """Run the contender; exit code 1 where it is not available or its result is wrong."""
+    file = Path(words[0])
+    peer = load_module(file, "nodewise_peer")
+    contenders = peer.contenders() if hasattr(peer, "contenders") else {file.stem: peer.available()}
     if "--available" in words:
-        print(json.dumps({"not_run": reason, "environment": getattr(peer, "ENVIRONMENT", {})}))
+        print(json.dumps({"contenders": contenders, "environment": getattr(peer, "ENVIRONMENT", {})}))
         return 0
-    if reason:
-        print(reason, file=sys.stderr)
+    name = _after(words, "--contender", file.stem)
+    if contenders[name]:
+        print(contenders[name], file=sys.stderr)
         return 1
-    repeat = int(words[words.index("--repeat") + 1]) if "--repeat" in words else 1
+    repeat = int(_after(words, "--repeat", "1"))
     knobs = [w for w in words[2:] if "=" in w]
     threads = int(os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0)))
     with Judge(words[1], knobs) as judge:
         if not judge.task:
             return 1
-        state = peer.prepare(judge.inputs, parse_knobs(knobs), threads)
+        state = peer.prepare(judge.inputs, {**parse_knobs(knobs), "contender": name}, threads)
         peer.run(state)
         times = []
         for _ in range(repeat):
@@ -114,9 +122,10 @@ def main(words: list[str]) -> int:
             print(f"wrong result: {wrong}", file=sys.stderr)
             print('{"nodewise": 1, "verified": false}')
             return 1
-    work = {k: judge.task[k] for k in ("items", "flops", "bytes") if k in judge.task}
+    told = {k: judge.task[k] for k in ("items", "flops", "bytes") if k in judge.task}
+    told |= peer.metrics(state) if hasattr(peer, "metrics") else {}
     for seconds in times:
-        print(json.dumps({"nodewise": 1, "seconds": seconds, **work, "threads": threads, "verified": True}))
+        print(json.dumps({"nodewise": 1, "seconds": seconds, **told, "threads": threads, "verified": True}))
     return 0
 
 
