@@ -46,6 +46,5 @@ int prepare_pipeline(nw_run* run);
 int pipeline(nw_run* run);
 int prepare_openssl(nw_run* run);
 int openssl(nw_run* run);
-int read(nw_run* run);
 
 }  // namespace hash

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nodewise.studies.contract import Knob, Library, Published, Study
+from nodewise.studies.contract import Knob, Library, Limit, Published, Study
 
 FUNCTIONS = ("md5", "sha1", "sha256", "sha512")
 
@@ -54,6 +54,7 @@ STUDY = Study(
     ),
     reference=reference,
     libraries={"crypto": Library(("libcrypto.so.3", "libcrypto.so.1.1"), "apt-get install libssl3")},
+    limits=(Limit("bandwidth", "read", per="bytes"),),
     published=(
         Published("pipeline", "one producer", "2.603 s, consumer busy 42.0 %, 981.7 MB/s", "storage server"),
         Published("pipeline", "16 producers", "the consumer waits about 2 % of the time", "storage server"),

@@ -10,7 +10,6 @@ constexpr nw_variant kVariants[] = {
     {"best", NW_VARIANT, "simd", hash::hash_all, hash::prepare_best, nullptr, nullptr},
     {"pipeline", NW_VARIANT, "simd", hash::pipeline, hash::prepare_pipeline, nullptr, nullptr},
     {"openssl", NW_PEER, "", hash::openssl, hash::prepare_openssl, nullptr, "crypto"},
-    {"read", NW_LIMIT, "", hash::read, nullptr, nullptr, nullptr},
 };
 
 constexpr nw_study kStudy{

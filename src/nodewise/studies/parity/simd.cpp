@@ -20,7 +20,10 @@ using V = hn::VFromD<D>;
 
 // More than this is not kept in a cache, so that lines which are only written need not be read first.
 constexpr std::size_t kStreamed = 1 << 24;
-constexpr std::size_t kUnroll = 4;
+// More vectors at once are faster from memory; from a cache they put too many lines into one of its sets, for stripes
+// that lie powers of two apart.
+constexpr std::size_t kUnrollCached = 2;
+constexpr std::size_t kUnrollStreamed = 4;
 
 HWY_INLINE std::uint8_t product(const std::uint8_t* table, std::uint8_t byte) {
     return static_cast<std::uint8_t>(table[byte & 15] ^ table[16 + (byte >> 4)]);
@@ -55,7 +58,8 @@ HWY_INLINE void put(V v, std::uint8_t* into) {
     }
 }
 
-// The XOR of all sources, from `at` on in steps of kVectors vectors; where it stopped.
+// The XOR of all sources, from `at` on in steps of kVectors vectors; where it stopped. The last source comes first: next
+// to the output, which was written last, it is the likeliest to be driven out.
 template <std::size_t kVectors, bool kStream>
 HWY_INLINE std::size_t xor_vectors(const Part& part, std::size_t at) {
     const D d;
@@ -63,9 +67,9 @@ HWY_INLINE std::size_t xor_vectors(const Part& part, std::size_t at) {
     for (; at + kVectors * kLanes <= part.end; at += kVectors * kLanes) {
         V sum[kVectors];
         for (std::size_t i = 0; i < kVectors; ++i) {
-            sum[i] = hn::LoadU(d, part.sources[0] + at + i * kLanes);
+            sum[i] = hn::LoadU(d, part.sources[part.source_count - 1] + at + i * kLanes);
         }
-        for (std::size_t s = 1; s < part.source_count; ++s) {
+        for (std::size_t s = part.source_count - 1; s-- > 0;) {
             for (std::size_t i = 0; i < kVectors; ++i) {
                 sum[i] = hn::Xor(sum[i], hn::LoadU(d, part.sources[s] + at + i * kLanes));
             }
@@ -127,7 +131,7 @@ HWY_INLINE void whole_array(const Part& part) {
                                                             [](std::uint8_t c) { return c == 1; });
     std::size_t at = part.begin;
     if (sums) {
-        at = xor_vectors<kUnroll, kStream>(part, at);
+        at = xor_vectors<kStream ? kUnrollStreamed : kUnrollCached, kStream>(part, at);
         at = xor_vectors<1, kStream>(part, at);
     } else if (part.output_count == 1) {
         at = code_vectors<1, kStream>(part, at);

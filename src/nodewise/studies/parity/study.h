@@ -69,6 +69,5 @@ int pairwise(nw_run* run);
 int array(nw_run* run);
 int isal(nw_run* run);
 int isal_code(nw_run* run);
-int read(nw_run* run);
 
 }  // namespace parity

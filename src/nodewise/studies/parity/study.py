@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nodewise.studies.contract import Knob, Library, Published, Study
+from nodewise.studies.contract import Knob, Library, Limit, Published, Study
 
 DATA = {"xor": 10, "horizontal": 10, "pq": 10, "rs": 9}
 PARITIES = {"xor": 2, "horizontal": 1, "pq": 2, "rs": 3}
@@ -111,6 +111,7 @@ STUDY = Study(
     ),
     reference=reference,
     libraries={"isal": Library(("libisal.so.2",), "apt-get install libisal2")},
+    limits=(Limit("bandwidth", "read", per="bytes"),),
     published=(
         Published("galois", "XOR", "800 MB/s", "storage server"),
         Published("pairwise", "XOR", "1.2 GB/s", "storage server"),

@@ -9,7 +9,6 @@ constexpr nw_variant kVariants[] = {
     {"array", NW_VARIANT, "simd", parity::array, nullptr, nullptr, nullptr},
     {"isal", NW_PEER, "", parity::isal, nullptr, nullptr, "isal"},
     {"isal_ec_encode_data", NW_PEER, "", parity::isal_code, nullptr, nullptr, "isal"},
-    {"read", NW_LIMIT, "", parity::read, nullptr, nullptr, nullptr},
 };
 
 constexpr nw_study kStudy{
