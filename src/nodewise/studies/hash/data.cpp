@@ -23,7 +23,12 @@ constexpr std::uint64_t kEdges[] = {0,   1,   3,   55,  56,  57,  63,  64,  65, 
                                     121, 127, 128, 129, 183, 184, 191, 192, 239, 240, 241, 255, 256, 257};
 constexpr std::size_t kEdgeCount = sizeof kEdges / sizeof *kEdges;
 
-std::uint64_t mixed_length(std::size_t i, std::uint64_t most, std::uint64_t seed) {
+enum class Lengths { full, mixed, each };
+
+std::uint64_t length_of(Lengths lengths, std::size_t i, std::uint64_t most, std::uint64_t seed) {
+    if (lengths != Lengths::mixed) {
+        return lengths == Lengths::full ? most : i % (most + 1);
+    }
     if (i < kEdgeCount && kEdges[i] <= most) {
         return kEdges[i];
     }
@@ -89,10 +94,12 @@ int layout(nw_run* run) {
     const auto total = static_cast<std::uint64_t>(nw_number(run, "total-size", 16 << 20));
     const char* lengths = nw_text(run, "lengths");
     const bool mixed = lengths != nullptr && std::strcmp(lengths, "mixed") == 0;
+    const bool each = lengths != nullptr && std::strcmp(lengths, "each") == 0;
+    const Lengths how = mixed ? Lengths::mixed : each ? Lengths::each : Lengths::full;
     own->spacing = most;
     for (std::uint64_t begin = 0; begin < total; begin += most) {
         const std::uint64_t room = std::min(most, total - begin);
-        own->lengths.push_back(mixed ? mixed_length(own->lengths.size(), room, run->seed) : room);
+        own->lengths.push_back(length_of(how, own->lengths.size(), room, run->seed));
     }
     nw_declare(run, "data", NW_U8, NW_INPUT, total);
     nw_declare(run, "lengths", NW_I64, NW_INPUT, own->lengths.size());

@@ -31,7 +31,8 @@ struct Mapping {
 
 class Batch {
   public:
-    Batch(const Plan& plan, std::uint8_t* digests) : plan_(plan), digests_(digests), digest_(shape(plan.function).digest) {}
+    Batch(const Plan& plan, std::uint8_t* digests)
+        : plan_(plan), digests_(digests), digest_(shape(plan.function).digest) {}
     Batch(const Batch&) = delete;
     Batch& operator=(const Batch&) = delete;
     ~Batch() { unmap(); }
@@ -42,7 +43,7 @@ class Batch {
         if (file < 0) {
             return errno;
         }
-        struct stat about {};
+        struct stat about{};
         int error = fstat(file, &about) != 0 ? errno : S_ISDIR(about.st_mode) ? EISDIR : 0;
         if (error == 0) {
             const auto size = static_cast<std::size_t>(about.st_size);
@@ -63,8 +64,8 @@ class Batch {
     }
 
   private:
-    // A file that is cut short while it is mapped ends the program: not too many at once. What is longer than this is not
-    // asked for at once, either.
+    // A file that is cut short while it is mapped ends the program: not too many at once. What is longer than this is
+    // not asked for at once, either.
     static constexpr std::size_t kMostMapped = std::size_t{1} << 28;
 
     void job(const std::uint8_t* data, std::size_t size, std::size_t number) {

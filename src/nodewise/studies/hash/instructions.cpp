@@ -194,9 +194,9 @@ HASH_FOR_SHA void sha1_blocks(void* state, const std::uint8_t* const* data, std:
                 }
                 const uint32x4_t in = vaddq_u32(now, add);
                 const std::uint32_t next_e = vsha1h_u32(vgetq_lane_u32(abcd[l], 0));
-                abcd[l] = i < 5                ? vsha1cq_u32(abcd[l], e[l], in)
+                abcd[l] = i < 5               ? vsha1cq_u32(abcd[l], e[l], in)
                           : i >= 10 && i < 15 ? vsha1mq_u32(abcd[l], e[l], in)
-                                               : vsha1pq_u32(abcd[l], e[l], in);
+                                              : vsha1pq_u32(abcd[l], e[l], in);
                 e[l] = next_e;
             }
         }

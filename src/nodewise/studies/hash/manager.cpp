@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps lanes busy with buffers of any length: each lane's buffer is its whole blocks, then one or two blocks of what is
-// left and the padding. All lanes advance to where the first of them ends; that one takes the next buffer.
+// Keeps lanes busy with buffers of any length: each lane's buffer is its whole blocks, then one or two blocks of what
+// is left and the padding. All lanes advance to where the first of them ends; that one takes the next buffer.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -200,8 +200,7 @@ Plan make_plan(Function function, const std::vector<Engine>& engines) {
         }
         // a few hundredths are the clock's
         constexpr double kBetter = 0.97;
-        if (least[n] / static_cast<double>(n) <
-            kBetter * least[plan.slots] / static_cast<double>(plan.slots)) {
+        if (least[n] / static_cast<double>(n) < kBetter * least[plan.slots] / static_cast<double>(plan.slots)) {
             plan.slots = n;
         }
     }
@@ -212,8 +211,9 @@ void hash_jobs(const Plan& plan, const Job* jobs, std::size_t count) {
     // the longest first: lanes that end together leave none idle
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return jobs[a].size != jobs[b].size ? jobs[a].size > jobs[b].size : a < b; });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return jobs[a].size != jobs[b].size ? jobs[a].size > jobs[b].size : a < b;
+    });
     Lanes lanes(plan);
     for (const std::size_t i : order) {
         while (lanes.full()) {

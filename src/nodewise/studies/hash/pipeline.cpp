@@ -52,7 +52,8 @@ void produce(nw_run* run, Shared& shared, Chunk& chunk, double bytes_per_second)
         if (bytes_per_second > 0) {
             // the speed is an upper limit: time lost in waiting is not caught up
             due = std::max(due, seconds_since(begin)) + static_cast<double>(from.size) / bytes_per_second;
-            std::this_thread::sleep_until(begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(due)));
+            std::this_thread::sleep_until(
+                begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(due)));
         }
         if (from.size > 0) {
             std::memcpy(chunk.memory, from.data, from.size);

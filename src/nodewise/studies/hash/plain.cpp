@@ -69,26 +69,36 @@ struct Sha1 {
     using Word = std::uint32_t;
     static constexpr std::size_t kWords = 5;
 
-    static void block(Word* s, const std::uint8_t* data) {
-        Word w[80];
-        for (std::size_t i = 0; i < kBlockWords; ++i) {
-            w[i] = load_big<Word>(data + sizeof(Word) * i);
-        }
-        for (int i = 16; i < 80; ++i) {
-            w[i] = std::rotl(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
-        }
-        for (int i = 0; i < 80; ++i) {
-            const Word mixed = i < 20   ? (s[1] & s[2]) | (~s[1] & s[3])
-                               : i < 40 ? s[1] ^ s[2] ^ s[3]
-                               : i < 60 ? (s[1] & s[2]) | (s[1] & s[3]) | (s[2] & s[3])
-                                        : s[1] ^ s[2] ^ s[3];
-            const Word next = std::rotl(s[0], 5) + mixed + s[4] + kSha1Add[i / 20] + w[i];
+    template <int kQuarter>
+    static void quarter(Word* s, Word* w) {
+#pragma GCC unroll 20
+        for (int i = 0; i < 20; ++i) {
+            Word& word = w[(20 * kQuarter + i) % 16];
+            if (20 * kQuarter + i >= 16) {
+                const int t = 20 * kQuarter + i;
+                word = std::rotl(w[(t + 13) % 16] ^ w[(t + 8) % 16] ^ w[(t + 2) % 16] ^ word, 1);
+            }
+            const Word mixed = kQuarter == 0   ? s[3] ^ (s[1] & (s[2] ^ s[3]))
+                               : kQuarter == 2 ? (s[1] & s[2]) + (s[3] & (s[1] ^ s[2]))
+                                               : s[1] ^ s[2] ^ s[3];
+            const Word next = std::rotl(s[0], 5) + mixed + s[4] + kSha1Add[kQuarter] + word;
             s[4] = s[3];
             s[3] = s[2];
             s[2] = std::rotl(s[1], 30);
             s[1] = s[0];
             s[0] = next;
         }
+    }
+
+    static void block(Word* s, const std::uint8_t* data) {
+        Word w[kBlockWords];
+        for (std::size_t i = 0; i < kBlockWords; ++i) {
+            w[i] = load_big<Word>(data + sizeof(Word) * i);
+        }
+        quarter<0>(s, w);
+        quarter<1>(s, w);
+        quarter<2>(s, w);
+        quarter<3>(s, w);
     }
 };
 
@@ -118,24 +128,36 @@ struct Sha2 {
     using Word = typename Bits::Word;
     static constexpr std::size_t kWords = 8;
 
+    template <bool kSchedule>
+    static void sixteen(Word* s, Word* w, const Word* add) {
+#pragma GCC unroll 16
+        for (int i = 0; i < 16; ++i) {
+            if (kSchedule) {
+                w[i] += Bits::schedule0(w[(i + 1) % 16]) + w[(i + 9) % 16] + Bits::schedule1(w[(i + 14) % 16]);
+            }
+            const Word chosen = s[6] ^ (s[4] & (s[5] ^ s[6]));
+            const Word most = (s[0] & s[1]) + (s[2] & (s[0] ^ s[1]));
+            const Word one = s[7] + Bits::sum1(s[4]) + chosen + add[i] + w[i];
+            const Word two = Bits::sum0(s[0]) + most;
+            s[7] = s[6];
+            s[6] = s[5];
+            s[5] = s[4];
+            s[4] = s[3] + one;
+            s[3] = s[2];
+            s[2] = s[1];
+            s[1] = s[0];
+            s[0] = one + two;
+        }
+    }
+
     static void block(Word* s, const std::uint8_t* data) {
-        Word w[Bits::kRounds];
+        Word w[kBlockWords];
         for (std::size_t i = 0; i < kBlockWords; ++i) {
             w[i] = load_big<Word>(data + sizeof(Word) * i);
         }
-        for (int i = 16; i < Bits::kRounds; ++i) {
-            w[i] = w[i - 16] + Bits::schedule0(w[i - 15]) + w[i - 7] + Bits::schedule1(w[i - 2]);
-        }
-        for (int i = 0; i < Bits::kRounds; ++i) {
-            const Word chosen = (s[4] & s[5]) ^ (~s[4] & s[6]);
-            const Word most = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-            const Word one = s[7] + Bits::sum1(s[4]) + chosen + Bits::kAdd[i] + w[i];
-            const Word two = Bits::sum0(s[0]) + most;
-            for (int k = 7; k > 0; --k) {
-                s[k] = s[k - 1];
-            }
-            s[4] += one;
-            s[0] = one + two;
+        sixteen<false>(s, w, Bits::kAdd);
+        for (int i = 16; i < Bits::kRounds; i += 16) {
+            sixteen<true>(s, w, Bits::kAdd + i);
         }
     }
 };

@@ -205,8 +205,8 @@ struct Sha2 {
                 V& word = w[g][i];
                 if (kSchedule) {
                     const V late = Bits::schedule1(w[g][(i + 14) % 16]);
-                    word = hn::Add(hn::Add(word, Bits::schedule0(w[g][(i + 1) % 16])),
-                                   hn::Add(w[g][(i + 9) % 16], late));
+                    word =
+                        hn::Add(hn::Add(word, Bits::schedule0(w[g][(i + 1) % 16])), hn::Add(w[g][(i + 9) % 16], late));
                 }
                 V* v = s[g];
                 const V early = settled(hn::Add(hn::Add(v[7], word), hn::Set(D(), add[i])));

@@ -37,7 +37,12 @@ STUDY = Study(
         Knob("function", "hash function", "sha256", FUNCTIONS),
         Knob("chunk-size", "bytes of a buffer", str(2**20), most=2**34),
         Knob("total-size", "bytes of all buffers", str(2**24), quick=str(2**22)),
-        Knob("lengths", "all buffers full, or of any length up to that", "full", ("full", "mixed")),
+        Knob(
+            "lengths",
+            "all buffers full, of any length up to that, or of each in turn",
+            "full",
+            ("full", "mixed", "each"),
+        ),
         Knob("producers", "threads that fill buffers in the variant pipeline", "1", least=1, most=1024),
         Knob("speed", "MiB/s at which each of them fills its own, 0 for as fast as it can", "0", least=0),
     ),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words of many buffers side by side: loading, and the logic that the functions share. Included once per instruction set.
+// Words of many buffers side by side: loading, and the logic that the functions share. Included once per instruction
+// set.
 #if defined(HASH_WORDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HASH_WORDS_INL_H_
 #undef HASH_WORDS_INL_H_

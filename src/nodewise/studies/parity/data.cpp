@@ -85,8 +85,7 @@ int layout(nw_run* run) {
     nw_declare(run, "data", NW_U8, NW_INPUT, own->scheme.data * own->sizes.spacing());
     nw_declare(run, "parity", NW_U8, own->lost == 0 ? NW_OUTPUT : NW_INPUT, own->scheme.parity * spacing);
     if (own->lost != 0) {
-        nw_declare(run, "rebuilt", NW_U8, NW_OUTPUT,
-                   static_cast<std::size_t>(__builtin_popcount(own->lost)) * spacing);
+        nw_declare(run, "rebuilt", NW_U8, NW_OUTPUT, static_cast<std::size_t>(__builtin_popcount(own->lost)) * spacing);
     }
     run->own = own.release();
     return 0;

@@ -56,7 +56,8 @@ std::vector<std::uint8_t> row_of(const Scheme& scheme, std::size_t number) {
     if (number < scheme.data) {
         row[number] = 1;
     } else {
-        const auto begin = scheme.coefficients.begin() + static_cast<std::ptrdiff_t>((number - scheme.data) * scheme.data);
+        const auto begin =
+            scheme.coefficients.begin() + static_cast<std::ptrdiff_t>((number - scheme.data) * scheme.data);
         std::copy(begin, begin + static_cast<std::ptrdiff_t>(scheme.data), row.begin());
     }
     return row;

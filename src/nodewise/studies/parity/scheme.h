@@ -31,8 +31,8 @@ bool find_scheme(const char* name, Scheme& into);
 std::uint8_t multiply(std::uint8_t a, std::uint8_t b);
 std::uint8_t inverse(std::uint8_t a);
 
-// One linear combination: outputs from sources, by stripe numbers; coefficients are outputs × sources, and `tables` what
-// multiplies by each: the products of the 16 low halves of a byte, then of the 16 high ones.
+// One linear combination: outputs from sources, by stripe numbers; coefficients are outputs × sources, and `tables`
+// what multiplies by each: the products of the 16 low halves of a byte, then of the 16 high ones.
 struct Step {
     std::vector<std::size_t> sources;
     std::vector<std::size_t> outputs;
@@ -51,11 +51,12 @@ bool rebuild_steps(const Scheme& scheme, unsigned lost, std::vector<Step>& steps
 
 // Bytes of a stripe, and how the vertical parity cuts it.
 struct Sizes {
-    explicit Sizes(std::size_t bytes) : stripe(bytes), row(round_up((bytes + kRows - 1) / kRows)), rows((bytes + row - 1) / row) {}
+    explicit Sizes(std::size_t bytes)
+        : stripe(bytes), row(round_up((bytes + kRows - 1) / kRows)), rows((bytes + row - 1) / row) {}
     static std::size_t round_up(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
     std::size_t stripe;
     std::size_t row;
-    std::size_t rows;                                        // that are not empty
+    std::size_t rows;                                               // that are not empty
     std::size_t last() const { return stripe - (rows - 1) * row; }  // bytes of the last of them
     std::size_t spacing() const { return round_up(stripe); }
     std::size_t of(const Scheme& scheme, std::size_t number) const {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // XOR and products in GF(2^8) by vectors: called pair by pair, or once on arrays of pointers.
+// vectors whose size is known when this is compiled: arrays of them stay in registers
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simd.cpp"
 #include "hwy/foreach_target.h"
@@ -58,8 +60,8 @@ HWY_INLINE void put(V v, std::uint8_t* into) {
     }
 }
 
-// The XOR of all sources, from `at` on in steps of kVectors vectors; where it stopped. The last source comes first: next
-// to the output, which was written last, it is the likeliest to be driven out.
+// The XOR of all sources, from `at` on in steps of kVectors vectors; where it stopped. The last source comes first:
+// next to the output, which was written last, it is the likeliest to be driven out.
 template <std::size_t kVectors, bool kStream>
 HWY_INLINE std::size_t xor_vectors(const Part& part, std::size_t at) {
     const D d;

@@ -38,8 +38,10 @@ void combine_linear(const Step& step, const std::array<std::uint8_t*, kMostStrip
                     Combine combine, void* library) {
     std::array<const std::uint8_t*, kMostStripes> sources{};
     std::array<std::uint8_t*, kMostStripes> outputs{};
-    std::transform(step.sources.begin(), step.sources.end(), sources.begin(), [&](std::size_t i) { return stripes[i]; });
-    std::transform(step.outputs.begin(), step.outputs.end(), outputs.begin(), [&](std::size_t i) { return stripes[i]; });
+    std::transform(step.sources.begin(), step.sources.end(), sources.begin(),
+                   [&](std::size_t i) { return stripes[i]; });
+    std::transform(step.outputs.begin(), step.outputs.end(), outputs.begin(),
+                   [&](std::size_t i) { return stripes[i]; });
     combine({sources.data(), step.sources.size(), outputs.data(), step.outputs.size(), step.coefficients.data(),
              step.tables.data(), range.begin, range.end, library});
 }

@@ -35,7 +35,6 @@ struct Both {
 };
 using CombineBoth = void (*)(const Both& both);
 
-
 // What the study keeps between layout and release.
 struct State {
     Scheme scheme;
