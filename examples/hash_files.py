@@ -12,6 +12,7 @@ import argparse
 import ctypes
 import os
 import sys
+from pathlib import Path
 
 from nodewise.base.native import native_path
 
@@ -38,9 +39,8 @@ def digests(function: str, paths: list[bytes], threads: int = 1) -> tuple[bytes,
 
 def files_of(where: bytes) -> list[bytes]:
     """The files below a folder, sorted; or the lines of a list, which ends each with a zero where it holds any."""
-    if not os.path.isdir(where):
-        with open(where, "rb") as file:
-            text = file.read()
+    if not Path(os.fsdecode(where)).is_dir():
+        text = Path(os.fsdecode(where)).read_bytes()
         end = b"\0" if b"\0" in text else b"\n"
         return [line for line in text.split(end) if line]
     found = []

@@ -108,7 +108,8 @@ HASH_FOR_SHA void sha256_blocks(void* state, const std::uint8_t* const* data, st
         }
 #pragma GCC unroll 16
         for (int i = 0; i < 16; ++i) {
-            const __m128i add = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kSha256Add + 4 * i));
+            const __m128i add = _mm_loadu_si128(
+                reinterpret_cast<const __m128i*>(kSha256Add + std::size_t{4} * static_cast<std::size_t>(i)));
             for (std::size_t l = 0; l < kLanes; ++l) {
                 __m128i& now = w[l][i % 4];
                 if (i >= 4) {

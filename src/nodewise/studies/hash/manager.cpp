@@ -183,6 +183,7 @@ std::vector<Engine> all_engines(Function function) {
 Plan make_plan(Function function, const std::vector<Engine>& engines) {
     constexpr std::size_t kBlocks = 16;
     std::vector<double> cost;
+    cost.reserve(engines.size());
     for (const Engine& engine : engines) {
         cost.push_back(seconds_of(engine, kBlocks, shape(function)));
     }

@@ -136,6 +136,7 @@ int pipeline(nw_run* run) {
     }
     shared.producing = shared.chunks.size();
     std::vector<std::thread> producers;
+    producers.reserve(shared.chunks.size());
     for (Chunk& chunk : shared.chunks) {
         producers.emplace_back([run, &shared, &chunk, speed] { produce(run, shared, chunk, speed); });
     }

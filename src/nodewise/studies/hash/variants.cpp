@@ -13,10 +13,12 @@ void share(nw_run* run) {
     State& own = state(run);
     const auto threads = static_cast<std::size_t>(run->threads);
     std::vector<Job> all;
+    all.reserve(own.lengths.size());
     for (std::size_t i = 0; i < own.lengths.size(); ++i) {
         all.push_back(job(run, i));
     }
-    std::stable_sort(all.begin(), all.end(), [](const Job& a, const Job& b) { return a.size > b.size; });
+    std::sort(all.begin(), all.end(),
+              [](const Job& a, const Job& b) { return a.size != b.size ? a.size > b.size : a.digest < b.digest; });
     own.shares.assign(threads, {});
     for (std::size_t i = 0; i < all.size(); ++i) {
         own.shares[i % threads].push_back(all[i]);

@@ -21,9 +21,8 @@ struct Logarithms {
     }
 };
 
-const Logarithms kLogarithms;
-
 void combine(const Part& part) {
+    static const Logarithms kLogarithms;
     for (std::size_t o = 0; o < part.output_count; ++o) {
         std::uint8_t* into = part.outputs[o];
         for (std::size_t s = 0; s < part.source_count; ++s) {

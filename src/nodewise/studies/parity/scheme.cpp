@@ -163,7 +163,8 @@ std::vector<Step> encode_steps(const Scheme& scheme) {
     for (std::size_t j = 0; j < scheme.data; ++j) {
         step.sources.push_back(j);
     }
-    for (std::size_t i = 0; i < scheme.coefficients.size() / scheme.data; ++i) {
+    const std::size_t linear = scheme.kind == Kind::xor2 ? 1 : scheme.parity;
+    for (std::size_t i = 0; i < linear; ++i) {
         step.outputs.push_back(scheme.data + i);
     }
     step.coefficients = scheme.coefficients;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::uint8_t, kRows> kOnes = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
 // Tables that multiply by one.
-std::array<std::uint8_t, 32 * kRows> identity_tables() {
+constexpr std::array<std::uint8_t, 32 * kRows> identity_tables() {
     std::array<std::uint8_t, 32 * kRows> tables{};
     for (std::size_t i = 0; i < tables.size(); ++i) {
         tables[i] = static_cast<std::uint8_t>(i % 32 < 16 ? i % 16 : i % 16 << 4);
@@ -18,7 +18,7 @@ std::array<std::uint8_t, 32 * kRows> identity_tables() {
     return tables;
 }
 
-const std::array<std::uint8_t, 32 * kRows> kIdentity = identity_tables();
+constexpr std::array<std::uint8_t, 32 * kRows> kIdentity = identity_tables();
 
 struct Range {
     std::size_t begin;

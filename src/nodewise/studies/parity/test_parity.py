@@ -76,12 +76,11 @@ def _xor_survives(lost: tuple[int, ...]) -> bool:
                 vectors.append(sum(1 << 10 * row + r for r in range(ROWS)))
     basis: dict[int, int] = {}
     for vector in vectors:
-        while vector:
-            top = vector.bit_length()
-            if top not in basis:
-                basis[top] = vector
-                break
-            vector ^= basis[top]
+        rest = vector
+        while rest and rest.bit_length() in basis:
+            rest ^= basis[rest.bit_length()]
+        if rest:
+            basis[rest.bit_length()] = rest
     return len(basis) == 100
 
 
