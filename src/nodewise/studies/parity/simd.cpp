@@ -26,6 +26,7 @@ constexpr std::size_t kStreamed = 1 << 24;
 // that lie powers of two apart.
 constexpr std::size_t kUnrollCached = 2;
 constexpr std::size_t kUnrollStreamed = 4;
+constexpr std::size_t kAhead = 1024;
 
 HWY_INLINE std::uint8_t product(const std::uint8_t* table, std::uint8_t byte) {
     return static_cast<std::uint8_t>(table[byte & 15] ^ table[16 + (byte >> 4)]);
@@ -187,7 +188,7 @@ void combine_pairwise(const Part& part) {
 }
 
 // kHeight rows of all ten stripes in the bytes from `begin` to `end` of a row: each row's XOR across, and the rows' XOR
-// into the ten vertical blocks, which stay in the nearest cache.
+// into the ten vertical blocks, which stay in a near cache.
 template <std::size_t kHeight, bool kStream>
 HWY_INLINE void rows_both(const Both& both, std::size_t first, std::size_t begin, std::size_t end) {
     const D d;
@@ -204,6 +205,10 @@ HWY_INLINE void rows_both(const Both& both, std::size_t first, std::size_t begin
             V sum = first == 0 ? hn::Zero(d) : hn::LoadU(d, down);
             for (std::size_t h = 0; h < kHeight; ++h) {
                 const V v = hn::LoadU(d, both.data[i] + (first + h) * row + at);
+                if (kStream) {
+                    // so many streams that the processor does not foresee all of them
+                    hwy::Prefetch(both.data[i] + (first + h) * row + at + kAhead);
+                }
                 across[h] = hn::Xor(across[h], v);
                 sum = hn::Xor(sum, v);
             }
@@ -229,7 +234,8 @@ HWY_INLINE void rows_both(const Both& both, std::size_t first, std::size_t begin
 
 template <bool kStream>
 HWY_INLINE void all_both(const Both& both) {
-    constexpr std::size_t kTile = 1 << 10;
+    // from memory longer pieces of a row, and the vertical blocks in the second cache
+    constexpr std::size_t kTile = kStream ? 1 << 14 : 1 << 10;
     const std::size_t rows = both.sizes->rows;
     for (std::size_t begin = both.begin; begin < both.end; begin += kTile) {
         const std::size_t end = std::min(both.end, begin + kTile);
