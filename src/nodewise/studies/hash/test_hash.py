@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Digests of random lengths against hashlib, files against md5sum, and the figures of producers and consumer."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nodewise.studies.commands import simd_targets, worker_command
+from nodewise.studies.discovery import find_study, load_module
+
+HASH = find_study("hash")
+FUNCTIONS = ("md5", "sha1", "sha256", "sha512")
+PROGRAM = Path(__file__).parents[4] / "examples" / "hash_files.py"
+
+
+@pytest.fixture(scope="module")
+def program() -> ModuleType:
+    return load_module(PROGRAM, "hash_files")
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    function=st.sampled_from(FUNCTIONS),
+    lengths=st.lists(st.one_of(st.integers(0, 300), st.integers(0, 9000)), max_size=90),
+    threads=st.integers(1, 3),
+)
+def test_files_of_any_lengths_have_the_digests_of_hashlib(
+    program: ModuleType, tmp_path: Path, function: str, lengths: list[int], threads: int
+) -> None:
+    paths, want = [], b""
+    for i, length in enumerate(lengths):
+        text = hashlib.shake_128(f"{i} {length}".encode()).digest(length)
+        path = tmp_path / str(i)
+        path.write_bytes(text)
+        paths.append(os.fsencode(path))
+        want += hashlib.new(function, text, usedforsecurity=False).digest()
+    made, errors = program.digests(function, paths, threads)
+    assert not any(errors)
+    assert made[: len(want)] == want
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("target", simd_targets(HASH))
+def test_every_length_up_to_three_blocks_is_right_on_every_instruction_set(function: str, target: str) -> None:
+    size = 3 * 128 + 1
+    knobs = {"function": function, "chunk-size": str(size), "total-size": str(size * (size + 1)), "lengths": "each"}
+    for variant in ("lanes", "best"):
+        command = [*worker_command(HASH, variant, HASH.study.point(knobs)), "--threads", "1", "--simd", target]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([sys.executable, str(PROGRAM), *arguments], capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_program_prints_what_the_systems_own_prints(tmp_path: Path, function: str) -> None:
+    for name, size in (("empty", 0), ("a b", 55), ("back\\slash", 64), ("new\nline", 1000), ("five", 5 << 20)):
+        (tmp_path / name).write_bytes(os.urandom(size))
+    (tmp_path / "sub").mkdir()
+    for i in range(1500):
+        (tmp_path / "sub" / f"{i:04}").write_bytes(b"x" * (i * 7 % 3001))
+    names = sorted(str(p) for p in tmp_path.rglob("*") if p.is_file())
+    want = subprocess.run([f"{function}sum", *names], capture_output=True, check=True).stdout
+    for threads in ("1", "2"):
+        assert _run("--function", function, "--threads", threads, *names).stdout == want
+    assert _run("--function", function, "--files", str(tmp_path)).stdout == want
+
+
+def test_what_cannot_be_read_is_named_and_the_others_are_printed(tmp_path: Path) -> None:
+    (tmp_path / "there").write_bytes(b"abc")
+    given = [str(tmp_path / "missing"), str(tmp_path / "there"), str(tmp_path)]
+    ours, theirs = (
+        _run("--function", "md5", *given),
+        subprocess.run(["md5sum", *given], capture_output=True, check=False),
+    )
+    assert ours.returncode == theirs.returncode == 1
+    assert ours.stdout == theirs.stdout
+    assert ours.stderr == theirs.stderr
+
+
+def test_a_file_that_says_it_is_empty_is_read_to_its_end() -> None:
+    status = "/proc/self/mountinfo"
+    assert _run(status).stdout.split()[0] != hashlib.sha256(b"").hexdigest().encode()
+
+
+@pytest.mark.parametrize("producers", ["1", "2", "16"])
+def test_the_consumer_says_how_busy_it_was(producers: str) -> None:
+    knobs = {"producers": producers, "speed": "200", "total-size": str(2**22), "chunk-size": str(2**17)}
+    command = worker_command(HASH, "pipeline", HASH.study.point(knobs))
+    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert told["verified"] is True
+    assert 0 < told["consumer_usage_percent"] <= 100
+    assert told["hash_mb_per_s"] == pytest.approx(told["hash_mib_per_s"] * 1.048576)
+    # 4 MiB at 200 MiB/s each take at least so long
+    assert told["elapsed_s"] > 4 / 200 / int(producers) * 0.9

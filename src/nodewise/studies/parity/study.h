@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The functions of the study's table (see abi/kernel.h for what each promises), and what the ways to work share.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "abi/kernel.h"
+#include "scheme.h"
+
+namespace parity {
+
+// Outputs from sources in the bytes from `begin` to `end`: what the ways differ in.
+struct Part {
+    const std::uint8_t* const* sources;
+    std::size_t source_count;
+    std::uint8_t* const* outputs;
+    std::size_t output_count;
+    const std::uint8_t* coefficients;
+    const std::uint8_t* tables;
+    std::size_t begin;
+    std::size_t end;
+    void* library;
+};
+using Combine = void (*)(const Part& part);
+// Horizontal and vertical parity at once: the bytes from `begin` to `end` of each row.
+struct Both {
+    const std::uint8_t* const* data;  // ten
+    std::uint8_t* horizontal;
+    std::uint8_t* vertical;
+    const Sizes* sizes;
+    std::size_t begin;
+    std::size_t end;
+};
+using CombineBoth = void (*)(const Both& both);
+
+// What the study keeps between layout and release.
+struct State {
+    Scheme scheme;
+    Sizes sizes{1};
+    unsigned lost = 0;
+    std::size_t passes = 1;
+    std::vector<Step> steps;
+    std::array<std::uint8_t*, kMostStripes> stripes{};  // where each is; of those lost, where it is to be
+    bool losses_tried = false;
+};
+
+inline State& state(nw_run* run) { return *static_cast<State*>(run->own); }
+inline const State& state(const nw_run* run) { return *static_cast<const State*>(run->own); }
+
+int layout(nw_run* run);
+int fill(nw_run* run);
+int reset(nw_run* run);
+int check(nw_run* run);
+void work(const nw_run* run, nw_work* out);
+void release(nw_run* run);
+
+// The steps, `passes` times, by all threads; with `both` where the steps are those of both parities.
+int run_steps(nw_run* run, Combine combine, CombineBoth both);
+// One step by plain code, on stripes that need not be the study's.
+void plain_step(const Step& step, const Sizes& sizes, const std::array<std::uint8_t*, kMostStripes>& stripes);
+// Tries each loss there is on a small copy, and tells how many are survived.
+int try_losses(nw_run* run);
+
+int galois(nw_run* run);
+int pairwise(nw_run* run);
+int array(nw_run* run);
+int isal(nw_run* run);
+int isal_code(nw_run* run);
+
+}  // namespace parity
