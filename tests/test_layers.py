@@ -75,7 +75,7 @@ def test_a_study_sees_what_is_for_studies_and_no_other_study() -> None:
         if path.suffix in (".cpp", ".h"):
             for included in re.findall(r'#include "([^"]+)"', path.read_text()):
                 shared = included == "abi/kernel.h" or included.startswith(("hwy/", "simd_math/"))
-                assert shared or (path.parent / included).exists() and ".." not in included, f"{path}: {included}"
+                assert shared or ((path.parent / included).exists() and ".." not in included), f"{path}: {included}"
 
 
 def test_only_the_command_line_prints_or_exits() -> None:

@@ -3,15 +3,13 @@
 
 import dataclasses
 import json
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from benchmarks._stored import write_tune
 from nodewise.api.budget import Budget
@@ -50,16 +48,6 @@ def _experiment(path: Path, kind: str) -> Path:
     question = Question(command, where, ("threads", "placement", "hugepages"), path, Budget(None, runs), environment={})
     tune(question, Described(seconds, interrupt_at=interrupt))
     return path
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    # without one on PATH Playwright looks for its own
-    with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
 
 
 def _open(browser: Browser, path: Path) -> tuple[Page, list[str]]:

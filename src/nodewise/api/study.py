@@ -99,7 +99,7 @@ def run_study(
     work = work_of(found, point)
     series = [_Series(c) for c in contenders_of(found, point)]
     series += [_Series(contender, limit, work) for limit, contender in machine_limits(found)]
-    settings = {s.contender.name: _setting(s.contender, question.threads) for s in series}
+    settings = {s.contender.name: setting_of(s.contender, question.threads) for s in series}
     shuffle = random.Random(question.seed)
     begin = time.monotonic()
     blocks = 0
@@ -127,7 +127,7 @@ def run_study(
     }
 
 
-def _setting(contender: Contender, threads: int) -> Setting:
+def setting_of(contender: Contender, threads: int) -> Setting:
     """So many threads on the cores of a balanced placement; a variant's are bound one by one.
 
     A peer's threads are not: those that a library makes by itself would all inherit the place of the first one.

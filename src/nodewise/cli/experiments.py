@@ -35,6 +35,15 @@ def place_for(name: str) -> Path:
     return path
 
 
+def result_place(out: Path | None, name: str) -> Path:
+    """Where a result is kept: the directory that was asked for, or one of its own. Raises InputError for one in use."""
+    if out is None:
+        return place_for(name)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"--out: {out} is there and not an empty directory", "name another one")
+    return out
+
+
 def check_target(path: Path, option: str) -> None:
     """Raises InputError where a file can surely not be written to `path`."""
     folder = path.absolute().parent

@@ -315,8 +315,13 @@ def _names(data: Sequence[Mapping[str, Any]], front: Sequence[str], across: Span
     taken = [where[k] for k in front]
     others = [at for k, at in where.items() if k not in set(front)]
     others += [at for one, other in pairwise(taken) for at in _along(one, other)]
-    layers = []
     placed = place_labels(wanted, taken, others, across.pixels, up.pixels)
+    return label_layers(placed, across, up)
+
+
+def label_layers(placed: Sequence[Label], across: Span, up: Span) -> list[Any]:
+    """Names where they were placed, on a white ground."""
+    layers = []
     for align in ("left", "center", "right"):
         rows = [{"x": across.value(n.x), "y": up.value(n.y), "text": n.text} for n in placed if n.align == align]
         if not rows:

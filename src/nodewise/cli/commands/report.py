@@ -27,15 +27,19 @@ import click
 def command(
     directory: Path, html: Path | None, png: Path | None, svg: Path | None, csv_file: Path | None, as_json: bool
 ) -> None:
-    """Rebuild what can be seen of the experiment in DIRECTORY from its samples.
+    """Rebuild what can be seen of the experiment, study or roofline in DIRECTORY from what was kept of it.
 
     Without options the page is written to DIRECTORY/report.html.
     """
     from nodewise.api.experiment import read_experiment, write_whole
+    from nodewise.api.result_store import holds_result
     from nodewise.report.figures import write_figures
     from nodewise.report.page import page, verdict_of, write_report
     from nodewise.report.tables import csv_text
 
+    if holds_result(directory):
+        _redraw(directory, html, png, svg, csv_file, as_json)
+        return
     if not any((html, png, svg, csv_file, as_json)):
         print(write_report(directory))
         return
@@ -53,6 +57,35 @@ def command(
         written.append(csv_file)
     if as_json:
         print(json.dumps(verdict, indent=1))
+    else:
+        for path in written:
+            print(path)
+
+
+def _redraw(
+    directory: Path, html: Path | None, png: Path | None, svg: Path | None, csv_file: Path | None, as_json: bool
+) -> None:
+    """The same of a study or a roofline."""
+    from nodewise.api.experiment import write_whole
+    from nodewise.api.result_store import read_result
+    from nodewise.report.stored import redraw_page, stored_csv, stored_page, write_stored_figures
+
+    if not any((html, png, svg, csv_file, as_json)):
+        print(redraw_page(directory))
+        return
+    record = read_result(directory)
+    written = []
+    if html:
+        write_whole(html, stored_page(record, directory))
+        written.append(html)
+    for target, kind in ((png, "png"), (svg, "svg")):
+        if target:
+            written += write_stored_figures(record, target, kind)
+    if csv_file:
+        write_whole(csv_file, stored_csv(record))
+        written.append(csv_file)
+    if as_json:
+        print(json.dumps(record, indent=1))
     else:
         for path in written:
             print(path)

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_percent, format_seconds, parse_seconds
+from nodewise.cli.experiments import result_place
+from nodewise.cli.roofline import run_roofline
 
 if TYPE_CHECKING:
     from nodewise.api.study import StudyProgress
@@ -39,6 +42,8 @@ def _split(words: tuple[str, ...]) -> list[str]:
 @click.option("--quick", is_flag=True, help="End within a minute.")
 @click.option("--blocks", type=int, default=25, show_default=True, help="How often each contender runs, at most.")
 @click.option("--budget", default="2min", show_default=True, help="How long it may take, once each ran six times.")
+@click.option("--roofline", is_flag=True, help="Place all studies that compute, or NAME, under this machine's roofs.")
+@click.option("--out", type=click.Path(path_type=Path), help="Directory to make for the result and its page.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 @click.argument("name", required=False, metavar="[NAME|FOLDER]")
 @click.argument("knob_words", nargs=-1, type=click.UNPROCESSED, metavar="[--KNOB VALUE]...")
@@ -47,6 +52,8 @@ def command(
     quick: bool,
     blocks: int,
     budget: str,
+    roofline: bool,
+    out: Path | None,
     as_json: bool,
     name: str | None,
     knob_words: tuple[str, ...],
@@ -57,16 +64,20 @@ def command(
     """
     from nodewise.api.study import StudyQuestion, run_study
     from nodewise.machine.sources import load_machine
+    from nodewise.report.study_page import write_study_page
     from nodewise.runner.launcher import RunOptions
     from nodewise.runner.local import LocalLauncher
     from nodewise.studies.contract import parse_knobs
     from nodewise.studies.discovery import find_study
 
+    if threads is not None and threads < 1:
+        raise InputError(f"{threads} threads cannot run", "give --threads 1 or more")
+    if roofline:
+        run_roofline(threads, name, out, as_json)
+        return
     if name is None:
         _list(as_json)
         return
-    if threads is not None and threads < 1:
-        raise InputError(f"{threads} threads cannot run", "give --threads 1 or more")
     if blocks < 1:
         raise InputError(f"{blocks} blocks measure nothing", "give --blocks 1 or more")
     found = find_study(name)
@@ -78,12 +89,15 @@ def command(
         seconds=_QUICK_S if quick else parse_seconds(budget),
         limit_s=_QUICK_LIMIT_S if quick else math.inf,
     )
+    folder = result_place(out, f"study-{found.study.name}")
     with LocalLauncher(RunOptions(timeout_s=600)) as launcher, _Line() as line:
         result = run_study(question, launcher, line.show)
+    page = write_study_page(result, (found.folder / "README.md").read_text(), folder)
     if as_json:
-        print(json.dumps(result, indent=1))
+        print(json.dumps({**result, "report": str(page)}, indent=1))
     else:
         _tell(result)
+        print(f"report    {page}")
 
 
 class _Line:

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise study --roofline`: the machine's roofs, and the studies' kernels below them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nodewise.cli.experiments import result_place
+
+if TYPE_CHECKING:
+    from nodewise.api.roofline import RooflineProgress
+
+
+def run_roofline(threads: int | None, name: str | None, out: Path | None, as_json: bool) -> None:
+    """Measure, keep and tell it; `name` is of one study, None for all."""
+    from rich.console import Console
+
+    from nodewise.api.roofline import measure_roofline
+    from nodewise.machine.sources import load_machine
+    from nodewise.report.roofline_page import write_roofline
+    from nodewise.runner.launcher import RunOptions
+    from nodewise.runner.local import LocalLauncher
+
+    machine = load_machine()
+    folder = result_place(out, "roofline")
+    status = Console(stderr=True).status("starting")
+
+    def show(progress: RooflineProgress) -> None:
+        status.update(f"run {progress.done + 1} of about {progress.runs}: {progress.what}")
+
+    with LocalLauncher(RunOptions(timeout_s=600)) as launcher, status:
+        result = measure_roofline(machine, threads or machine.parallelism, launcher, (name,) if name else (), show)
+    written = write_roofline(result, machine, folder)
+    if as_json:
+        print(json.dumps({**result, "report": str(written[0])}, indent=1))
+        return
+    _tell(result)
+    print(f"report    {written[0]}")
+    print(f"picture   {written[2]}")
+
+
+def _tell(result: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from nodewise.report.roofline_page import kernel_table, roof_table
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=140)
+    look: dict[str, Any] = {"box": None, "padding": (0, 2, 0, 0), "title_justify": "left"}
+    roofs = Table(title=f"roofs, {result['threads']} threads", **look)
+    for heading in ("roof", "best block", "median", "measured by"):
+        roofs.add_column(heading, justify="right" if heading in ("best block", "median") else "left", no_wrap=True)
+    for row in roof_table(result):
+        roofs.add_row(*row)
+    console.print(roofs)
+    console.print()
+    heads, rows = kernel_table(result)
+    kernels = Table(title="kernels", **look)
+    numeric = ("flop/byte", "GFLOP/s", "roof, GFLOP/s", "reached")
+    for heading in heads:
+        kernels.add_column(heading, justify="right" if heading in numeric else "left", no_wrap=heading != "at")
+    for row in rows:
+        kernels.add_row(*row)
+    if rows:
+        console.print(kernels)
+    for one in result["left_out"]:
+        console.print(f"not placed: {one['study']}: {one['why']}", highlight=False)

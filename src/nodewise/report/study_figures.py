@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The figures of a study's page: its contenders' rates beside the limit, and their curves over what was varied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nodewise.report import vega as alt
+from nodewise.report.charting import ACCENT, WIDTH, chart_of, finish, scale_for
+from nodewise.report.lettering import text_width
+
+#: Of the palette by Okabe and Ito, which colour-blind people can tell apart.
+_PLAIN, _PEER, _LIMIT, _INK = "#56b4e9", "#d55e00", "#00734f", "#1b2430"
+_KINDS = {"variant": ACCENT, "plain variant": _PLAIN, "peer": _PEER}
+_LINES = [ACCENT, "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#999933", "#000000"]
+_FONT = 11
+_BAND = 30
+#: A row above the bars, where the limit's name stands.
+_ABOVE = " "
+
+
+def kind_of(result: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    """What a row is, for its reader."""
+    plain = row["kind"] == "variant" and row["contender"] == result.get("plain_variant")
+    return "plain variant" if plain else str(row["kind"])
+
+
+def ran(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows that have a rate."""
+    return [r for r in result["rows"] if r.get("rate") and not r.get("not_run")]
+
+
+def binding_limit(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Of several limits the lowest: each holds by itself."""
+    return min((r for r in ran(result) if r["kind"] == "limit"), key=lambda r: float(r["rate"]), default=None)
+
+
+def study_figures(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The figures that there is something to show in, by the name of their file, the main one first."""
+    curve = curves(results)
+    figures = {"curves": curve} if curve is not None else {}
+    for number, result in enumerate(results):
+        chart = rates(result)
+        if chart is not None:
+            figures[f"rates-{number + 1}"] = chart
+    return figures
+
+
+def rates(result: Mapping[str, Any]) -> Any | None:
+    """A bar for each contender that ran, with the interval of its rate; the limit is a line. None without any."""
+    rows = sorted((r for r in ran(result) if r["kind"] != "limit"), key=lambda r: -float(r["rate"]))
+    if not rows:
+        return None
+    limit, unit = binding_limit(result), rows[0]["unit"]
+    data = [_bar(result, r) for r in rows]
+    most = max(r["end"] / (1 - (text_width(r["text"], _FONT) + 16) / WIDTH) for r in data)
+    most = max(most, float(limit["rate"]) * 1.04 if limit else 0.0)
+    names = [r["contender"] for r in data]
+    above = [_ABOVE] if limit else []
+    y = alt.Y(
+        "contender:N",
+        title=None,
+        scale=alt.Scale(domain=[*above, *names]),
+        axis=alt.Axis(labelLimit=240, ticks=False, labelFontSize=12),
+    )
+    title = f"{unit}, median and 95 % interval" if any(r["low"] is not None for r in data) else unit
+    x = alt.X("rate:Q", title=title, scale=alt.Scale(domain=[0, most], nice=False), axis=alt.Axis(tickCount=7))
+    kinds = [k for k in _KINDS if any(r["kind"] == k for r in data)]
+    colour = alt.Color(
+        "kind:N",
+        title=None,
+        scale=alt.Scale(domain=kinds, range=[_KINDS[k] for k in kinds]),
+        legend=alt.Legend(orient="bottom", direction="horizontal"),
+    )
+    tips = ["contender:N", "kind:N", alt.Tooltip("rate:Q", title=unit, format=".4g"), alt.Tooltip("text:N", title=" ")]
+    base = chart_of(data).encode(y=y)
+    layers = [base.mark_bar(height=17, cornerRadiusEnd=2).encode(x=x, color=colour, tooltip=tips)]
+    known = [r for r in data if r["low"] is not None]
+    if known:
+        layers.append(chart_of(known).mark_rule(strokeWidth=2, color=_INK).encode(y=y, x=alt.X("low:Q"), x2="high:Q"))
+    layers += _limit_line(limit, most, y) if limit else []
+    label = {"align": "left", "dx": 7, "fontSize": _FONT}
+    named = base.encode(x=alt.X("end:Q"), text="text:N")
+    # on a white ground, where the limit's line runs through it
+    layers.append(named.mark_text(**label, stroke="white", strokeWidth=4, strokeJoin="round", color="white"))
+    layers.append(named.mark_text(**label, color=_INK))
+    chart = alt.layer(*layers).properties(width=WIDTH, height=alt.Step(_BAND))
+    return finish(chart, f"{result['study']}: {point_text(result)}")
+
+
+def _bar(result: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    low, high = row.get("rate_low"), row.get("rate_high")
+    ratio = row.get("ratio_to_best_peer")
+    text = f"{row['rate']:.4g}" + (f" · {ratio:.2f}× the best peer" if ratio and row["kind"] != "peer" else "")
+    made = {"contender": row["contender"], "kind": kind_of(result, row), "rate": row["rate"], "text": text}
+    return {**made, "low": low, "high": high, "end": max(row["rate"], high or 0.0)}
+
+
+def _limit_line(limit: Mapping[str, Any], most: float, y: alt.Definition) -> list[Any]:
+    text = f"limit: {limit['contender']}, {limit['rate']:.4g} {limit['unit']}"
+    # its name stands on the side where there is room
+    right = limit["rate"] / most * WIDTH + text_width(text, _FONT) + 8 > WIDTH
+    line = chart_of([{"at": limit["rate"], "text": text, "contender": _ABOVE}])
+    hang = {"align": "right", "dx": -6} if right else {"align": "left", "dx": 6}
+    return [
+        line.mark_rule(strokeWidth=2, strokeDash=[6, 3], color=_LIMIT).encode(x=alt.X("at:Q")),
+        line.mark_text(**hang, color=_LIMIT, fontSize=_FONT, fontWeight=600).encode(
+            x=alt.X("at:Q"), y=y, text="text:N"
+        ),
+    ]
+
+
+def point_text(result: Mapping[str, Any]) -> str:
+    """Knobs and threads of a run in words."""
+    threads = f"{result['threads']} thread{'s' * (result['threads'] != 1)}"
+    return ", ".join([*(f"{k} {v}" for k, v in result["point"].items()), threads])
+
+
+def varied(results: Sequence[Mapping[str, Any]]) -> str | None:
+    """The one thing that differs between several runs: a knob's name, or `threads`; None where it is not one number."""
+    points = [{**r["point"], "threads": str(r["threads"])} for r in results]
+    names: set[str] = {n for p in points for n in p}
+    differing = [n for n in names if len({p.get(n) for p in points}) > 1]
+    if len(differing) != 1 or not all(p.get(differing[0], "").isdigit() for p in points):
+        return None
+    return differing[0]
+
+
+def curves(results: Sequence[Mapping[str, Any]]) -> Any | None:
+    """Each contender's rate over what was varied; None for one run, or where more than one thing differs."""
+    name = varied(results) if len(results) > 1 else None
+    rows = [
+        {
+            "x": int(({**r["point"], "threads": str(r["threads"])})[name]),
+            "contender": row["contender"],
+            "rate": row["rate"],
+        }
+        | {"kind": "limit" if row["kind"] == "limit" else "contender"}
+        for r in results
+        for row in (ran(r) if name else ())
+    ]
+    if name is None or not rows:
+        return None
+    names = list(dict.fromkeys(r["contender"] for r in sorted(rows, key=lambda r: -r["rate"])))
+    places = sorted({r["x"] for r in rows})
+    unit = next(row["unit"] for r in results for row in ran(r))
+    x = alt.X("x:Q", title=name, scale=scale_for(places[0], places[-1], 2), axis=alt.Axis(grid=False, format="~s"))
+    heights = [r["rate"] for r in rows]
+    y = alt.Y("rate:Q", title=unit, scale=scale_for(min(heights), max(heights), 10))
+    colours = (_LINES * (1 + len(names) // len(_LINES)))[: len(names)]
+    colour = alt.Color("contender:N", title=None, scale=alt.Scale(domain=names, range=colours))
+    tips = ["contender:N", alt.Tooltip("x:Q", title=name), alt.Tooltip("rate:Q", title=unit, format=".4g")]
+    layers = []
+    for kind, look in (("contender", {}), ("limit", {"strokeDash": [6, 3]})):
+        base = chart_of([r for r in rows if r["kind"] == kind])
+        layers.append(base.mark_line(strokeWidth=2, **look).encode(x=x, y=y, color=colour))
+        layers.append(base.mark_circle(size=44, opacity=1).encode(x=x, y=y, color=colour, tooltip=tips))
+    chart = alt.layer(*layers).properties(width=WIDTH, height=340)
+    return finish(chart, f"{results[0]['study']}: the rate over {name}")

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of a study, from stored results."""
+
+from pathlib import Path
+from typing import Any
+
+import altair
+import pytest
+from playwright.sync_api import Browser
+
+from nodewise.api.result_store import STUDY, read_result
+from nodewise.report.stored import redraw_page, stored_csv, write_stored_figures
+from nodewise.report.study_figures import study_figures
+from nodewise.report.study_page import headline, not_run, published_rows, readme_html, table_of, write_study_page
+from tests.report.stored import row, study_result
+from tests.report.test_page import HOSTILE, _open
+
+README = (
+    "# Pretend\n\nWhat *it* is.\n\n| contender | what |\n| --- | --- |\n| `plain` | plainly |\n\n## Traps\n\n- one\n"
+)
+
+
+def _hostile() -> dict[str, Any]:
+    result = study_result()
+    result["rows"][0]["contender"] = HOSTILE
+    result["title"] = HOSTILE
+    result["rows"][3]["not_run"] = HOSTILE
+    return result
+
+
+def test_the_page_opens_offline_and_shows_the_answer(browser: Browser, tmp_path: Path) -> None:
+    view, wrong = _open(browser, write_study_page(study_result(), README, tmp_path / "x"))
+    said = view.locator("#answer").inner_text()
+    assert "1.60× the best peer" in said and "against library" in said and "80% of the limit (flops f64)" in said
+    assert view.locator("#figure-rates-1 svg").count() == 1
+    drawn = view.locator("#figure-rates-1").inner_text()
+    assert "limit: flops f64, 50 Gitems/s" in drawn and "40 · 1.60× the best peer" in drawn
+    assert "scikit-learn is not installed" in view.locator(".absent").inner_text()
+    assert view.locator("#readme h3").inner_text() == "Traps"
+    assert view.locator("#readme td code").inner_text() == "plain"
+    assert wrong == []
+
+
+def test_the_page_is_safe_whatever_the_texts_are(browser: Browser, tmp_path: Path) -> None:
+    view, wrong = _open(browser, write_study_page(_hostile(), README + HOSTILE, tmp_path / "x"))
+    assert HOSTILE in view.locator("#readme").inner_text()
+    assert HOSTILE in view.locator("#answer").inner_text()
+    assert wrong == []
+
+
+def test_a_stored_study_is_drawn_again(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    page = write_study_page(study_result(), README, folder)
+    text = page.read_text()
+    page.unlink()
+    assert redraw_page(folder).read_text() == text
+    record = read_result(folder)
+    assert record["kind"] == STUDY and record["machine"] and record["results"] == [study_result()]
+    (svg,) = write_stored_figures(record, tmp_path / "x.svg", "svg")
+    assert "limit: flops f64" in svg.read_text()
+    lines = stored_csv(record).splitlines()
+    assert len(lines) == 7 and "error_ulp" in lines[0] and lines[1].startswith("pretend,blocked,variant")
+
+
+@pytest.mark.parametrize(
+    "results", [[study_result()], [study_result({"n": n}, s) for n, s in (("64", 0.05), ("1024", 0.02))]]
+)
+def test_every_figure_is_a_valid_specification(results: list[dict[str, Any]]) -> None:
+    figures = study_figures(results)
+    assert list(figures) == (["rates-1"] if len(results) == 1 else ["curves", "rates-1", "rates-2"])
+    for chart in figures.values():
+        altair.Chart.from_dict(chart.to_dict()).to_dict(validate=True)
+
+
+def test_several_runs_have_a_curve_over_the_one_knob_that_differs(browser: Browser, tmp_path: Path) -> None:
+    runs = [study_result({"n": str(n)}, 0.05 - n * 1e-5) for n in (64, 256, 1024)]
+    view, wrong = _open(browser, write_study_page(runs, README, tmp_path / "x"))
+    assert view.locator("#figure-curves svg").count() == 1
+    assert "n 1024, 2 threads" in view.locator("#answer").inner_text()
+    assert wrong == []
+    both = [study_result({"n": "1", "m": "1"}), study_result({"n": "2", "m": "2"})]
+    assert "curves" not in study_figures(both)
+
+
+def test_the_table_has_the_columns_that_say_something() -> None:
+    table = table_of(study_result())
+    assert table["heads"] == [
+        *(
+            "contender",
+            "kind",
+            "time",
+            "Gitems/s",
+            "GFLOP/s",
+            "GB/s",
+            "to best peer",
+            "to plain",
+            "of limit",
+            "error_ulp",
+        )
+    ]
+    first = [c["text"] for c in table["rows"][0]["cells"]]
+    assert first == ["blocked", "variant", "25 ms", "40", "160", "80", "1.60× (1.56–1.64)", "4.00×", "80%", "1.5"]
+    assert [r["best"] for r in table["rows"]] == [True, False, False, False, False]
+    assert not_run(study_result()) == [("absent", "peer", "scikit-learn is not installed")]
+    bare = study_result()
+    for one in bare["rows"]:
+        for name in ("flops", "bytes", "metrics", "rate_low", "rate_high", "ratio_to_plain"):
+            one.pop(name, None)
+    assert "GFLOP/s" not in table_of(bare)["heads"]
+    assert study_figures([bare])
+
+
+def test_published_figures_stand_beside_those_measured_here() -> None:
+    (one,) = published_rows([study_result()])
+    assert one["value"] == "12" and one["here"] == "10 Gitems/s"
+    nobody = study_result()
+    nobody["published"][0]["contender"] = ""
+    assert published_rows([nobody])[0]["here"] == ""
+
+
+def test_the_headline_without_peers_or_without_any_variant() -> None:
+    alone = study_result()
+    alone["rows"] = [row("plain", "variant", 0.1, ratio_to_best_peer=None)]
+    assert headline([alone]) == "10 Gitems/s"
+    alone["rows"] = [row("plain", "variant", None)]
+    assert headline([alone]) == "No variant could run"
+    assert study_figures([alone]) == {}
+
+
+def test_a_readme_is_shown_without_its_title() -> None:
+    html = str(readme_html("# Title\n\n## Part\n\n<b>bold</b> [x](javascript:alert(1))\n"))
+    assert "Title" not in html and "<h3>Part</h3>" in html
+    assert "<b>" not in html and "href" not in html
