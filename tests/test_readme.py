@@ -22,6 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "solver").write_text(SOLVER)
     (made / "solver").chmod(0o755)
     (made / "input.dat").write_text("")
+    (made / "solver.c").write_text("void add(float* a, int n) { for (int i = 0; i < n; ++i) a[i] += 1; }\n")
     return made
 
 

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise vec`: which loops of a file compilers vectorize, how widely, why not, and what to change."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nodewise.base.errors import InputError
+
+if TYPE_CHECKING:
+    from nodewise.report.vectorization.tell import LoopTold
+
+
+@click.command()
+@click.option(
+    "--compiler",
+    multiple=True,
+    metavar="NAME",
+    help="gcc, clang, both (the default), or a program such as g++-13; may be repeated.",
+)
+@click.option(
+    "-p",
+    "--commands",
+    "database",
+    type=click.Path(path_type=Path),
+    help="A compile database (compile_commands.json), or the folder that has it: the file's flags are taken from it.",
+)
+@click.option(
+    "--only", type=click.Choice(["missed", "vectorized"]), help="Only loops that some compiler missed, or did."
+)
+@click.option("--function", "function", metavar="NAME", help="Only loops in functions whose name has NAME in it.")
+@click.option("--lines", metavar="A-B", help="Only loops that begin on these lines.")
+@click.option(
+    "--causes", multiple=True, type=click.Path(path_type=Path), help="A file with causes of your own; may be repeated."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="[-- FLAGS...]")
+def command(
+    compiler: tuple[str, ...],
+    database: Path | None,
+    only: str | None,
+    function: str | None,
+    lines: str | None,
+    causes: tuple[Path, ...],
+    as_json: bool,
+    file: Path,
+    flags: tuple[str, ...],
+) -> None:
+    """Say of each loop in a C, C++ or Fortran FILE whether compilers vectorize it, how widely, why not, and what to change.
+
+    FILE is compiled, and nothing is kept. FLAGS are the compiler's; where they say neither -O… nor -march=…, -O3 and
+    -march=native are added.
+    """
+    from nodewise.api.vectorization import KINDS, examine
+    from nodewise.report.vectorization.causes import load_causes
+    from nodewise.report.vectorization.tell import tell, vectorization_json
+    from nodewise.report.vectorization.text import vectorization_text
+    from nodewise.runner.compilers.database import find_command
+
+    wanted = [kind for name in compiler or ("both",) for kind in (KINDS if name == "both" else (name,))]
+    span = _span(lines) if lines else None
+    known = load_causes(causes)
+    if not file.is_file():
+        raise InputError(f"no such file: {file}")
+    chosen = find_command(database, file) if database else None
+    found = examine(file, flags, tuple(dict.fromkeys(wanted)), chosen)
+    told = tell(found, known)
+    shown = _shown(told, only, function, span)
+    if as_json:
+        print(json.dumps(vectorization_json(found, shown), indent=1))
+        return
+    width = min(120, shutil.get_terminal_size((100, 24)).columns)
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    print(vectorization_text(found, told, shown, width, colour))
+
+
+def _span(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
+    if not match or int(match[2] or match[1]) < int(match[1]):
+        raise InputError(f"--lines: no span of lines: {text!r}", "write it such as 40 or 40-80")
+    return int(match[1]), int(match[2] or match[1])
+
+
+def _shown(
+    told: Sequence[LoopTold], only: str | None, function: str | None, span: tuple[int, int] | None
+) -> list[LoopTold]:
+    shown = [t for t in told if span is None or span[0] <= t.loop.line <= span[1]]
+    if function is not None:
+        named = [t for t in shown if any(function in name for name in (*t.functions, *t.loop.functions))]
+        if not named:
+            there = sorted({name for t in told for name in t.functions})
+            raise InputError(
+                f"no loop in a function whose name has {function!r} in it", f"there are loops in {', '.join(there)}"
+            )
+        shown = named
+    return [t for t in shown if only is None or (t.missed if only == "missed" else t.vectorized)]

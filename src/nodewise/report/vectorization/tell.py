@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is told of each loop: by compiler how many instances were vectorized, how widely, and why the others were not."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from nodewise.api.vectorization import Examined, Loop
+from nodewise.report.vectorization.causes import UNKNOWN, Causes, Found, find_cause, find_notes
+from nodewise.runner.compilers.attempt import Attempt, Outcome
+from nodewise.runner.compilers.toolchain import Compiler
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class Status(StrEnum):
+    """What became of all instances of a loop together, with one compiler."""
+
+    VECTORIZED = "vectorized"
+    PARTLY = "partly vectorized"
+    MISSED = "not vectorized"
+    GONE = "no loop any more"
+    OUTER = "outer loop"
+    UNSEEN = "not seen"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why `count` instances were not vectorized; `line` and `column` are of the statement that it is about, or 0."""
+
+    found: Found
+    count: int
+    line: int = 0
+    column: int = 0
+
+
+@dataclass(frozen=True)
+class Told:
+    """One loop and one compiler; `how` are the ways in which instances were vectorized, each with its count."""
+
+    compiler: str
+    status: Status
+    instances: int
+    how: tuple[tuple[str, int], ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    notes: tuple[Found, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain values."""
+        return {
+            "compiler": self.compiler,
+            "status": str(self.status),
+            "instances": self.instances,
+            "how": [{"words": words, "count": count} for words, count in self.how],
+            "reasons": [
+                {**asdict(r.found), "do": list(r.found.do), "count": r.count, "line": r.line, "column": r.column}
+                for r in self.reasons
+            ],
+            "notes": [{**asdict(n), "do": list(n.do)} for n in self.notes],
+        }
+
+
+@dataclass(frozen=True)
+class LoopTold:
+    """One loop with what all compilers made of it."""
+
+    loop: Loop
+    functions: tuple[str, ...]
+    told: tuple[Told, ...]
+
+    @property
+    def missed(self) -> bool:
+        """Whether a compiler left an instance of it scalar."""
+        return any(t.status in (Status.MISSED, Status.PARTLY) for t in self.told)
+
+    @property
+    def vectorized(self) -> bool:
+        """Whether a compiler vectorized an instance of it."""
+        return any(t.status in (Status.VECTORIZED, Status.PARTLY) for t in self.told)
+
+
+def tell(found: Examined, causes: Causes) -> list[LoopTold]:
+    """All loops in the file's order."""
+    return [
+        LoopTold(loop, function_names(loop), tuple(_told(loop, c, causes, found.loops) for c in found.compilers))
+        for loop in found.loops
+    ]
+
+
+def _told(loop: Loop, compiler: Compiler, causes: Causes, loops: Sequence[Loop]) -> Told:
+    attempts = loop.attempts.get(compiler.name, [])
+    done = [a for a in attempts if a.outcome is Outcome.VECTORIZED]
+    missed = [a for a in attempts if a.outcome is Outcome.MISSED]
+    gone = [a for a in attempts if a.outcome in (Outcome.LIBRARY, Outcome.UNROLLED, Outcome.REMOVED)]
+    status = (
+        (Status.OUTER if compiler.kind == "clang" and _around_seen(loop, compiler, loops) else Status.UNSEEN)
+        if not attempts
+        else Status.PARTLY
+        if done and missed
+        else Status.VECTORIZED
+        if done
+        else Status.MISSED
+        if missed
+        else Status.GONE
+    )
+    how = Counter(how_words(a) for a in (*done, *gone))
+    notes = {n.name: n for a in done for n in find_notes(causes, compiler.kind, a.notes)}
+    return Told(
+        compiler.name,
+        status,
+        len(attempts),
+        tuple(how.most_common()),
+        tuple(_reasons(loop, missed, compiler, causes)),
+        tuple(notes.values()),
+    )
+
+
+def _around_seen(loop: Loop, compiler: Compiler, loops: Sequence[Loop]) -> bool:
+    """Whether within it is a loop of which the compiler told something."""
+    if not loop.nest:
+        return False
+    inside = (i for i in loops if i.depth > loop.depth and loop.line <= i.line and i.end_line <= loop.end_line)
+    return any(i.attempts.get(compiler.name) for i in inside)
+
+
+def _reasons(loop: Loop, missed: Sequence[Attempt], compiler: Compiler, causes: Causes) -> Iterable[Reason]:
+    counted: dict[tuple[str, str], list[Any]] = {}
+    for a in missed:
+        found = find_cause(causes, compiler.kind, a.why, loop.own, loop.nest, _named(loop, a))
+        entry = counted.setdefault((found.name, found.words), [found, 0, a])
+        entry[1] += 1
+    for found, count, a in sorted(counted.values(), key=lambda e: -e[1]):
+        at = a.at if a.at is not None and a.at.file == a.place.file else None
+        yield Reason(found, count, at.line if at else 0, at.column if at else 0)
+
+
+def _named(loop: Loop, attempt: Attempt) -> str:
+    """The name that stands in the loop where the compiler points."""
+    at = attempt.at
+    lines = loop.own.splitlines()
+    if at is None or at.file != attempt.place.file or not 0 <= at.line - loop.line < len(lines) or at.column < 1:
+        return ""
+    words = _NAME.match(lines[at.line - loop.line], at.column - 1)
+    if words is None:
+        return ""
+    qualified = re.compile(r"(?:::\s*~?\w+)*").match(lines[at.line - loop.line], words.end())
+    return words[0] + (qualified[0] if qualified else "")
+
+
+def how_words(a: Attempt) -> str:
+    """How an instance was vectorized, or what else became of it."""
+    if a.outcome is Outcome.LIBRARY:
+        return "made a call of memset or memcpy"
+    if a.outcome is Outcome.UNROLLED:
+        return f"unrolled, all {a.elements} iterations" if a.elements else "unrolled completely"
+    if a.outcome is Outcome.REMOVED:
+        return "removed: nothing uses its results, or it became a formula"
+    atleast = "at least " if a.scalable else ""
+    parts = []
+    if a.width_bytes:
+        parts.append(f"{a.width_bytes}-byte vectors")
+    elif a.scalable:
+        parts.append("vectors of the processor's own length")
+    if a.elements:
+        parts.append(f"{atleast}{a.elements} element{'s' * (a.elements != 1)} a step")
+    if a.interleave and a.interleave > 1:
+        parts.append(f"{a.interleave} steps at once")
+    if a.epilogues:
+        parts.append(f"the rest with {', '.join(f'{b}-byte' if b else 'shorter' for b in a.epilogues)} vectors")
+    return ", ".join(parts) or "vectors"
+
+
+def function_names(loop: Loop) -> tuple[str, ...]:
+    """Short names of the functions that a loop stands in; of its own where a compiler says which that is."""
+    chained = [a.chain[0] for found in loop.attempts.values() for a in found if a.chain]
+    names = chained or list(loop.functions)
+    return tuple(dict.fromkeys(short_name(name) for name in names))
+
+
+def short_name(name: str) -> str:
+    """`N::f<int>` of `void N::f<int>(int*, int) const [with T = int]`."""
+    name = re.sub(r" \[(with|clone|clone \.).*", "", name)
+    depth = 0
+    for i, letter in enumerate(name):
+        depth += letter in "<[" and not name[:i].endswith("operator")
+        depth -= letter in ">]" and depth > 0
+        if letter == "(" and depth == 0 and i > 0 and not name[:i].endswith(("operator", " ", ":", "<")):
+            name = name[:i]
+            break
+    depth = 0
+    for i in range(len(name) - 1, -1, -1):
+        depth += name[i] in ">)"
+        depth -= name[i] in "<("
+        if name[i] == " " and depth <= 0 and "operator" not in name[:i]:
+            return name[i + 1 :].lstrip("*&")
+    return name
+
+
+def counts(told: Sequence[LoopTold], compiler: str) -> dict[Status, int]:
+    """How many loops have which status with a compiler."""
+    seen = Counter(t.status for loop in told for t in loop.told if t.compiler == compiler)
+    return {status: seen[status] for status in Status if seen[status]}
+
+
+def unknown_reasons(told: Sequence[LoopTold]) -> int:
+    """How many reasons the catalogue of causes does not know."""
+    return sum(r.found.name == UNKNOWN for loop in told for t in loop.told for r in t.reasons)
+
+
+def vectorization_json(found: Examined, told: Sequence[LoopTold]) -> dict[str, Any]:
+    """All of it as plain values."""
+    return {
+        "nodewise_vec": 1,
+        "file": str(found.file),
+        "language": found.language,
+        "flags": list(found.flags),
+        "flags_from": found.flags_from,
+        "remarks": list(found.remarks),
+        "compilers": [
+            {
+                "name": c.compiler.name,
+                "program": c.compiler.program,
+                "version": c.compiler.version,
+                "kind": c.compiler.kind,
+                "flags": list(c.flags),
+                "flags_left_out": list(c.dropped),
+                "problem": c.problem,
+            }
+            for c in found.compiled
+        ],
+        "loops": [
+            {
+                "line": t.loop.line,
+                "column": t.loop.column,
+                "end_line": t.loop.end_line,
+                "depth": t.loop.depth,
+                "source": t.loop.text,
+                "functions": list(t.functions),
+                "compilers": [entry.to_json() for entry in t.told],
+            }
+            for t in told
+        ],
+        "reasons_unknown": unknown_reasons(told),
+        "straight_line": [
+            {"line": a.place.line, "column": a.place.column, "compiler": a.compiler, "width_bytes": a.width_bytes}
+            for a in found.straight
+        ],
+        "other_files": found.elsewhere,
+    }

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise vec` from outside, with the compilers that are here; what it says is held against the object code."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Command
+
+SOURCE = """\
+#include <math.h>
+void add(float* a, const float* b, int n) {
+    for (int i = 0; i < n; ++i) a[i] += b[i];
+}
+void chain(float* a, int n) {
+    for (int i = 1; i < n; ++i) a[i] = a[i - 1] * 0.5f + 1.0f;
+}
+void sines(double* a, int n) {
+    for (int i = 0; i < n; ++i) a[i] = sin(a[i]);
+}
+void roots(double* a, int n) {
+    for (int i = 0; i < n; ++i) a[i] = sqrt(a[i]);
+}
+int find(const int* a, int n, int x) {
+    for (int i = 0; i < n; ++i) {
+        if (a[i] == x) return i;
+    }
+    return -1;
+}
+double sum(const double* a, int n) {
+    double s = 0;
+    for (int i = 0; i < n; ++i) s += a[i];
+    return s;
+}
+void zero(char* a, int n) {
+    for (int i = 0; i < n; ++i) a[i] = 0;
+}
+"""
+FLAGS = ("-O3", "-ffp-contract=off")
+PACKED = {"x86_64": r"\bv?(add|mul|sqrt)p[sd]\b", "aarch64": r"\bf(add|mul|sqrt)\s+v\d+\.[24][sd]"}
+COMPILERS = [c for c in ("g++", "clang++") if shutil.which(c)]
+MACHINE = subprocess.run(["uname", "-m"], capture_output=True, text=True, check=False).stdout.strip()
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "loops.cpp"
+    path.write_text(SOURCE)
+    return path
+
+
+def told(nodewise: Command, *arguments: str) -> dict[str, Any]:
+    done = nodewise("vec", "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def by_function(answer: dict[str, Any]) -> dict[str, Any]:
+    return {f: loop["compilers"][0] for loop in answer["loops"] for f in loop["functions"]}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(
+    "flags", [FLAGS, (*FLAGS, "-fno-math-errno", "-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math")]
+)
+@pytest.mark.skipif(MACHINE not in PACKED or not shutil.which("objdump"), reason="needs objdump for this processor")
+def test_what_it_says_is_in_the_object_code(
+    nodewise: Command, source: Path, compiler: str, flags: tuple[str, ...]
+) -> None:
+    said = by_function(told(nodewise, str(source), "--compiler", compiler, "--", *flags))
+    subprocess.run([compiler, *flags, "-c", source, "-o", source.with_suffix(".o")], check=True)
+    listing = subprocess.run(
+        ["objdump", "-dr", "-C", "--no-show-raw-insn", source.with_suffix(".o")],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    code = dict(re.findall(r"<(\w+)\([^\n]*\)>:\n((?:.+\n)*)", listing))
+    for function in ("add", "chain", "roots"):
+        packed = re.search(PACKED[MACHINE], code[function]) is not None
+        assert (said[function]["status"] == "vectorized") == packed, function
+    assert said["roots"]["status"] == ("vectorized" if "-fno-math-errno" in flags else "not vectorized")
+    assert said["zero"]["status"] == "no loop any more" and "memset" in code["zero"]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_why_and_what_to_change(nodewise: Command, source: Path, compiler: str) -> None:
+    answer = told(nodewise, str(source), "--compiler", compiler, "--", *FLAGS)
+    assert len(answer["loops"]) == 7 and len({loop["line"] for loop in answer["loops"]}) == 7
+    assert answer["reasons_unknown"] == 0 and answer["flags"] == list(FLAGS) and answer["flags_from"] == "given"
+    said = by_function(answer)
+    (root,) = said["roots"]["reasons"]
+    assert root["name"] == "math-errno" and "-fno-math-errno" in root["do"][0] and root["risk"]
+    (sine,) = said["sines"]["reasons"]
+    assert "sin" in sine["words"] and any("libmvec" in do for do in sine["do"])
+    # GCC 15 vectorizes it
+    assert all(reason["name"] == "early-exit" for reason in said["find"]["reasons"])
+    assert said["chain"]["reasons"][0]["name"] in ("distance", "reduction")
+    advice = [*said["sum"]["reasons"], *said["sum"]["notes"]]
+    assert any("omp simd reduction" in do for entry in advice for do in entry["do"])
+
+
+def test_templates_and_inlining_are_one_loop_with_a_count(nodewise: Command, tmp_path: Path) -> None:
+    (tmp_path / "t.cpp").write_text(
+        "template <typename T> void twice(T* a, int n) {\n    for (int i = 0; i < n; ++i) a[i] += a[i];\n}\n"
+        "void f(float* a, int n) { twice(a, n); }\nvoid g(int* a, int n) { twice(a, n); }\n"
+    )
+    answer = told(nodewise, "t.cpp", "--compiler", COMPILERS[0])
+    (loop,) = answer["loops"]
+    assert loop["compilers"][0]["instances"] >= 2 and loop["compilers"][0]["status"] == "vectorized"
+    assert answer["flags_from"].startswith("default") and "-O3" in answer["flags"]
+
+
+def test_the_text_shows_source_flags_and_counts(nodewise: Command, source: Path) -> None:
+    done = nodewise("vec", str(source), "--compiler", COMPILERS[0])
+    assert done.returncode == 0 and done.stderr == ""
+    assert "7 loops" in done.stdout and "a[i] = sin(a[i]);" in done.stdout and "-O3 -m" in done.stdout
+    assert "\x1b" not in done.stdout
+    few = nodewise("vec", str(source), "--compiler", COMPILERS[0], "--function", "roots")
+    assert "1 of 7 loops shown" in few.stdout and "a[i] = sin" not in few.stdout
+    missed = told(nodewise, str(source), "--compiler", COMPILERS[0], "--only", "missed")["loops"]
+    assert all(loop["compilers"][0]["status"] == "not vectorized" for loop in missed) and missed
+    assert [loop["line"] for loop in told(nodewise, str(source), "--lines", "8-10")["loops"]] == [9]
+
+
+def test_flags_come_from_a_compile_database(nodewise: Command, tmp_path: Path) -> None:
+    (tmp_path / "d.c").write_text("void f(T* a, int n) {\n    for (int i = 0; i < n; ++i) a[i] += 1;\n}\n")
+    entry = {"directory": str(tmp_path), "file": "d.c", "arguments": ["cc", "-DT=float", "-O3", "-flto", "-c", "d.c"]}
+    (tmp_path / "compile_commands.json").write_text(json.dumps([entry]))
+    answer = told(nodewise, "d.c", "-p", ".", "--compiler", "gcc")
+    assert answer["loops"][0]["compilers"][0]["status"] == "vectorized"
+    assert "-flto" in answer["remarks"][0] and answer["flags"] == ["-DT=float", "-O3"]
+
+
+def test_a_flag_that_a_compiler_does_not_know_is_left_out(nodewise: Command, source: Path) -> None:
+    answer = told(nodewise, str(source), "--compiler", COMPILERS[0], "--", "-O3", "-fno-such-thing-at-all")
+    assert answer["compilers"][0]["flags_left_out"] == ["-fno-such-thing-at-all"] and answer["loops"]
+
+
+@pytest.mark.skipif(not shutil.which("gfortran"), reason="no Fortran compiler")
+def test_fortran(nodewise: Command, tmp_path: Path) -> None:
+    (tmp_path / "f.f90").write_text(
+        "subroutine s(a, b, n)\n  integer :: n, i\n  real :: a(n), b(n)\n  do i = 1, n\n    a(i) = a(i) + b(i)\n  end do\nend subroutine\n"
+    )
+    (loop,) = told(nodewise, "f.f90", "--compiler", "gcc")["loops"]
+    assert loop["line"] == 4 and loop["compilers"][0]["status"] == "vectorized"
+
+
+def test_a_compiler_that_is_missing_is_a_line(nodewise: Command, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = source.parent / "bin"
+    folder.mkdir()
+    for name in ("g++", "as", "c++filt"):
+        (folder / name).symlink_to(str(shutil.which(name)))
+    monkeypatch.setenv("PATH", str(folder))
+    done = nodewise("vec", str(source))
+    assert done.returncode == 0 and "clang++ is not installed (package clang)" in done.stdout
+    (folder / "g++").unlink()
+    none = nodewise("vec", str(source))
+    assert none.returncode == 2 and "g++ is not installed (package g++)" in none.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("bad.c", (), "error: expected"),
+        ("gone.c", (), "no such file"),
+        ("notes.txt", (), "no C, C++ or Fortran file"),
+        ("good.c", ("--compiler", "nonexistent"), "no compiler that is known"),
+        ("good.c", ("--lines", "9-3"), "no span of lines"),
+        ("good.c", ("--function", "nothing"), "no loop in a function"),
+        ("good.c", ("--causes", "gone.toml"), "cannot read gone.toml"),
+        ("good.c", ("--causes", "wrong.toml"), "a [[cause]] is wrong"),
+        ("good.c", ("-p", "."), "no compile database"),
+    ],
+)
+def test_bad_input_is_one_clear_message(
+    nodewise: Command, tmp_path: Path, name: str, arguments: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "bad.c").write_text("void f( { }\n")
+    (tmp_path / "notes.txt").write_text("")
+    (tmp_path / "good.c").write_text("void f(int* a) { for (int i = 0; i < 99; ++i) a[i]++; }\n")
+    (tmp_path / "wrong.toml").write_text('[[cause]]\nname = "x"\nwords = "y"\nwhy = []\n')
+    done = nodewise("vec", name, *arguments)
+    assert done.returncode == 2 and said in done.stderr and done.stderr.startswith("error: ") and done.stdout == ""
+
+
+def test_causes_of_ones_own_go_first(nodewise: Command, source: Path) -> None:
+    (source.parent / "own.toml").write_text(
+        '[[cause]]\nname = "ours"\nwords = "see our wiki"\ngcc = ["."]\nclang = ["."]\n'
+    )
+    done = nodewise("vec", str(source), "--causes", "own.toml", "--function", "find")
+    assert "see our wiki" in done.stdout
