@@ -30,8 +30,14 @@ def _cases() -> list[Any]:
 
 
 def _worker(found: Found, variant: str, point: Mapping[str, str], *options: str) -> subprocess.CompletedProcess[str]:
-    command = [*worker_command(found, variant, found.study.point(point)), *options]
+    command = [*worker_command(found, variant, found.study.point(point)), *_library(found, variant), *options]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _library(found: Found, variant: str) -> tuple[str, ...]:
+    """The worker's option that names the library of a variant that is by one."""
+    command = next((c.command for c in native_contenders(found, {}) if c.name == variant), ())
+    return command[command.index("--library") :] if "--library" in command else ()
 
 
 def _load(folder: Path) -> dict[str, Any]:
@@ -83,12 +89,11 @@ def test_the_knobs_are_whole(found: Found) -> None:
 def test_a_variant_agrees_with_the_trusted_result(
     found: Found, contender: Contender, point: Mapping[str, str], tmp_path: Path
 ) -> None:
-    library = contender.command[contender.command.index("--library") :] if "--library" in contender.command else ()
     environment = {**os.environ, **contender.env}
     sets = [(t, None) for t in ("1", "2", "5")]
     sets += [("2", target) for target in simd_targets(found)] if contender.simd else []
     for threads, target in sets:
-        options = [*library, "--threads", threads, "--dump", str(tmp_path), *(("--simd", target) if target else ())]
+        options = [*_library(found, contender.name), "--threads", threads, "--dump", str(tmp_path), *(("--simd", target) if target else ())]
         command = [*worker_command(found, contender.name, found.study.point(point)), *options]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == 0, (target, done.stderr)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nodewise.base.errors import InputError
+from nodewise.base.errors import InputError, UnavailableError
 from nodewise.base.native import native_path
 from nodewise.studies.contract import Limit, parse_knobs
 from nodewise.studies.discovery import Found, find_study
@@ -25,7 +25,8 @@ VARIANT = "variant"
 class Contender:
     """One row of a study: `kind` is `variant`, `peer` or `limit`; `not_run` says why it cannot run here, else None.
 
-    `env` are variables for its process, those to clear being empty. `simd` says that Highway chooses the instructions.
+    `env` are variables for its process, those to clear being empty. `simd` says that Highway chooses the instructions, `library`
+    that it is by a library which is looked for.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Contender:
     not_run: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     simd: bool = False
+    library: bool = False
 
 
 def worker_command(found: Found, variant: str, point: Mapping[str, str]) -> list[str]:
@@ -56,12 +58,14 @@ def default_command(name: str, words: Sequence[str]) -> list[str]:
     found = find_study(name)
     knobs = parse_knobs(words)
     variant = knobs.pop(VARIANT, found.study.default_variant)
-    names = [c.name for c in native_contenders(found, {})]
-    if variant not in names:
+    contenders = {c.name: c for c in native_contenders(found, found.study.point(knobs))}
+    if variant not in contenders:
         raise InputError(
-            f"study {found.study.name} has no variant {variant!r}", f"its variants are: {', '.join(names)}"
+            f"study {found.study.name} has no variant {variant!r}", f"its variants are: {', '.join(contenders)}"
         )
-    return worker_command(found, variant, found.study.point(knobs))
+    if contenders[variant].library and contenders[variant].not_run is not None:
+        raise UnavailableError(f"{variant} cannot run: {contenders[variant].not_run}")
+    return list(contenders[variant].command)
 
 
 def tunable_command(name: str, words: Sequence[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
@@ -123,7 +127,7 @@ def _native(found: Found, told: Mapping[str, Any], point: Mapping[str, str]) -> 
         else:
             command += ["--library", str(path)]
     simd = "simd" in told["needs"].split(",")
-    return Contender(told["name"], told["kind"], tuple(command), reason, env, simd)
+    return Contender(told["name"], told["kind"], tuple(command), reason, env, simd, told["library"] is not None)
 
 
 def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]:

@@ -84,7 +84,7 @@ def command(
     question = StudyQuestion(
         found=found,
         point=found.study.point(parse_knobs(_split(knob_words)), quick),
-        threads=threads or load_machine().parallelism,
+        threads=threads or found.study.threads or load_machine().parallelism,
         blocks=min(blocks, 6) if quick else blocks,
         seconds=_QUICK_S if quick else parse_seconds(budget),
         limit_s=_QUICK_LIMIT_S if quick else math.inf,
@@ -97,6 +97,8 @@ def command(
         print(json.dumps({**result, "report": str(page)}, indent=1))
     else:
         _tell(result)
+        for line in result["told"]:
+            print(line)
         print(f"report    {page}")
 
 
