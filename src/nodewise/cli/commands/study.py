@@ -163,7 +163,7 @@ def _tell(result: dict[str, Any]) -> None:
     )
     for heading in ("contender", "kind", "time", result["rows"][0]["unit"], "to best peer", "share of limit", ""):
         numeric = heading in ("time", result["rows"][0]["unit"])
-        table.add_column(heading, justify="right" if numeric else "left", no_wrap=True)
+        table.add_column(heading, justify="right" if numeric else "left", no_wrap=bool(heading))
     for row in result["rows"]:
         if row["not_run"]:
             table.add_row(row["contender"], row["kind"], "", "", "", "", f"not run: {row['not_run']}")

@@ -109,7 +109,7 @@ STUDY = Study(
             "all",
             ("all", "text", "source", "json", "floats", "random"),
         ),
-        Knob("size", "bytes of the generated files together", str(8 << 20), quick=str(2 << 20)),
+        Knob("size", "bytes of the generated files together", str(8 << 20), quick=str(1 << 20)),
         Knob("block", "bytes that are compressed at a time", str(16 << 20), least=1, most=2**30),
         Knob("window", "MiB of the files that are in memory at a time", "256", most=2**20),
     ),
