@@ -93,7 +93,14 @@ def test_a_variant_agrees_with_the_trusted_result(
     sets = [(t, None) for t in ("1", "2", "5")]
     sets += [("2", target) for target in simd_targets(found)] if contender.simd else []
     for threads, target in sets:
-        options = [*_library(found, contender.name), "--threads", threads, "--dump", str(tmp_path), *(("--simd", target) if target else ())]
+        options = [
+            *_library(found, contender.name),
+            "--threads",
+            threads,
+            "--dump",
+            str(tmp_path),
+            *(("--simd", target) if target else ()),
+        ]
         command = [*worker_command(found, contender.name, found.study.point(point)), *options]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == 0, (target, done.stderr)

@@ -19,6 +19,8 @@ from nodewise.studies.libraries import find_library
 
 #: What chooses the variant, beside the knobs.
 VARIANT = "variant"
+#: The worker's option for the file of a peer's library.
+_LIBRARY = "--library"
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Contender:
     """One row of a study: `kind` is `variant`, `peer` or `limit`; `not_run` says why it cannot run here, else None.
 
     `env` are variables for its process, those to clear being empty. `simd` says that Highway chooses the instructions, `library`
-    that it is by a library which is looked for.
+    is the name of the one that it is by.
     """
 
     name: str
@@ -35,7 +37,7 @@ class Contender:
     not_run: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     simd: bool = False
-    library: bool = False
+    library: str | None = None
 
 
 def worker_command(found: Found, variant: str, point: Mapping[str, str]) -> list[str]:
@@ -78,12 +80,24 @@ def tunable_command(name: str, words: Sequence[str]) -> tuple[list[str], dict[st
     found = find_study(name)
     tries = {k.name: (k.default, *k.tries) for k in found.study.knobs if k.tries and k.name not in given}
     if VARIANT not in given:
-        able = [c.name for c in native_contenders(found, {}) if c.kind == VARIANT and c.not_run is None]
+        able = [c for c in native_contenders(found, {}) if c.kind == VARIANT and c.not_run is None]
         if len(able) > 1:
-            tries[VARIANT] = (found.study.default_variant, *able)
+            tries[VARIANT] = (found.study.default_variant, *(c.name for c in able))
             command[command.index("--variant") + 1] = "{" + VARIANT + "}"
+            command = _with_libraries(command, able)
     kept = [word for word in command if word.partition("=")[0] not in tries]
     return [*kept, *(f"{k}={{{k}}}" for k in tries if k != VARIANT)], {k: _once(v) for k, v in tries.items()}
+
+
+def _with_libraries(command: list[str], contenders: Sequence[Contender]) -> list[str]:
+    """The command with the files of all the contenders' libraries in place of one."""
+    files = {c.library: c.command[c.command.index(_LIBRARY) + 1] for c in contenders if c.library}
+    if not files:
+        return command
+    if _LIBRARY in command:
+        at = command.index(_LIBRARY)
+        command = [*command[:at], *command[at + 2 :]]
+    return [*command, _LIBRARY, ",".join(f"{name}={file}" for name, file in files.items())]
 
 
 def _once(values: Sequence[str]) -> tuple[str, ...]:
@@ -125,9 +139,9 @@ def _native(found: Found, told: Mapping[str, Any], point: Mapping[str, str]) -> 
         if path is None:
             reason = reason or f"{library.files[0]} is not installed: {library.install}"
         else:
-            command += ["--library", str(path)]
+            command += [_LIBRARY, str(path)]
     simd = "simd" in told["needs"].split(",")
-    return Contender(told["name"], told["kind"], tuple(command), reason, env, simd, told["library"] is not None)
+    return Contender(told["name"], told["kind"], tuple(command), reason, env, simd, told["library"])
 
 
 def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]:

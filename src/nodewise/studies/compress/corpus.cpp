@@ -75,13 +75,13 @@ void walk(const fs::path& folder, bool named, std::map<std::string, File>& found
     for (const fs::directory_entry& entry : entries) {
         const std::string path = entry.path().string();
         struct stat known{};
-        if (lstat(path.c_str(), &known) != 0) {
+        const bool known_at_all = lstat(path.c_str(), &known) == 0;
+        const bool regular = known_at_all && S_ISREG(known.st_mode);
+        if (!known_at_all || (regular && access(path.c_str(), R_OK) != 0)) {
             ++unreadable;
         } else if (S_ISDIR(known.st_mode)) {
             walk(entry.path(), false, found, unreadable);
-        } else if (S_ISREG(known.st_mode) && access(path.c_str(), R_OK) != 0) {
-            ++unreadable;
-        } else if (S_ISREG(known.st_mode)) {
+        } else if (regular) {
             found.emplace(path, file_of(path, known));
         }
     }

@@ -20,7 +20,7 @@ class Nearness:
 
 def near(path: Path, system: Path = _SYSTEM) -> Nearness:
     """The processors of the memory node that owns the disk on which a path lies."""
-    number = os.stat(path).st_dev
+    number = path.stat().st_dev
     link = system / "dev" / "block" / f"{os.major(number)}:{os.minor(number)}"
     if not link.exists():
         return Nearness(None, f"{path} is on no block device that the system tells of: nothing to choose a socket by")

@@ -7,48 +7,51 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
 class Seen:
-    """`roots` are what was named; `files` are path, size and time of change."""
+    """`roots` are what was named and exists; `files` are path, size and time of change."""
 
-    roots: tuple[str, ...]
-    files: frozenset[tuple[str, int, int]]
+    roots: tuple[Path, ...]
+    files: frozenset[tuple[Path, int, int]]
     left_out: tuple[str, ...]
 
-    def changed(self, later: Seen) -> str | None:
+    def changed(self, later: Seen) -> Path | None:
         """The first file that is another one, is new or is gone, or None."""
         return min((path for path, _, _ in self.files ^ later.files), default=None)
 
 
-def split_paths(text: str) -> list[str]:
+def split_paths(text: str) -> list[Path]:
     """The paths between commas; a path that exists may have commas of its own."""
-    return [text] if text and os.path.exists(text) else [part for part in text.split(",") if part]
+    if text and Path(text).exists():
+        return [Path(text)]
+    return [Path(part) for part in text.split(",") if part]
 
 
 def look(files: str, folders: str) -> Seen:
     """What is there now. Links are not followed."""
-    found: list[tuple[str, int, int]] = []
+    found: list[tuple[Path, int, int]] = []
     left_out: list[str] = []
-    roots = (*split_paths(files), *split_paths(folders))
-    for path in (*split_paths(files), *(p for f in split_paths(folders) for p in _below(f, left_out))):
+    named = split_paths(files)
+    for path in (*named, *(p for folder in split_paths(folders) for p in _below(folder, left_out))):
         try:
-            known = os.stat(path, follow_symlinks=path in roots)
+            known = path.stat(follow_symlinks=path in named)
         except OSError:
-            left_out.append(path)
+            left_out.append(str(path))
             continue
-        if stat.S_ISREG(known.st_mode):
-            if os.access(path, os.R_OK):
-                found.append((path, known.st_size, known.st_mtime_ns))
-            else:
-                left_out.append(path)
-    return Seen(tuple(r for r in roots if os.path.exists(r)), frozenset(found), tuple(sorted(left_out)))
+        if stat.S_ISREG(known.st_mode) and os.access(path, os.R_OK):
+            found.append((path, known.st_size, known.st_mtime_ns))
+        elif stat.S_ISREG(known.st_mode):
+            left_out.append(str(path))
+    roots = (p for p in (*named, *split_paths(folders)) if p.exists())
+    return Seen(tuple(roots), frozenset(found), tuple(sorted(left_out)))
 
 
-def _below(folder: str, left_out: list[str]) -> Iterator[str]:
+def _below(folder: Path, left_out: list[str]) -> Iterator[Path]:
     def refused(problem: OSError) -> None:
         left_out.append(str(problem.filename))
 
     for where, _, names in os.walk(folder, onerror=refused):
-        yield from (os.path.join(where, name) for name in names)
+        yield from (Path(where, name) for name in names)

@@ -43,6 +43,9 @@ struct Inflating {
 // What the library's header recommends for levels 0 to 3.
 constexpr std::uint32_t kLevelMemory[] = {0, 282624, 331776, 348160};
 
+// The library's histogram of literals, lengths, distances and its table of positions.
+constexpr std::size_t kHistogram = 18912;
+
 // So much of a block tells how its bytes are distributed.
 constexpr std::size_t kSample = std::size_t{256} << 10;
 
@@ -74,7 +77,7 @@ class Isal final : public Codec {
         s.level_room = kLevelMemory[level_];
         s.end_of_stream = 1;
         if (semi_) {
-            std::memset(histogram_.data(), 0, histogram_.size());
+            std::memset(histogram_.data(), 0, kHistogram);
             count_(const_cast<std::uint8_t*>(in), static_cast<int>(std::min(size, kSample)), histogram_.data());
             if (make_codes_(codes_.data(), histogram_.data()) != 0) {
                 return 0;

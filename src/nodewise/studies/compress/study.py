@@ -3,7 +3,6 @@
 
 from collections.abc import Collection, Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from nodewise.machine.sources import load_machine
@@ -43,7 +42,7 @@ def select(point: Mapping[str, str]) -> Collection[str]:
 
 def _nearness(point: Mapping[str, str]) -> Nearness | None:
     paths = _seen(point).roots
-    return near(Path(paths[0])) if paths else None
+    return near(paths[0]) if paths else None
 
 
 def processors(point: Mapping[str, str]) -> Collection[int] | None:
@@ -78,7 +77,7 @@ def _about_files(point: Mapping[str, str], result: Mapping[str, Any]) -> list[st
         lines.append(f"left out, cannot be read: {', '.join(before.left_out[:_NAMED])}{more}")
     if changed := before.changed(look(point.get("file", ""), point.get("folder", ""))):
         lines.append(f"warning: {changed} changed meanwhile, so rows may be of different contents: measure again")
-    nodes = len(load_machine().nodes)
+    nodes = len(load_machine().numa_nodes)
     found = _nearness(point)
     if found is not None and found.processors and nodes > 1:
         lines.append(f"{found.why}: it ran on that node's processors")
@@ -99,7 +98,7 @@ STUDY = Study(
         Knob("folder", "folders, with all below them, separated by commas", "", text=True),
         Knob("link", "speed of the disk or link that a level is wanted for, such as 500MB/s", "", text=True),
         *(
-            Knob(knob_of(name), f"levels of {name}: {', '.join(known)}", USUAL[name], text=True)
+            Knob(knob_of(name), f"levels of {name}: of {', '.join(known)} (default: {USUAL[name]})", "", text=True)
             for name, known in LEVELS.items()
         ),
         Knob("libraries", "those that are compared (default: all)", "", text=True),
@@ -110,8 +109,8 @@ STUDY = Study(
             ("all", "text", "source", "json", "floats", "random"),
         ),
         Knob("size", "bytes of the generated files together", str(8 << 20), quick=str(1 << 20)),
-        Knob("block", "bytes that are compressed at a time", str(16 << 20), least=1, most=2**30),
-        Knob("window", "MiB of the files that are in memory at a time", "256", most=2**20),
+        Knob("block", "bytes that are compressed at a time (default: 16777216)", "", most=2**30),
+        Knob("window", "MiB of the files that are in memory at a time (default: 256)", "", most=2**20),
     ),
     default_variant="zlib-6",
     plain_variant="zlib-6",
@@ -131,7 +130,9 @@ STUDY = Study(
     libraries={
         "isal": _library("libisal.so.2", "libisal2"),
         "zlib": _library("libz.so.1", "zlib1g"),
-        "zlib-ng": Library(("libz-ng.so.2",), "package zlib-ng, which Debian 12 lacks (Fedora, Arch and conda-forge have it)"),
+        "zlib-ng": Library(
+            ("libz-ng.so.2",), "package zlib-ng, which Debian 12 lacks (Fedora, Arch and conda-forge have it)"
+        ),
         "libdeflate": _library("libdeflate.so.0", "libdeflate0"),
         "zstd": _library("libzstd.so.1", "libzstd1"),
         "lz4": _library("liblz4.so.1", "liblz4-1"),
@@ -145,4 +146,5 @@ STUDY = Study(
     processors=processors,
     threads=1,
     tell=tell,
+    picture=("ratio", "compress_mbs"),
 )
