@@ -21,6 +21,8 @@ from nodewise.studies.libraries import find_library
 VARIANT = "variant"
 #: The worker's option for the file of a peer's library.
 _LIBRARY = "--library"
+_OPTION = "--variant"
+_UNASKED = "it cannot be asked"
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,15 @@ def default_command(name: str, words: Sequence[str]) -> list[str]:
     found = find_study(name)
     knobs = parse_knobs(words)
     variant = knobs.pop(VARIANT, found.study.default_variant)
-    contenders = {c.name: c for c in native_contenders(found, found.study.point(knobs))}
+    point = found.study.point(knobs)
+    contenders = {c.name: c for c in native_contenders(found, point)}
+    if variant not in contenders:
+        contenders |= {c.name: c for c in script_contenders(found, point) if c.kind == VARIANT}
     if variant not in contenders:
         raise InputError(
             f"study {found.study.name} has no variant {variant!r}", f"its variants are: {', '.join(contenders)}"
         )
-    if contenders[variant].library and contenders[variant].not_run is not None:
+    if contenders[variant].not_run is not None:
         raise UnavailableError(f"{variant} cannot run: {contenders[variant].not_run}")
     return list(contenders[variant].command)
 
@@ -79,11 +84,12 @@ def tunable_command(name: str, words: Sequence[str]) -> tuple[list[str], dict[st
     given = parse_knobs(words)
     found = find_study(name)
     tries = {k.name: (k.default, *k.tries) for k in found.study.knobs if k.tries and k.name not in given}
-    if VARIANT not in given:
+    # a program is not the worker, which takes any variant of the table
+    if VARIANT not in given and _OPTION in command:
         able = [c for c in native_contenders(found, {}) if c.kind == VARIANT and c.not_run is None]
         if len(able) > 1:
             tries[VARIANT] = (found.study.default_variant, *(c.name for c in able))
-            command[command.index("--variant") + 1] = "{" + VARIANT + "}"
+            command[command.index(_OPTION) + 1] = "{" + VARIANT + "}"
             command = _with_libraries(command, able)
     kept = [word for word in command if word.partition("=")[0] not in tries]
     return [*kept, *(f"{k}={{{k}}}" for k in tries if k != VARIANT)], {k: _once(v) for k, v in tries.items()}
@@ -153,7 +159,7 @@ def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
         try:
             told = json.loads(asked.stdout.splitlines()[-1])
         except (ValueError, IndexError):
-            told = {"contenders": {path.stem: f"it cannot be asked: {asked.stderr.strip()[-200:]}"}, "environment": {}}
+            told = {"contenders": {path.stem: f"{_UNASKED}: {asked.stderr.strip()[-200:]}"}, "environment": {}}
         contenders += [
             Contender(name, kind, tuple(script_command(found, path, name, point)), reason, told["environment"])
             for name, reason in told["contenders"].items()
@@ -165,7 +171,8 @@ def contenders_of(found: Found, point: Mapping[str, str]) -> list[Contender]:
     """All contenders that a point is for: the table's, then those in Python."""
     every = [*native_contenders(found, point), *script_contenders(found, point)]
     wanted = found.study.select(point) if found.study.select is not None else None
-    return [c for c in every if wanted is None or c.name in wanted]
+    # a file that cannot be asked has names that no study knows
+    return [c for c in every if wanted is None or c.name in wanted or (c.not_run or "").startswith(_UNASKED)]
 
 
 def machine_limits(found: Found) -> list[tuple[Limit, Contender]]:
