@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-#: Of the structural similarity by Wang et al., for sums over 64 pixels of 8 bits.
+#: Of the structural similarity by Wang et al., for sums over 64 pixels of 8 bits, as FFmpeg's filter has them.
 _PIXELS = 64
 _C1 = 0.01**2 * 255**2 * _PIXELS
 _C2 = 0.03**2 * 255**2 * _PIXELS * (_PIXELS - 1)
@@ -54,7 +55,7 @@ def ssim_of_clip(one: Any, other: Any, width: int, height: int) -> float:
 def at_quality(points: Sequence[tuple[float, float]], wanted: float) -> float | None:
     """A number at a wanted PSNR, from (PSNR, number) at some: its logarithm is interpolated; None outside of them."""
     ordered = sorted(points)
-    for (low, one), (high, other) in zip(ordered, ordered[1:], strict=False):
+    for (low, one), (high, other) in pairwise(ordered):
         if low <= wanted <= high and high > low:
             share = (wanted - low) / (high - low)
             return one ** (1 - share) * other**share
