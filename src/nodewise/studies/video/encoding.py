@@ -18,23 +18,23 @@ from typing import Any
 import numpy as np
 
 from nodewise.studies.video.encoders import WAYS, Contenders, ffmpeg
-from nodewise.studies.video.quality import psnr, ssim_of_clip
+from nodewise.studies.video.quality import at_quality, psnr, ssim_of_clip
 
 _RATE = 30
 _PIPE = 1 << 20
 _COARSE, _MIDDLE, _FINE = range(3)
-_NAMES = ("coarse", "", "fine")
 
 
 @dataclass
 class State:
-    """A clip and what encoding it gave, by quality: seconds, bytes and the frames decoded."""
+    """A clip, the PSNR wanted, and what encoding gave, by quality: seconds, bytes and the frames decoded."""
 
     name: str
     clip: Any
     width: int
     height: int
     threads: int
+    wanted: float
     begun: bool = False
     seconds: dict[int, float] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
@@ -50,7 +50,7 @@ def contenders() -> Mapping[str, str | None]:
 def prepare(inputs: Mapping[str, Any], point: Mapping[str, str], threads: int) -> State:
     """The clip's size follows from its height."""
     height = int(point["height"])
-    return State(point["contender"], inputs["clip"], 2 * round(height * 8 / 9), height, threads)
+    return State(point["contender"], inputs["clip"], 2 * round(height * 8 / 9), height, threads, float(point["psnr"]))
 
 
 def run(state: State) -> None:
@@ -68,16 +68,29 @@ def outputs(state: State) -> dict[str, Any]:
 
 
 def metrics(state: State) -> dict[str, float]:
-    """Frames a second, bits and nearness to the clip of all three qualities; `seconds` is that of encoding alone."""
+    """Of the middle quality frames a second, nearness to the clip and bits; speed and bits at the PSNR that is wanted.
+
+    `seconds` is the time of encoding alone.
+    """
     frames = state.clip.size // (state.width * state.height * 3 // 2)
-    told = {"seconds": state.seconds[_MIDDLE]}
-    told["ssim"] = ssim_of_clip(state.clip, state.decoded[_MIDDLE], state.width, state.height)
-    for which, name in enumerate(_NAMES):
-        end = f"_{name}" if name else ""
-        told[f"fps{end}"] = frames / state.seconds[which]
-        told[f"psnr_db{end}"] = psnr(state.clip, state.decoded[which])
-        told[f"mbits{end}"] = state.sizes[which] * 8e-6 * _RATE / frames
+    every = (_COARSE, _MIDDLE, _FINE)
+    quality = {w: psnr(state.clip, state.decoded[w]) for w in every}
+    bits = {w: state.sizes[w] * 8e-6 * _RATE / frames for w in every}
+    speed = {w: frames / state.seconds[w] for w in every}
     state.folder.cleanup()
+    told = {
+        "seconds": state.seconds[_MIDDLE],
+        "fps": speed[_MIDDLE],
+        "psnr_db": quality[_MIDDLE],
+        "ssim": ssim_of_clip(state.clip, state.decoded[_MIDDLE], state.width, state.height),
+        "mbits": bits[_MIDDLE],
+        "psnr_db_coarse": quality[_COARSE],
+        "psnr_db_fine": quality[_FINE],
+    }
+    like_speed = at_quality([(quality[w], speed[w]) for w in every], state.wanted)
+    like_bits = at_quality([(quality[w], bits[w]) for w in every], state.wanted)
+    if like_speed is not None and like_bits is not None:
+        told |= {"like_fps": like_speed, "like_mbits": like_bits, "like_frames_per_mbit": _RATE / like_bits}
     return told
 
 

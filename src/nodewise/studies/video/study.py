@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Video encoding: the encoders that work here, by frames a second at like quality."""
 
-from collections.abc import Collection, Mapping
-from statistics import median
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from nodewise.studies.contract import Knob, Limit, Published, Study
 from nodewise.studies.video.encoders import WAYS
-from nodewise.studies.video.quality import at_quality
-
-_ENDS = ("_coarse", "", "_fine")
 
 
 def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, Any]:
@@ -24,17 +20,11 @@ def select(point: Mapping[str, str]) -> Collection[str]:
     return [name for name in every if any(name.startswith(word) for word in asked)] if asked else list(WAYS)
 
 
-def _points(row: Mapping[str, Any], number: str) -> list[tuple[float, float]]:
-    told = row.get("metrics") or {}
-    found = [(told.get(f"psnr_db{end}"), told.get(f"{number}{end}")) for end in _ENDS]
-    return [(quality, value) for quality, value in found if quality is not None and value]
-
-
 def tell(result: Mapping[str, Any]) -> list[str]:
     """All encoders at one PSNR, which devices do the work, and why others do not."""
     rows = [r for r in result["rows"] if r["contender"] in WAYS]
-    ran = [r for r in rows if r["seconds"] and len(_points(r, "fps")) > 1]
-    lines = _alike(ran, result["point"].get("psnr")) if ran else []
+    ran = [r for r in rows if r["seconds"]]
+    lines = _alike(ran, result["point"]["psnr"]) if ran else []
     devices = [r for r in rows if WAYS[r["contender"]].hardware]
     working = [r["contender"] for r in devices if r["seconds"]]
     if working:
@@ -44,28 +34,25 @@ def tell(result: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _alike(ran: list[Mapping[str, Any]], asked: str | None) -> list[str]:
-    wanted = float(asked) if asked else median(r["metrics"]["psnr_db"] for r in ran)
-    found = []
-    without = []
-    for row in ran:
-        speed, bits = (at_quality(_points(row, name), wanted) for name in ("fps", "mbits"))
-        if speed is None or bits is None:
-            qualities = [q for q, _ in _points(row, "fps")]
-            without.append(f"{row['contender']} ({min(qualities):.1f} to {max(qualities):.1f} dB)")
-        else:
-            found.append((speed, bits, row["contender"]))
-    lines = [f"at like quality, PSNR {wanted:.1f} dB (between three quality settings, interpolated):"]
-    lines += [
-        f"  {name:<20} {speed:8.1f} frames/s  {bits:8.2f} Mbit/s" for speed, bits, name in sorted(found, reverse=True)
+def _alike(ran: Sequence[Mapping[str, Any]], wanted: str) -> list[str]:
+    told = {r["contender"]: r["metrics"] for r in ran}
+    found = sorted(
+        ((m["like_fps"], m["like_mbits"], name) for name, m in told.items() if "like_fps" in m), reverse=True
+    )
+    lines = [f"at like quality, PSNR {wanted} dB (between three quality settings, interpolated):"]
+    lines += [f"  {name:<20} {speed:8.1f} frames/s  {bits:8.2f} Mbit/s" for speed, bits, name in found]
+    others = [
+        f"{name} ({m['psnr_db_coarse']:.1f} to {m['psnr_db_fine']:.1f} dB)"
+        for name, m in told.items()
+        if "like_fps" not in m
     ]
-    if without:
-        lines.append(f"  not that near to it at any of the three: {', '.join(without)}")
-    if found:
-        lean = min(found, key=lambda one: one[1])
-        fast = max(found)
+    if others:
+        lines.append(f"  above or below that at all three: {', '.join(others)}")
+    if len(found) > 1:
+        fast, lean = found[0], min(found, key=lambda one: one[1])
+        speeds, sizes = fast[0] / lean[0], fast[1] / lean[1]
         lines.append(
-            f"fastest {fast[2]}, fewest bits {lean[2]}: {fast[0] / lean[0]:.1f} times the speed for {fast[1] / lean[1]:.1f} times the bits"
+            f"fastest {fast[2]}, fewest bits {lean[2]}: {speeds:.1f} times the speed for {sizes:.1f} times the bits"
         )
     return lines
 
@@ -79,7 +66,7 @@ STUDY = Study(
         ),
         Knob("frames", "of the clip", "30", quick="10", most=10000),
         Knob("encoders", "those whose names begin so, separated by commas (default: all)", "", text=True),
-        Knob("psnr", "dB at which they are compared (default: the median of what they give)", "", most=99),
+        Knob("psnr", "dB at which they are compared", "42", most=99),
     ),
     default_variant="libx264-medium",
     plain_variant="libx264-medium",
@@ -105,5 +92,5 @@ STUDY = Study(
     bench=({"height": "480"}, {"height": "720"}, {"height": "1080"}, {"height": "2160", "frames": "8"}),
     select=select,
     tell=tell,
-    picture=("psnr_db", "fps"),
+    picture=("like_frames_per_mbit", "like_fps"),
 )
