@@ -127,7 +127,8 @@ def run_study(
         "picture": list(found.study.picture) if found.study.picture else None,
         "rows": _rows(question, series),
     }
-    return {**result, "told": list(found.study.tell(result)) if found.study.tell is not None else []}
+    tell = found.study.tell
+    return {**result, "told": list(tell(result)) if tell is not None else []}
 
 
 def setting_of(contender: Contender, threads: int, near: Collection[int] | None = None) -> Setting:

@@ -97,8 +97,6 @@ def command(
         print(json.dumps({**result, "report": str(page)}, indent=1))
     else:
         _tell(result)
-        for line in result["told"]:
-            print(line)
         print(f"report    {page}")
 
 
@@ -179,6 +177,8 @@ def _tell(result: dict[str, Any]) -> None:
         console = Console(width=120)
     console.print(table)
     _summarise(result, console)
+    for line in result["told"]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _summarise(result: dict[str, Any], console: Any) -> None:
