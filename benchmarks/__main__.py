@@ -5,6 +5,8 @@ import importlib
 import sys
 from pathlib import Path
 
+from nodewise.base.errors import InputError
+
 
 def main() -> int:
     """Run them one after another; exit code 2 for a name that is none."""
@@ -17,7 +19,11 @@ def main() -> int:
     for name in asked:
         print(f"== {name}")
         module, _, parts = name.partition(":")
-        importlib.import_module(f"benchmarks.{module}").main(*filter(None, parts.split(",")))
+        try:
+            importlib.import_module(f"benchmarks.{module}").main(*filter(None, parts.split(",")))
+        except InputError as problem:
+            print(f"error: {problem}", file=sys.stderr)
+            return 2
     return 0
 
 

@@ -127,7 +127,7 @@ static inline const char* nw_text(const nw_run* run, const char* knob) {
             return run->knobs[i].text;
         }
     }
-    return NULL;
+    return NULL;  // NOLINT(modernize-use-nullptr): C
 }
 
 // A knob's number, or `absent` where it was not given. study.py says what is allowed.
@@ -142,7 +142,7 @@ static inline double nw_number(const nw_run* run, const char* knob, double absen
 
 // Declares a buffer, in layout.
 static inline void nw_declare(nw_run* run, const char* name, nw_type type, nw_role role, uint64_t count) {
-    nw_buffer declared = {name, type, role, count, NULL};
+    nw_buffer declared = {name, type, role, count, NULL};  // NOLINT(modernize-use-nullptr): C
     run->buffers[run->buffer_count++] = declared;
 }
 
@@ -153,7 +153,7 @@ static inline void* nw_data(const nw_run* run, const char* name) {
             return run->buffers[i].data;
         }
     }
-    return NULL;
+    return NULL;  // NOLINT(modernize-use-nullptr): C
 }
 
 // Tells a metric of this run, or corrects it.

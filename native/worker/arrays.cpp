@@ -67,7 +67,7 @@ void read_array(nw_buffer& buffer, std::FILE* file) {
     if (std::fread(head.data(), 1, head.size(), file) != head.size()) {
         throw std::runtime_error("the array " + name + " is missing");
     }
-    std::string header(static_cast<std::size_t>(head[8]) + 256U * head[9], '\0');
+    std::string header(head[8] + std::size_t{256} * head[9], '\0');
     if (std::fread(header.data(), 1, header.size(), file) != header.size()) {
         throw std::runtime_error("the array " + name + " is cut off");
     }

@@ -104,3 +104,30 @@ def test_a_study_may_name_its_processors_threads_and_what_else_is_told() -> None
     study = replace(IS.study, processors=lambda point: {4095})
     run_study(StudyQuestion(replace(IS, study=study), {"class": "S"}, threads=1, blocks=1), given)  # type: ignore[arg-type]
     assert given.settings["narrow"].mask in [(p,) for p in allowed]
+
+
+def test_less_work_than_the_study_counts_has_a_nearer_limit_and_more_work_has_not() -> None:
+    limit = Limit("is", "counting", per="items", point={"class": "W"})
+    found = replace(IS, study=replace(IS.study, limits=(limit,)))
+
+    class Unequal(Given):
+        def run(self, setting: Setting) -> Sample:
+            sample = super().run(setting)
+            factor = {"narrow": 0.5, "bucketed": 3}.get(self.order[-1] if self.order else "", 1)
+            if "class=W" in setting.command:
+                # so slow a machine that this binds
+                return replace(sample, seconds=6.0)
+            return replace(sample, metrics={**sample.metrics, "items": WORK["items"] * factor})
+
+    rows = rows_of(run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Unequal()))  # type: ignore[arg-type]
+    assert rows["counting"]["share_of_limit"] == pytest.approx(0.3, rel=0.05)
+    assert rows["bucketed"]["share_of_limit"] == pytest.approx(0.15, rel=0.05)
+    # half of 60 ms is less than reading takes, which then binds
+    assert rows["narrow"]["share_of_limit"] == pytest.approx(0.5, rel=0.05)
+
+
+def test_a_peer_for_scale_is_nobodys_measure() -> None:
+    found = replace(IS, study=replace(IS.study, for_scale=("numpy_bincount",)))
+    rows = rows_of(run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Given()))  # type: ignore[arg-type]
+    assert rows["numpy_bincount"]["seconds"] is not None
+    assert all(row["ratio_to_best_peer"] is None for row in rows.values())

@@ -52,6 +52,9 @@ def test_place_runs_a_program_so(nodewise: Command) -> None:
         ("study", "is", "--threads", "0"),
         ("study", "is", "--class", "Z"),
         ("study", "is", "--class"),
+        ("study", "is", "--out", "/etc"),
+        ("study", "--roofline", "is", "--class", "A"),
+        ("study", "--roofline", "none-such"),
         ("report", "gone"),
         ("report", "/etc"),
         ("none-such",),
@@ -93,10 +96,13 @@ def test_run_measures_a_command(nodewise: Command) -> None:
     assert "time " in words and "memory" in words and "counters" in words
 
 
-def test_a_study_gives_a_row_for_each_contender(nodewise: Command) -> None:
+def test_a_study_gives_a_row_for_each_contender(nodewise: Command, tmp_path: Path) -> None:
     done = nodewise("study", "is", "--class", "S", "--threads", "2", "--quick", "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
+    assert "numpy_bincount" in (tmp_path / result["report"]).read_text()
+    again = nodewise("report", str(Path(result["report"]).parent), "--csv", "rows.csv")
+    assert again.returncode == 0 and len((tmp_path / "rows.csv").read_text().splitlines()) == 6
     rows = {r["contender"]: r for r in result["rows"]}
     assert rows.keys() == {"bucketed", "counting", "narrow", "numpy_bincount", "read"}
     keys = {"contender", "kind", "threads", "point", "seconds", "rate", "unit", "ratio_to_best_peer", "low", "high"}

@@ -77,6 +77,7 @@ def test_the_folder_is_whole(found: Found) -> None:
         assert limit.variant in [c.name for c in native_contenders(other, {})]
         other.study.point(limit.point)
     assert {p.contender for p in found.study.published} <= {"", *names}
+    assert {path.stem for _, path in found.scripts} >= set(found.study.for_scale)
     assert len(found.study.test_points) >= 5
 
 

@@ -14,7 +14,7 @@ from nodewise.base.native import native_path
 from nodewise.studies.commands import contenders_of, native_contenders, script_contenders, simd_targets, work_of
 from nodewise.studies.contract import Library
 from nodewise.studies.discovery import Found, find_study
-from nodewise.studies.libraries import find_library
+from nodewise.studies.libraries import find_library, neighbours
 
 #: A study that shows what the worker gives it: the address and pages of its memory, metrics, a peer of libc's.
 TABLE = """
@@ -228,6 +228,9 @@ def test_a_library_is_found_in_a_package_first(tmp_path: Path, monkeypatch: pyte
     assert find_library(library) == find_library(Library(("libc.so.6",), ""))
     monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])
     assert find_library(library) == inside
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/mine")
+    assert neighbours(inside) == {"LD_LIBRARY_PATH": f"{inside.parent}:/mine"}
+    assert neighbours(find_library(Library(("libc.so.6",), "")) or Path()) == {}
 
 
 def test_an_instruction_set_that_is_not_there_is_refused(mine: Found) -> None:

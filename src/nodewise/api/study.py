@@ -82,6 +82,15 @@ class _Series:
             self.metrics.setdefault(name, []).append(value)
         self.verified = True if self.contender.kind != "limit" else None
 
+    def time_for(self, other: _Series) -> float:
+        """As a limit: the share of its time that holds for `other`, which may do less work than the study counts.
+
+        Work that a way could have left out is no excuse, so that more work gives no more time.
+        """
+        if self._limit is None or not (done := other.metric(self._limit.per)):
+            return 1.0
+        return min(1.0, done / self._work[self._limit.per])
+
     def metric(self, name: str) -> float | None:
         """The median over the runs, None where it was not told."""
         return median(self.metrics[name]) if self.metrics.get(name) else self._work.get(name)
@@ -159,13 +168,18 @@ def _typical(one: _Series) -> float:
     return median(list(one.times.values()))
 
 
-def _best_peer(series: Sequence[_Series]) -> _Series | None:
-    return min((s for s in series if s.contender.kind == "peer" and s.times), key=_typical, default=None)
+def _best_peer(series: Sequence[_Series], for_scale: Sequence[str]) -> _Series | None:
+    ran = (s for s in series if s.contender.kind == "peer" and s.times and s.contender.name not in for_scale)
+    return min(ran, key=_typical, default=None)
 
 
-def _binding_limit(series: Sequence[_Series]) -> _Series | None:
-    """Of several limits the one that takes longest: each holds by itself."""
-    return max((s for s in series if s.contender.kind == "limit" and s.times), key=_typical, default=None)
+def _share_of_limit(one: _Series, series: Sequence[_Series]) -> float | None:
+    """The binding limit's time over that of `one`: of several the one that takes longest, since each holds by itself."""
+    limits = [s for s in series if s.contender.kind == "limit" and s.times]
+    if not one.times or not limits:
+        return None
+    binding = max(limits, key=lambda s: _typical(s) * s.time_for(one))
+    return binding.time_for(one) / compare_series(one.times, binding.times)[0]
 
 
 def compare_series(one: Mapping[int, float], other: Mapping[int, float]) -> tuple[float, float | None, float | None]:
@@ -186,7 +200,7 @@ def _rate_interval(one: _Series, scale: float) -> dict[str, float | None]:
 
 def _rows(question: StudyQuestion, series: Sequence[_Series]) -> list[dict[str, Any]]:
     study = question.found.study
-    peer, limit = _best_peer(series), _binding_limit(series)
+    peer = _best_peer(series, study.for_scale)
     plain = next((s for s in series if s.contender.name == study.plain_variant and s.times), None)
     rows = []
     for one in series:
@@ -208,7 +222,7 @@ def _rows(question: StudyQuestion, series: Sequence[_Series]) -> list[dict[str, 
                 "low": ratio[1],
                 "high": ratio[2],
                 "ratio_to_plain": compare_series(plain.times, one.times) if one.times and plain else None,
-                "share_of_limit": compare_series(one.times, limit.times)[0] ** -1 if one.times and limit else None,
+                "share_of_limit": _share_of_limit(one, series),
                 "flops": one.metric("flops"),
                 "bytes": one.metric("bytes"),
                 "metrics": {name: one.metric(name) for name in sorted(one.metrics) if name not in _WORK},

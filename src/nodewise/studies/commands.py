@@ -15,7 +15,7 @@ from nodewise.base.errors import InputError, UnavailableError
 from nodewise.base.native import native_path
 from nodewise.studies.contract import Limit, parse_knobs
 from nodewise.studies.discovery import Found, find_study
-from nodewise.studies.libraries import find_library
+from nodewise.studies.libraries import find_library, neighbours
 
 #: What chooses the variant, beside the knobs.
 VARIANT = "variant"
@@ -146,6 +146,7 @@ def _native(found: Found, told: Mapping[str, Any], point: Mapping[str, str]) -> 
             reason = reason or f"{library.files[0]} is not installed: {library.install}"
         else:
             command += [_LIBRARY, str(path)]
+            env = {**neighbours(path), **env}
     simd = "simd" in told["needs"].split(",")
     return Contender(told["name"], told["kind"], tuple(command), reason, env, simd, told["library"])
 

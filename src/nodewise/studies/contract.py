@@ -90,7 +90,8 @@ class Study:
     test: `test_points` are small and odd sizes as knobs, and `reference` computes the outputs (name → array) from the
     inputs and the point with NumPy; they have to be equal, or within `tolerance` (output → relative, absolute).
 
-    `select`, given a point, names the contenders that it is for, where it is not for all; `limits` are those of the machine, besides
+    `for_scale` are peers that do it in another way altogether: shown, but not who the others are set against. `select`,
+    given a point, names the contenders that it is for, where it is not for all; `limits` are those of the machine, besides
     the table's own; `libraries` those of native peers, by the name that the table gives; `bench` the points that
     `./dev bench` measures; `tell`, given the result that `--json` prints, is what else a user is told, line by line.
 
@@ -113,6 +114,7 @@ class Study:
     libraries: Mapping[str, Library] = field(default_factory=dict)
     published: tuple[Published, ...] = ()
     bench: tuple[Point, ...] = ({},)
+    for_scale: tuple[str, ...] = ()
     select: Callable[[Point], Collection[str]] | None = None
     tell: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     threads: int | None = None

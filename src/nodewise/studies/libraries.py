@@ -31,6 +31,13 @@ def find_library(library: Library) -> Path | None:
     return None
 
 
+def neighbours(path: Path) -> dict[str, str]:
+    """Variables by which a library outside the system finds those beside it, which it may need."""
+    if path in _system_libraries().values():
+        return {}
+    return {"LD_LIBRARY_PATH": ":".join(filter(None, [str(path.parent), os.environ.get("LD_LIBRARY_PATH")]))}
+
+
 @lru_cache(maxsize=1)
 def _system_libraries() -> dict[str, Path]:
     """What ldconfig(8) knows, by name; the first of a name is the one for this processor."""

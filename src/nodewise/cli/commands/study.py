@@ -72,6 +72,8 @@ def command(
 
     if threads is not None and threads < 1:
         raise InputError(f"{threads} threads cannot run", "give --threads 1 or more")
+    if roofline and knob_words:
+        raise InputError("a roofline has no knobs: studies run at their quick points", "leave them out")
     if roofline:
         run_roofline(threads, name, out, as_json)
         return

@@ -66,11 +66,12 @@ int check(nw_run* run) {
     return wrong == 0 ? 0 : nw_fail(run, "%lld chains do not end at start + steps", static_cast<long long>(wrong));
 }
 
-// A fused multiply-add counts as two operations, as everywhere.
+// A fused multiply-add counts as two operations, as everywhere. What is loaded and stored at a chain's ends is not
+// worth counting.
 void work(const nw_run* run, nw_work* out) {
     const Chains all = chains_of(run);
     const double operations = 2.0 * static_cast<double>(all.count) * static_cast<double>(all.steps);
-    *out = {operations, operations, 8.0 * static_cast<double>(all.count), 8.0 * static_cast<double>(all.count)};
+    *out = {operations, operations, 0, 0};
 }
 
 }  // namespace flops

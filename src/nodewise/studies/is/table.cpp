@@ -5,10 +5,10 @@
 namespace {
 
 constexpr nw_variant kVariants[] = {
-    {"bucketed", NW_VARIANT, "", is::bucketed, is::prepare_bucketed},
-    {"counting", NW_VARIANT, "", is::counting, is::prepare_counting},
-    {"narrow", NW_VARIANT, "", is::narrow, is::prepare_narrow},
-    {"read", NW_LIMIT, "", is::read_keys},
+    {"bucketed", NW_VARIANT, "", is::bucketed, is::prepare_bucketed, nullptr, nullptr},
+    {"counting", NW_VARIANT, "", is::counting, is::prepare_counting, nullptr, nullptr},
+    {"narrow", NW_VARIANT, "", is::narrow, is::prepare_narrow, nullptr, nullptr},
+    {"read", NW_LIMIT, "", is::read_keys, nullptr, nullptr, nullptr},
 };
 
 constexpr nw_study kStudy{

@@ -92,6 +92,7 @@ STUDY = Study(
     reference=reference,
     # of up to 131 terms below 1
     tolerance={"c": (1e-12, 1e-13)},
+    for_scale=("numpy_product",),
     limits=(Limit("flops", "f64", per="flops"),),
     published=(
         Published(

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Inputs and work model.
+#include <unistd.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "study.h"
+
+namespace maskmath {
+namespace {
+
+constexpr const char* kNames[kFunctions] = {"exp", "log", "sin", "cos", "sqrt", "acosh"};
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kQuiet = std::numeric_limits<double>::quiet_NaN();
+constexpr double kSignalling = std::numeric_limits<double>::signaling_NaN();
+constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr double kSmallest = std::numeric_limits<double>::min();
+constexpr double kTiniest = std::numeric_limits<double>::denorm_min();
+constexpr int kPoisons = 8;
+constexpr int kEdges = 16;
+
+// What would raise an exception or be slow if it were computed.
+constexpr double kPoison[kFunctions][kPoisons] = {
+    {1e4, -1e4, -745.0, 709.9, kInfinity, kSignalling, kLargest, kTiniest},
+    {0.0, -0.0, -1.0, -kInfinity, kSignalling, kTiniest, -kTiniest, -kLargest},
+    {kInfinity, -kInfinity, kSignalling, kLargest, 1e22, kTiniest, -kTiniest, 1e9},
+    {kInfinity, -kInfinity, kSignalling, kLargest, 1e22, kTiniest, -kTiniest, 1e9},
+    {-1.0, -kInfinity, kSignalling, -kTiniest, kTiniest, -kLargest, -1e-300, -2.0},
+    {0.0, 0.5, -1.0, -kLargest, -kInfinity, kSignalling, kTiniest, 0.999},
+};
+
+// Where functions change their ways: zeros, the ends of subnormal numbers and of the range, infinities.
+constexpr double kEdge[kFunctions][kEdges] = {
+    {0.0, -0.0, 709.782712893384, 709.7827128933841, -708.3964185322641, -708.3964185322642, -745.1332191019411,
+     -745.1332191019412, kInfinity, -kInfinity, kQuiet, kTiniest, -kSmallest, 1e-17, 1e300, -1e300},
+    {0.0, -0.0, 1.0, 0x1.fffffffffffffp-1, 0x1.0000000000001p+0, kTiniest, kSmallest, 0x0.fffffffffffffp-1022,
+     kInfinity, -kInfinity, kQuiet, -1.0, kLargest, 2.0, 0x1.6a09e667f3bcdp-1, -kTiniest},
+    {0.0, -0.0, 0x1.921fb54442d18p+0, 0x1.921fb54442d18p+1, 642615.9188844458, 1e6, 0x1.e848000000001p+19, 1e22,
+     kInfinity, -kInfinity, kQuiet, kTiniest, -kSmallest, kLargest, 0x1.6ac5b262ca1ffp+849, -1e9},
+    {0.0, -0.0, 0x1.921fb54442d18p+0, 0x1.921fb54442d18p+1, 871790.3908407084, 1e6, 0x1.e848000000001p+19, 1e22,
+     kInfinity, -kInfinity, kQuiet, kTiniest, -kSmallest, kLargest, 0x1.6ac5b262ca1ffp+849, -1e9},
+    {0.0, -0.0, 1.0, 4.0, 2.0, kTiniest, kSmallest, 0x0.fffffffffffffp-1022, kInfinity, -kInfinity, kQuiet, -1.0,
+     kLargest, 0x1.fffffffffffffp-1, 0x1.0000000000001p+0, 9.0},
+    {1.0, 0x1.0000000000001p+0, 0x1.fffffffffffffp-1, 2.0, 0x1p28, 0x1.0000000000001p+28, 0x1p512, kLargest, kInfinity,
+     -kInfinity, kQuiet, 0.0, -1.0, -kLargest, 1.5, 0x1.0000002p+0},
+};
+
+std::uint64_t mix(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+}
+
+// In [0, 1).
+double fraction(std::uint64_t random) { return static_cast<double>(random >> 11) * 0x1p-53; }
+
+double usual(Function function, std::uint64_t random) {
+    const double part = fraction(random);
+    const double power = std::ldexp(1.0, static_cast<int>(random % 40) - 20);
+    switch (function) {
+        case kExp:
+            return 60 * part - 30;
+        case kLog:
+            return (1 + part) * power;
+        case kSin:
+        case kCos:
+            return 200 * part - 100;
+        case kSqrt:
+            return 1e6 * part + 1e-6;
+        default:
+            return 1 + part * power;
+    }
+}
+
+// All that a function can be asked for, each size as likely as any other.
+double any(Function function, std::uint64_t random) {
+    const double part = fraction(random);
+    const double wide = std::bit_cast<double>((random % 2047) << 52 | mix(random) >> 12);
+    switch (function) {
+        case kExp:
+            return 1460 * part - 750;
+        case kSin:
+        case kCos:
+            return (random & 1) == 0 ? wide : -(2e6 * part);
+        case kAcosh:
+            return wide < 1 ? 1 + wide : wide;
+        default:
+            return wide;
+    }
+}
+
+double argument(Function function, bool edges, std::uint64_t random) {
+    if (!edges) {
+        return usual(function, random);
+    }
+    const std::uint64_t kind = mix(random ^ 1) % 8;
+    if (kind == 0) {
+        return kEdge[function][(random >> 20) % kEdges];
+    }
+    return kind < 4 ? usual(function, random) : any(function, random);
+}
+
+}  // namespace
+
+int layout(nw_run* run) {
+    auto* state = new (std::nothrow) State{kExp, false, false, 0, nullptr, 1};
+    if (state == nullptr) {
+        return nw_fail(run, "no memory");
+    }
+    run->own = state;
+    const char* function = nw_text(run, "function");
+    for (int f = 0; f < kFunctions; ++f) {
+        if (function != nullptr && std::strcmp(function, kNames[f]) == 0) {
+            state->function = static_cast<Function>(f);
+        }
+    }
+    const char* input = nw_text(run, "input");
+    state->edges = input != nullptr && std::strcmp(input, "edge") == 0;
+    state->repeats = static_cast<std::int64_t>(nw_number(run, "repeat", 1));
+    const auto count = static_cast<std::uint64_t>(nw_number(run, "n", 1));
+    nw_declare(run, "x", NW_F64, NW_INPUT, count);
+    nw_declare(run, "kept", NW_F64, NW_INPUT, count);
+    nw_declare(run, "mask", NW_U8, NW_INPUT, count);
+    nw_declare(run, "y", NW_F64, NW_OUTPUT, count);
+    return 0;
+}
+
+int fill(nw_run* run) {
+    const State& state = *static_cast<const State*>(run->own);
+    auto* x = static_cast<double*>(run->buffers[0].data);
+    auto* kept = static_cast<double*>(run->buffers[1].data);
+    auto* mask = static_cast<std::uint8_t*>(run->buffers[2].data);
+    const auto n = static_cast<std::int64_t>(run->buffers[0].count);
+    const char* kind = nw_text(run, "mask");
+    const bool none = kind != nullptr && std::strcmp(kind, "none") == 0;
+    const bool all = kind != nullptr && std::strcmp(kind, "all") == 0;
+    const bool blocks = kind != nullptr && std::strcmp(kind, "blocks") == 0;
+    const double percent = nw_number(run, "percent", 50);
+    const double density = none ? 0 : (all ? 1 : percent / 100);
+    constexpr std::int64_t kBlock = 64;
+    const std::uint64_t start = mix(run->seed);
+#pragma omp parallel for schedule(static) num_threads(run->threads)
+    for (std::int64_t i = 0; i < n; ++i) {
+        const std::uint64_t random = mix(start + 3 * static_cast<std::uint64_t>(i));
+        const auto chosen = static_cast<std::uint64_t>(blocks ? i / kBlock : i);
+        // any byte but 0 is a true one
+        mask[i] = fraction(mix(start + 3 * chosen + 1)) < density ? static_cast<std::uint8_t>(1 + random % 255) : 0;
+        x[i] =
+            mask[i] != 0 ? argument(state.function, state.edges, random) : kPoison[state.function][random % kPoisons];
+        kept[i] = fraction(mix(start + 3 * static_cast<std::uint64_t>(i) + 2)) - 2;
+    }
+    return 0;
+}
+
+void work(const nw_run* run, nw_work* out) {
+    const State& state = *static_cast<const State*>(run->own);
+    const auto n = static_cast<double>(run->buffers[0].count);
+    out->items = n * static_cast<double>(state.repeats);
+    // what has to come from memory once, however often it is used: for each element its mask, and x or what is kept
+    out->bytes_read = 9 * n;
+    out->bytes_written = 8 * n;
+}
+
+void release(nw_run* run) {
+    delete static_cast<State*>(run->own);
+    run->own = nullptr;
+}
+
+}  // namespace maskmath

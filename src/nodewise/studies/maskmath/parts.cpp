@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The threads' parts of the arrays, the repetitions, and the floating-point exceptions, which each thread has its own
+// of.
+#include <omp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <cstdint>
+
+#include "study.h"
+
+namespace maskmath {
+
+int in_parts(nw_run* run, void (*way)(const Part*), bool promises) {
+    auto& state = *static_cast<State*>(run->own);
+    const auto* x = static_cast<const double*>(run->buffers[0].data);
+    const auto* kept = static_cast<const double*>(run->buffers[1].data);
+    const auto* mask = static_cast<const std::uint8_t*>(run->buffers[2].data);
+    auto* y = static_cast<double*>(run->buffers[3].data);
+    const auto n = static_cast<std::int64_t>(run->buffers[0].count);
+    constexpr int kWatched = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW;
+    constexpr std::int64_t kUsual = std::int64_t{32} << 20;
+    constexpr std::int64_t kBytes = 25;
+    const long last = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    const bool stream = kBytes * n > (last > 0 ? last : kUsual);
+    int raised = 0;
+#pragma omp parallel num_threads(run->threads) reduction(| : raised)
+    {
+        // whole cache lines of each array to each thread
+        constexpr std::int64_t kLine = 64;
+        const std::int64_t lines = (n + kLine - 1) / kLine;
+        const int thread = omp_get_thread_num();
+        const int threads = omp_get_num_threads();
+        const std::int64_t begin = std::min(n, lines * thread / threads * kLine);
+        const std::int64_t end = std::min(n, lines * (thread + 1) / threads * kLine);
+        const Part part{x + begin, kept + begin, mask + begin, y + begin, end - begin, &state, stream};
+        std::feclearexcept(FE_ALL_EXCEPT);
+        for (std::int64_t r = 0; r < state.repeats; ++r) {
+            way(&part);
+        }
+        raised |= std::fetestexcept(kWatched);
+    }
+    state.raised = raised;
+    state.promises = promises;
+    nw_tell(run, "invalid", (raised & FE_INVALID) != 0 ? 1 : 0);
+    nw_tell(run, "divided_by_zero", (raised & FE_DIVBYZERO) != 0 ? 1 : 0);
+    nw_tell(run, "overflow", (raised & FE_OVERFLOW) != 0 ? 1 : 0);
+    nw_tell(run, "underflow", (raised & FE_UNDERFLOW) != 0 ? 1 : 0);
+    return 0;
+}
+
+}  // namespace maskmath

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// y[i] = mask[i] ? f(x[i]) : kept[i]: the functions of the study's table, and what its files share.
+#pragma once
+
+#include <stdint.h>
+
+#include "abi/kernel.h"
+
+namespace maskmath {
+
+// In the order of the knob's values.
+enum Function { kExp, kLog, kSin, kCos, kSqrt, kAcosh, kFunctions };
+
+// What a masked-off argument is replaced by: valid, and no trouble.
+constexpr double kHarmless[kFunctions] = {0.5, 1.5, 0.5, 0.5, 1.0, 2.0};
+
+// What a run knows besides its arrays.
+struct State {
+    Function function;
+    bool edges;       // arguments of all kinds, not only usual ones
+    bool promises;    // the last run was of a way that raises no flag for masked-off lanes
+    int raised;       // floating-point exceptions of the last run
+    void* of_eight;   // a peer's function
+    int64_t repeats;  // of the same work in one run
+};
+
+struct Part {
+    const double* x;
+    const double* kept;
+    const uint8_t* mask;
+    double* y;
+    int64_t count;
+    const State* state;
+    bool stream;  // y is larger than the caches
+};
+
+int layout(nw_run* run);
+int fill(nw_run* run);
+int check(nw_run* run);
+void work(const nw_run* run, nw_work* out);
+void release(nw_run* run);
+
+// Does `way` on each thread's part, so often as the knob says, and gathers the exceptions that it raised.
+int in_parts(nw_run* run, void (*way)(const Part*), bool promises);
+
+int branch(nw_run* run);
+int blend(nw_run* run);
+int native(nw_run* run);
+int compress(nw_run* run);
+int move(nw_run* run);
+
+int libmvec_prepare(nw_run* run);
+int svml_prepare(nw_run* run);
+int svml_ha_prepare(nw_run* run);
+int sleef_u10_prepare(nw_run* run);
+int sleef_u35_prepare(nw_run* run);
+int by_vector_function(nw_run* run);
+
+}  // namespace maskmath

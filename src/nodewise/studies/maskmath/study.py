@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mathematical functions applied only where a mask holds."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from nodewise.studies.contract import Knob, Library, Limit, Point, Study
+
+FUNCTIONS = {"exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "acosh": np.arccosh}
+
+
+def reference(inputs: Mapping[str, Any], point: Point) -> dict[str, Any]:
+    """The function in extended precision where NumPy has it; masked-off arguments are not looked at."""
+    chosen = inputs["mask"] != 0
+    y = inputs["kept"].copy()
+    with np.errstate(all="ignore"):
+        exact = FUNCTIONS[point["function"]](inputs["x"][chosen].astype(np.longdouble))
+        y[chosen] = exact.astype(np.float64)
+    return {"y": y}
+
+
+def select(point: Point) -> Collection[str]:
+    """The contenders that have the function, for these arguments."""
+    function, edges = point["function"], point.get("input") == "edge"
+    names = ["branch", "blend", "native", "compress", "move", "svml", "svml-ha", "numpy_where"]
+    # SLEEF's exp and acosh leave out the uppermost arguments
+    if not (edges and function in ("exp", "acosh")):
+        names.append("sleef-u10")
+    if function in ("log", "sin", "cos", "sqrt"):
+        names.append("sleef-u35")
+    if function != "sqrt":
+        names.append("libmvec")
+    return names
+
+
+STUDY = Study(
+    name="maskmath",
+    title="exp, log, sin, cos, sqrt, acosh where a mask holds: branches, blends, native masks",
+    knobs=(
+        Knob("function", "what is computed", "exp", tuple(FUNCTIONS)),
+        Knob("n", "elements", "16384"),
+        Knob("repeat", "how often the same elements are done in one run", "1000", quick="100"),
+        Knob(
+            "mask",
+            "where it holds: at random, in blocks of 64, nowhere, everywhere",
+            "random",
+            ("random", "blocks", "none", "all"),
+        ),
+        Knob("percent", "how many of 100 elements the mask chooses", "50", least=0, most=100),
+        Knob("input", "arguments: usual ones, or also edges of the function's range", "usual", ("usual", "edge")),
+    ),
+    default_variant="native",
+    plain_variant="branch",
+    rate_unit="M/s",
+    rate_scale=1e-6,
+    test_points=(
+        *({"function": f, "n": "1003", "repeat": "2"} for f in FUNCTIONS),
+        *({"function": f, "n": "20001", "repeat": "1", "input": "edge", "percent": "80"} for f in FUNCTIONS),
+        {"function": "log", "n": "1", "repeat": "1", "mask": "all"},
+        {"function": "sin", "n": "7", "repeat": "3"},
+        {"function": "cos", "n": "513", "repeat": "1", "mask": "all"},
+        {"function": "acosh", "n": "1001", "repeat": "1", "mask": "none"},
+        {"function": "exp", "n": "30001", "repeat": "1", "mask": "blocks", "percent": "20"},
+        # past the caches
+        {"function": "sqrt", "n": "2000003", "repeat": "1", "percent": "90"},
+    ),
+    reference=reference,
+    # 4 ulp, the widest promise of a contender; subnormal results have fewer digits
+    tolerance={"y": (10 * 2.0**-52, 5 * 2.0**-1074)},
+    select=select,
+    limits=(Limit("bandwidth", "triad", per="bytes"),),
+    libraries={
+        "svml": Library(
+            files=("libsvml.so",),
+            install="pip install intel-cmplr-lib-rt",
+            wheels=("lib/libsvml.so*",),
+        ),
+        "sleef": Library(files=("libsleef.so.3", "libsleef.so"), install="apt-get install libsleef3"),
+    },
+    bench=(
+        *({"function": f, "mask": "all"} for f in FUNCTIONS),
+        *({"function": f, "percent": "25"} for f in FUNCTIONS),
+        *({"function": f, "n": "16777216", "repeat": "1"} for f in ("exp", "acosh")),
+    ),
+)

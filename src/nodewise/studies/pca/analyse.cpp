@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From blocks of rows to principal components: what all ways have in common.
+#include <algorithm>
+#include <cmath>
+#include <exception>
+
+#include "pca.h"
+#include "solve.h"
+#include "source.h"
+
+namespace pca {
+namespace {
+
+constexpr int kToldComponents = 10;
+constexpr std::size_t kLeastExpanded = 1024;
+
+// What each column is divided by, as a factor: 1 for a covariance, 0 for a column that does not vary.
+std::vector<double> scales(Method method, std::size_t columns, const std::vector<double>& squares, double count) {
+    std::vector<double> scale(columns, 1.0);
+    for (std::size_t j = 0; method != Method::covariance && j < columns; ++j) {
+        scale[j] = squares[j] > 0 ? 1.0 / std::sqrt(squares[j] / (count - 1.0)) : 0.0;
+    }
+    return scale;
+}
+
+Moments all_moments(nw_run* run, const Way& way) {
+    State& own = state(run);
+    Moments all;
+    Block block;
+    for (own.source->rewind(); own.source->next(block);) {
+        Moments one;
+        (own.sparse ? static_cast<void (*)(nw_run*, const Block&, Moments&)>(
+                          [](nw_run* r, const Block& b, Moments& m) { sparse_moments(r, b, m); })
+                    : way.moments)(run, block, one);
+        merge(all, one);
+    }
+    return all;
+}
+
+// A few sparse rows at a time with their zeros: never the whole data.
+void factor_sparse(nw_run* run, const Way& way, const Block& block, Factor& all) {
+    const std::size_t d = block.columns;
+    const std::size_t most = std::max(kLeastExpanded, 4 * d);
+    std::vector<double> expanded(std::min(most, block.count) * d);
+    for (std::size_t begin = 0; begin < block.count; begin += most) {
+        const std::size_t count = std::min(most, block.count - begin);
+        std::fill(expanded.begin(), expanded.end(), 0.0);
+        for (std::size_t i = 0; i < count; ++i) {
+            for (std::int64_t k = block.starts[begin + i]; k < block.ends[begin + i]; ++k) {
+                expanded[i * d + static_cast<std::size_t>(block.column[k])] = block.value[k];
+            }
+        }
+        Block some;
+        some.count = count;
+        some.columns = d;
+        some.dense = expanded.data();
+        Factor one;
+        way.factor(run, some, one);
+        merge(all, one);
+    }
+}
+
+Factor all_factors(nw_run* run, const Way& way) {
+    State& own = state(run);
+    Factor all;
+    Block block;
+    for (own.source->rewind(); own.source->next(block);) {
+        if (own.sparse) {
+            factor_sparse(run, way, block, all);
+            continue;
+        }
+        Factor one;
+        way.factor(run, block, one);
+        merge(all, one);
+    }
+    return all;
+}
+
+void from_moments(nw_run* run, const Way& way, double* values, double* vectors) {
+    const State& own = state(run);
+    const std::size_t d = own.columns;
+    Moments all = all_moments(run, way);
+    std::vector<double> squares(d);
+    for (std::size_t j = 0; j < d; ++j) {
+        squares[j] = all.cross[j * d + j];
+    }
+    const std::vector<double> scale = scales(own.method, d, squares, all.count);
+    for (std::size_t i = 0; i < d; ++i) {
+        for (std::size_t j = 0; j < d; ++j) {
+            all.cross[i * d + j] *= scale[i] * scale[j] / (all.count - 1.0);
+        }
+        if (own.method == Method::correlation && squares[i] > 0) {
+            all.cross[i * d + i] = 1.0;
+        }
+    }
+    way.eigen(d, all.cross.data(), values, vectors);
+}
+
+void from_factor(nw_run* run, const Way& way, double* values, double* vectors) {
+    const State& own = state(run);
+    const std::size_t d = own.columns;
+    Factor all = all_factors(run, way);
+    if (!all.values.empty()) {
+        // columns of norm 1 have a variance of 1 / (count - 1), standardised ones of 1: the values are the same
+        std::copy(all.values.begin(), all.values.end(), values);
+        std::copy(all.vectors.begin(), all.vectors.end(), vectors);
+        return;
+    }
+    std::vector<double> squares(d, 0.0);
+    for (std::size_t i = 0; i < d * d; ++i) {
+        squares[i % d] += all.rows[i] * all.rows[i];
+    }
+    const std::vector<double> scale = scales(own.method, d, squares, all.count);
+    for (std::size_t i = 0; i < d * d; ++i) {
+        all.rows[i] *= scale[i % d];
+    }
+    singular_jacobi(d, all.rows.data(), values, vectors);
+    for (std::size_t j = 0; j < d; ++j) {
+        values[j] /= all.count - 1.0;
+    }
+}
+
+void tell(nw_run* run, const double* values) {
+    static const char* const kNames[kToldComponents] = {"explained_1", "explained_2", "explained_3", "explained_4",
+                                                        "explained_5", "explained_6", "explained_7", "explained_8",
+                                                        "explained_9", "explained_10"};
+    const State& own = state(run);
+    double all = 0;
+    for (std::size_t j = 0; j < own.columns; ++j) {
+        all += values[j];
+    }
+    for (std::size_t j = 0; all > 0 && j < std::min<std::size_t>(own.columns, kToldComponents); ++j) {
+        nw_tell(run, kNames[j], values[j] / all);
+    }
+    nw_tell(run, "rows", static_cast<double>(own.rows));
+    nw_tell(run, "columns", static_cast<double>(own.columns));
+}
+
+}  // namespace
+
+int analyse(nw_run* run, const Way& way) {
+    const State& own = state(run);
+    auto* values = static_cast<double*>(nw_data(run, "eigenvalues"));
+    auto* vectors = static_cast<double*>(nw_data(run, "eigenvectors"));
+    try {
+        (own.method == Method::svd ? from_factor : from_moments)(run, way, values, vectors);
+        sort_and_turn(own.columns, values, vectors);
+        tell(run, values);
+    } catch (const std::exception& problem) {
+        return nw_fail(run, "%s", problem.what());
+    }
+    return 0;
+}
+
+}  // namespace pca

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The inner work of the way `simd`, with the widest vectors that the processor has.
+#pragma once
+
+#include <cstddef>
+
+namespace pca {
+
+// Adds rows to sums. `stride` is the columns' number rounded up to what `simd_stride` says; so many elements have the
+// vectors here, and so many rows and columns the matrices; what is beyond the columns is 0.
+struct SumTask {
+    const double* rows;
+    std::size_t count;
+    std::size_t columns;
+    std::size_t stride;
+    const double* shift;  // subtracted from each row
+    double* sum;          // of what is left
+    double* cross;        // products of that, on and above the diagonal
+    // null, or: what is left is multiplied by `scale`, less `centre`, and turned by `axes` (stride × stride), and the
+    // products are of that
+    const double* scale;
+    const double* centre;
+    const double* axes;
+    double* scratch;  // simd_scratch of them, cleared
+};
+
+std::size_t simd_stride(std::size_t columns);
+std::size_t simd_scratch(std::size_t stride);
+void simd_sum(const SumTask& task);
+
+}  // namespace pca

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Principal components: the axes along which rows of data vary most, by two methods."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nodewise.studies.contract import Knob, Limit, Published, Study
+
+NATIVE = ("plain", "blocked", "simd", "read")
+# eigenvalues that are closer, relative to the largest, count as one with several axes
+SAME = 1e-4
+
+
+def table(inputs: Mapping[str, Any], columns: int) -> Any:
+    """The rows as a matrix, sparse ones with their zeros."""
+    if "data" in inputs:
+        return inputs["data"].reshape(-1, columns)
+    rows = inputs["starts"].size - 1
+    whole = np.zeros((rows, columns))
+    whole[np.repeat(np.arange(rows), np.diff(inputs["starts"])), inputs["column"]] = inputs["value"]
+    return whole
+
+
+def turned(vectors: Any) -> Any:
+    """The axes (rows), each with its component of the largest magnitude positive, the first of equal ones."""
+    large = np.abs(vectors)
+    lead = np.argmax(large >= large.max(axis=1, keepdims=True) * (1 - 1e-8), axis=1)
+    return vectors * np.where(vectors[np.arange(len(vectors)), lead] < 0, -1.0, 1.0)[:, None]
+
+
+def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, Any]:
+    """By NumPy's eigh or svd; axes of equal eigenvalues are any basis, so the given ones are projected on the right space."""
+    columns = int(point["columns"])
+    # a mean that is exact for a column that does not vary
+    deviations = table(inputs, columns)
+    deviations = deviations - deviations[0]
+    deviations = deviations - deviations.mean(axis=0)
+    count = len(deviations)
+    if point["method"] != "covariance":
+        scale = np.sqrt((deviations**2).sum(axis=0) / (count - 1))
+        deviations = deviations / np.where(scale > 0, scale, 1.0)
+    if point["method"] == "svd":
+        _, singular, vectors = np.linalg.svd(deviations, full_matrices=True)
+        values = np.zeros(columns)
+        values[: singular.size] = singular**2 / (count - 1)
+    else:
+        values, vectors = np.linalg.eigh(deviations.T @ deviations / (count - 1))
+        values, vectors = values[::-1], vectors.T[::-1]
+    axes = turned(vectors)
+    given = inputs["eigenvectors"].reshape(columns, columns)
+    near = np.abs(values[:, None] - values) <= SAME * values[0]
+    for k in np.flatnonzero(near.sum(axis=1) > 1):
+        axes[k] = given[k] @ vectors[near[k]].T @ vectors[near[k]]
+    return {"eigenvalues": np.maximum(values, 0.0), "eigenvectors": axes.ravel()}
+
+
+def select(point: Mapping[str, str]) -> tuple[str, ...]:
+    """Peers take data that are in memory; only some take sparse ones."""
+    if "memory" in point:
+        return NATIVE
+    if point["input"] == "sparse":
+        return NATIVE if point["method"] == "svd" else (*NATIVE, "numpy", "scikit_learn")
+    return (*NATIVE, "numpy", "scikit_learn", "intelex")
+
+
+def tell(result: Mapping[str, Any]) -> Sequence[str]:
+    """The shares of the variance that the first components explain."""
+    for row in result["rows"]:
+        told = row.get("metrics", {})
+        shares = [told[f"explained_{k}"] for k in range(1, 11) if told.get(f"explained_{k}") is not None]
+        if shares:
+            listed = ", ".join(f"{100 * share:.1f}" for share in shares)
+            size = f"{told['rows']:.0f} rows, {told['columns']:.0f} columns"
+            return [f"{size}; explained variance of the first {len(shares)} components in %: {listed}"]
+    return []
+
+
+STUDY = Study(
+    name="pca",
+    title="principal components: eigenvalues and axes of a table's correlation matrix, or by singular values",
+    knobs=(
+        Knob("method", "how", "correlation", ("correlation", "covariance", "svd")),
+        Knob("rows", "number of generated rows", "1000000", quick="200000", least=2),
+        Knob("columns", "number of generated columns", "64", most=4096),
+        Knob("input", "how the data are held: all values, or those that are not 0", "dense", ("dense", "sparse")),
+        Knob("density", "how many generated values are not 0 in sparse data, in %", "5", most=40),
+        Knob(
+            "shape",
+            "what is special about the generated data",
+            "mixed",
+            ("mixed", "constant", "duplicate", "collinear"),
+        ),
+        Knob("offset", "how far the generated data are from 0", "", least=0),
+        Knob("file", "a CSV file to analyse in place of generated data", "", text=True),
+        Knob("memory", "bytes that the process may take: larger data are streamed", "", least=2**20),
+        Knob("block", "rows of a block of streamed data, at most", ""),
+    ),
+    default_variant="simd",
+    plain_variant="plain",
+    rate_unit="Mrows/s",
+    rate_scale=1e-6,
+    test_points=(
+        {"rows": "2", "columns": "1"},
+        {"rows": "3", "columns": "2"},
+        {"rows": "2", "columns": "3", "method": "svd"},
+        {"rows": "5", "columns": "17"},
+        {"rows": "6", "columns": "17", "method": "svd"},
+        {"rows": "1003", "columns": "7", "shape": "constant"},
+        {"rows": "1003", "columns": "7", "shape": "constant", "method": "svd"},
+        {"rows": "2000", "columns": "65", "offset": "100000000"},
+        {"rows": "2000", "columns": "65", "offset": "100000000", "method": "svd"},
+        {"rows": "1001", "columns": "17", "shape": "duplicate", "method": "covariance"},
+        {"rows": "1001", "columns": "17", "shape": "duplicate", "method": "svd"},
+        {"rows": "777", "columns": "8", "shape": "collinear", "method": "svd"},
+        {"rows": "3001", "columns": "33", "input": "sparse"},
+        {"rows": "3001", "columns": "33", "input": "sparse", "shape": "constant", "method": "covariance"},
+        {"rows": "3001", "columns": "33", "input": "sparse", "shape": "constant", "method": "svd"},
+        {"rows": "4099", "columns": "3", "method": "svd"},
+        {"rows": "40009", "columns": "64"},
+        {"rows": "70001", "columns": "31", "method": "covariance"},
+    ),
+    reference=reference,
+    tolerance={"eigenvalues": (1e-10, 1e-11), "eigenvectors": (0.0, 1e-9)},
+    limits=(Limit("flops", "f64", per="flops"), Limit("bandwidth", "read", per="bytes")),
+    published=(
+        Published(
+            "", "two methods", "correlation matrix's eigenvectors; singular values of standardised data", "the list"
+        ),
+    ),
+    bench=(
+        {},
+        {"method": "covariance"},
+        {"method": "svd", "rows": "200000"},
+        {"input": "sparse"},
+    ),
+    select=select,
+    tell=tell,
+)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Products of logarithms: c[i] = log(a[i]) log(b[i])."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from nodewise.studies.contract import Knob, Library, Limit, Published, Study
+
+WHERE = "272 threads, arrays of 100 Mi doubles, 100 calls"
+
+
+def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, Any]:
+    """The logarithms in extended precision where NumPy has it, so that only the product is rounded to a double."""
+    with np.errstate(all="ignore"):
+        product = np.log(inputs["a"].astype(np.longdouble)) * np.log(inputs["b"].astype(np.longdouble))
+        return {"c": product.astype(np.float64)}
+
+
+STUDY = Study(
+    name="veclog",
+    title="products of logarithms of two arrays: what optimisation, vectors and the way of storing are worth",
+    knobs=(
+        Knob("n", "elements of an array", "104857600", quick="4194304"),
+        Knob("input", "arguments: in (1, 2), of all magnitudes, or of all kinds", "unit", ("unit", "wide", "special")),
+        Knob(
+            "store",
+            "how `simd` stores: past the caches, through them, or by size",
+            "auto",
+            ("auto", "stream", "cached"),
+            tries=("auto", "stream", "cached"),
+        ),
+    ),
+    default_variant="simd",
+    plain_variant="parallel-O3",
+    rate_unit="M/s",
+    rate_scale=1e-6,
+    test_points=(
+        {"n": "1", "input": "unit"},
+        {"n": "7", "input": "wide"},
+        {"n": "8", "input": "special", "store": "stream"},
+        {"n": "65", "input": "special"},
+        {"n": "100003", "input": "unit", "store": "cached"},
+        {"n": "100001", "input": "wide", "store": "stream"},
+        {"n": "100007", "input": "special", "store": "stream"},
+    ),
+    reference=reference,
+    # 4 ulp in each logarithm, the widest promise of a contender, and the product's rounding
+    tolerance={"c": (12 * 2.0**-52, 0.0)},
+    limits=(Limit("bandwidth", "triad", per="bytes"),),
+    libraries={
+        "svml": Library(
+            files=("libsvml.so",),
+            install="pip install intel-cmplr-lib-rt",
+            wheels=("lib/libsvml.so*",),
+        ),
+        "sleef": Library(files=("libsleef.so.3", "libsleef.so"), install="apt-get install libsleef3"),
+    },
+    published=(
+        Published("serial-O0", "time of 100 calls", "2874 s", WHERE.replace("272 threads", "1 thread")),
+        Published("parallel-O0", "time of 100 calls, GCC", "26.0 s", WHERE),
+        Published("parallel-O0", "time of 100 calls, ICC", "23.9 s", WHERE),
+        Published("parallel-O3", "time of 100 calls, with AVX-512", "21.0 s", WHERE),
+    ),
+    bench=({}, {"n": "4194304"}, {"n": "16384"}, {"input": "wide"}),
+)
