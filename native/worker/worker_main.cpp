@@ -9,7 +9,8 @@
 //
 // Checked before it is timed and again after; a wrong result prints no time that could be believed. --dump writes every
 // input and output as NAME.npy, for a trusted result elsewhere; --corrupt changes one element of an output before the
-// check, which has to notice. --simd takes an instruction set of Highway's; --library is that of a peer. --pages says
+// check, which has to notice. --simd takes an instruction set of Highway's; --library is that of a peer, or
+// NAME=FILE,NAME=FILE of which it takes its own. --pages says
 // how many pages of the arrays lie on the memory node of the thread whose share they are. --work says how much there is
 // to do, without doing it. --serve is for a peer in another program: it writes what work there is as a line of JSON and
 // the inputs as arrays, reads the outputs, and judges them.
@@ -20,6 +21,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -102,11 +104,23 @@ json describe(const nw_study& study, const nw_variant& variant, const Run& owner
     return line;
 }
 
+// The file of a library, from NAME=FILE,NAME=FILE or FILE.
+std::string file_of_library(const std::string& name, const std::string& given) {
+    std::istringstream parts(given);
+    for (std::string part; std::getline(parts, part, ',');) {
+        if (part.compare(0, name.size() + 1, name + "=") == 0) {
+            return part.substr(name.size() + 1);
+        }
+    }
+    return given;
+}
+
 // Opened for good: what a library starts may outlive us.
-void* open_library(const nw_variant& variant, const std::string& path) {
+void* open_library(const nw_variant& variant, const std::string& given) {
     if (variant.library == nullptr) {
         return nullptr;
     }
+    const std::string path = file_of_library(variant.library, given);
     if (path.empty()) {
         throw std::runtime_error(std::string(variant.name) + " needs --library, the file of " + variant.library);
     }

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nodewise.api.study import StudyQuestion, run_study
+from nodewise.machine.sources import load_machine
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.studies.commands import Contender
@@ -89,6 +90,20 @@ def test_variants_are_bound_thread_by_thread_and_a_peer_to_the_same_processors(m
     assert setting.mask == native.mask
     assert setting.env["MINE"] == "1" and "GONE" in setting.unset and "OMP_PLACES" not in setting.env
     assert setting.env["OPENBLAS_NUM_THREADS"] == "1"
+
+
+def test_a_study_may_name_its_processors_threads_and_what_else_is_told() -> None:
+    allowed = load_machine().allowed
+    study = replace(IS.study, processors=lambda point: {allowed[-1], 4095}, tell=lambda r: [f"{r['blocks']} blocks"])
+    given = Given()
+    found = replace(IS, study=replace(study, picture=("a", "b")))
+    result = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=1), given)  # type: ignore[arg-type]
+    assert given.settings["narrow"].mask == (allowed[-1],)
+    assert result["told"] == ["1 blocks"] and result["picture"] == ["a", "b"]
+    # where those are too few, any are used
+    study = replace(IS.study, processors=lambda point: {4095})
+    run_study(StudyQuestion(replace(IS, study=study), {"class": "S"}, threads=1, blocks=1), given)  # type: ignore[arg-type]
+    assert given.settings["narrow"].mask in [(p,) for p in allowed]
 
 
 def test_less_work_than_the_study_counts_has_a_nearer_limit_and_more_work_has_not() -> None:

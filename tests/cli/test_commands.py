@@ -114,6 +114,14 @@ def test_a_study_gives_a_row_for_each_contender(nodewise: Command, tmp_path: Pat
     assert all(r["verified"] for r in rows.values() if r["kind"] != "limit")
 
 
+def test_what_a_study_tells_is_printed_and_a_knob_may_be_given_again(nodewise: Command) -> None:
+    levels = ("--zlib-levels", "1", "--zlib-levels", "12", "--libraries", "zlib", "--link", "10MB/s")
+    done = nodewise("study", "compress", "kind=text", "size=20000", *levels, "--blocks", "1")
+    assert done.returncode == 0, done.stderr
+    assert "warning: zlib has levels 1 to 9: ignored 12" in done.stdout.splitlines()
+    assert "  use zlib-1:" in done.stdout and "1 threads" in done.stdout and "zlib-6" not in done.stdout
+
+
 def test_studies_are_listed(nodewise: Command) -> None:
     assert "integer sort" in nodewise("study").stdout
     assert "is" in [s["study"] for s in json.loads(nodewise("study", "--json").stdout)]

@@ -131,3 +131,29 @@ def test_a_readme_is_shown_without_its_title() -> None:
     html = str(readme_html("# Title\n\n## Part\n\n<b>bold</b> [x](javascript:alert(1))\n"))
     assert "Title" not in html and "<h3>Part</h3>" in html
     assert "<b>" not in html and "href" not in html
+
+
+def _pictured() -> dict[str, Any]:
+    result = study_result()
+    result["picture"] = ["ratio", "mbs"]
+    for one, ratio, speed in zip(result["rows"], (2.0, 3.0, 1.5), (500.0, 40.0, 300.0), strict=False):
+        one["metrics"] = {"ratio": ratio, "mbs": speed}
+    return result
+
+
+def test_a_study_with_a_picture_has_its_front_and_what_it_tells_on_the_page(browser: Browser, tmp_path: Path) -> None:
+    result = {**_pictured(), "told": ["take blocked", HOSTILE]}
+    view, wrong = _open(browser, write_study_page(result, README, tmp_path / "x"))
+    drawn = view.locator("#figure-front-1").inner_text()
+    assert "ratio against mbs, more of both is better" in drawn
+    assert "blocked" in drawn and "plain" in drawn and "another is better in both" in drawn
+    assert view.locator(".told").inner_text() == f"take blocked\n{HOSTILE}"
+    assert wrong == []
+
+
+def test_a_front_needs_two_contenders_and_a_study_that_asks_for_it() -> None:
+    assert "front-1" in study_figures([_pictured()])
+    assert "front-1" not in study_figures([study_result()])
+    alone = _pictured()
+    del alone["rows"][1]["metrics"], alone["rows"][2]["metrics"]
+    assert "front-1" not in study_figures([alone])

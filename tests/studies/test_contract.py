@@ -5,7 +5,7 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.studies.commands import default_command, tunable_command
-from nodewise.studies.contract import Knob
+from nodewise.studies.contract import Knob, parse_knobs
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,24 @@ def test_a_knob_takes_what_it_says(knob: Knob, good: tuple[str, ...], bad: tuple
             knob.check(value)
 
 
+def test_a_knob_that_is_given_again_gets_all_values() -> None:
+    assert parse_knobs(["file=a", "n=1", "file=b,c", "x=a=b"]) == {"file": "a,b,c", "n": "1", "x": "a=b"}
+    with pytest.raises(InputError, match="not '1,2'"):
+        Knob("n", "", "1").check(parse_knobs(["n=1", "n=2"])["n"])
+
+
 def test_a_tune_tries_the_variants_and_the_knobs_that_are_not_given() -> None:
     command, tries = tunable_command("is", ["class=S"])
     assert command[command.index("--variant") + 1] == "{variant}"
     assert "counter={counter}" in command and "class=S" in command
     assert tries == {"counter": ("8", "16"), "variant": ("bucketed", "counting", "narrow")}
+
+
+def test_a_tune_gives_the_worker_all_libraries() -> None:
+    command, tries = tunable_command("compress", ["kind=text"])
+    assert {"zlib-6", "zlib-1", "isal-0"} <= set(tries["variant"])
+    given = command[command.index("--library") + 1]
+    assert "zlib=/" in given and "isal=/" in given and command.count("--library") == 1
 
 
 def test_what_is_given_is_not_tried() -> None:

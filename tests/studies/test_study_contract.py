@@ -30,8 +30,20 @@ def _cases() -> list[Any]:
 
 
 def _worker(found: Found, variant: str, point: Mapping[str, str], *options: str) -> subprocess.CompletedProcess[str]:
-    command = [*worker_command(found, variant, found.study.point(point)), *options]
+    command = [*worker_command(found, variant, found.study.point(point)), *_library(found, variant), *options]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _plain(found: Found) -> str:
+    """The plain variant, or the first of the table where that is a program."""
+    names = [c.name for c in native_contenders(found, {})]
+    return found.study.plain_variant if found.study.plain_variant in names else names[0]
+
+
+def _library(found: Found, variant: str) -> tuple[str, ...]:
+    """The worker's option that names the library of a variant that is by one."""
+    command = next((c.command for c in native_contenders(found, {}) if c.name == variant), ())
+    return command[command.index("--library") :] if "--library" in command else ()
 
 
 def _load(folder: Path) -> dict[str, Any]:
@@ -53,7 +65,7 @@ def test_the_folder_is_whole(found: Found) -> None:
     assert found.folder.name == found.study.name
     assert len((found.folder / "README.md").read_text()) > 300
     contenders = native_contenders(found, {})
-    names = [c.name for c in contenders]
+    names = [c.name for c in (*contenders, *script_contenders(found, {}))]
     assert len(set(names)) == len(names)
     assert found.study.default_variant in names
     assert found.study.plain_variant in names
@@ -84,12 +96,18 @@ def test_the_knobs_are_whole(found: Found) -> None:
 def test_a_variant_agrees_with_the_trusted_result(
     found: Found, contender: Contender, point: Mapping[str, str], tmp_path: Path
 ) -> None:
-    library = contender.command[contender.command.index("--library") :] if "--library" in contender.command else ()
     environment = {**os.environ, **contender.env}
     sets = [(t, None) for t in ("1", "2", "5")]
     sets += [("2", target) for target in simd_targets(found)] if contender.simd else []
     for threads, target in sets:
-        options = [*library, "--threads", threads, "--dump", str(tmp_path), *(("--simd", target) if target else ())]
+        options = [
+            *_library(found, contender.name),
+            "--threads",
+            threads,
+            "--dump",
+            str(tmp_path),
+            *(("--simd", target) if target else ()),
+        ]
         command = [*worker_command(found, contender.name, found.study.point(point)), *options]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == 0, (target, done.stderr)
@@ -104,9 +122,7 @@ def test_inputs_vary_and_follow_the_seed_alone(found: Found, tmp_path: Path) -> 
     point = found.study.test_points[-1]
     seen = []
     for seed, threads in (("1", "1"), ("1", "3"), ("2", "1")):
-        done = _worker(
-            found, found.study.plain_variant, point, "--seed", seed, "--threads", threads, "--dump", str(tmp_path)
-        )
+        done = _worker(found, _plain(found), point, "--seed", seed, "--threads", threads, "--dump", str(tmp_path))
         assert done.returncode == 0, done.stderr
         seen.append(_load(tmp_path))
     inputs = seen[0].keys() - found.study.reference(seen[0], found.study.point(point)).keys()
@@ -120,11 +136,11 @@ def test_inputs_vary_and_follow_the_seed_alone(found: Found, tmp_path: Path) -> 
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
 def test_the_check_notices_one_wrong_element(found: Found, tmp_path: Path) -> None:
     point = found.study.test_points[-1]
-    done = _worker(found, found.study.plain_variant, point, "--dump", str(tmp_path))
+    done = _worker(found, _plain(found), point, "--dump", str(tmp_path))
     arrays = _load(tmp_path)
     for name in found.study.reference(arrays, found.study.point(point)):
         for index in (0, arrays[name].size // 2, arrays[name].size - 1):
-            done = _worker(found, found.study.plain_variant, point, "--corrupt", f"{name}:{index}")
+            done = _worker(found, _plain(found), point, "--corrupt", f"{name}:{index}")
             assert done.returncode == 1
             assert '"verified": false' in done.stdout
             assert "seconds" not in done.stdout
@@ -134,7 +150,7 @@ def test_the_check_notices_one_wrong_element(found: Found, tmp_path: Path) -> No
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
 def test_work_grows_with_the_size(found: Found) -> None:
     items = [
-        json.loads(_worker(found, found.study.plain_variant, point).stdout)["items"]
+        json.loads(_worker(found, _plain(found), point).stdout)["items"]
         for point in (found.study.test_points[0], found.study.test_points[-1])
     ]
     assert items[0] < items[1]
@@ -151,7 +167,7 @@ def test_peers_are_right_or_say_why_they_do_not_run(found: Found) -> None:
         done = subprocess.run(peer.command, capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == 0, done.stderr
         told = json.loads(done.stdout)
-        native = json.loads(_worker(found, found.study.plain_variant, point).stdout)
+        native = json.loads(_worker(found, _plain(found), point).stdout)
         assert told["verified"] is True and told["items"] == native["items"]
 
 

@@ -216,6 +216,8 @@ def test_a_peer_of_a_library_runs_or_says_what_brings_it(mine: Found) -> None:
     assert rows["nowhere"].not_run == "libnowhere.so.9 is not installed: apt-get install libnowhere9"
     assert "needs --library" in worker(mine, "--variant", "libc").stderr
     assert "cannot load the peer" in worker(mine, "--variant", "libc", "--library", "/none.so").stderr
+    several = f"other=/none.so,c={find_library(mine.study.libraries['c'])}"
+    assert worker(mine, "--variant", "libc", "--library", several).returncode == 0
 
 
 def test_a_library_is_found_in_a_package_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

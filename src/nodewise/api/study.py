@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from nodewise.machine.sources import load_machine
@@ -108,7 +108,8 @@ def run_study(
     work = work_of(found, point)
     series = [_Series(c) for c in contenders_of(found, point)]
     series += [_Series(contender, limit, work) for limit, contender in machine_limits(found)]
-    settings = {s.contender.name: setting_of(s.contender, question.threads) for s in series}
+    near = found.study.processors(point) if found.study.processors is not None else None
+    settings = {s.contender.name: setting_of(s.contender, question.threads, near) for s in series}
     shuffle = random.Random(question.seed)
     begin = time.monotonic()
     blocks = 0
@@ -122,7 +123,7 @@ def run_study(
             observe(StudyProgress(blocks + 1, question.blocks, one.contender.name, time.monotonic() - begin))
             one.add(blocks, launcher.run(settings[one.contender.name]))
         blocks += 1
-    return {
+    result = {
         "study": found.study.name,
         "title": found.study.title,
         "threads": question.threads,
@@ -132,16 +133,24 @@ def run_study(
         "work": work,
         "published": [asdict(p) for p in found.study.published],
         "plain_variant": found.study.plain_variant,
+        "picture": list(found.study.picture) if found.study.picture else None,
         "rows": _rows(question, series),
     }
+    tell = found.study.tell
+    return {**result, "told": list(tell(result)) if tell is not None else []}
 
 
-def setting_of(contender: Contender, threads: int) -> Setting:
-    """So many threads on the cores of a balanced placement; a variant's are bound one by one.
+def setting_of(contender: Contender, threads: int, near: Collection[int] | None = None) -> Setting:
+    """So many threads on the cores of a balanced placement, on the processors `near` where enough of those may be used.
+
+    A variant's threads are bound one by one.
 
     A peer's threads are not: those that a library makes by itself would all inherit the place of the first one.
     """
     machine = load_machine()
+    nearer = tuple(p for p in machine.allowed if near is not None and p in near)
+    if threads <= len(nearer):
+        machine = replace(machine, limits=replace(machine.limits, processors=nearer))
     env = {"OMP_NUM_THREADS": str(threads), "OMP_DYNAMIC": "false"}
     env |= {f"{library}_NUM_THREADS": str(threads) for library in ("OPENBLAS", "MKL", "BLIS")}
     mask = None

@@ -216,8 +216,8 @@ def _figure(
     across = span_of([r["x"] for r in data] + [r[k] for r in ruled for k in ("x_low", "x_high")], WIDTH)
     up = span_of([r["y"] for r in data] + [r[k] for r in ruled for k in ("y_low", "y_high")], _HEIGHT)
     x_title, y_title = _titled(verdict["metric"], x_unit), _titled(metric, y_unit)
-    x = alt.X("x:Q", title=f"{x_title}, median and 95 % interval", scale=across.scale(), axis=_ticks(across))
-    y = alt.Y("y:Q", title=y_title, scale=up.scale(), axis=_ticks(up))
+    x = alt.X("x:Q", title=f"{x_title}, median and 95 % interval", scale=across.scale(), axis=axis_ticks(across))
+    y = alt.Y("y:Q", title=y_title, scale=up.scale(), axis=axis_ticks(up))
     states = [s for s in _COLOURS if any(r["state"] == s for r in data)]
     colour = alt.Color(
         "state:N",
@@ -248,7 +248,7 @@ def _figure(
         .mark_circle(size=34, opacity=0.75)
         .encode(x=x, y=y, color=colour, tooltip=tips),
         chart_of(line).mark_line(color=ACCENT, strokeWidth=1.8, opacity=0.8).encode(x=x, y=y, order="x:Q"),
-        *_names(data, front, across, up),
+        *front_names(data, front, across, up),
         chart_of([r for r in data if r["state"] == _FRONT])
         .mark_circle(size=72, opacity=1)
         .encode(x=x, y=y, color=colour, tooltip=tips),
@@ -286,7 +286,8 @@ def _near(rows: Sequence[Mapping[str, Any]], front: Sequence[str]) -> list[Mappi
     return [r for r in rows if all(abs(r[n]) <= most[n] for n in most)]
 
 
-def _ticks(span: Span) -> alt.Definition:
+def axis_ticks(span: Span) -> alt.Definition:
+    """An axis with marks at round numbers, logarithmic ones as well."""
     if not span.log:
         return alt.Axis(tickCount=6)
     powers = range(math.floor(math.log10(span.low)), math.ceil(math.log10(span.high)))
@@ -304,7 +305,7 @@ def _along(one: tuple[float, float], other: tuple[float, float]) -> list[tuple[f
     return [(one[0] + (other[0] - one[0]) * s, one[1] + (other[1] - one[1]) * s) for s in shares]
 
 
-def _names(data: Sequence[Mapping[str, Any]], front: Sequence[str], across: Span, up: Span) -> list[Any]:
+def front_names(data: Sequence[Mapping[str, Any]], front: Sequence[str], across: Span, up: Span) -> list[Any]:
     """The names of the points of the front, of the baseline, and of all where they are few, as layers."""
     where = {r["key"]: (across.pixel(r["x"]), up.pixel(r["y"])) for r in data}
     names = {r["key"]: r["name"] for r in data}

@@ -9,6 +9,7 @@ from typing import Any
 from nodewise.report import vega as alt
 from nodewise.report.charting import ACCENT, WIDTH, chart_of, finish, scale_for
 from nodewise.report.lettering import text_width
+from nodewise.report.study_front import front
 
 #: Of the palette by Okabe and Ito, which colour-blind people can tell apart.
 _PLAIN, _PEER, _LIMIT, _INK = "#56b4e9", "#d55e00", "#00734f", "#1b2430"
@@ -41,9 +42,8 @@ def study_figures(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     curve = curves(results)
     figures = {"curves": curve} if curve is not None else {}
     for number, result in enumerate(results):
-        chart = rates(result)
-        if chart is not None:
-            figures[f"rates-{number + 1}"] = chart
+        made = {f"rates-{number + 1}": rates(result), f"front-{number + 1}": front(result)}
+        figures |= {name: chart for name, chart in made.items() if chart is not None}
     return figures
 
 

@@ -49,7 +49,16 @@ def study_page(record: Mapping[str, Any], folder: Path) -> str:
         "headline": headline(results),
         "sentence": _sentence(results),
         "tone": "faster" if _surely_faster(results) else "",
-        "runs": [{"heading": point_text(r), "table": table_of(r), "not_run": not_run(r)} for r in results],
+        "runs": [
+            {
+                "heading": point_text(r),
+                "table": table_of(r),
+                "not_run": not_run(r),
+                "told": r.get("told"),
+                "front": f"front-{i}",
+            }
+            for i, r in enumerate(results, 1)
+        ],
         "published": published_rows(results),
         "readme": readme_html(record.get("readme", "")),
         "facts": machine_facts(machine_from_json(record["machine"])),

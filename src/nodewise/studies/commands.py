@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nodewise.base.errors import InputError
+from nodewise.base.errors import InputError, UnavailableError
 from nodewise.base.native import native_path
 from nodewise.studies.contract import Limit, parse_knobs
 from nodewise.studies.discovery import Found, find_study
@@ -19,13 +19,18 @@ from nodewise.studies.libraries import find_library, neighbours
 
 #: What chooses the variant, beside the knobs.
 VARIANT = "variant"
+#: The worker's option for the file of a peer's library.
+_LIBRARY = "--library"
+_OPTION = "--variant"
+_UNASKED = "it cannot be asked"
 
 
 @dataclass(frozen=True)
 class Contender:
     """One row of a study: `kind` is `variant`, `peer` or `limit`; `not_run` says why it cannot run here, else None.
 
-    `env` are variables for its process, those to clear being empty. `simd` says that Highway chooses the instructions.
+    `env` are variables for its process, those to clear being empty. `simd` says that Highway chooses the instructions, `library`
+    is the name of the one that it is by.
     """
 
     name: str
@@ -34,6 +39,7 @@ class Contender:
     not_run: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     simd: bool = False
+    library: str | None = None
 
 
 def worker_command(found: Found, variant: str, point: Mapping[str, str]) -> list[str]:
@@ -56,12 +62,17 @@ def default_command(name: str, words: Sequence[str]) -> list[str]:
     found = find_study(name)
     knobs = parse_knobs(words)
     variant = knobs.pop(VARIANT, found.study.default_variant)
-    names = [c.name for c in native_contenders(found, {})]
-    if variant not in names:
+    point = found.study.point(knobs)
+    contenders = {c.name: c for c in native_contenders(found, point)}
+    if variant not in contenders:
+        contenders |= {c.name: c for c in script_contenders(found, point) if c.kind == VARIANT}
+    if variant not in contenders:
         raise InputError(
-            f"study {found.study.name} has no variant {variant!r}", f"its variants are: {', '.join(names)}"
+            f"study {found.study.name} has no variant {variant!r}", f"its variants are: {', '.join(contenders)}"
         )
-    return worker_command(found, variant, found.study.point(knobs))
+    if contenders[variant].not_run is not None:
+        raise UnavailableError(f"{variant} cannot run: {contenders[variant].not_run}")
+    return list(contenders[variant].command)
 
 
 def tunable_command(name: str, words: Sequence[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
@@ -73,13 +84,26 @@ def tunable_command(name: str, words: Sequence[str]) -> tuple[list[str], dict[st
     given = parse_knobs(words)
     found = find_study(name)
     tries = {k.name: (k.default, *k.tries) for k in found.study.knobs if k.tries and k.name not in given}
-    if VARIANT not in given:
-        able = [c.name for c in native_contenders(found, {}) if c.kind == VARIANT and c.not_run is None]
+    # a program is not the worker, which takes any variant of the table
+    if VARIANT not in given and _OPTION in command:
+        able = [c for c in native_contenders(found, {}) if c.kind == VARIANT and c.not_run is None]
         if len(able) > 1:
-            tries[VARIANT] = (found.study.default_variant, *able)
-            command[command.index("--variant") + 1] = "{" + VARIANT + "}"
+            tries[VARIANT] = (found.study.default_variant, *(c.name for c in able))
+            command[command.index(_OPTION) + 1] = "{" + VARIANT + "}"
+            command = _with_libraries(command, able)
     kept = [word for word in command if word.partition("=")[0] not in tries]
     return [*kept, *(f"{k}={{{k}}}" for k in tries if k != VARIANT)], {k: _once(v) for k, v in tries.items()}
+
+
+def _with_libraries(command: list[str], contenders: Sequence[Contender]) -> list[str]:
+    """The command with the files of all the contenders' libraries in place of one."""
+    files = {c.library: c.command[c.command.index(_LIBRARY) + 1] for c in contenders if c.library}
+    if not files:
+        return command
+    if _LIBRARY in command:
+        at = command.index(_LIBRARY)
+        command = [*command[:at], *command[at + 2 :]]
+    return [*command, _LIBRARY, ",".join(f"{name}={file}" for name, file in files.items())]
 
 
 def _once(values: Sequence[str]) -> tuple[str, ...]:
@@ -121,10 +145,10 @@ def _native(found: Found, told: Mapping[str, Any], point: Mapping[str, str]) -> 
         if path is None:
             reason = reason or f"{library.files[0]} is not installed: {library.install}"
         else:
-            command += ["--library", str(path)]
+            command += [_LIBRARY, str(path)]
             env = {**neighbours(path), **env}
     simd = "simd" in told["needs"].split(",")
-    return Contender(told["name"], told["kind"], tuple(command), reason, env, simd)
+    return Contender(told["name"], told["kind"], tuple(command), reason, env, simd, told["library"])
 
 
 def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]:
@@ -136,7 +160,7 @@ def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
         try:
             told = json.loads(asked.stdout.splitlines()[-1])
         except (ValueError, IndexError):
-            told = {"contenders": {path.stem: f"it cannot be asked: {asked.stderr.strip()[-200:]}"}, "environment": {}}
+            told = {"contenders": {path.stem: f"{_UNASKED}: {asked.stderr.strip()[-200:]}"}, "environment": {}}
         contenders += [
             Contender(name, kind, tuple(script_command(found, path, name, point)), reason, told["environment"])
             for name, reason in told["contenders"].items()
@@ -148,7 +172,8 @@ def contenders_of(found: Found, point: Mapping[str, str]) -> list[Contender]:
     """All contenders that a point is for: the table's, then those in Python."""
     every = [*native_contenders(found, point), *script_contenders(found, point)]
     wanted = found.study.select(point) if found.study.select is not None else None
-    return [c for c in every if wanted is None or c.name in wanted]
+    # a file that cannot be asked has names that no study knows
+    return [c for c in every if wanted is None or c.name in wanted or (c.not_run or "").startswith(_UNASKED)]
 
 
 def machine_limits(found: Found) -> list[tuple[Limit, Contender]]:

@@ -94,6 +94,10 @@ class Study:
     given a point, names the contenders that it is for, where it is not for all; `limits` are those of the machine, besides
     the table's own; `libraries` those of native peers, by the name that the table gives; `bench` the points that
     `./dev bench` measures; `tell`, given the result that `--json` prints, is what else a user is told, line by line.
+
+    `threads` is how many it runs with where nothing else is asked for (None: all that may be used); `processors`, given a
+    point, those that it has to run on (None: any), such as those near a disk. `picture` names two metrics, more of both being
+    better: the page draws the contenders by them, with those that no other beats.
     """
 
     name: str
@@ -113,6 +117,9 @@ class Study:
     for_scale: tuple[str, ...] = ()
     select: Callable[[Point], Collection[str]] | None = None
     tell: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
+    threads: int | None = None
+    processors: Callable[[Point], Collection[int] | None] | None = None
+    picture: tuple[str, str] | None = None
 
     def point(self, given: Point, quick: bool = False) -> dict[str, str]:
         """The knobs' values, those given over the defaults. Raises InputError for an unknown knob or value."""
@@ -126,11 +133,11 @@ class Study:
 
 
 def parse_knobs(words: Sequence[str]) -> dict[str, str]:
-    """Read `NAME=VALUE` words. Raises InputError for any other."""
-    pairs = {}
+    """Read `NAME=VALUE` words; values of a name that is given again are joined by commas. Raises InputError for any other."""
+    pairs: dict[str, str] = {}
     for word in words:
         name, sign, value = word.partition("=")
         if not sign or not name or not value:
             raise InputError(f"not a knob: {word!r}", "write it such as class=A")
-        pairs[name] = value
+        pairs[name] = f"{pairs[name]},{value}" if name in pairs else value
     return pairs

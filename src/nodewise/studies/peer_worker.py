@@ -99,7 +99,7 @@ def main(words: list[str]) -> int:
     peer = load_module(file, "nodewise_peer")
     contenders = peer.contenders() if hasattr(peer, "contenders") else {file.stem: peer.available()}
     if "--available" in words:
-        print(json.dumps({"contenders": contenders, "environment": getattr(peer, "ENVIRONMENT", {})}))
+        print(json.dumps({"contenders": dict(contenders), "environment": getattr(peer, "ENVIRONMENT", {})}))
         return 0
     name = _after(words, "--contender", file.stem)
     if contenders[name]:

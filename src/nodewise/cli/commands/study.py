@@ -86,7 +86,7 @@ def command(
     question = StudyQuestion(
         found=found,
         point=found.study.point(parse_knobs(_split(knob_words)), quick),
-        threads=threads or load_machine().parallelism,
+        threads=threads or found.study.threads or load_machine().parallelism,
         blocks=min(blocks, 6) if quick else blocks,
         seconds=_QUICK_S if quick else parse_seconds(budget),
         limit_s=_QUICK_LIMIT_S if quick else math.inf,
@@ -163,7 +163,7 @@ def _tell(result: dict[str, Any]) -> None:
     )
     for heading in ("contender", "kind", "time", result["rows"][0]["unit"], "to best peer", "share of limit", ""):
         numeric = heading in ("time", result["rows"][0]["unit"])
-        table.add_column(heading, justify="right" if numeric else "left", no_wrap=True)
+        table.add_column(heading, justify="right" if numeric else "left", no_wrap=bool(heading))
     for row in result["rows"]:
         if row["not_run"]:
             table.add_row(row["contender"], row["kind"], "", "", "", "", f"not run: {row['not_run']}")
@@ -179,6 +179,8 @@ def _tell(result: dict[str, Any]) -> None:
         console = Console(width=120)
     console.print(table)
     _summarise(result, console)
+    for line in result["told"]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _summarise(result: dict[str, Any], console: Any) -> None:

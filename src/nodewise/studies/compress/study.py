@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compression: each library and level on a user's files, by ratio and speed, and the level to take for a disk or link."""
+
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from typing import Any
+
+from nodewise.machine.sources import load_machine
+from nodewise.studies.compress.advice import advice, format_speed, frontier, levels_of, overview, parse_link
+from nodewise.studies.compress.disk import Nearness, near
+from nodewise.studies.compress.files import Seen, look
+from nodewise.studies.compress.levels import LEVELS, USUAL, asked, knob_of
+from nodewise.studies.contract import Knob, Library, Limit, Published, Study
+
+_WHERE = "ISA-L's compression sample, Calgary and Silesia corpora"
+#: A file that was left out is named; of more than these, how many.
+_NAMED = 3
+
+
+def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, Any]:
+    """What was packed comes back."""
+    return {"back": inputs["corpus"]}
+
+
+@lru_cache(maxsize=8)
+def _at_first(files: str, folders: str) -> Seen:
+    """The files as they were when they were looked at for the first time."""
+    return look(files, folders)
+
+
+def _seen(point: Mapping[str, str]) -> Seen:
+    return _at_first(point.get("file", ""), point.get("folder", ""))
+
+
+def select(point: Mapping[str, str]) -> Collection[str]:
+    """The levels asked for."""
+    _seen(point)
+    if "link" in point:
+        parse_link(point["link"])
+    return asked(point)[0]
+
+
+def _nearness(point: Mapping[str, str]) -> Nearness | None:
+    paths = _seen(point).roots
+    return near(paths[0]) if paths else None
+
+
+def processors(point: Mapping[str, str]) -> Collection[int] | None:
+    """Those of the socket that owns the disk."""
+    found = _nearness(point)
+    return found.processors if found is not None else None
+
+
+def tell(result: Mapping[str, Any]) -> list[str]:
+    """What was ignored or left out, where it ran, the frontier, and which level to take."""
+    point = result["point"]
+    levels = levels_of(result["rows"])
+    lines = [f"warning: {line}" for line in asked(point)[1]]
+    lines += _about_files(point, result)
+    if not levels:
+        return lines
+    for level in frontier(levels):
+        lines.append(f"  {level.name:<14} {level.ratio:6.2f} : 1  {format_speed(level.pack):>10}")
+    head = "no other compresses both faster and more (ratio, compressing; library calls only):"
+    lines.insert(len(lines) - len(frontier(levels)), head)
+    lines += advice(levels, parse_link(point["link"])) if "link" in point else []
+    return [*lines, *overview(levels)]
+
+
+def _about_files(point: Mapping[str, str], result: Mapping[str, Any]) -> list[str]:
+    before = _seen(point)
+    if not before.roots:
+        return []
+    lines = []
+    if before.left_out:
+        more = f" and {len(before.left_out) - _NAMED} more" if len(before.left_out) > _NAMED else ""
+        lines.append(f"left out, cannot be read: {', '.join(before.left_out[:_NAMED])}{more}")
+    if changed := before.changed(look(point.get("file", ""), point.get("folder", ""))):
+        lines.append(f"warning: {changed} changed meanwhile, so rows may be of different contents: measure again")
+    nodes = len(load_machine().numa_nodes)
+    found = _nearness(point)
+    if found is not None and found.processors and nodes > 1:
+        lines.append(f"{found.why}: it ran on that node's processors")
+    elif found is not None:
+        lines.append(f"{found.why}" if nodes > 1 else "one memory node: every processor is equally near the disk")
+    return lines
+
+
+def _library(file: str, package: str) -> Library:
+    return Library((file,), f"apt-get install {package}")
+
+
+STUDY = Study(
+    name="compress",
+    title="compression: libraries and levels on your files, and the level for a disk or link",
+    knobs=(
+        Knob("file", "files, separated by commas", "", text=True),
+        Knob("folder", "folders, with all below them, separated by commas", "", text=True),
+        Knob("link", "speed of the disk or link that a level is wanted for, such as 500MB/s", "", text=True),
+        *(
+            Knob(knob_of(name), f"levels of {name}: of {', '.join(known)} (default: {USUAL[name]})", "", text=True)
+            for name, known in LEVELS.items()
+        ),
+        Knob("libraries", "those that are compared (default: all)", "", text=True),
+        Knob(
+            "kind",
+            "of the generated files, where none are named",
+            "all",
+            ("all", "text", "source", "json", "floats", "random"),
+        ),
+        Knob("size", "bytes of the generated files together", str(8 << 20), quick=str(1 << 20)),
+        Knob("block", "bytes that are compressed at a time (default: 16777216)", "", most=2**30),
+        Knob("window", "MiB of the files that are in memory at a time (default: 256)", "", most=2**20),
+    ),
+    default_variant="zlib-6",
+    plain_variant="zlib-6",
+    rate_unit="MB/s",
+    rate_scale=1e-6,
+    test_points=(
+        {"kind": "random", "size": "1", "isal-levels": "0,semi,1,2,3", "zstd-levels": "1,19", "lz4-levels": "1,3,12"},
+        {"kind": "text", "size": "65535", "zlib-levels": ",".join(LEVELS["zlib"])},
+        {"kind": "json", "size": "65536", "libdeflate-levels": ",".join(LEVELS["libdeflate"])},
+        {"kind": "source", "size": "65537", "lz4-levels": ",".join(LEVELS["lz4"]), "block": "4099"},
+        {"kind": "floats", "size": "100003", "zstd-levels": ",".join(LEVELS["zstd"])},
+        {"kind": "random", "size": "300007", "block": "65536"},
+        {"size": "200003"},
+    ),
+    reference=reference,
+    limits=(Limit("bandwidth", "read", per="bytes"),),
+    libraries={
+        "isal": _library("libisal.so.2", "libisal2"),
+        "zlib": _library("libz.so.1", "zlib1g"),
+        "zlib-ng": Library(
+            ("libz-ng.so.2",), "package zlib-ng, which Debian 12 lacks (Fedora, Arch and conda-forge have it)"
+        ),
+        "libdeflate": _library("libdeflate.so.0", "libdeflate0"),
+        "zstd": _library("libzstd.so.1", "libzstd1"),
+        "lz4": _library("liblz4.so.1", "liblz4-1"),
+    },
+    published=(
+        Published("zlib-6", "the default level that ISA-L's levels are compared with", "no figure", _WHERE),
+        Published("isal-semi", "level 0 with Huffman codes made from the data", "no figure", _WHERE),
+    ),
+    bench=({}, *({"kind": kind} for kind in ("text", "source", "json", "floats", "random"))),
+    select=select,
+    processors=processors,
+    threads=1,
+    tell=tell,
+    picture=("ratio", "compress_mbs"),
+)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Video encoding: the encoders that work here, by frames a second at like quality."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from nodewise.studies.contract import Knob, Limit, Published, Study
+from nodewise.studies.video.encoders import WAYS
+
+
+def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, Any]:
+    """None: what is decoded is near the clip, not equal; the study's check says how near it has to be."""
+    return {}
+
+
+def select(point: Mapping[str, str]) -> Collection[str]:
+    """The encoders asked for, by the start of their names; all without."""
+    asked = [word for word in point.get("encoders", "").split(",") if word]
+    every = [*WAYS, "stored"]
+    return [name for name in every if any(name.startswith(word) for word in asked)] if asked else list(WAYS)
+
+
+def tell(result: Mapping[str, Any]) -> list[str]:
+    """All encoders at one PSNR, which devices do the work, and why others do not."""
+    rows = [r for r in result["rows"] if r["contender"] in WAYS]
+    ran = [r for r in rows if r["seconds"]]
+    lines = _alike(ran, result["point"]["psnr"]) if ran else []
+    devices = [r for r in rows if WAYS[r["contender"]].hardware]
+    working = [r["contender"] for r in devices if r["seconds"]]
+    if working:
+        lines.append(f"encoders of devices that work here: {', '.join(working)}")
+    elif devices:
+        lines.append("no device encodes here; each was tried, and the table says why not")
+    return lines
+
+
+def _alike(ran: Sequence[Mapping[str, Any]], wanted: str) -> list[str]:
+    told = {r["contender"]: r["metrics"] for r in ran}
+    found = sorted(
+        ((m["like_fps"], m["like_mbits"], name) for name, m in told.items() if "like_fps" in m), reverse=True
+    )
+    lines = [f"at like quality, PSNR {wanted} dB (between three quality settings, interpolated):"]
+    lines += [f"  {name:<20} {speed:8.1f} frames/s  {bits:8.2f} Mbit/s" for speed, bits, name in found]
+    others = [
+        f"{name} ({m['psnr_db_coarse']:.1f} to {m['psnr_db_fine']:.1f} dB)"
+        for name, m in told.items()
+        if "like_fps" not in m
+    ]
+    if others:
+        lines.append(f"  above or below that at all three: {', '.join(others)}")
+    if len(found) > 1:
+        fast, lean = found[0], min(found, key=lambda one: one[1])
+        speeds, sizes = fast[0] / lean[0], fast[1] / lean[1]
+        lines.append(
+            f"fastest {fast[2]}, fewest bits {lean[2]}: {speeds:.1f} times the speed for {sizes:.1f} times the bits"
+        )
+    return lines
+
+
+STUDY = Study(
+    name="video",
+    title="video encoding: the encoders that work here, frames a second at like quality",
+    knobs=(
+        Knob(
+            "height", "rows of the clip, of 16:9: 480, 720, 1080, 2160, or any even number", "480", least=16, most=4320
+        ),
+        Knob("frames", "of the clip", "30", quick="10", most=10000),
+        Knob("encoders", "those whose names begin so, separated by commas (default: all)", "", text=True),
+        Knob("psnr", "dB at which they are compared", "42", most=99),
+    ),
+    default_variant="libx264-medium",
+    plain_variant="libx264-medium",
+    rate_unit="frames/s",
+    rate_scale=1.0,
+    test_points=(
+        {"height": "16", "frames": "1"},
+        {"height": "18", "frames": "2"},
+        {"height": "34", "frames": "3"},
+        {"height": "66", "frames": "2"},
+        {"height": "90", "frames": "4"},
+    ),
+    reference=reference,
+    limits=(Limit("bandwidth", "read", per="bytes"),),
+    published=(
+        Published(
+            "h264_qsv",
+            "a device's encoder in FFmpeg, against software; the gain grows with resolution",
+            "no figure",
+            "FFmpeg's wrappers for Quick Sync Video",
+        ),
+    ),
+    bench=({"height": "480"}, {"height": "720"}, {"height": "1080"}, {"height": "2160", "frames": "8"}),
+    select=select,
+    tell=tell,
+    picture=("like_frames_per_mbit", "like_fps"),
+)

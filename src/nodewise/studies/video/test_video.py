@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is read of FFmpeg's words (recorded from Debian's 5.1.9 without any device), quality by known numbers, the check."""
+
+import json
+import math
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nodewise.studies.commands import contenders_of, default_command, native_contenders, script_contenders
+from nodewise.studies.discovery import find_study
+from nodewise.studies.peer_worker import Judge
+from nodewise.studies.video import encoders, encoding
+from nodewise.studies.video.quality import at_quality, psnr, ssim, ssim_of_clip
+
+VIDEO = find_study("video")
+
+LISTED = """Encoders:
+ V..... = Video
+ A..... = Audio
+ S..... = Subtitle
+ .F.... = Frame-level multithreading
+ ..S... = Slice-level multithreading
+ ...X.. = Codec is experimental
+ ....B. = Supports draw_horiz_band
+ .....D = Supports direct rendering method 1
+ ------
+ V....D libaom-av1           libaom AV1 (codec av1)
+ V....D librav1e             librav1e AV1 (codec av1)
+ V..... libsvtav1            SVT-AV1(Scalable Video Technology for AV1) encoder (codec av1)
+ V....D libx264              libx264 H.264 / AVC / MPEG-4 AVC / MPEG-4 part 10 (codec h264)
+ V....D h264_nvenc           NVIDIA NVENC H.264 encoder (codec h264)
+ V..... h264_qsv             H.264 / AVC / MPEG-4 AVC / MPEG-4 part 10 (Intel Quick Sync Video acceleration) (codec h264)
+ V..... h264_v4l2m2m         V4L2 mem2mem H.264 encoder wrapper (codec h264)
+ V....D h264_vaapi           H.264/AVC (VAAPI) (codec h264)
+ VFS..D ffv1                 FFmpeg video codec #1
+ A....D aac                  AAC (Advanced Audio Coding)
+"""
+
+REASONS = {
+    "h264_qsv": """[h264_qsv @ 0x55d3612865c0] Error initializing an internal MFX session: unsupported (-3)
+Error initializing output stream 0:0 -- Error while opening encoder for output stream #0:0 - maybe incorrect parameters
+""",
+    "h264_nvenc": """[h264_nvenc @ 0x55f70ae885c0] Cannot load libcuda.so.1
+Error initializing output stream 0:0 -- Error while opening encoder for output stream #0:0 - maybe incorrect parameters
+""",
+    "h264_vaapi": """[AVHWDeviceContext @ 0x555715e85cc0] No VA display found for device /dev/dri/renderD128.
+Device creation failed: -22.
+""",
+    "h264_v4l2m2m": """[h264_v4l2m2m @ 0x55f1d30cb5c0] Could not find a valid device
+[h264_v4l2m2m @ 0x55f1d30cb5c0] can't configure encoder
+""",
+}
+SHORT = {
+    "h264_qsv": "MFX session: unsupported (-3)",
+    "h264_nvenc": "Cannot load libcuda.so.1",
+    "h264_vaapi": "No VA display found for device /dev/dri/renderD128",
+    "h264_v4l2m2m": "Could not find a valid device",
+}
+BENCH = "bench: utime=0.424s stime=0.018s rtime=0.251s\nbench: maxrss=61916kB\n"
+
+
+@pytest.fixture
+def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An ffmpeg that says what the real one did; software encoders of it work."""
+    (tmp_path / "listed").write_text(LISTED)
+    for name, text in REASONS.items():
+        (tmp_path / name).write_text(text)
+    program = tmp_path / "ffmpeg"
+    program.write_text(f"""#!/bin/sh
+case "$*" in
+*-version*) echo "ffmpeg version 5.1.9-0+deb12u1 Copyright (c) 2000-2026 the FFmpeg developers" ;;
+*-encoders*) cat {tmp_path}/listed ;;
+*"-c:v lib"*) exit 0 ;;
+*) for name in {" ".join(REASONS)}; do case "$*" in *"-c:v $name "*) cat {tmp_path}/$name >&2; exit 1 ;; esac; done
+   echo "Unknown encoder" >&2; exit 1 ;;
+esac
+""")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+
+def test_encoders_are_read_from_what_ffmpeg_lists() -> None:
+    found = encoders.encoders_listed(LISTED)
+    assert {"libx264", "libsvtav1", "h264_qsv", "ffv1", "aac"} <= found
+    assert "=" not in found and len(found) == 10
+    assert encoders.encoders_listed("") == set()
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_the_reason_is_ffmpegs_without_its_addresses(name: str) -> None:
+    assert encoders.reason_of(REASONS[name]) == SHORT[name]
+
+
+def test_what_else_ffmpeg_says() -> None:
+    assert encoders.version_of("ffmpeg version 5.1.9-0+deb12u1 Copyright (c)") == "5.1.9-0+deb12u1"
+    assert encoders.version_of("") == "of unknown version"
+    assert encoders.reason_of("") == "ffmpeg said nothing"
+    assert encoding.encoding_seconds(BENCH) == 0.251
+    assert encoding.encoding_seconds("no such line") is None
+
+
+@pytest.mark.usefixtures("pretended")
+def test_each_encoder_is_tried_and_says_why_it_does_not_work() -> None:
+    reasons = dict(encoders.Contenders())
+    assert {name: reasons[name] for name in SHORT} == SHORT
+    assert reasons["libx264-medium"] is None and reasons["libsvtav1-8"] is None
+    assert reasons["av1_qsv"] == "ffmpeg 5.1.9-0+deb12u1 has no encoder av1_qsv"
+
+
+@pytest.mark.usefixtures("pretended")
+def test_the_study_has_a_row_for_each() -> None:
+    rows = {c.name: c for c in contenders_of(VIDEO, VIDEO.study.point({}))}
+    assert rows.keys() == encoders.WAYS.keys()
+    assert rows["h264_nvenc"].not_run == "Cannot load libcuda.so.1" and rows["h264_nvenc"].kind == "variant"
+    assert "--contender" in default_command("video", ["height=90"])
+    few = contenders_of(VIDEO, VIDEO.study.point({"encoders": "libx264,stored"}))
+    assert [c.name for c in few] == ["stored", "libx264-ultrafast", "libx264-veryfast", "libx264-medium"]
+
+
+def test_without_ffmpeg_every_row_says_what_brings_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    reasons = dict(encoders.Contenders())
+    assert set(reasons.values()) == {"ffmpeg is not installed: apt-get install ffmpeg"}
+
+
+def test_psnr_and_ssim_of_known_differences() -> None:
+    random = np.random.default_rng(4)
+    plane = random.integers(16, 236, (64, 96), np.uint8)
+    assert psnr(plane.ravel(), plane.ravel()) == 100
+    assert psnr(plane.ravel(), (plane + 1).ravel()) == pytest.approx(20 * math.log10(255))
+    assert ssim(plane, plane) == pytest.approx(1)
+    # a constant difference leaves structure as it is; noise of its own destroys it
+    assert ssim(plane, plane + 4) > 0.99
+    assert abs(ssim(plane, random.integers(16, 236, (64, 96), np.uint8))) < 0.1
+    small = 0.01**2 * 255**2 / 64
+    flat = np.full((16, 16), 100, np.uint8)
+    assert ssim(flat, flat + 20) == pytest.approx((2 * 100 * 120 + small) / (100**2 + 120**2 + small))
+
+
+def test_numbers_at_like_quality_lie_between_those_measured() -> None:
+    points = [(40.0, 100.0), (30.0, 400.0), (35.0, 200.0)]
+    assert at_quality(points, 35.0) == pytest.approx(200)
+    assert at_quality(points, 32.5) == pytest.approx(math.sqrt(400 * 200))
+    assert at_quality(points, 29.9) is None and at_quality(points, 41) is None and at_quality([], 30) is None
+
+
+def _row(name: str, **told: float) -> dict[str, Any]:
+    metrics = {"fps": 50.0, "psnr_db": 40.0, "psnr_db_coarse": 36.0, "psnr_db_fine": 44.0, **told}
+    return {"contender": name, "kind": "variant", "seconds": 1.0, "metrics": metrics, "not_run": None}
+
+
+def test_encoders_are_told_at_one_quality_with_those_that_do_not_reach_it() -> None:
+    tell = VIDEO.study.tell
+    assert tell is not None
+    absent = {"contender": "h264_qsv", "kind": "variant", "seconds": None, "not_run": "MFX session: unsupported (-3)"}
+    rows = [
+        _row("libx265-medium", like_fps=18.0, like_mbits=1.0),
+        _row("libx264-medium", like_fps=90.0, like_mbits=2.0),
+        _row("librav1e-10"),
+    ]
+    lines = tell({"rows": [*rows, absent], "point": {"psnr": "46"}})
+    assert lines[0].startswith("at like quality, PSNR 46 dB")
+    assert re.search(r"libx264-medium +90\.0 frames/s +2\.00 Mbit/s", lines[1])
+    assert "libx265-medium" in lines[2] and "librav1e-10 (36.0 to 44.0 dB)" in lines[3]
+    assert lines[4].endswith("fewest bits libx265-medium: 5.0 times the speed for 2.0 times the bits")
+    assert lines[5].startswith("no device encodes here")
+    only = tell({"rows": [absent], "point": {"psnr": "42"}})
+    assert only == ["no device encodes here; each was tried, and the table says why not"]
+    working = tell({"rows": [_row("h264_qsv")], "point": {"psnr": "42"}})
+    assert working[-1] == "encoders of devices that work here: h264_qsv"
+
+
+def _judged(change: Any, frames: int = 6) -> str | None:
+    with Judge(str(VIDEO.binary), ["height=48", f"frames={frames}"]) as judge:
+        clip = judge.inputs["clip"].reshape(frames, -1)
+        return judge.wrong({"decoded": change(clip.copy())})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c[::-1],
+        lambda c: np.roll(c, 1, axis=0),
+        lambda c: np.roll(c, 4, axis=1),
+        lambda c: np.concatenate([c[:-1], np.full_like(c[-1:], 16)]),
+        np.zeros_like,
+        lambda c: np.concatenate(
+            [c[:, : c.shape[1] * 2 // 3], c[:, c.shape[1] * 5 // 6 :], c[:, c.shape[1] * 2 // 3 : c.shape[1] * 5 // 6]],
+            axis=1,
+        ),
+    ],
+    ids=["backwards", "late", "shifted", "last-grey", "black", "colours-exchanged"],
+)
+def test_a_broken_stream_is_never_right(change: Any) -> None:
+    assert "dB from the clip's" in (_judged(change) or "")
+
+
+def test_a_clip_that_is_near_is_right() -> None:
+    assert _judged(lambda c: c) is None
+    assert _judged(lambda c: c // 4 * 4 + 2) is None
+    assert "not those of the study" in (_judged(lambda c: c[:-1]) or "")
+
+
+def test_an_odd_height_is_one_clear_message() -> None:
+    (stored,) = native_contenders(VIDEO, {"height": "481"})
+    done = subprocess.run(stored.command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "height 481 is odd" in done.stderr
+
+
+def test_the_clip_moves_and_has_texture(tmp_path: Path) -> None:
+    (stored,) = native_contenders(VIDEO, {"height": "120", "frames": "3"})
+    subprocess.run([*stored.command, "--dump", str(tmp_path)], check=True, capture_output=True)
+    clip = np.load(tmp_path / "clip.npy").reshape(3, -1)
+    width = 2 * round(120 * 8 / 9)
+    light = clip[:, : width * 120].reshape(3, 120, width).astype(int)
+    assert clip.shape[1] == width * 120 * 3 // 2
+    assert 10 < light.std() < 80
+    # neither still nor noise: neighbours in space are near, frames differ
+    assert 0.5 < np.abs(np.diff(light, axis=2)).mean() < 10
+    assert 20 < psnr(clip[0], clip[1]) < 40
+
+
+LIVE = [
+    c
+    for c in script_contenders(VIDEO, VIDEO.study.point({"height": "90", "frames": "5", "psnr": "40"}))
+    if c.not_run is None
+]
+
+
+@pytest.mark.skipif(
+    not LIVE, reason="no encoder works here: apt-get install ffmpeg; what is read of it is tested above"
+)
+def test_encoders_that_work_tell_three_qualities() -> None:
+    contender = next((c for c in LIVE if c.name == "libx264-veryfast"), LIVE[0])
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    done = subprocess.run(contender.command, capture_output=True, text=True, check=True, env=environment)
+    told = json.loads(done.stdout)
+    assert told["verified"] is True and told["items"] == 5 and told["fps"] == pytest.approx(5 / told["seconds"])
+    assert told["psnr_db_coarse"] < told["psnr_db"] < told["psnr_db_fine"]
+    assert told["like_mbits"] > 0 and told["like_frames_per_mbit"] == pytest.approx(30 / told["like_mbits"])
+    assert (told["like_mbits"] > told["mbits"]) == (told["psnr_db"] < 40)
+    assert 0.8 < told["ssim"] < 1
+    # the files are gone
+    assert not list(Path(os.environ.get("TMPDIR", "/tmp")).glob("nodewise-video-*"))
+
+
+@pytest.mark.skipif(encoders.ffmpeg() is None, reason="ffmpeg is not installed; known numbers are tested above")
+def test_ssim_is_that_of_ffmpegs_filter(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    width, height, frames = 64, 48, 2
+    one = np.add.outer(np.zeros(frames, int), np.arange(width * height * 3 // 2) // 40 % 200 + 20).astype(np.uint8)
+    other = np.clip(one + random.integers(-9, 10, one.shape), 0, 255).astype(np.uint8)
+    for name, clip in (("one", one), ("other", other)):
+        (tmp_path / name).write_bytes(clip.tobytes())
+    raw = [
+        f"-f rawvideo -pix_fmt yuv420p -s {width}x{height} -i {tmp_path / name}".split() for name in ("one", "other")
+    ]
+    words = ["ffmpeg", "-hide_banner", "-nostdin", *raw[0], *raw[1], "-lavfi", "ssim", "-f", "null", "-"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stderr
+    known = float(re.findall(r"SSIM Y:([0-9.]+)", said)[-1])
+    assert ssim_of_clip(one.ravel(), other.ravel(), width, height) == pytest.approx(known, abs=2e-3)
+
+
+def test_the_programs_file_needs_nothing_but_numpy() -> None:
+    script = VIDEO.folder / "programs" / "ffmpeg.py"
+    words = [sys.executable, "-m", "nodewise.studies.peer_worker", str(script), str(VIDEO.binary), "--available"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["contenders"].keys() == encoders.WAYS.keys()
