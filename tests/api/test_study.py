@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nodewise.api.study import StudyQuestion, run_study
+from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
@@ -131,3 +132,10 @@ def test_a_peer_for_scale_is_nobodys_measure() -> None:
     rows = rows_of(run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Given()))  # type: ignore[arg-type]
     assert rows["numpy_bincount"]["seconds"] is not None
     assert all(row["ratio_to_best_peer"] is None for row in rows.values())
+
+
+def test_only_some_contenders_run_where_they_are_named() -> None:
+    result = run_study(StudyQuestion(IS, {"class": "S"}, 1, blocks=2, only=("narrow", "read")), Given())  # type: ignore[arg-type]
+    assert [r["contender"] for r in result["rows"]] == ["narrow", "read"]
+    with pytest.raises(InputError, match="no contender 'wide'"):
+        run_study(StudyQuestion(IS, {"class": "S"}, 1, only=("wide",)), Given())  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.policies import place
 from nodewise.placement.tongues.said import BINDING_VARIABLES
@@ -32,7 +33,7 @@ _WORK = ("items", "flops", "bytes", "threads")
 class StudyQuestion:
     """Which contenders at which point, with how many threads, in how many blocks within how many seconds.
 
-    The budget `seconds` holds once each contender ran six times; no block begins that would end after `limit_s`.
+    `only` names contenders, all by default; limits of the machine are always measured. The budget `seconds` holds once each contender ran six times; no block begins that would end after `limit_s`.
     """
 
     found: Found
@@ -42,6 +43,7 @@ class StudyQuestion:
     seconds: float = 120.0
     limit_s: float = math.inf
     seed: int = 0
+    only: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def run_study(
     """
     found, point = question.found, question.point
     work = work_of(found, point)
-    series = [_Series(c) for c in contenders_of(found, point)]
+    series = [_Series(c) for c in _wanted(contenders_of(found, point), question.only)]
     series += [_Series(contender, limit, work) for limit, contender in machine_limits(found)]
     near = found.study.processors(point) if found.study.processors is not None else None
     settings = {s.contender.name: setting_of(s.contender, question.threads, near) for s in series}
@@ -162,6 +164,13 @@ def setting_of(contender: Contender, threads: int, near: Collection[int] | None 
     unset = [*BINDING_VARIABLES, *(name for name, value in contender.env.items() if not value)]
     env |= {name: value for name, value in contender.env.items() if value}
     return Setting(contender.command, env=env, unset=tuple(v for v in unset if v not in env), mask=mask)
+
+
+def _wanted(contenders: Sequence[Contender], only: Sequence[str]) -> list[Contender]:
+    names = [c.name for c in contenders]
+    if unknown := [name for name in only if name not in names]:
+        raise InputError(f"there is no contender {unknown[0]!r} here", f"there are: {', '.join(names)}")
+    return [c for c in contenders if not only or c.name in only]
 
 
 def _typical(one: _Series) -> float:

@@ -82,6 +82,15 @@ class Published:
 
 
 @dataclass(frozen=True)
+class Used:
+    """What the use of a study's kernels gave: what to print, what went wrong line by line, the exit code."""
+
+    out: bytes
+    errors: tuple[str, ...] = ()
+    code: int = 0
+
+
+@dataclass(frozen=True)
 class Study:
     """A program family that ships with nodewise. `name` is its folder's name and `title` one line.
 
@@ -97,7 +106,8 @@ class Study:
 
     `threads` is how many it runs with where nothing else is asked for (None: all that may be used); `processors`, given a
     point, those that it has to run on (None: any), such as those near a disk. `picture` names two metrics, more of both being
-    better: the page draws the contenders by them, with those that no other beats.
+    better: the page draws the contenders by them, with those that no other beats. `uses` puts the kernels to use on what its
+    user has, without measuring: by the option that asks for it (`--files`), given all options and the number of threads.
     """
 
     name: str
@@ -120,6 +130,7 @@ class Study:
     threads: int | None = None
     processors: Callable[[Point], Collection[int] | None] | None = None
     picture: tuple[str, str] | None = None
+    uses: Mapping[str, Callable[[Mapping[str, Sequence[str]], int], Used]] = field(default_factory=dict)
 
     def point(self, given: Point, quick: bool = False) -> dict[str, str]:
         """The knobs' values, those given over the defaults. Raises InputError for an unknown knob or value."""

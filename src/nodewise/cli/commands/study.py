@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -17,6 +19,7 @@ from nodewise.cli.roofline import run_roofline
 
 if TYPE_CHECKING:
     from nodewise.api.study import StudyProgress
+    from nodewise.studies.contract import Used
 
 _QUICK_S, _QUICK_LIMIT_S = 30.0, 50.0
 
@@ -40,6 +43,7 @@ def _split(words: tuple[str, ...]) -> list[str]:
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--threads", type=int, help="How many threads (default: all that may be used).")
 @click.option("--quick", is_flag=True, help="End within a minute.")
+@click.option("--only", default="", metavar="A,B", help="Contenders to run, of all that there are.")
 @click.option("--blocks", type=int, default=25, show_default=True, help="How often each contender runs, at most.")
 @click.option("--budget", default="2min", show_default=True, help="How long it may take, once each ran six times.")
 @click.option("--roofline", is_flag=True, help="Place all studies that compute, or NAME, under this machine's roofs.")
@@ -50,6 +54,7 @@ def _split(words: tuple[str, ...]) -> list[str]:
 def command(
     threads: int | None,
     quick: bool,
+    only: str,
     blocks: int,
     budget: str,
     roofline: bool,
@@ -83,13 +88,19 @@ def command(
     if blocks < 1:
         raise InputError(f"{blocks} blocks measure nothing", "give --blocks 1 or more")
     found = find_study(name)
+    words = _split(knob_words)
+    if use := next(
+        (use for option, use in found.study.uses.items() if any(w.startswith(f"{option}=") for w in words)), None
+    ):
+        _use(use, words, threads or found.study.threads or load_machine().parallelism)
     question = StudyQuestion(
         found=found,
-        point=found.study.point(parse_knobs(_split(knob_words)), quick),
+        point=found.study.point(parse_knobs(words), quick),
         threads=threads or found.study.threads or load_machine().parallelism,
         blocks=min(blocks, 6) if quick else blocks,
         seconds=_QUICK_S if quick else parse_seconds(budget),
         limit_s=_QUICK_LIMIT_S if quick else math.inf,
+        only=tuple(filter(None, only.split(","))),
     )
     folder = result_place(out, f"study-{found.study.name}")
     with LocalLauncher(RunOptions(timeout_s=600)) as launcher, _Line() as line:
@@ -100,6 +111,20 @@ def command(
     else:
         _tell(result)
         print(f"report    {page}")
+
+
+def _use(use: Callable[[Mapping[str, Sequence[str]], int], Used], words: Sequence[str], threads: int) -> NoReturn:
+    """Put a study's kernels to use on what the user has; ends with its exit code."""
+    given: dict[str, list[str]] = {}
+    for word in words:
+        option, _, value = word.partition("=")
+        given.setdefault(option, []).append(value)
+    used = use(given, threads)
+    sys.stdout.buffer.write(used.out)
+    sys.stdout.buffer.flush()
+    for line in used.errors:
+        print(line, file=sys.stderr)
+    sys.exit(used.code)
 
 
 class _Line:
@@ -155,12 +180,8 @@ def _tell(result: dict[str, Any]) -> None:
     from rich.table import Table
 
     point = ", ".join(f"{k} {v}" for k, v in result["point"].items())
-    table = Table(
-        title=f"{result['study']}: {point}, {result['threads']} threads",
-        title_justify="left",
-        box=None,
-        padding=(0, 2, 0, 0),
-    )
+    threads = f"{result['threads']} thread{'s' if result['threads'] > 1 else ''}"
+    table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("contender", "kind", "time", result["rows"][0]["unit"], "to best peer", "share of limit", ""):
         numeric = heading in ("time", result["rows"][0]["unit"])
         table.add_column(heading, justify="right" if numeric else "left", no_wrap=bool(heading))
@@ -177,6 +198,7 @@ def _tell(result: dict[str, Any]) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=120)
+    console.print(f"{result['study']}: {point}, {threads}", markup=False, highlight=False, soft_wrap=True)
     console.print(table)
     _summarise(result, console)
     for line in result["told"]:

@@ -3,12 +3,15 @@
 
 import hashlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nodewise.studies.contract import Knob, Library, Limit, Published, Study
+from nodewise.studies.discovery import load_module
 
+FILES = load_module(Path(__file__).with_name("files.py"), "nodewise_study_hash_files")
 FUNCTIONS = ("md5", "sha1", "sha256", "sha512")
 
 
@@ -65,4 +68,5 @@ STUDY = Study(
         Published("pipeline", "16 producers", "the consumer waits about 2 % of the time", "storage server"),
     ),
     bench=tuple({"function": f} for f in FUNCTIONS),
+    uses={"files": FILES.hash_files},
 )

@@ -18,7 +18,7 @@ from nodewise.studies.discovery import find_study, load_module
 
 HASH = find_study("hash")
 FUNCTIONS = ("md5", "sha1", "sha256", "sha512")
-PROGRAM = Path(__file__).parents[4] / "examples" / "hash_files.py"
+PROGRAM = Path(__file__).with_name("files.py")
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,9 @@ def test_every_length_up_to_three_blocks_is_right_on_every_instruction_set(funct
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, str(PROGRAM), *arguments], capture_output=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "nodewise", "study", "hash", *arguments], capture_output=True, check=False
+    )
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -72,15 +74,16 @@ def test_the_program_prints_what_the_systems_own_prints(tmp_path: Path, function
     names = sorted(str(p) for p in tmp_path.rglob("*") if p.is_file())
     want = subprocess.run([f"{function}sum", *names], capture_output=True, check=True).stdout
     for threads in ("1", "2"):
-        assert _run("--function", function, "--threads", threads, *names).stdout == want
+        given = [word for name in names for word in ("--files", name)]
+        assert _run("--function", function, "--threads", threads, *given).stdout == want
     assert _run("--function", function, "--files", str(tmp_path)).stdout == want
 
 
 def test_what_cannot_be_read_is_named_and_the_others_are_printed(tmp_path: Path) -> None:
     (tmp_path / "there").write_bytes(b"abc")
-    given = [str(tmp_path / "missing"), str(tmp_path / "there"), str(tmp_path)]
+    given = [str(tmp_path / "missing"), str(tmp_path / "there")]
     ours, theirs = (
-        _run("--function", "md5", *given),
+        _run("--function", "md5", "--files", given[0], "--files", given[1]),
         subprocess.run(["md5sum", *given], capture_output=True, check=False),
     )
     assert ours.returncode == theirs.returncode == 1
@@ -88,9 +91,19 @@ def test_what_cannot_be_read_is_named_and_the_others_are_printed(tmp_path: Path)
     assert ours.stderr == theirs.stderr
 
 
+def test_bad_words_are_one_clear_message(tmp_path: Path) -> None:
+    for words in (
+        ["--files", str(tmp_path), "--wings", "2"],
+        ["--files", "@/missing"],
+        ["--files", "x", "--function", "md4"],
+    ):
+        done = _run(*words)
+        assert done.returncode == 2 and done.stdout == b"" and b"Traceback" not in done.stderr
+
+
 def test_a_file_that_says_it_is_empty_is_read_to_its_end() -> None:
     status = "/proc/self/mountinfo"
-    assert _run(status).stdout.split()[0] != hashlib.sha256(b"").hexdigest().encode()
+    assert _run("--files", status).stdout.split()[0] != hashlib.sha256(b"").hexdigest().encode()
 
 
 @pytest.mark.parametrize("producers", ["1", "2", "16"])

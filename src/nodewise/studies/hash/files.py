@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Digests of many files, printed as md5sum(1) and sha256sum(1) do, many files at once.
+"""Digests of many files, printed as md5sum(1) and sha256sum(1) do, many files at once, by the study's own kernels."""
 
-    python examples/hash_files.py --function sha256 FILE...
-    python examples/hash_files.py --function md5 --files DIR_OR_LIST
+from __future__ import annotations
 
-The kernels are those of the study `hash`, whose shared object is called. This imports little: with small files, Python's
-start is a good part of the time.
-"""
-
-import argparse
 import ctypes
 import os
-import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
+from nodewise.studies.contract import Used
 
 #: Bytes of a digest.
 SIZES = {"md5": 16, "sha1": 20, "sha256": 32, "sha512": 64}
@@ -40,7 +36,10 @@ def digests(function: str, paths: list[bytes], threads: int = 1) -> tuple[bytes,
 def files_of(where: bytes) -> list[bytes]:
     """The files below a folder, sorted; or the lines of a list, which ends each with a zero where it holds any."""
     if not Path(os.fsdecode(where)).is_dir():
-        text = Path(os.fsdecode(where)).read_bytes()
+        try:
+            text = Path(os.fsdecode(where)).read_bytes()
+        except OSError as problem:
+            raise InputError(f"the list {os.fsdecode(where)} cannot be read: {problem.strerror}") from problem
         end = b"\0" if b"\0" in text else b"\n"
         return [line for line in text.split(end) if line]
     found = []
@@ -72,25 +71,23 @@ def lines(function: str, paths: list[bytes], made: bytes, errors: list[int]) -> 
     return b"".join(out)
 
 
-def main() -> int:
-    """The command; 1 where a file could not be read, as md5sum has it."""
-    parser = argparse.ArgumentParser(description="Digests of many files, printed as md5sum and sha256sum do.")
-    parser.add_argument("--function", choices=tuple(SIZES), default="sha256")
-    parser.add_argument("--files", action="append", default=[], metavar="WHERE", help="a folder, or a list of files")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("file", nargs="*")
-    given = parser.parse_args()
-    paths = [os.fsencode(name) for name in given.file]
-    for where in given.files:
-        paths += files_of(os.fsencode(where))
-    made, errors = digests(given.function, paths, max(1, given.threads))
-    sys.stdout.buffer.write(lines(given.function, paths, made, errors))
-    sys.stdout.buffer.flush()
-    for path, error in zip(paths, errors, strict=True):
-        if error:
-            print(f"{given.function}sum: {os.fsdecode(path)}: {os.strerror(error)}", file=sys.stderr)
-    return 1 if any(errors) else 0
+def hash_files(given: Mapping[str, Sequence[str]], threads: int) -> Used:
+    """`--files WHERE…`: each a file, a folder or, as `@FILE`, a list of files; `--function` chooses the hash.
 
-
-if __name__ == "__main__":
-    sys.exit(main())
+    Exit code 1 where a file could not be read, as md5sum has it. Raises InputError for anything else that is given.
+    """
+    function = given.get("function", ["sha256"])[-1]
+    if function not in SIZES or set(given) - {"files", "function"}:
+        raise InputError("files are hashed by --files and --function alone", f"functions: {', '.join(SIZES)}")
+    paths: list[bytes] = []
+    for where in given["files"]:
+        listed = where.startswith("@")
+        name = os.fsencode(where[1:] if listed else where)
+        paths += files_of(name) if listed or Path(where).is_dir() else [name]
+    made, errors = digests(function, paths, threads)
+    wrong = [
+        f"{function}sum: {os.fsdecode(path)}: {os.strerror(error)}"
+        for path, error in zip(paths, errors, strict=True)
+        if error
+    ]
+    return Used(lines(function, paths, made, errors), tuple(wrong), 1 if wrong else 0)
