@@ -127,6 +127,15 @@ def test_the_headline_without_peers_or_without_any_variant() -> None:
     assert study_figures([alone]) == {}
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "open_"), [(None, None, True), (0.9, 2.0, True), (1.01, 2.0, False), (0.2, 0.9, False)]
+)
+def test_the_headline_does_not_claim_what_the_interval_leaves_open(low: float, high: float, open_: bool) -> None:
+    alone = study_result()
+    alone["rows"] = [row("plain", "variant", 0.1, ratio_to_best_peer=1.5, low=low, high=high)]
+    assert headline([alone]) == "1.50× the best peer" + (", which may be noise" if open_ else "")
+
+
 def test_a_readme_is_shown_without_its_title() -> None:
     html = str(readme_html("# Title\n\n## Part\n\n<b>bold</b> [x](javascript:alert(1))\n"))
     assert "Title" not in html and "<h3>Part</h3>" in html

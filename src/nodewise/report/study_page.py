@@ -102,7 +102,9 @@ def headline(results: Sequence[Mapping[str, Any]]) -> str:
     if best is None:
         return "No variant could run"
     if best["ratio_to_best_peer"] is not None:
-        return f"{best['ratio_to_best_peer']:.2f}× the best peer"
+        # an interval that holds 1, or none at all, leaves open who is faster
+        told = (best["low"] or 0.0) > 1 or 0 < (best["high"] or 0.0) < 1
+        return f"{best['ratio_to_best_peer']:.2f}× the best peer" + ("" if told else ", which may be noise")
     return f"{best['rate']:.4g} {best['unit']}"
 
 
@@ -113,8 +115,9 @@ def _sentence(results: Sequence[Mapping[str, Any]]) -> str:
         return "the table says why"
     parts = [f"best variant {best['contender']}: {best['rate']:.4g} {best['unit']}"]
     if best["ratio_to_best_peer"] is not None:
-        peers = [r for r in result["rows"] if r["kind"] == "peer" and r["seconds"] is not None]
-        peer = min(peers, key=lambda r: float(r["seconds"]))["contender"]
+        # not those for scale: the best of the others is what ratios are to
+        peers = [r for r in result["rows"] if r["kind"] == "peer" and r["ratio_to_best_peer"] is not None]
+        peer = min(peers, key=lambda r: abs(r["ratio_to_best_peer"] - 1))["contender"]
         parts.append(f"{_span(best)} against {peer}")
     if best.get("ratio_to_plain") and best["contender"] != result["plain_variant"]:
         parts.append(f"{best['ratio_to_plain'][0]:.2f}× against {result['plain_variant']}")
