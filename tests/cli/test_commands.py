@@ -119,7 +119,9 @@ def test_what_a_study_tells_is_printed_and_a_knob_may_be_given_again(nodewise: C
     done = nodewise("study", "compress", "kind=text", "size=20000", *levels, "--blocks", "1")
     assert done.returncode == 0, done.stderr
     assert "warning: zlib has levels 1 to 9: ignored 12" in done.stdout.splitlines()
-    assert "  use zlib-1:" in done.stdout and "1 threads" in done.stdout and "zlib-6" not in done.stdout
+    assert (
+        "  use zlib-1:" in done.stdout and "1 threads" in " ".join(done.stdout.split()) and "zlib-6" not in done.stdout
+    )
 
 
 def test_studies_are_listed(nodewise: Command) -> None:
