@@ -65,7 +65,7 @@ def tell(result: Mapping[str, Any]) -> list[str]:
     if not levels:
         return lines
     for level in frontier(levels):
-        lines.append(f"  {level.name:<14} {level.ratio:6.2f} : 1  {format_speed(level.pack):>10}")
+        lines.append(f"  {level.name:<16} {level.ratio:6.2f} : 1  {format_speed(level.pack):>10}")
     head = "no other compresses both faster and more (ratio, compressing; library calls only):"
     lines.insert(len(lines) - len(frontier(levels)), head)
     lines += advice(levels, parse_link(point["link"])) if "link" in point else []
