@@ -35,8 +35,8 @@ typedef struct {
     double number;
 } nw_knob;
 
-// Something else that a run found out, such as an error in ulp: printed with each repetition. One called `seconds` takes
-// the place of the clock's, for a run that is timed in parts.
+// Something else that a run found out, such as an error in ulp: printed with each repetition. One called `seconds`
+// takes the place of the clock's, for a run that is timed in parts.
 typedef struct {
     const char* name;
     double value;

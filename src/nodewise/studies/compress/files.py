@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+#: How many kinds are generated, and how large a block is where nothing else is asked for.
+_KINDS, _BLOCK = 5, 16 << 20
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,19 @@ def look(files: str, folders: str) -> Seen:
             left_out.append(str(path))
     roots = (p for p in (*named, *split_paths(folders)) if p.exists())
     return Seen(tuple(roots), frozenset(found), tuple(sorted(left_out)))
+
+
+def block_sizes(point: Mapping[str, str]) -> list[int]:
+    """The sizes of the blocks, in the order in which the native part has them."""
+    if point.get("file") or point.get("folder"):
+        found = look(point.get("file", ""), point.get("folder", "")).files
+        sizes = [size for _, size, _ in sorted(found, key=lambda one: os.fsencode(one[0]))]
+    else:
+        kinds = _KINDS if point.get("kind", "all") == "all" else 1
+        each, more = divmod(int(point["size"]), kinds)
+        sizes = [each + (i < more) for i in range(kinds)]
+    block = int(point.get("block", _BLOCK))
+    return [min(block, size - at) for size in sizes for at in range(0, size or 1, block)]
 
 
 def _below(folder: Path, left_out: list[str]) -> Iterator[Path]:

@@ -23,6 +23,8 @@ USUAL: Mapping[str, str] = {
     "zstd": "1,3,9,19",
     "lz4": "1,9",
 }
+#: Contenders of zlib-ng as Python's package brings it begin so.
+WHEEL = "zlib-ng-wheel"
 #: What is taken where none of the levels asked for exists: zlib's own default, as published.
 _WITHOUT: Mapping[str, str] = {"zlib": "6"}
 

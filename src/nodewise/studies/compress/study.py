@@ -3,14 +3,16 @@
 
 from collections.abc import Collection, Mapping
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any
 
 from nodewise.machine.sources import load_machine
 from nodewise.studies.compress.advice import advice, format_speed, frontier, levels_of, overview, parse_link
 from nodewise.studies.compress.disk import Nearness, near
 from nodewise.studies.compress.files import Seen, look
-from nodewise.studies.compress.levels import LEVELS, USUAL, asked, knob_of
+from nodewise.studies.compress.levels import LEVELS, USUAL, WHEEL, asked, knob_of
 from nodewise.studies.contract import Knob, Library, Limit, Published, Study
+from nodewise.studies.libraries import find_library
 
 _WHERE = "ISA-L's compression sample, Calgary and Silesia corpora"
 #: A file that was left out is named; of more than these, how many.
@@ -33,11 +35,14 @@ def _seen(point: Mapping[str, str]) -> Seen:
 
 
 def select(point: Mapping[str, str]) -> Collection[str]:
-    """The levels asked for."""
+    """The levels asked for; zlib-ng by its library, else by Python's package, else a row that says what brings it."""
     _seen(point)
     if "link" in point:
         parse_link(point["link"])
-    return asked(point)[0]
+    names = asked(point)[0]
+    if find_spec("zlib_ng") is None or find_library(STUDY.libraries["zlib-ng"]) is not None:
+        return names
+    return [name.replace("zlib-ng-", f"{WHEEL}-") for name in names]
 
 
 def _nearness(point: Mapping[str, str]) -> Nearness | None:
@@ -60,7 +65,7 @@ def tell(result: Mapping[str, Any]) -> list[str]:
     if not levels:
         return lines
     for level in frontier(levels):
-        lines.append(f"  {level.name:<14} {level.ratio:6.2f} : 1  {format_speed(level.pack):>10}")
+        lines.append(f"  {level.name:<16} {level.ratio:6.2f} : 1  {format_speed(level.pack):>10}")
     head = "no other compresses both faster and more (ratio, compressing; library calls only):"
     lines.insert(len(lines) - len(frontier(levels)), head)
     lines += advice(levels, parse_link(point["link"])) if "link" in point else []
@@ -130,9 +135,7 @@ STUDY = Study(
     libraries={
         "isal": _library("libisal.so.2", "libisal2"),
         "zlib": _library("libz.so.1", "zlib1g"),
-        "zlib-ng": Library(
-            ("libz-ng.so.2",), "package zlib-ng, which Debian 12 lacks (Fedora, Arch and conda-forge have it)"
-        ),
+        "zlib-ng": Library(("libz-ng.so.2",), "pip install zlib-ng, or package zlib-ng, which Debian 12 lacks"),
         "libdeflate": _library("libdeflate.so.0", "libdeflate0"),
         "zstd": _library("libzstd.so.1", "libzstd1"),
         "lz4": _library("liblz4.so.1", "liblz4-1"),

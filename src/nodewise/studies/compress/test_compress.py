@@ -16,7 +16,7 @@ from nodewise.base.errors import InputError
 from nodewise.studies.commands import native_contenders, work_of
 from nodewise.studies.compress.advice import PLAIN, Level, advice, best_of, frontier, overview, parse_link
 from nodewise.studies.compress.disk import near, parse_cpulist
-from nodewise.studies.compress.files import look
+from nodewise.studies.compress.files import block_sizes, look
 from nodewise.studies.compress.levels import LEVELS, asked
 from nodewise.studies.discovery import find_study
 
@@ -74,6 +74,34 @@ def test_a_library_that_is_not_there_is_a_row_with_its_package(monkeypatch: pyte
     assert reasons["isal-0"] == "libisal.so.2 is not installed: apt-get install libisal2"
     assert "apt-get install liblz4-1" in (reasons["lz4-1"] or "")
     assert "zlib-ng" in (reasons["zlib-ng-6"] or "")
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        {"kind": "json", "size": "100003", "block": "4096"},
+        {"size": "12"},
+        {"folder": "", "block": "70000"},
+    ],
+)
+def test_the_blocks_that_python_knows_are_those_of_the_worker(edges: Path, point: dict[str, str]) -> None:
+    point = {**point, "folder": str(edges)} if "folder" in point else point
+    sizes = block_sizes(COMPRESS.study.point(point))
+    assert sum(sizes) == told("zlib-1", point)["items"]
+    assert max(sizes) <= int(point.get("block", 16 << 20))
+
+
+def test_zlib_ng_is_by_its_library_or_by_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    select = COMPRESS.study.select
+    assert select is not None
+    inside = select.__globals__
+    monkeypatch.setitem(inside, "find_library", lambda library: None)
+    monkeypatch.setitem(inside, "find_spec", lambda name: None)
+    assert "zlib-ng-6" in select({})
+    monkeypatch.setitem(inside, "find_spec", lambda name: name)
+    assert "zlib-ng-wheel-6" in select({}) and "zlib-ng-6" not in select({})
+    monkeypatch.setitem(inside, "find_library", lambda library: "/libz-ng.so.2")
+    assert "zlib-ng-6" in select({}) and "zlib-ng-wheel-6" not in select({})
 
 
 def test_incompressible_bytes_grow_by_little(tmp_path: Path) -> None:
