@@ -42,7 +42,7 @@ typedef struct {
 } nw_metric;
 
 #define NW_MOST_BUFFERS 16
-#define NW_MOST_METRICS 16
+#define NW_MOST_METRICS 64
 
 // What memory has to be: of huge pages where the system gives them; of the fastest memory node (by memkind), where
 // there is one, else of any.
