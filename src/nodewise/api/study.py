@@ -113,7 +113,7 @@ def run_study(
             observe(StudyProgress(blocks + 1, question.blocks, one.contender.name, time.monotonic() - begin))
             one.add(blocks, launcher.run(settings[one.contender.name]))
         blocks += 1
-    return {
+    result = {
         "study": found.study.name,
         "title": found.study.title,
         "threads": question.threads,
@@ -125,6 +125,8 @@ def run_study(
         "plain_variant": found.study.plain_variant,
         "rows": _rows(question, series),
     }
+    tell = found.study.tell
+    return {**result, "told": list(tell(result)) if tell is not None else []}
 
 
 def _setting(contender: Contender, threads: int) -> Setting:

@@ -163,6 +163,8 @@ def _tell(result: dict[str, Any]) -> None:
         console = Console(width=120)
     console.print(table)
     _summarise(result, console)
+    for line in result["told"]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _summarise(result: dict[str, Any], console: Any) -> None:

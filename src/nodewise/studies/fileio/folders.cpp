@@ -36,8 +36,8 @@ double free_memory() {
 }
 
 double free_bytes(const std::string& folder) {
-    struct statvfs seen {};
-    struct statfs kind {};
+    struct statvfs seen{};
+    struct statfs kind{};
     if (statvfs(folder.c_str(), &seen) != 0 || statfs(folder.c_str(), &kind) != 0) {
         return -1;
     }
@@ -72,7 +72,7 @@ std::vector<std::string> folders_of(const nw_run* run) {
 bool has_space(const std::vector<std::string>& folders, double bytes, std::string& wrong) {
     std::map<dev_t, double> needed;
     for (const std::string& folder : folders) {
-        struct stat seen {};
+        struct stat seen{};
         if (stat(folder.c_str(), &seen) != 0 || !S_ISDIR(seen.st_mode)) {
             wrong = folder + " is no folder";
             return false;

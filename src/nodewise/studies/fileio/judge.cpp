@@ -76,7 +76,8 @@ bool holds_records(int fd, std::int64_t size, const Array& want, std::string& wr
             return false;
         }
         std::int32_t behind = 0;
-        if (!read_all(fd, &behind, kMark, place + kMark + bytes) || (behind < 0 ? -std::int64_t{behind} : behind) != bytes) {
+        if (!read_all(fd, &behind, kMark, place + kMark + bytes) ||
+            (behind < 0 ? -std::int64_t{behind} : behind) != bytes) {
             return ends(wrong, element);
         }
         element += count;

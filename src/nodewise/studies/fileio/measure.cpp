@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A way is timed on each folder: written, brought to the disk where asked, read back. Only that is timed which knob `op`
-// names; opening a new file, and what puts the page cache into a known state, is not.
+// A way is timed on each folder: written, brought to the disk where asked, read back. Only that is timed which knob
+// `op` names; opening a new file, and what puts the page cache into a known state, is not.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 // What is told of a folder. Metrics keep no copy of their names.
 enum Told { kSeconds, kOther, kSmall, kMiddle, kToldOfFolder };
-constexpr std::size_t kMostFolders = (NW_MOST_METRICS - 2) / kToldOfFolder;
+constexpr std::size_t kMostFolders = (NW_MOST_METRICS - 4) / kToldOfFolder;
 
 struct State {
     std::vector<std::string> folders;
@@ -84,7 +84,9 @@ int write_once(nw_run* run, const Way& way, const std::string& folder, const Arr
 // Reads it back from where knob `cache` says.
 int read_once(nw_run* run, const Way& way, const std::string& folder, const Array& array, const File& file,
               Times& times) {
-    const Cache how = is(run, "cache", "drop") ? Cache::kDrop : is(run, "cache", "keep") ? Cache::kKeep : Cache::kAdvise;
+    const Cache how = is(run, "cache", "drop")   ? Cache::kDrop
+                      : is(run, "cache", "keep") ? Cache::kKeep
+                                                 : Cache::kAdvise;
     if (how != Cache::kKeep && (fsync(file.fd) != 0 || !evict(file, how))) {
         return nw_fail(run, "%s: the page cache cannot be emptied: %s", folder.c_str(),
                        strerror(errno));  // NOLINT: one thread
@@ -191,6 +193,8 @@ int prepare_way(nw_run* run, const Way& way) {
             return 1;
         }
     }
+    nw_tell(run, "small_bytes", static_cast<double>(small_count(array.count)) * sizeof(double));
+    nw_tell(run, "middle_bytes", static_cast<double>(middle_count(array.count)) * sizeof(double));
     return 0;
 }
 

@@ -218,8 +218,7 @@ bool by_ring(const File& file, const Array& array, unsigned char code, bool dire
     if (fd < 0) {
         return false;
     }
-    Job job{code,       fd,     reinterpret_cast<char*>(array.data), array.count * kElement, file.block,
-            file.depth, nullptr};
+    Job job{code, fd, reinterpret_cast<char*>(array.data), array.count * kElement, file.block, file.depth, nullptr};
     std::unique_ptr<char, Free> bounce;
     const bool fits = reinterpret_cast<std::uintptr_t>(array.data) % kAlign == 0 && job.all % kAlign == 0;
     bool good = true;
