@@ -64,7 +64,9 @@ STUDY = Study(
             "advise",
             ("keep", "advise", "drop"),
         ),
-        Knob("block", "KiB of a request, of direct and uring", "1024", least=4, most=2**20, tries=("128", "4096")),
+        Knob(
+            "block", "KiB of a request, of direct, mmap and uring", "1024", least=4, most=2**20, tries=("128", "4096")
+        ),
         Knob("depth", "requests under way, of uring", "8", most=4096, tries=("2", "32")),
     ),
     default_variant="c-unformatted-whole",

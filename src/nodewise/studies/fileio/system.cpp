@@ -123,7 +123,8 @@ bool get_direct(const File& file, const Array& array) {
     return good;
 }
 
-// The file is made as long as the array and its pages are written to; the system brings them to the disk.
+// The file is made as long as the array and its pages are written to; the system brings them to the disk. Pages are
+// asked for many at a time, before they are touched one by one; where the kernel is too old for that, they are touched.
 bool put_mapped(const File& file, const Array& array) {
     const auto bytes = static_cast<std::size_t>(array.count * kElement);
     if (ftruncate(file.fd, static_cast<off_t>(bytes)) != 0) {
@@ -133,7 +134,15 @@ bool put_mapped(const File& file, const Array& array) {
     if (map == MAP_FAILED) {
         return false;
     }
-    std::memcpy(map, array.data, bytes);
+    const auto step = static_cast<std::size_t>(file.block);
+    for (std::size_t at = 0; at < bytes; at += step) {
+        const std::size_t length = std::min(step, bytes - at);
+        char* const to = static_cast<char*>(map) + at;
+#ifdef MADV_POPULATE_WRITE
+        madvise(to, length, MADV_POPULATE_WRITE);
+#endif
+        std::memcpy(to, reinterpret_cast<const char*>(array.data) + at, length);
+    }
     return munmap(map, bytes) == 0;
 }
 
@@ -147,7 +156,13 @@ bool get_mapped(const File& file, const Array& array) {
     if (map == MAP_FAILED) {
         return false;
     }
-    std::memcpy(array.data, map, bytes);
+    // in blocks and told so: a large copy may go through several pages at once, which looks like no order at all
+    madvise(map, bytes, MADV_SEQUENTIAL);
+    const auto step = static_cast<std::size_t>(file.block);
+    for (std::size_t at = 0; at < bytes; at += step) {
+        std::memcpy(reinterpret_cast<char*>(array.data) + at, static_cast<const char*>(map) + at,
+                    std::min(step, bytes - at));
+    }
     return munmap(map, bytes) == 0;
 }
 

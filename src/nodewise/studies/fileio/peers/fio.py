@@ -6,6 +6,7 @@ without an error. It counts time in milliseconds; a size that takes less than 50
 """
 
 import json
+import mmap
 import os
 import shutil
 import subprocess
@@ -64,7 +65,7 @@ def _job(state, folder):
     descriptor = _nameless(folder)
     try:
         if point["op"] == "read":
-            _write(descriptor, state["size"])
+            _write(descriptor, state["size"], "--direct=1" in state["words"])
             _forget(descriptor, point["cache"])
         else:
             # fio removes a file that is too short, and this one has no name to be removed by
@@ -92,10 +93,19 @@ def _nameless(folder):
         return descriptor
 
 
-def _write(descriptor, size):
-    part = os.urandom(1 << 20)
-    for at in range(0, size, len(part)):
-        os.pwrite(descriptor, part[: size - at], at)
+def _write(descriptor, size, direct):
+    """Made as the study's own file is: where reading passes the page cache by, writing does, too."""
+    again = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | (os.O_DIRECT if direct else 0))
+    try:
+        # a mapping is aligned as O_DIRECT wants it
+        with mmap.mmap(-1, 1 << 20) as part:
+            part.write(os.urandom(len(part)))
+            with memoryview(part) as bytes_of:
+                for at in range(0, size, len(part)):
+                    with bytes_of[: size - at] as piece:
+                        os.pwrite(again, piece, at)
+    finally:
+        os.close(again)
 
 
 def _forget(descriptor, cache):
