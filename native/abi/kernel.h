@@ -155,7 +155,8 @@ static inline void* nw_data(const nw_run* run, const char* name) {
     return NULL;
 }
 
-// Tells a metric of this run, or corrects it.
+// Tells a metric of this run, or corrects it. One named "seconds" takes the place of the worker's clock, for a run that
+// has more to do than what is to be timed.
 static inline void nw_tell(nw_run* run, const char* name, double value) {
     size_t at = 0;
     while (at < run->metric_count && strcmp(run->metrics[at].name, name) != 0) {

@@ -89,3 +89,10 @@ def test_variants_are_bound_thread_by_thread_and_a_peer_to_the_same_processors(m
     assert setting.mask == native.mask
     assert setting.env["MINE"] == "1" and "GONE" in setting.unset and "OMP_PLACES" not in setting.env
     assert setting.env["OPENBLAS_NUM_THREADS"] == "1"
+
+
+def test_what_a_study_tells_of_its_result_goes_with_it() -> None:
+    found = replace(IS, study=replace(IS.study, tell=lambda result: [f"{len(result['rows'])} rows"]))
+    result = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Given())  # type: ignore[arg-type]
+    assert result["told"] == ["5 rows"]
+    assert run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=1), Given())["told"] == []  # type: ignore[arg-type]

@@ -45,15 +45,15 @@ constexpr Way way(const char* name) {
 
 }  // namespace
 
-const Way kFortranTextElement = way<kText, kElement>("fortran-formatted-element");
-const Way kFortranTextRow = way<kText, kRow>("fortran-formatted-row");
-const Way kFortranTextWhole = way<kText, kWhole>("fortran-formatted-whole");
-const Way kFortranRecordElement = way<kRecords, kElement>("fortran-unformatted-element");
-const Way kFortranRecordRow = way<kRecords, kRow>("fortran-unformatted-row");
-const Way kFortranRecordWhole = way<kRecords, kWhole>("fortran-unformatted-whole");
-const Way kFortranStreamElement = way<kStream, kElement>("fortran-stream-element");
-const Way kFortranStreamRow = way<kStream, kRow>("fortran-stream-row");
-const Way kFortranStreamWhole = way<kStream, kWhole>("fortran-stream-whole");
+constexpr Way kFortranTextElement = way<kText, kElement>("fortran-formatted-element");
+constexpr Way kFortranTextRow = way<kText, kRow>("fortran-formatted-row");
+constexpr Way kFortranTextWhole = way<kText, kWhole>("fortran-formatted-whole");
+constexpr Way kFortranRecordElement = way<kRecords, kElement>("fortran-unformatted-element");
+constexpr Way kFortranRecordRow = way<kRecords, kRow>("fortran-unformatted-row");
+constexpr Way kFortranRecordWhole = way<kRecords, kWhole>("fortran-unformatted-whole");
+constexpr Way kFortranStreamElement = way<kStream, kElement>("fortran-stream-element");
+constexpr Way kFortranStreamRow = way<kStream, kRow>("fortran-stream-row");
+constexpr Way kFortranStreamWhole = way<kStream, kWhole>("fortran-stream-whole");
 
 }  // namespace fileio
 

@@ -3,8 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
-#include <cstring>
+#include <cstdint>
 #include <vector>
 
 #include "way.h"
@@ -14,8 +15,6 @@ namespace {
 
 // How much of the file is looked at at a time.
 constexpr std::int64_t kPart = 1 << 20;
-
-bool same(double one, double other) { return std::memcmp(&one, &other, sizeof one) == 0; }
 
 bool differs(std::string& wrong, std::int64_t element) {
     wrong = "element " + std::to_string(element) + " is another one in the file";
@@ -123,6 +122,8 @@ bool holds_text(int fd, std::int64_t size, const Array& want, std::string& wrong
 }
 
 }  // namespace
+
+bool same(double one, double other) { return std::bit_cast<std::uint64_t>(one) == std::bit_cast<std::uint64_t>(other); }
 
 bool holds(const File& file, Format format, const Array& want, std::string& wrong) {
     const off_t size = lseek(file.fd, 0, SEEK_END);

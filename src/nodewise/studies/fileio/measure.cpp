@@ -87,7 +87,7 @@ int read_once(nw_run* run, const Way& way, const std::string& folder, const Arra
     const Cache how = is(run, "cache", "drop")   ? Cache::kDrop
                       : is(run, "cache", "keep") ? Cache::kKeep
                                                  : Cache::kAdvise;
-    if (how != Cache::kKeep && (fsync(file.fd) != 0 || !evict(file, how))) {
+    if (how != Cache::kKeep && (file.fd < 0 || fsync(file.fd) != 0 || !evict(file, how))) {
         return nw_fail(run, "%s: the page cache cannot be emptied: %s", folder.c_str(),
                        strerror(errno));  // NOLINT: one thread
     }
@@ -233,7 +233,7 @@ int check(nw_run* run) {
     const Array want = array_of(run, "data");
     const Array back = array_of(run, "back");
     for (std::int64_t i = 0; i < want.count; ++i) {
-        if (std::memcmp(want.data + i, back.data + i, sizeof(double)) != 0) {
+        if (!same(want.data[i], back.data[i])) {
             return nw_fail(run, "element %lld is read back as another one", static_cast<long long>(i));
         }
     }
@@ -256,6 +256,9 @@ void work(const nw_run* run, nw_work* out) {
 int copy_in_memory(nw_run* run) {
     const Array array = array_of(run, "data");
     const Array back = array_of(run, "back");
+    if (array.data == nullptr || back.data == nullptr) {
+        return nw_fail(run, "no memory");
+    }
     for (std::size_t f = 0; f < state_of(run).folders.size(); ++f) {
         std::memcpy(back.data, array.data, static_cast<std::size_t>(array.count) * sizeof(double));
         asm volatile("" : : "r"(back.data) : "memory");  // each copy is made

@@ -59,6 +59,9 @@ int open_again(const File& file, int flags);
 bool write_all(int fd, const void* data, std::int64_t bytes, std::int64_t at);
 bool read_all(int fd, void* data, std::int64_t bytes, std::int64_t at);
 
+// The same bits: zeros of either sign differ.
+bool same(double one, double other);
+
 // Whether the file holds the array, by a reader of its own for each format; else says what is wrong.
 bool holds(const File& file, Format format, const Array& want, std::string& wrong);
 

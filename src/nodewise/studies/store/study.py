@@ -44,7 +44,11 @@ def tell(result: Mapping[str, Any]) -> list[str]:
     if spin is not None and len(own) > 1:
         best = min(own, key=lambda r: r["seconds"])
         gain = 100 * (spin["seconds"] / best["seconds"] - 1)
-        lines.append(f"{best['contender']} serves {gain:.0f} % more requests than the own spin lock")
+        lines.append(
+            f"{best['contender']} serves {gain:.0f} % more requests than the own spin lock"
+            if best is not spin
+            else "no lock serves more requests than the own spin lock"
+        )
     if result["point"].get("sync") == "none":
         lines.append("sync=none: acknowledged is what the kernel has; it survives a kill, not a power failure")
     return lines

@@ -164,7 +164,7 @@ def test_a_folder_that_is_none_is_one_clear_message() -> None:
 
 def test_what_is_told() -> None:
     metrics = {"p50_us": 1.0, "p99_us": 9.0, "log_bytes": 1e6, "log_ratio": 2.5, "recovery_seconds": 0.01, "groups": 10}
-    rows = [
+    rows: list[dict[str, object]] = [
         {"contender": "rwlock", "kind": "variant", "seconds": 1.0, "metrics": metrics},
         {"contender": "spin", "kind": "variant", "seconds": 1.22, "metrics": metrics},
     ]
@@ -173,4 +173,7 @@ def test_what_is_told() -> None:
     text = "\n".join(STORE.study.tell({"point": point, "work": {"items": 1000}, "rows": rows}))
     assert "rwlock serves 22 % more requests than the own spin lock" in text
     assert "lz4: 2.50 times smaller" in text and "not a power failure" in text and "20.0" in text
+    rows[1]["seconds"] = 0.9
+    text = "\n".join(STORE.study.tell({"point": point, "work": {"items": 1000}, "rows": rows}))
+    assert "no lock serves more" in text
     assert STORE.study.tell({"point": point, "work": {"items": 1000}, "rows": []}) == []
