@@ -11,6 +11,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -95,7 +96,7 @@ def test_all_that_is_acknowledged_is_there_after_a_kill(tmp_path: Path) -> None:
             assert part == want, (number, point, threads)
         seen += len(done.acknowledged)
         killed += done.by_kill
-    print(f"{KILLS} kills, {killed} in time; {seen} acknowledged, none missing")
+    sys.stderr.write(f"{KILLS} kills, {killed} in time; {seen} acknowledged, none missing\n")
     assert killed > KILLS // 2 and seen > 0
 
 
