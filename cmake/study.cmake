@@ -1,4 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# Here and not in a function: a language is not to be enabled in a scope of its own.
+include(CheckLanguage)
+check_language(Fortran)
+if(CMAKE_Fortran_COMPILER)
+  enable_language(Fortran)
+endif()
+
 # nodewise_add_study(FOLDER HEADERS): one shared object, NAME.so, from the folder's sources. How a file is compiled is in
 # the parts of its name (docs/adding-a-study.md): an instruction set, a level of optimisation, fast mathematics.
 function(nodewise_study_flags source into)
@@ -49,15 +56,10 @@ function(nodewise_add_study folder headers)
   endforeach()
   set(target nodewise-study-${name})
   add_library(${target} MODULE ${sources})
-  if(fortran)
-    include(CheckLanguage)
-    check_language(Fortran)
-    if(CMAKE_Fortran_COMPILER)
-      enable_language(Fortran)
-      target_sources(${target} PRIVATE ${fortran})
-      set_source_files_properties(${fortran} PROPERTIES COMPILE_OPTIONS -Wno-conversion)
-      target_compile_definitions(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:NODEWISE_FORTRAN>)
-    endif()
+  if(fortran AND CMAKE_Fortran_COMPILER)
+    target_sources(${target} PRIVATE ${fortran})
+    set_source_files_properties(${fortran} PROPERTIES COMPILE_OPTIONS -Wno-conversion)
+    target_compile_definitions(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:NODEWISE_FORTRAN>)
   endif()
   if(portable)
     find_package(PkgConfig REQUIRED)

@@ -43,7 +43,7 @@ typedef struct {
 } nw_metric;
 
 #define NW_MOST_BUFFERS 16
-#define NW_MOST_METRICS 16
+#define NW_MOST_METRICS 64
 
 // What memory has to be: of huge pages where the system gives them; of the fastest memory node (by memkind), where
 // there is one, else of any.
@@ -156,7 +156,8 @@ static inline void* nw_data(const nw_run* run, const char* name) {
     return NULL;  // NOLINT(modernize-use-nullptr): C
 }
 
-// Tells a metric of this run, or corrects it.
+// Tells a metric of this run, or corrects it. One named "seconds" takes the place of the worker's clock, for a run that
+// has more to do than what is to be timed.
 static inline void nw_tell(nw_run* run, const char* name, double value) {
     size_t at = 0;
     while (at < run->metric_count && strcmp(run->metrics[at].name, name) != 0) {

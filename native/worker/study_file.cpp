@@ -2,6 +2,9 @@
 #include "worker/study_file.h"
 
 #include <dlfcn.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <algorithm>
 #include <iterator>
@@ -13,12 +16,29 @@ namespace nodewise {
 namespace {
 
 #if defined(__x86_64__)
+// Restricted transactional memory, which not all compilers know by a name, and which a processor can have but always
+// abort.
+bool has_rtm() {
+    constexpr unsigned kFeatures = 7;
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    constexpr unsigned kRtm = 1U << 11;           // in EBX
+    constexpr unsigned kAlwaysAborts = 1U << 11;  // in EDX
+    return __get_cpuid_count(kFeatures, 0, &a, &b, &c, &d) != 0 && (b & kRtm) != 0 && (d & kAlwaysAborts) == 0;
+}
+
 // __builtin_cpu_supports takes literals only; it asks the operating system's support for the registers, too.
 bool supports(const std::string& feature) {
     const std::pair<const char*, bool> known[] = {
-        {"avx2", __builtin_cpu_supports("avx2") != 0},         {"fma", __builtin_cpu_supports("fma") != 0},
-        {"avx512f", __builtin_cpu_supports("avx512f") != 0},   {"avx512bw", __builtin_cpu_supports("avx512bw") != 0},
-        {"avx512dq", __builtin_cpu_supports("avx512dq") != 0}, {"avx512vl", __builtin_cpu_supports("avx512vl") != 0},
+        {"avx2", __builtin_cpu_supports("avx2") != 0},
+        {"fma", __builtin_cpu_supports("fma") != 0},
+        {"avx512f", __builtin_cpu_supports("avx512f") != 0},
+        {"avx512bw", __builtin_cpu_supports("avx512bw") != 0},
+        {"rtm", has_rtm()},
+        {"avx512dq", __builtin_cpu_supports("avx512dq") != 0},
+        {"avx512vl", __builtin_cpu_supports("avx512vl") != 0},
     };
     return std::any_of(std::begin(known), std::end(known),
                        [&](const auto& k) { return feature == k.first && k.second; });

@@ -139,3 +139,10 @@ def test_only_some_contenders_run_where_they_are_named() -> None:
     assert [r["contender"] for r in result["rows"]] == ["narrow", "read"]
     with pytest.raises(InputError, match="no contender 'wide'"):
         run_study(StudyQuestion(IS, {"class": "S"}, 1, only=("wide",)), Given())  # type: ignore[arg-type]
+
+
+def test_what_a_study_tells_of_its_result_goes_with_it() -> None:
+    found = replace(IS, study=replace(IS.study, tell=lambda result: [f"{len(result['rows'])} rows"]))
+    result = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Given())  # type: ignore[arg-type]
+    assert result["told"] == ["5 rows"]
+    assert run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=1), Given())["told"] == []  # type: ignore[arg-type]

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The array: doubles of all magnitudes, so that text has all their digits, and those at the ends of what there is.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "way.h"
+
+namespace fileio {
+namespace {
+
+// splitmix64 of an index: the same for any number of threads
+std::uint64_t bits_of(std::uint64_t seed, std::int64_t index) {
+    std::uint64_t z = (seed + 1) * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(index);
+    for (int round = 0; round < 2; ++round) {
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+        z ^= z >> 31;
+    }
+    return z;
+}
+
+// Values that a format could lose: signed zero, the largest and smallest, and those below the normal ones.
+constexpr double kEdges[] = {0.0,
+                             -0.0,
+                             std::numeric_limits<double>::max(),
+                             std::numeric_limits<double>::lowest(),
+                             std::numeric_limits<double>::min(),
+                             std::numeric_limits<double>::denorm_min(),
+                             -std::numeric_limits<double>::denorm_min(),
+                             0.1,
+                             1.0 / 3,
+                             9007199254740993.0};
+constexpr std::int64_t kEdgeCount = sizeof kEdges / sizeof *kEdges;
+
+}  // namespace
+
+int fill(nw_run* run) {
+    auto* data = static_cast<double*>(nw_data(run, "data"));
+    const auto count = static_cast<std::int64_t>(run->buffers[0].count);
+#pragma omp parallel for schedule(static) num_threads(run->threads)
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::uint64_t bits = bits_of(run->seed, i);
+        const double fraction = 2 * static_cast<double>(bits >> 11) * 0x1p-53 - 1;
+        data[i] = i < kEdgeCount ? kEdges[i] : std::ldexp(fraction, static_cast<int>(bits & 31U) - 16);
+    }
+    return 0;
+}
+
+}  // namespace fileio

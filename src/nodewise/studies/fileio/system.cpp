@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The system's own calls: write and read, past the page cache (O_DIRECT), and a mapping of the file.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "way.h"
+
+namespace fileio {
+namespace {
+
+constexpr std::int64_t kElement = sizeof(double);
+
+// What O_DIRECT wants addresses, lengths and places to be a multiple of, on all disks that are sold.
+constexpr std::int64_t kAlign = 4096;
+
+// A descriptor that is closed again.
+class Open {
+  public:
+    Open(const File& file, int flags) : fd_(open_again(file, flags)) {}
+    Open(const Open&) = delete;
+    Open& operator=(const Open&) = delete;
+    ~Open() {
+        if (fd_ >= 0) {
+            close(fd_);
+        }
+    }
+    int get() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+// One call for each `step` bytes; a call may take less.
+bool put(const File& file, const Array& array, std::int64_t step) {
+    const Open open(file, O_WRONLY);
+    const auto* bytes = reinterpret_cast<const char*>(array.data);
+    const std::int64_t all = array.count * kElement;
+    bool good = open.get() >= 0;
+    for (std::int64_t at = 0; good && at < all;) {
+        const ssize_t done = write(open.get(), bytes + at, static_cast<std::size_t>(std::min(step, all - at)));
+        good = done > 0;
+        at += done;
+    }
+    return good;
+}
+
+bool get(const File& file, const Array& array, std::int64_t step) {
+    const Open open(file, O_RDONLY);
+    auto* bytes = reinterpret_cast<char*>(array.data);
+    const std::int64_t all = array.count * kElement;
+    bool good = open.get() >= 0;
+    for (std::int64_t at = 0; good && at < all;) {
+        const ssize_t done = read(open.get(), bytes + at, static_cast<std::size_t>(std::min(step, all - at)));
+        good = done > 0;
+        at += done;
+    }
+    return good;
+}
+
+bool put_element(const File& f, const Array& a) { return put(f, a, kElement); }
+bool put_row(const File& f, const Array& a) { return put(f, a, a.row * kElement); }
+bool put_whole(const File& f, const Array& a) { return put(f, a, a.count * kElement); }
+bool get_element(const File& f, const Array& a) { return get(f, a, kElement); }
+bool get_row(const File& f, const Array& a) { return get(f, a, a.row * kElement); }
+bool get_whole(const File& f, const Array& a) { return get(f, a, a.count * kElement); }
+
+struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+};
+using Bounce = std::unique_ptr<char, Free>;
+
+Bounce bounce_of(std::int64_t bytes) {
+    return Bounce(static_cast<char*>(std::aligned_alloc(kAlign, static_cast<std::size_t>(bytes))));
+}
+
+bool aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % kAlign == 0; }
+
+std::int64_t up(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+// In blocks; what is not aligned goes through memory that is, and the file is cut to its length in the end.
+bool put_direct(const File& file, const Array& array) {
+    const Open open(file, O_WRONLY | O_DIRECT);
+    const Bounce bounce = bounce_of(up(file.block));
+    const auto* bytes = reinterpret_cast<const char*>(array.data);
+    const std::int64_t all = array.count * kElement;
+    bool good = open.get() >= 0 && bounce != nullptr;
+    for (std::int64_t at = 0; good && at < all; at += file.block) {
+        const std::int64_t step = std::min(file.block, all - at);
+        const char* from = bytes + at;
+        if (!aligned(from) || step % kAlign != 0) {
+            std::memcpy(bounce.get(), from, static_cast<std::size_t>(step));
+            std::memset(bounce.get() + step, 0, static_cast<std::size_t>(up(step) - step));
+            from = bounce.get();
+        }
+        good = write_all(open.get(), from, up(step), at);
+    }
+    return good && (all % kAlign == 0 || ftruncate(file.fd, all) == 0);
+}
+
+bool get_direct(const File& file, const Array& array) {
+    const Open open(file, O_RDONLY | O_DIRECT);
+    const Bounce bounce = bounce_of(up(file.block));
+    auto* bytes = reinterpret_cast<char*>(array.data);
+    const std::int64_t all = array.count * kElement;
+    bool good = open.get() >= 0 && bounce != nullptr;
+    for (std::int64_t at = 0; good && at < all; at += file.block) {
+        const std::int64_t step = std::min(file.block, all - at);
+        char* to = aligned(bytes + at) && step % kAlign == 0 ? bytes + at : bounce.get();
+        // the last block ends at the file's end, before the length that is asked for
+        good = pread(open.get(), to, static_cast<std::size_t>(up(step)), at) == step;
+        if (good && to == bounce.get()) {
+            std::memcpy(bytes + at, to, static_cast<std::size_t>(step));
+        }
+    }
+    return good;
+}
+
+// The file is made as long as the array and its pages are written to; the system brings them to the disk. Pages are
+// asked for many at a time, before they are touched one by one; where the kernel is too old for that, they are touched.
+bool put_mapped(const File& file, const Array& array) {
+    const auto bytes = static_cast<std::size_t>(array.count * kElement);
+    if (ftruncate(file.fd, static_cast<off_t>(bytes)) != 0) {
+        return false;
+    }
+    void* map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
+    if (map == MAP_FAILED) {
+        return false;
+    }
+    const auto step = static_cast<std::size_t>(file.block);
+    for (std::size_t at = 0; at < bytes; at += step) {
+        const std::size_t length = std::min(step, bytes - at);
+        char* const to = static_cast<char*>(map) + at;
+#ifdef MADV_POPULATE_WRITE
+        madvise(to, length, MADV_POPULATE_WRITE);
+#endif
+        std::memcpy(to, reinterpret_cast<const char*>(array.data) + at, length);
+    }
+    return munmap(map, bytes) == 0;
+}
+
+bool get_mapped(const File& file, const Array& array) {
+    const auto bytes = static_cast<std::size_t>(array.count * kElement);
+    if (lseek(file.fd, 0, SEEK_END) < static_cast<off_t>(bytes)) {
+        errno = ENODATA;
+        return false;
+    }
+    void* map = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.fd, 0);
+    if (map == MAP_FAILED) {
+        return false;
+    }
+    // in blocks and told so: a large copy may go through several pages at once, which looks like no order at all
+    madvise(map, bytes, MADV_SEQUENTIAL);
+    const auto step = static_cast<std::size_t>(file.block);
+    for (std::size_t at = 0; at < bytes; at += step) {
+        std::memcpy(reinterpret_cast<char*>(array.data) + at, static_cast<const char*>(map) + at,
+                    std::min(step, bytes - at));
+    }
+    return munmap(map, bytes) == 0;
+}
+
+}  // namespace
+
+int open_again(const File& file, int flags) { return open(file.path.c_str(), flags | O_CLOEXEC); }
+
+bool write_all(int fd, const void* data, std::int64_t bytes, std::int64_t at) {
+    const auto* from = static_cast<const char*>(data);
+    while (bytes > 0) {
+        const ssize_t done = pwrite(fd, from, static_cast<std::size_t>(bytes), at);
+        if (done <= 0) {
+            return false;
+        }
+        from += done;
+        at += done;
+        bytes -= done;
+    }
+    return true;
+}
+
+bool read_all(int fd, void* data, std::int64_t bytes, std::int64_t at) {
+    auto* to = static_cast<char*>(data);
+    while (bytes > 0) {
+        const ssize_t done = pread(fd, to, static_cast<std::size_t>(bytes), at);
+        if (done <= 0) {
+            errno = done == 0 ? ENODATA : errno;
+            return false;
+        }
+        to += done;
+        at += done;
+        bytes -= done;
+    }
+    return true;
+}
+
+const Way kWriteElement{"write-element", Format::kBytes, 1, put_element, get_element};
+const Way kWriteRow{"write-row", Format::kBytes, 1, put_row, get_row};
+const Way kWriteWhole{"write-whole", Format::kBytes, 1, put_whole, get_whole};
+const Way kDirectWhole{"direct-whole", Format::kBytes, 1, put_direct, get_direct};
+const Way kMmapWhole{"mmap-whole", Format::kBytes, 1, put_mapped, get_mapped};
+
+}  // namespace fileio

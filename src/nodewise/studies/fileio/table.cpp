@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "way.h"
+
+namespace {
+
+using fileio::Way;
+
+template <const Way& way>
+int prepare(nw_run* run) {
+    return fileio::prepare_way(run, way);
+}
+
+template <const Way& way>
+int run(nw_run* given) {
+    return fileio::run_way(given, way);
+}
+
+template <const Way& way>
+constexpr nw_variant variant(const char* name) {
+    return {name, NW_VARIANT, "", run<way>, prepare<way>, nullptr, nullptr};
+}
+
+constexpr nw_variant kVariants[] = {
+    variant<fileio::kCTextElement>("c-formatted-element"),
+    variant<fileio::kCTextRow>("c-formatted-row"),
+    variant<fileio::kCTextWhole>("c-formatted-whole"),
+    variant<fileio::kCharconvWhole>("charconv-formatted-whole"),
+    variant<fileio::kCBytesElement>("c-unformatted-element"),
+    variant<fileio::kCBytesRow>("c-unformatted-row"),
+    variant<fileio::kCBytesWhole>("c-unformatted-whole"),
+#ifdef NODEWISE_FORTRAN
+    variant<fileio::kFortranTextElement>("fortran-formatted-element"),
+    variant<fileio::kFortranTextRow>("fortran-formatted-row"),
+    variant<fileio::kFortranTextWhole>("fortran-formatted-whole"),
+    variant<fileio::kFortranRecordElement>("fortran-unformatted-element"),
+    variant<fileio::kFortranRecordRow>("fortran-unformatted-row"),
+    variant<fileio::kFortranRecordWhole>("fortran-unformatted-whole"),
+    variant<fileio::kFortranStreamElement>("fortran-stream-element"),
+    variant<fileio::kFortranStreamRow>("fortran-stream-row"),
+    variant<fileio::kFortranStreamWhole>("fortran-stream-whole"),
+#endif
+    variant<fileio::kWriteElement>("write-element"),
+    variant<fileio::kWriteRow>("write-row"),
+    variant<fileio::kWriteWhole>("write-whole"),
+    variant<fileio::kDirectWhole>("direct-whole"),
+    variant<fileio::kMmapWhole>("mmap-whole"),
+    variant<fileio::kUringWhole>("uring-whole"),
+    variant<fileio::kUringDirectWhole>("uring-direct-whole"),
+    {"memory", NW_LIMIT, "", fileio::copy_in_memory, nullptr, nullptr, nullptr},
+};
+
+constexpr nw_study kStudy{
+    NW_ABI,        "fileio",     fileio::layout,  fileio::fill, fileio::reset,
+    fileio::check, fileio::work, fileio::release, kVariants,    sizeof kVariants / sizeof *kVariants,
+};
+
+}  // namespace
+
+const nw_study* nodewise_study(void) { return &kStudy; }

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What only this study has to hold: nothing stays behind, space is looked at first, projections are what they say."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from nodewise.studies.commands import native_contenders, worker_command
+from nodewise.studies.discovery import find_study
+from nodewise.studies.fileio.projection import filesystem_of, project, tell
+
+FILEIO = find_study("fileio")
+NAMES = [c.name for c in native_contenders(FILEIO, {}) if c.kind == "variant"]
+
+
+def run(variant: str, **knobs: str) -> subprocess.CompletedProcess[str]:
+    command = worker_command(FILEIO, variant, FILEIO.study.point(knobs))
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_all_ways_are_asked_for() -> None:
+    assert FILEIO.study.select is not None
+    assert set(NAMES) <= set(FILEIO.study.select({"ways": "all"}))
+    for ways in ("fast", "element", "row", "whole", "formatted", "unformatted"):
+        chosen = FILEIO.study.select({"ways": ways})
+        assert "memory" in chosen and 3 < len(chosen) < len(NAMES) + 7
+
+
+@pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_nothing_stays_after_a_kill(kill: signal.Signals, tmp_path: Path) -> None:
+    command = worker_command(FILEIO, "write-element", FILEIO.study.point({"folders": str(tmp_path), "kib": "8192"}))
+    process = subprocess.Popen([*command, "--repeat", "50"], stdout=subprocess.DEVNULL)
+    descriptors = Path(f"/proc/{process.pid}/fd")
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and not any(str(tmp_path) in _target(d) for d in descriptors.iterdir()):
+        time.sleep(0.01)
+    assert any(str(tmp_path) in _target(d) for d in descriptors.iterdir())
+    assert list(tmp_path.iterdir()) == []
+    process.send_signal(kill)
+    assert process.wait() == -kill
+    assert list(tmp_path.iterdir()) == []
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
+
+
+def test_files_lie_in_the_folders_named_and_nowhere_else(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    folder = tmp_path / "here"
+    folder.mkdir()
+    trace = ["strace", "-f", "-e", "trace=open,openat,creat,mkdir,rename,link,symlink", "-o", str(log)]
+    command = worker_command(FILEIO, "fortran-formatted-row", FILEIO.study.point({"folders": str(folder), "kib": "1"}))
+    try:
+        subprocess.run([*trace, *command], check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("strace is not installed")
+    except subprocess.CalledProcessError as problem:
+        pytest.skip(f"cannot be traced, or no Fortran: {problem.stderr[-100:]!r}")
+    writing = [line for line in log.read_text().splitlines() if "O_WRONLY" in line or "O_RDWR" in line]
+    opened = [line.split('"')[1] for line in writing if '"' in line and " = -1" not in line]
+    assert opened
+    allowed = (str(folder), "/proc/self/fd/", "/dev/null", "/dev/tty", "/sys/", "/proc/")
+    assert [path for path in opened if not path.startswith(allowed)] == []
+
+
+def test_space_is_looked_at_first(tmp_path: Path) -> None:
+    done = run("write-whole", folders=str(tmp_path), kib=str(2**30))
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "free" in done.stderr or "memory" in done.stderr
+    missing = run("write-whole", folders=str(tmp_path / "none"), kib="1")
+    assert missing.returncode == 1 and "no folder" in missing.stderr
+
+
+@pytest.mark.parametrize("ways", ["c-formatted-whole", "write-row", "direct-whole", "uring-direct-whole"])
+def test_each_folder_is_told(ways: str, tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    told = json.loads(run(ways, folders=f"{tmp_path}/one:{tmp_path}/two", kib="100", row="7").stdout)
+    assert told["items"] == 2 * 100 * 1024
+    assert told["seconds"] == pytest.approx(told["f1_seconds"] + told["f2_seconds"])
+    assert told["small_bytes"] < told["middle_bytes"] < 100 * 1024
+
+
+def test_the_page_cache_is_told() -> None:
+    kept = json.loads(run("write-whole", kib="256", op="read", cache="keep").stdout)
+    assert kept["cached"] == pytest.approx(1)
+
+
+def test_projections_say_what_is_measured() -> None:
+    points = [(1e6, 0.1), (4e6, 0.25), (16e6, 0.85)]
+    assert project(points, 4e6).measured and project(points, 4e6).seconds == 0.25
+    between = project(points, 10e6)
+    assert not between.measured and between.seconds == pytest.approx(0.55)
+    beyond = project(points, 1e9)
+    assert not beyond.measured and beyond.seconds == pytest.approx(0.05 + 50)
+    assert str(beyond).endswith("*") and not str(project(points, 1e6)).endswith("*")
+
+
+def test_a_projection_never_falls() -> None:
+    assert project([(1e5, 0.010), (1e6, 0.009)], 1e9).seconds == pytest.approx(9.0)
+    assert project([(1e6, 0.001)], 1e9).seconds == pytest.approx(1.0)
+    assert project([(1e6, 0.001), (2e6, 0.004)], 4e6).seconds > 0.004
+
+
+MOUNTS = """\
+22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
+30 22 0:25 / /mnt/a\\040b rw,nosuid - xfs /dev/vdb rw,noquota
+31 22 0:26 / /mnt rw - tmpfs tmpfs rw,size=1k
+"""
+
+
+def test_a_filesystem_is_that_of_the_longest_mount() -> None:
+    assert (filesystem_of("/usr", MOUNTS).kind, filesystem_of("/usr", MOUNTS).options) == (
+        "ext4",
+        "rw,relatime,discard",
+    )
+    assert filesystem_of("/mnt/a b/c", MOUNTS).kind == "xfs"
+    assert filesystem_of("/mnt/ab", MOUNTS).kind == "tmpfs"
+
+
+def _row(name: str, kind: str, seconds: float) -> dict[str, object]:
+    metrics = {
+        "small_bytes": 1e6,
+        "middle_bytes": 4e6,
+        "f1_small_seconds": seconds / 16,
+        "f1_middle_seconds": seconds / 4,
+        "f1_seconds": seconds,
+        "cached": 0.0,
+    }
+    if kind == "peer":
+        metrics = {"f1_seconds": seconds}
+    return {"contender": name, "kind": kind, "seconds": seconds, "metrics": metrics}
+
+
+def test_a_filesystem_gets_a_recommendation(tmp_path: Path) -> None:
+    rows = [
+        _row("write-whole", "variant", 0.1),
+        _row("c-formatted-element", "variant", 9.0),
+        _row("fio-write-whole", "peer", 0.11),
+    ]
+    point = {"folders": str(tmp_path), "op": "write", "fsync": "no"}
+    text = "\n".join(tell({"point": point, "work": {"items": 16e6}, "rows": rows}))
+    assert "take write-whole on" in text and "90.0 times as long" in text
+    assert "1.10 times the rate of fio" in text
+    assert "page cache" in text or "in memory" in text
+    assert "if it has to be text, c-formatted-element" in text
+    assert tell({"point": point, "work": {"items": 16e6}, "rows": []}) == []

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A way to write an array to a file and to read it back, and what the ways share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "abi/kernel.h"
+
+namespace fileio {
+
+// What a file looks like: text; the array's bytes; Fortran's sequential records, which have their length before and
+// behind them.
+enum class Format { kText, kBytes, kRecords };
+
+// The array: `count` elements, in rows of `row`, of which the last may be shorter.
+struct Array {
+    double* data;
+    std::int64_t count;
+    std::int64_t row;
+};
+
+// A file without a name, open as `fd`; `path` opens it once more. It is gone when it is closed, however that comes.
+struct File {
+    int fd;
+    std::string path;
+    std::int64_t block;  // bytes of one request, of ways that write in blocks
+    std::int64_t depth;  // requests at a time, of io_uring
+};
+
+// Both are false with errno set where they fail.
+struct Way {
+    const char* name;
+    Format format;
+    double growth;  // bytes in the file for a byte of the array, at most
+    bool (*write)(const File&, const Array&);
+    bool (*read)(const File&, const Array&);
+};
+
+// Text needs 17 digits to give the same double back: with sign, point, exponent and a separator, so many bytes.
+inline constexpr double kTextGrowth = 25.0 / 8;
+// A record of one element has two lengths of four bytes.
+inline constexpr double kRecordGrowth = 2;
+
+extern const Way kCTextElement, kCTextRow, kCTextWhole, kCharconvWhole;
+extern const Way kCBytesElement, kCBytesRow, kCBytesWhole;
+extern const Way kWriteElement, kWriteRow, kWriteWhole;
+extern const Way kDirectWhole, kMmapWhole, kUringWhole, kUringDirectWhole;
+#ifdef NODEWISE_FORTRAN
+extern const Way kFortranTextElement, kFortranTextRow, kFortranTextWhole;
+extern const Way kFortranRecordElement, kFortranRecordRow, kFortranRecordWhole;
+extern const Way kFortranStreamElement, kFortranStreamRow, kFortranStreamWhole;
+#endif
+
+// Opens the file once more, with these flags; -1 where that fails.
+int open_again(const File& file, int flags);
+
+// All bytes at a place of a file, in as few calls as the system takes them in.
+bool write_all(int fd, const void* data, std::int64_t bytes, std::int64_t at);
+bool read_all(int fd, void* data, std::int64_t bytes, std::int64_t at);
+
+// The same bits: zeros of either sign differ.
+bool same(double one, double other);
+
+// Whether the file holds the array, by a reader of its own for each format; else says what is wrong.
+bool holds(const File& file, Format format, const Array& want, std::string& wrong);
+
+int prepare_way(nw_run* run, const Way& way);
+int run_way(nw_run* run, const Way& way);
+
+int layout(nw_run* run);
+int fill(nw_run* run);
+int reset(nw_run* run);
+int check(nw_run* run);
+void work(const nw_run* run, nw_work* out);
+void release(nw_run* run);
+int copy_in_memory(nw_run* run);
+
+}  // namespace fileio

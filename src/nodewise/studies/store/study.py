@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A transaction store under a charging-like mix: kinds of lock, compression of the log, and the disk of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nodewise.studies.contract import Knob, Published, Study
+
+
+def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, Any]:
+    """Balances after all debits that the account covered, in whatever order."""
+    import numpy as np
+
+    account, amount, start = inputs["account"], inputs["amount"], inputs["start"]
+    covered = (amount != 0) & (start[account] >= amount)
+    balances = start.copy()
+    np.subtract.at(balances, account[covered], amount[covered])
+    return {"balances": balances, "recovered": balances, "logged": covered.astype(np.uint8)}
+
+
+def tell(result: Mapping[str, Any]) -> list[str]:
+    """How long debits wait until they are acknowledged, what the log became, and how the locks stand to the own spin lock."""
+    rows = [r for r in result["rows"] if r["kind"] != "limit" and r.get("seconds") and r.get("metrics")]
+    if not rows:
+        return []
+    lines = [f"{'a debit until it is acknowledged':<34}{'half within':>14}{'99 % within':>14}{'debits a sync':>16}"]
+    debits = result["work"]["items"] * (100 - int(result["point"].get("queries", 80))) / 100
+    for row in rows:
+        told = row["metrics"]
+        if "p99_us" in told:
+            group = f"{debits / told['groups']:.1f}" if told.get("groups") else ""
+            lines.append(f"  {row['contender']:<32}{told['p50_us']:>11.1f} us{told['p99_us']:>11.1f} us{group:>16}")
+    own = [r for r in rows if r["kind"] == "variant"]
+    if own:
+        told = own[0]["metrics"]
+        library = result["point"].get("compress", "none")
+        lines.append(
+            f"log: {told['log_bytes'] / 1e6:.3g} MB, compression {library}: {told['log_ratio']:.2f} times smaller; "
+            f"replayed in {told['recovery_seconds'] * 1e3:.3g} ms"
+        )
+    spin = next((r for r in own if r["contender"] == "spin"), None)
+    if spin is not None and len(own) > 1:
+        best = min(own, key=lambda r: r["seconds"])
+        gain = 100 * (spin["seconds"] / best["seconds"] - 1)
+        lines.append(
+            f"{best['contender']} serves {gain:.0f} % more requests than the own spin lock"
+            if best is not spin
+            else "no lock serves more requests than the own spin lock"
+        )
+    if result["point"].get("sync") == "none":
+        lines.append("sync=none: acknowledged is what the kernel has; it survives a kill, not a power failure")
+    return lines
+
+
+STUDY = Study(
+    name="store",
+    title="transaction store: balances are read, debited and logged, by kind of lock, compression and disk",
+    knobs=(
+        Knob("requests", "queries and debits together", "200000", quick="50000", most=2**28),
+        Knob("accounts", "accounts in the store", "100000", most=2**24),
+        Knob("queries", "of a hundred requests, those that only read a balance", "80", least=0, most=99),
+        Knob("folder", "where the log is; else where temporary files go", "", text=True),
+        Knob("sync", "what a debit waits for", "fdatasync", ("fdatasync", "fsync", "none")),
+        Knob("batch", "debits that a thread has open before it waits", "64", most=2**20, tries=("1", "1024")),
+        Knob("compress", "the log, by which library", "none", ("none", "zlib", "lz4", "zstd"), tries=("lz4", "zstd")),
+        Knob("record", "bytes of a log record", "128", least=24, most=4096),
+        Knob("keep", "name of the log, to stay in the folder; else it has none", "", text=True),
+        Knob(
+            "acknowledge", "descriptor that the numbers of acknowledged requests are written to", "", least=0, most=1023
+        ),
+    ),
+    default_variant="spin",
+    plain_variant="spin",
+    rate_unit="k requests/s",
+    rate_scale=1e-3,
+    test_points=(
+        {"requests": "1", "accounts": "1", "queries": "0"},
+        {"requests": "97", "accounts": "3", "queries": "0", "batch": "1", "sync": "fsync"},
+        {"requests": "1009", "accounts": "17", "record": "24", "sync": "none", "batch": "1"},
+        {"requests": "5003", "accounts": "1000", "queries": "50", "compress": "zlib", "record": "131"},
+        {"requests": "5003", "accounts": "5", "queries": "50", "compress": "lz4", "sync": "none", "batch": "7"},
+        {"requests": "5003", "accounts": "999", "queries": "99", "compress": "zstd", "batch": "1000"},
+        {"requests": "10007", "accounts": "501", "queries": "80", "sync": "none"},
+    ),
+    reference=reference,
+    published=(
+        Published(
+            "elided",
+            "own spin lock replaced by glibc's rwlock with lock elision",
+            "22 % more",
+            "an online charging database",
+        ),
+        Published("", "compression with AVX2", "34 % in that module", "an online charging database"),
+        Published("", "a faster SSD", "58 % more", "an online charging database"),
+    ),
+    bench=({}, {"sync": "none", "queries": "95", "requests": "1000000"}, {"compress": "lz4"}),
+    tell=tell,
+)
