@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Build the native programs with each sanitizer and run the tests that start them.
 
-    ./dev sanitize [address] [undefined] [thread]
+    ./dev sanitize [address,undefined] [thread]
 
 The thread sanitizer does not see into GCC's OpenMP runtime and takes its barriers for races, so under it the worker runs
 with one thread: it covers the runner and what a study does outside parallel regions.
@@ -17,16 +17,18 @@ ROOT = Path(__file__).parent.parent
 LEFT_OUT = "not peak_memory and not flood"
 THREAD_ONLY = " and not touched_first and not published and not trusted and not inputs_vary"
 OPTIONS = {
-    # exec replaces the image of the child that shares our memory, which the leak check takes for a leak
-    "address": {"ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1"},
-    "undefined": {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"},
+    "address,undefined": {
+        # exec replaces the image of the child that shares our memory, which the leak check takes for a leak
+        "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1",
+        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+    },
     "thread": {"TSAN_OPTIONS": "halt_on_error=1", "OMP_NUM_THREADS": "1"},
 }
 
 
 def run(sanitizer: str) -> int:
     """Build, install beside the build, and test with it; pytest's exit code."""
-    build = ROOT / "build" / f"sanitize-{sanitizer}"
+    build = ROOT / "build" / f"sanitize-{sanitizer.replace(',', '-')}"
     configure = ["cmake", "-G", "Ninja", "-S", str(ROOT), "-B", str(build), "-DCMAKE_BUILD_TYPE=RelWithDebInfo"]
     subprocess.run([*configure, f"-DNODEWISE_SANITIZE={sanitizer}", "-DNODEWISE_BINDINGS=OFF"], check=True)
     subprocess.run(["cmake", "--build", str(build)], check=True)
@@ -43,7 +45,7 @@ def main() -> int:
     unknown = [name for name in asked if name not in OPTIONS]
     if unknown:
         print(
-            f"error: no such sanitizer: {', '.join(unknown)}\n\nhint: there are {', '.join(OPTIONS)}", file=sys.stderr
+            f"error: no such sanitizer: {', '.join(unknown)}\n\nhint: there are {' and '.join(OPTIONS)}", file=sys.stderr
         )
         return 2
     results = {name: run(name) for name in asked}
