@@ -45,7 +45,8 @@ def main() -> int:
     unknown = [name for name in asked if name not in OPTIONS]
     if unknown:
         print(
-            f"error: no such sanitizer: {', '.join(unknown)}\n\nhint: there are {' and '.join(OPTIONS)}", file=sys.stderr
+            f"error: no such sanitizer: {', '.join(unknown)}\n\nhint: there are {' and '.join(OPTIONS)}",
+            file=sys.stderr,
         )
         return 2
     results = {name: run(name) for name in asked}
