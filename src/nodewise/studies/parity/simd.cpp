@@ -91,7 +91,7 @@ struct ByShuffle {
         V high;
     };
     static HWY_INLINE Factor factor(const Part& part, std::size_t i) { return {part.tables + 32 * i}; }
-    static HWY_INLINE Source source(V bytes) { return {hn::And(bytes, hn::Set(D(), 15)), high_half(bytes)}; }
+    static HWY_INLINE Source source(const V& bytes) { return {hn::And(bytes, hn::Set(D(), 15)), high_half(bytes)}; }
     static HWY_INLINE V multiply(const Factor& factor, const Source& source) {
         return product(factor.table, source.low, source.high);
     }
@@ -112,7 +112,11 @@ struct ByAffine {
         const hn::Repartition<std::uint64_t, D> words;
         return {hn::BitCast(D(), hn::Set(words, part.matrices[i]))};
     }
-    static HWY_INLINE Source source(V bytes) { return {bytes}; }
+    static HWY_INLINE Source source(V& bytes) {
+        // else the compiler loads them again for each product, while the first load still waits for the cache
+        asm("" : "+v"(bytes.raw));
+        return {bytes};
+    }
     static HWY_INLINE V multiply(const Factor& factor, const Source& source) {
         V result;
         asm("vgf2p8affineqb $0, %2, %1, %0" : "=v"(result.raw) : "v"(source.bytes.raw), "v"(factor.matrix.raw));
@@ -141,7 +145,7 @@ HWY_INLINE std::size_t code_vectors(const Part& part, std::size_t at) {
                 factors[o] = By::factor(part, o * part.source_count + s);
             }
             for (std::size_t i = 0; i < kVectors; ++i) {
-                const V bytes = hn::LoadU(d, part.sources[s] + at + i * kLanes);
+                V bytes = hn::LoadU(d, part.sources[s] + at + i * kLanes);
                 const typename By::Source source = By::source(bytes);
                 for (std::size_t o = 0; o < kOutputs; ++o) {
                     sum[o][i] = hn::Xor(sum[o][i], kSum && o == 0 ? bytes : By::multiply(factors[o], source));
@@ -281,7 +285,8 @@ void combine_pairwise(const Part& part) {
     }
 }
 
-// Where the vertical sums of a piece of a row wait for the next rows: those of ten blocks side by side, vector by vector.
+// Where the vertical sums of a piece of a row wait for the next rows: those of ten blocks side by side, vector by
+// vector.
 constexpr std::size_t kPiece = 4096;
 struct Waiting {
     alignas(kAlignment) std::uint8_t bytes[kRows * kPiece];
@@ -348,7 +353,8 @@ HWY_INLINE void bytes_both(const Both& both, std::size_t rows, std::size_t from,
                 across ^= v;
                 down[i] ^= v;
             }
-            down[kRows - 1] = both.rebuilds ? down[kRows - 1] ^ both.sources[kRows - 1][r * row + at] ^ across : down[kRows - 1];
+            down[kRows - 1] =
+                both.rebuilds ? down[kRows - 1] ^ both.sources[kRows - 1][r * row + at] ^ across : down[kRows - 1];
             both.across[r * row + at] = across;
         }
         for (std::size_t i = 0; i < kRows; ++i) {

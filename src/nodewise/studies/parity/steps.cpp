@@ -62,8 +62,8 @@ void combine_vertical(const Step& step, const Sizes& sizes, const std::array<std
         std::uint8_t* out = stripes[step.outputs[0]] + i * sizes.row;
         const auto add_up = [&](std::size_t count, std::size_t begin, std::size_t end) {
             if (begin < end && count > 0) {
-                combine({rows.data(), count, &out, 1, kSum.coefficients.data(), kSum.tables.data(), nullptr,
-                         Form::sum, begin, end, library});
+                combine({rows.data(), count, &out, 1, kSum.coefficients.data(), kSum.tables.data(), nullptr, Form::sum,
+                         begin, end, library});
             }
         };
         add_up(sizes.rows, range.begin, whole);
