@@ -62,25 +62,13 @@ void by_code(const Part& part) {
     });
 }
 
-// P and Q as the library has them: sums, and sums of the sources times powers of two.
-bool is_pq(const Part& part) {
-    bool is = part.output_count == 2;
-    std::uint8_t power = 1;
-    for (std::size_t i = 0; is && i < part.source_count; ++i, power = multiply(power, 2)) {
-        is = part.coefficients[i] == 1 && part.coefficients[part.source_count + i] == power;
-    }
-    return is;
-}
-
 void by_best(const Part& part) {
     static const auto kXor = find<Generate>(part.library, "xor_gen");
     static const auto kPq = find<Generate>(part.library, "pq_gen");
     const auto count = static_cast<int>(part.source_count + part.output_count);
-    const bool sums = part.output_count == 1 && std::all_of(part.coefficients, part.coefficients + part.source_count,
-                                                            [](std::uint8_t c) { return c == 1; });
-    if (sums && part.source_count > 1) {
+    if (part.form == Form::sum && part.source_count > 1) {
         in_lines(part, [&](void** all, int bytes) { kXor(count, bytes, all); });
-    } else if (part.source_count > 1 && is_pq(part)) {
+    } else if (part.form == Form::sum_and_powers && part.source_count > 1) {
         in_lines(part, [&](void** all, int bytes) { kPq(count, bytes, all); });
     } else {
         by_code(part);

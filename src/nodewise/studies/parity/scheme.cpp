@@ -97,6 +97,30 @@ bool rebuild_linear(const Scheme& scheme, unsigned lost, std::size_t stripes, st
     return true;
 }
 
+Form form_of(const Step& step) {
+    const std::size_t n = step.sources.size();
+    std::uint8_t power = 1;
+    bool powers = step.outputs.size() == 2;
+    for (std::size_t i = 0; i < n; ++i, power = multiply(power, 2)) {
+        if (step.coefficients[i] != 1) {
+            return Form::any;
+        }
+        powers = powers && step.coefficients[n + i] == power;
+    }
+    return step.outputs.size() == 1 ? Form::sum : powers ? Form::sum_and_powers : Form::any;
+}
+
+std::uint64_t matrix_of(std::uint8_t c) {
+    std::uint64_t matrix = 0;
+    for (unsigned j = 0; j < 8; ++j) {
+        const std::uint64_t column = multiply(c, static_cast<std::uint8_t>(1U << j));
+        for (unsigned i = 0; i < 8; ++i) {
+            matrix |= (column >> i & 1) << (8 * (7 - i) + j);
+        }
+    }
+    return matrix;
+}
+
 Step vertical_step(const Scheme& scheme) {
     Step step;
     step.vertical = true;
@@ -149,12 +173,15 @@ bool find_scheme(const char* name, Scheme& into) {
 
 void make_tables(Step& step) {
     step.tables.clear();
+    step.matrices.clear();
+    step.form = form_of(step);
     for (const std::uint8_t c : step.coefficients) {
         for (unsigned half = 0; half < 2; ++half) {
             for (unsigned i = 0; i < 16; ++i) {
                 step.tables.push_back(multiply(c, static_cast<std::uint8_t>(i << 4 * half)));
             }
         }
+        step.matrices.push_back(matrix_of(c));
     }
 }
 

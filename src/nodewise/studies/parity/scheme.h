@@ -31,16 +31,23 @@ bool find_scheme(const char* name, Scheme& into);
 std::uint8_t multiply(std::uint8_t a, std::uint8_t b);
 std::uint8_t inverse(std::uint8_t a);
 
-// One linear combination: outputs from sources, by stripe numbers; coefficients are outputs × sources, and `tables`
-// what multiplies by each: the products of the 16 low halves of a byte, then of the 16 high ones.
+// What the coefficients of a step are: ones; a row of ones and one of the powers of two, as in RAID 6; or any.
+enum class Form { sum, sum_and_powers, any };
+
+// One linear combination: outputs from sources, by stripe numbers; coefficients are outputs × sources. What multiplies
+// by each: in `tables` the products of the 16 low halves of a byte, then of the 16 high ones; in `matrices` a matrix
+// over GF(2), as x86's GFNI takes it: byte 7 - i is row i, its bit j that of input bit j.
 struct Step {
     std::vector<std::size_t> sources;
     std::vector<std::size_t> outputs;
     std::vector<std::uint8_t> coefficients;
     std::vector<std::uint8_t> tables;
+    std::vector<std::uint64_t> matrices;
+    Form form = Form::any;
     bool vertical = false;  // instead of all that: the vertical parity, from the data
 };
 
+// The step's tables, matrices and form, from its coefficients.
 void make_tables(Step& step);
 
 // All parities.

@@ -7,18 +7,22 @@
 namespace parity {
 namespace {
 
-constexpr std::array<std::uint8_t, kRows> kOnes = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+// What sums up the rows of one stripe.
+struct Sum {
+    std::array<std::uint8_t, kRows> coefficients;
+    std::array<std::uint8_t, 32 * kRows> tables;
+};
 
-// Tables that multiply by one.
-constexpr std::array<std::uint8_t, 32 * kRows> identity_tables() {
-    std::array<std::uint8_t, 32 * kRows> tables{};
-    for (std::size_t i = 0; i < tables.size(); ++i) {
-        tables[i] = static_cast<std::uint8_t>(i % 32 < 16 ? i % 16 : i % 16 << 4);
+constexpr Sum plain_sum() {
+    Sum sum{};
+    for (std::size_t i = 0; i < sum.tables.size(); ++i) {
+        sum.tables[i] = static_cast<std::uint8_t>(i % 32 < 16 ? i % 16 : i % 16 << 4);
     }
-    return tables;
+    sum.coefficients.fill(1);
+    return sum;
 }
 
-constexpr std::array<std::uint8_t, 32 * kRows> kIdentity = identity_tables();
+constexpr Sum kSum = plain_sum();
 
 struct Range {
     std::size_t begin;
@@ -43,7 +47,7 @@ void combine_linear(const Step& step, const std::array<std::uint8_t*, kMostStrip
     std::transform(step.outputs.begin(), step.outputs.end(), outputs.begin(),
                    [&](std::size_t i) { return stripes[i]; });
     combine({sources.data(), step.sources.size(), outputs.data(), step.outputs.size(), step.coefficients.data(),
-             step.tables.data(), range.begin, range.end, library});
+             step.tables.data(), step.matrices.data(), step.form, range.begin, range.end, library});
 }
 
 // Bytes `range` of each block of the vertical parity. The last row may be shorter than the others.
@@ -56,12 +60,14 @@ void combine_vertical(const Step& step, const Sizes& sizes, const std::array<std
             rows[r] = stripes[i] + r * sizes.row;
         }
         std::uint8_t* out = stripes[step.outputs[0]] + i * sizes.row;
-        if (range.begin < whole) {
-            combine({rows.data(), sizes.rows, &out, 1, kOnes.data(), kIdentity.data(), range.begin, whole, library});
-        }
-        if (whole < range.end && sizes.rows > 1) {
-            combine({rows.data(), sizes.rows - 1, &out, 1, kOnes.data(), kIdentity.data(), whole, range.end, library});
-        }
+        const auto add_up = [&](std::size_t count, std::size_t begin, std::size_t end) {
+            if (begin < end && count > 0) {
+                combine({rows.data(), count, &out, 1, kSum.coefficients.data(), kSum.tables.data(), nullptr, Form::sum,
+                         begin, end, library});
+            }
+        };
+        add_up(sizes.rows, range.begin, whole);
+        add_up(sizes.rows - 1, whole, range.end);
     }
 }
 
@@ -87,6 +93,21 @@ void plainly(const Part& part) {
     }
 }
 
+// A stripe across and the vertical parity, in bytes `range` of each row.
+Both both_of(const State& own, Range range) {
+    const Step& across = own.steps[0];
+    const std::size_t made = across.outputs[0];
+    Both both{{}, own.stripes[made], {}, made < kRows, &own.sizes, range.begin, range.end};
+    for (std::size_t i = 0; i < kRows; ++i) {
+        const std::size_t source = across.sources[i];
+        // the horizontal parity, the last of the sources, has no block: there the stripe that comes back has its own
+        const std::size_t block = source < kRows ? source : made;
+        both.sources[i] = own.stripes[source];
+        both.blocks[i] = own.stripes[kRows + 1] + block * own.sizes.row;
+    }
+    return both;
+}
+
 }  // namespace
 
 void plain_step(const Step& step, const Sizes& sizes, const std::array<std::uint8_t*, kMostStripes>& stripes) {
@@ -106,14 +127,15 @@ void plain_step(const Step& step, const Sizes& sizes, const std::array<std::uint
 
 int run_steps(nw_run* run, Combine combine, CombineBoth both) {
     const State& own = state(run);
-    const bool at_once = both != nullptr && own.steps.size() == 2 && own.lost == 0;
+    // else the data would be read twice
+    const bool at_once = both != nullptr && own.steps.size() == 2;
 #pragma omp parallel for schedule(static, 1) num_threads(run->threads)
     for (int t = 0; t < run->threads; ++t) {
         const Range whole = part_of(own.sizes.stripe, t, run->threads);
         const Range row = part_of(own.sizes.row, t, run->threads);
         for (std::size_t pass = 0; pass < own.passes; ++pass) {
             if (at_once) {
-                both({own.stripes.data(), own.stripes[kRows], own.stripes[kRows + 1], &own.sizes, row.begin, row.end});
+                both(both_of(own, row));
                 continue;
             }
             for (const Step& step : own.steps) {

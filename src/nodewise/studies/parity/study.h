@@ -19,16 +19,21 @@ struct Part {
     std::size_t output_count;
     const std::uint8_t* coefficients;
     const std::uint8_t* tables;
+    const std::uint64_t* matrices;  // for Form::any and Form::sum_and_powers
+    Form form;
     std::size_t begin;
     std::size_t end;
     void* library;
 };
 using Combine = void (*)(const Part& part);
-// Horizontal and vertical parity at once: the bytes from `begin` to `end` of each row.
+// The XOR across ten sources and the XOR down each of ten stripes at once: the bytes from `begin` to `end` of each row.
+// Encoding, the sources are the data and have a block each. Rebuilding, nine are data, the last is the horizontal
+// parity, and the last block is that of the stripe which comes back as the XOR across.
 struct Both {
-    const std::uint8_t* const* data;  // ten
-    std::uint8_t* horizontal;
-    std::uint8_t* vertical;
+    std::array<const std::uint8_t*, kRows> sources;
+    std::uint8_t* across;
+    std::array<std::uint8_t*, kRows> blocks;
+    bool rebuilds;
     const Sizes* sizes;
     std::size_t begin;
     std::size_t end;
@@ -56,7 +61,7 @@ int check(nw_run* run);
 void work(const nw_run* run, nw_work* out);
 void release(nw_run* run);
 
-// The steps, `passes` times, by all threads; with `both` where the steps are those of both parities.
+// The steps, `passes` times, by all threads; with `both` where they are a stripe across and the vertical parity.
 int run_steps(nw_run* run, Combine combine, CombineBoth both);
 // One step by plain code, on stripes that need not be the study's.
 void plain_step(const Step& step, const Sizes& sizes, const std::array<std::uint8_t*, kMostStripes>& stripes);
@@ -66,6 +71,7 @@ int try_losses(nw_run* run);
 int galois(nw_run* run);
 int pairwise(nw_run* run);
 int array(nw_run* run);
+int array_shuffle(nw_run* run);
 int isal(nw_run* run);
 int isal_code(nw_run* run);
 

@@ -7,6 +7,7 @@ constexpr nw_variant kVariants[] = {
     {"galois", NW_VARIANT, "", parity::galois, nullptr, nullptr, nullptr},
     {"pairwise", NW_VARIANT, "simd", parity::pairwise, nullptr, nullptr, nullptr},
     {"array", NW_VARIANT, "simd", parity::array, nullptr, nullptr, nullptr},
+    {"array_shuffle", NW_VARIANT, "simd", parity::array_shuffle, nullptr, nullptr, nullptr},
     {"isal", NW_PEER, "", parity::isal, nullptr, nullptr, "isal"},
     {"isal_ec_encode_data", NW_PEER, "", parity::isal_code, nullptr, nullptr, "isal"},
 };

@@ -126,7 +126,7 @@ def test_the_old_scheme_takes_a_third_more_and_the_new_one_a_fifth() -> None:
     )
 
 
-@pytest.mark.parametrize("variant", ["galois", "pairwise", "array"])
+@pytest.mark.parametrize("variant", ["galois", "pairwise", "array", "array_shuffle"])
 def test_every_loss_that_is_survived_is_rebuilt(variant: str) -> None:
     for lost in [*itertools.combinations(range(12), 1), *itertools.combinations(range(12), 2)]:
         done = _worker(variant, scheme="xor", stripe="700", lost=",".join(map(str, lost)))
