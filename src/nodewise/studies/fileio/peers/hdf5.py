@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""HDF5 by h5py: the array as a dataset of rows, in one piece or in chunks, written by row, by chunk and whole.
+
+What is timed is what the study's own ways are timed for: opening, writing and closing, with fsync where it is asked for;
+or opening, reading and closing. A last row that is shorter is filled up in the file. The file has no name; HDF5 wants one
+and is given an open file of Python's in its place, whose calls cost it little beside its own.
+"""
+
+import os
+import time
+
+from nodewise.studies.fileio.files import forget, nameless, path_of
+from nodewise.studies.fileio.projection import folders_of
+from nodewise.studies.peers import absent
+
+#: How large the pieces are that a call writes, by the layout.
+_WAYS = {"contiguous": ("row", "whole"), "chunked": ("row", "chunk", "whole")}
+
+
+def contenders():
+    """Each layout with each piece, or why there is none."""
+    missing = absent("h5py")
+    return {f"h5py-{layout}-{piece}": missing for layout, pieces in _WAYS.items() for piece in pieces}
+
+
+def prepare(inputs, point, threads):
+    """The array as whole rows and what is left of the last; the array that is read back."""
+    import numpy as np
+
+    _, layout, piece = point["contender"].split("-")
+    data = inputs["data"]
+    row = min(int(point["row"]), data.size)
+    rows = -(-data.size // row)
+    side = int(point["chunk"])
+    chunk = (min(side, rows), min(side, row)) if layout == "chunked" else None
+    shape = {"row": (1, row), "chunk": chunk, "whole": (rows, row)}[piece]
+    return {
+        "data": data,
+        "back": np.full(data.size, np.nan),
+        "rows": (rows, row),
+        "chunk": chunk,
+        "piece": shape,
+        "point": point,
+        "told": {},
+    }
+
+
+def run(state):
+    """Written and read back in each folder; which of them counts is knob `op`."""
+    point = state["point"]
+    told = {"seconds": 0.0}
+    for number, folder in enumerate(folders_of(point), 1):
+        with nameless(folder) as descriptor:
+            write = _timed(lambda: _write(state, descriptor))
+            forget(descriptor, point["cache"])
+            state["back"].fill(float("nan"))
+            read = _timed(lambda: _read(state, descriptor))
+        seconds, other = (read, write) if point["op"] == "read" else (write, read)
+        told[f"f{number}_seconds"], told[f"f{number}_other_seconds"] = seconds, other
+        told["seconds"] += seconds
+    state["told"] = told
+
+
+def _timed(work):
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def _write(state, descriptor):
+    import h5py
+
+    with open(path_of(descriptor), "r+b", buffering=0) as raw, h5py.File(raw, "w") as file:
+        dataset = file.create_dataset("data", state["rows"], "f8", chunks=state["chunk"])
+        for place, part in _pieces(state, state["data"]):
+            dataset[place] = part
+    if state["point"]["fsync"] == "yes":
+        os.fsync(descriptor)
+
+
+def _read(state, descriptor):
+    import h5py
+
+    with open(path_of(descriptor), "rb", buffering=0) as raw, h5py.File(raw, "r") as file:
+        dataset = file["data"]
+        for place, part in _pieces(state, state["back"]):
+            dataset.read_direct(part, place)
+
+
+def _pieces(state, array):
+    """Each piece: its place in the dataset, and that part of an array. The last row may be shorter."""
+    (rows, row), (high, wide) = state["rows"], state["piece"]
+    full = array.size // row
+    grid = array[: full * row].reshape(full, row)
+    for top in range(0, rows, high):
+        for left in range(0, row, wide):
+            bottom, right = min(top + high, full), min(left + wide, row)
+            if bottom > top:
+                yield (slice(top, bottom), slice(left, right)), grid[top:bottom, left:right]
+            last = array[full * row + left : min(full * row + right, array.size)]
+            if full < min(top + high, rows) and last.size:
+                yield (slice(full, full + 1), slice(left, left + last.size)), last.reshape(1, -1)
+
+
+def metrics(state):
+    """The times of the last run, without what is between them."""
+    return state["told"]
+
+
+def outputs(state):
+    """What was read back from the file."""
+    return {"back": state["back"]}
