@@ -12,13 +12,15 @@ from nodewise.studies.fileio.projection import tell
 _SHAPES = ("element", "row", "whole")
 _FIO = ("write-element", "write-row", "write-whole", "direct-whole", "mmap-whole", "uring-whole", "uring-direct-whole")
 _IOR = ("write-element", "write-row", "write-whole")
-_HDF5 = (*(f"h5py-contiguous-{shape}" for shape in ("row", "whole")), *(f"h5py-chunked-{s}" for s in ("row", "chunk", "whole")))
+_HDF5 = (
+    *(f"h5py-contiguous-{shape}" for shape in ("row", "whole")),
+    *(f"h5py-chunked-{s}" for s in ("row", "chunk", "whole")),
+)
 _WAYS = (
     *(f"{kind}-{shape}" for kind in ("c-formatted", "c-unformatted") for shape in _SHAPES),
     *(f"fortran-{kind}-{shape}" for kind in ("formatted", "unformatted", "stream") for shape in _SHAPES),
     "charconv-formatted-whole",
     *_FIO,
-    "mmap-populate-whole",
     *(f"chunked-{shape}" for shape in ("row", "chunk", "whole")),
     *(f"fio-{name}" for name in _FIO),
     *(f"ior-{name}" for name in _IOR),

@@ -21,12 +21,6 @@ constexpr std::int64_t kElement = sizeof(double);
 // What O_DIRECT wants addresses, lengths and places to be a multiple of, on all disks that are sold.
 constexpr std::int64_t kAlign = 4096;
 
-// headers of C libraries older than the kernel lack these
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
-
 // A descriptor that is closed again.
 class Open {
   public:
@@ -129,9 +123,7 @@ bool get_direct(const File& file, const Array& array) {
     return good;
 }
 
-// The file is made as long as the array and its pages are written to; the system brings them to the disk. Where it is
-// told to, it gives the pages of a block at a time (not before Linux 5.14); else each when it is first touched.
-template <bool populate>
+// The file is made as long as the array and its pages are written to; the system brings them to the disk.
 bool put_mapped(const File& file, const Array& array) {
     const auto bytes = static_cast<std::size_t>(array.count * kElement);
     if (ftruncate(file.fd, static_cast<off_t>(bytes)) != 0) {
@@ -143,20 +135,12 @@ bool put_mapped(const File& file, const Array& array) {
     }
     const auto step = static_cast<std::size_t>(file.block);
     for (std::size_t at = 0; at < bytes; at += step) {
-        const std::size_t length = std::min(step, bytes - at);
-        char* const to = static_cast<char*>(map) + at;
-        if (populate && madvise(to, length, MADV_POPULATE_WRITE) != 0) {
-            const int wrong = errno;
-            munmap(map, bytes);
-            errno = wrong;
-            return false;
-        }
-        std::memcpy(to, reinterpret_cast<const char*>(array.data) + at, length);
+        std::memcpy(static_cast<char*>(map) + at, reinterpret_cast<const char*>(array.data) + at,
+                    std::min(step, bytes - at));
     }
     return munmap(map, bytes) == 0;
 }
 
-template <bool populate>
 bool get_mapped(const File& file, const Array& array) {
     const auto bytes = static_cast<std::size_t>(array.count * kElement);
     if (lseek(file.fd, 0, SEEK_END) < static_cast<off_t>(bytes)) {
@@ -171,15 +155,8 @@ bool get_mapped(const File& file, const Array& array) {
     madvise(map, bytes, MADV_SEQUENTIAL);
     const auto step = static_cast<std::size_t>(file.block);
     for (std::size_t at = 0; at < bytes; at += step) {
-        const std::size_t length = std::min(step, bytes - at);
-        char* const from = static_cast<char*>(map) + at;
-        if (populate && madvise(from, length, MADV_POPULATE_READ) != 0) {
-            const int wrong = errno;
-            munmap(map, bytes);
-            errno = wrong;
-            return false;
-        }
-        std::memcpy(reinterpret_cast<char*>(array.data) + at, from, length);
+        std::memcpy(reinterpret_cast<char*>(array.data) + at, static_cast<const char*>(map) + at,
+                    std::min(step, bytes - at));
     }
     return munmap(map, bytes) == 0;
 }
@@ -221,7 +198,6 @@ const Way kWriteElement{"write-element", Format::kBytes, 1, put_element, get_ele
 const Way kWriteRow{"write-row", Format::kBytes, 1, put_row, get_row};
 const Way kWriteWhole{"write-whole", Format::kBytes, 1, put_whole, get_whole};
 const Way kDirectWhole{"direct-whole", Format::kBytes, 1, put_direct, get_direct};
-const Way kMmapWhole{"mmap-whole", Format::kBytes, 1, put_mapped<false>, get_mapped<false>};
-const Way kMmapPopulateWhole{"mmap-populate-whole", Format::kBytes, 1, put_mapped<true>, get_mapped<true>};
+const Way kMmapWhole{"mmap-whole", Format::kBytes, 1, put_mapped, get_mapped};
 
 }  // namespace fileio

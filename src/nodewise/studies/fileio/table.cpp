@@ -44,7 +44,6 @@ constexpr nw_variant kVariants[] = {
     variant<fileio::kWriteWhole>("write-whole"),
     variant<fileio::kDirectWhole>("direct-whole"),
     variant<fileio::kMmapWhole>("mmap-whole"),
-    variant<fileio::kMmapPopulateWhole>("mmap-populate-whole"),
 #ifdef NODEWISE_LIBURING
     variant<fileio::kUringWhole>("uring-whole"),
     variant<fileio::kUringDirectWhole>("uring-direct-whole"),

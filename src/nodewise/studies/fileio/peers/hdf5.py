@@ -8,6 +8,7 @@ and is given an open file of Python's in its place, whose calls cost it little b
 
 import os
 import time
+from pathlib import Path
 
 from nodewise.studies.fileio.files import forget, nameless, path_of
 from nodewise.studies.fileio.projection import folders_of
@@ -70,10 +71,10 @@ def _timed(work):
 def _write(state, descriptor):
     import h5py
 
-    with open(path_of(descriptor), "r+b", buffering=0) as raw, h5py.File(raw, "w") as file:
+    with Path(path_of(descriptor)).open("r+b", buffering=0) as raw, h5py.File(raw, "w") as file:
         dataset = file.create_dataset("data", state["rows"], "f8", chunks=state["chunk"])
-        for place, part in _pieces(state, state["data"]):
-            dataset[place] = part
+        for place, array, part in _pieces(state, state["data"]):
+            dataset[place] = array[part]
     if state["point"]["fsync"] == "yes":
         os.fsync(descriptor)
 
@@ -81,25 +82,26 @@ def _write(state, descriptor):
 def _read(state, descriptor):
     import h5py
 
-    with open(path_of(descriptor), "rb", buffering=0) as raw, h5py.File(raw, "r") as file:
+    with Path(path_of(descriptor)).open("rb", buffering=0) as raw, h5py.File(raw, "r") as file:
         dataset = file["data"]
-        for place, part in _pieces(state, state["back"]):
-            dataset.read_direct(part, place)
+        for place, array, part in _pieces(state, state["back"]):
+            dataset.read_direct(array, place, part)
 
 
 def _pieces(state, array):
-    """Each piece: its place in the dataset, and that part of an array. The last row may be shorter."""
+    """Each piece: its place in the dataset, an array of rows, and its place in that. The last row may be shorter."""
     (rows, row), (high, wide) = state["rows"], state["piece"]
     full = array.size // row
-    grid = array[: full * row].reshape(full, row)
+    grid, last = array[: full * row].reshape(full, row), array[full * row :].reshape(1, -1)
     for top in range(0, rows, high):
         for left in range(0, row, wide):
             bottom, right = min(top + high, full), min(left + wide, row)
             if bottom > top:
-                yield (slice(top, bottom), slice(left, right)), grid[top:bottom, left:right]
-            last = array[full * row + left : min(full * row + right, array.size)]
-            if full < min(top + high, rows) and last.size:
-                yield (slice(full, full + 1), slice(left, left + last.size)), last.reshape(1, -1)
+                place = (slice(top, bottom), slice(left, right))
+                yield place, grid, place
+            end = min(right, last.size)
+            if full < min(top + high, rows) and end > left:
+                yield (slice(full, rows), slice(left, end)), last, (slice(0, 1), slice(left, end))
 
 
 def metrics(state):
