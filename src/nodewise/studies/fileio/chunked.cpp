@@ -76,7 +76,8 @@ class Grid {
 
     // Bytes before the first chunk.
     std::int64_t head() const {
-        return static_cast<std::int64_t>(sizeof(ChunkHeader)) + chunks() * static_cast<std::int64_t>(sizeof(std::int64_t));
+        return static_cast<std::int64_t>(sizeof(ChunkHeader)) +
+               chunks() * static_cast<std::int64_t>(sizeof(std::int64_t));
     }
 
     // The chunks' places, one behind the other.

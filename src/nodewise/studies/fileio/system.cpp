@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -123,8 +124,16 @@ bool get_direct(const File& file, const Array& array) {
     return good;
 }
 
+// A page of a mapping that the disk has no room for, or cannot read, ends the process; it says why.
+void lost_page(int /*signal*/) {
+    constexpr char kSaid[] = "nodewise-worker: mmap-whole: the disk is full, or a page of the file cannot be read\n";
+    [[maybe_unused]] const ssize_t done = write(STDERR_FILENO, kSaid, sizeof kSaid - 1);
+    _exit(1);
+}
+
 // The file is made as long as the array and its pages are written to; the system brings them to the disk.
 bool put_mapped(const File& file, const Array& array) {
+    signal(SIGBUS, lost_page);
     const auto bytes = static_cast<std::size_t>(array.count * kElement);
     if (ftruncate(file.fd, static_cast<off_t>(bytes)) != 0) {
         return false;
@@ -142,6 +151,7 @@ bool put_mapped(const File& file, const Array& array) {
 }
 
 bool get_mapped(const File& file, const Array& array) {
+    signal(SIGBUS, lost_page);
     const auto bytes = static_cast<std::size_t>(array.count * kElement);
     if (lseek(file.fd, 0, SEEK_END) < static_cast<off_t>(bytes)) {
         errno = ENODATA;

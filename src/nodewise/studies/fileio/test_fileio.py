@@ -147,6 +147,14 @@ def test_hdf5_has_the_array_in_the_chunks_asked_for(tmp_path: Path) -> None:
             assert np.array_equal(file["data"][:].ravel()[:1000], data)
 
 
+def test_hdf5_looks_at_the_space_that_whole_chunks_take(tmp_path: Path) -> None:
+    free = os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_frsize
+    peer = _peer("hdf5")
+    peer._has_space([str(tmp_path)], free // 2)
+    with pytest.raises(SystemExit, match="are needed"):
+        peer._has_space([str(tmp_path)], free)
+
+
 def test_files_lie_in_the_folders_named_and_nowhere_else(tmp_path: Path) -> None:
     log = tmp_path / "log"
     folder = tmp_path / "here"

@@ -122,7 +122,7 @@ bool finish(const Job& job, std::int64_t at, std::int64_t slot, std::int64_t don
     char* memory = job.bounce != nullptr ? job.bounce + slot * job.block : job.bytes + at;
     if (done < want) {
         const bool good = job.writes ? write_all(job.fd, memory + done, want - done, at + done)
-                                                      : read_all(job.fd, memory + done, want - done, at + done);
+                                     : read_all(job.fd, memory + done, want - done, at + done);
         if (!good) {
             return false;
         }

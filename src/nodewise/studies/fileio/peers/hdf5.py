@@ -17,6 +17,9 @@ from nodewise.studies.peers import absent
 #: How large the pieces are that a call writes, by the layout.
 _WAYS = {"contiguous": ("row", "whole"), "chunked": ("row", "chunk", "whole")}
 
+#: What HDF5 has besides, in bytes.
+_SPARE = 2**20
+
 
 def contenders():
     """Each layout with each piece, or why there is none."""
@@ -35,6 +38,9 @@ def prepare(inputs, point, threads):
     side = int(point["chunk"])
     chunk = (min(side, rows), min(side, row)) if layout == "chunked" else None
     shape = {"row": (1, row), "chunk": chunk, "whole": (rows, row)}[piece]
+    high, wide = chunk or (rows, row)
+    # chunks at the edges are whole in the file
+    _has_space(folders_of(point), -(-rows // high) * high * -(-row // wide) * wide * data.itemsize)
     return {
         "data": data,
         "back": np.full(data.size, np.nan),
@@ -46,20 +52,33 @@ def prepare(inputs, point, threads):
     }
 
 
+def _has_space(folders, size):
+    """HDF5 does not survive a disk that is full, so it is looked at first."""
+    for folder in folders:
+        seen = os.statvfs(folder)
+        if (free := seen.f_bavail * seen.f_frsize) < size + _SPARE:
+            raise SystemExit(f"{folder} has {free / 2**20:.1f} MiB free, and {(size + _SPARE) / 2**20:.1f} are needed")
+
+
 def run(state):
     """Written and read back in each folder; which of them counts is knob `op`."""
     point = state["point"]
     told = {"seconds": 0.0}
     for number, folder in enumerate(folders_of(point), 1):
-        with nameless(folder) as descriptor:
-            write = _timed(lambda: _write(state, descriptor))
-            forget(descriptor, point["cache"])
-            state["back"].fill(float("nan"))
-            read = _timed(lambda: _read(state, descriptor))
+        write, read = _both(state, folder)
         seconds, other = (read, write) if point["op"] == "read" else (write, read)
         told[f"f{number}_seconds"], told[f"f{number}_other_seconds"] = seconds, other
         told["seconds"] += seconds
     state["told"] = told
+
+
+def _both(state, folder):
+    """The seconds for writing and for reading back."""
+    with nameless(folder) as descriptor:
+        write = _timed(lambda: _write(state, descriptor))
+        forget(descriptor, state["point"]["cache"])
+        state["back"].fill(float("nan"))
+        return write, _timed(lambda: _read(state, descriptor))
 
 
 def _timed(work):
