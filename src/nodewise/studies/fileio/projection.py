@@ -17,6 +17,12 @@ SIZES = {"1 MB": 10**6, "1 GB": 10**9, "10 GB": 10**10}
 #: Times for sizes larger than this many of what was measured are rough.
 _FAR = 20
 
+#: Rows that a build can lack: what they begin with, what they are of, what it was built without.
+_OPTIONAL = (
+    ("fortran-", "Fortran", "a compiler (apt-get install gfortran)"),
+    ("uring-", "io_uring", "its library (apt-get install liburing-dev)"),
+)
+
 #: A size that was measured is one that differs by no more than this.
 _SAME = 0.01
 
@@ -132,8 +138,9 @@ def tell(result: Mapping[str, Any]) -> list[str]:
             lines += _against_fio(rows, number)
     if lines and point.get("op") == "read" and (cached := _cached(rows)) is not None:
         lines.append(f"before reading, {cached:.0%} of the files were in the page cache")
-    if lines and not any(name.startswith("fortran-") for name in rows):
-        lines.append("no Fortran rows: not asked for, or built without a compiler (apt-get install gfortran)")
+    for start, rows_of, built in _OPTIONAL:
+        if lines and not any(name.startswith(start) for name in rows):
+            lines.append(f"no {rows_of} rows: not asked for, or built without {built}")
     return lines
 
 

@@ -258,4 +258,5 @@ def test_a_filesystem_gets_a_recommendation(tmp_path: Path) -> None:
     assert "1.10 times the rate of fio on the same pattern; 1.00 without" in text
     assert "page cache" in text or "in memory" in text
     assert "if it has to be text, c-formatted-element" in text
+    assert "no io_uring rows" in text and "no Fortran rows" in text
     assert tell({"point": point, "work": {"items": 16e6}, "rows": []}) == []
