@@ -101,7 +101,7 @@ File file_in(const std::string& folder) {
             unlink(name.c_str());
         }
     }
-    return {fd, "/proc/self/fd/" + std::to_string(fd), 0, 0};
+    return {fd, "/proc/self/fd/" + std::to_string(fd), 0, 0, 0};
 }
 
 bool evict(const File& file, Cache how) {

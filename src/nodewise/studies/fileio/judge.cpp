@@ -121,6 +121,41 @@ bool holds_text(int fd, std::int64_t size, const Array& want, std::string& wrong
     return element == want.count || ends(wrong, element);
 }
 
+// Each element where its chunk's place, the rows of the chunk above it and the columns before it say that it is.
+bool holds_chunks(int fd, std::int64_t size, const Array& want, std::string& wrong) {
+    ChunkHeader header{};
+    constexpr auto kPlace = static_cast<std::int64_t>(sizeof(std::int64_t));
+    constexpr auto kHeader = static_cast<std::int64_t>(sizeof header);
+    const std::int64_t row = std::min(want.row, want.count);
+    if (!read_all(fd, &header, kHeader, 0) || header.mark != kChunkMark || header.count != want.count ||
+        header.row != row || header.high < 1 || header.wide < 1) {
+        return ends(wrong, 0);
+    }
+    const std::int64_t across = (row - 1) / header.wide + 1;
+    const std::int64_t chunks = (want.count - 1) / (row * header.high) * across + across;
+    if (size != kHeader + chunks * kPlace + want.count * static_cast<std::int64_t>(sizeof(double))) {
+        wrong = "the file has " + std::to_string(size) + " bytes";
+        return false;
+    }
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+        std::int64_t place = 0;
+        if (!read_all(fd, &place, kPlace, kHeader + chunk * kPlace)) {
+            return ends(wrong, 0);
+        }
+        const std::int64_t left = chunk % across * header.wide;
+        const std::int64_t wide = std::min(header.wide, row - left);
+        for (std::int64_t line = 0; line < header.high; ++line) {
+            const std::int64_t first = (chunk / across * header.high + line) * row + left;
+            const std::int64_t length = std::min(wide, want.count - first);
+            const std::int64_t at = place + line * wide * static_cast<std::int64_t>(sizeof(double));
+            if (length > 0 && !bytes_are(fd, at, want, first, length, wrong)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
 bool same(double one, double other) { return std::bit_cast<std::uint64_t>(one) == std::bit_cast<std::uint64_t>(other); }
@@ -134,6 +169,8 @@ bool holds(const File& file, Format format, const Array& want, std::string& wron
             return holds_bytes(file.fd, size, want, wrong);
         case Format::kRecords:
             return holds_records(file.fd, size, want, wrong);
+        case Format::kChunks:
+            return holds_chunks(file.fd, size, want, wrong);
     }
     return false;
 }

@@ -68,6 +68,7 @@ int write_once(nw_run* run, const Way& way, const std::string& folder, const Arr
     // O_DIRECT wants multiples of 4 KiB
     file.block = (static_cast<std::int64_t>(nw_number(run, "block", 1024)) + 3) / 4 * 4096;
     file.depth = static_cast<std::int64_t>(nw_number(run, "depth", 8));
+    file.chunk = static_cast<std::int64_t>(nw_number(run, "chunk", 128));
     errno = 0;
     const Clock::time_point begin = Clock::now();
     const bool good = way.write(file, array) && (!is(run, "fsync", "yes") || fsync(file.fd) == 0);

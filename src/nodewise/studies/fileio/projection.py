@@ -17,6 +17,12 @@ SIZES = {"1 MB": 10**6, "1 GB": 10**9, "10 GB": 10**10}
 #: Times for sizes larger than this many of what was measured are rough.
 _FAR = 20
 
+#: Rows that a build can lack: what they begin with, what they are of, what it was built without.
+_OPTIONAL = (
+    ("fortran-", "Fortran", "a compiler (apt-get install gfortran)"),
+    ("uring-", "io_uring", "its library (apt-get install liburing-dev)"),
+)
+
 #: A size that was measured is one that differs by no more than this.
 _SAME = 0.01
 
@@ -132,8 +138,9 @@ def tell(result: Mapping[str, Any]) -> list[str]:
             lines += _against_fio(rows, number)
     if lines and point.get("op") == "read" and (cached := _cached(rows)) is not None:
         lines.append(f"before reading, {cached:.0%} of the files were in the page cache")
-    if lines and not any(name.startswith("fortran-") for name in rows):
-        lines.append("no Fortran rows: not asked for, or built without a compiler (apt-get install gfortran)")
+    for start, rows_of, built in _OPTIONAL:
+        if lines and not any(name.startswith(start) for name in rows):
+            lines.append(f"no {rows_of} rows: not asked for, or built without {built}")
     return lines
 
 
@@ -198,7 +205,9 @@ def _against_fio(rows: Mapping[str, Mapping[str, Any]], folder: int) -> list[str
         own = rows.get(name.removeprefix("fio-"))
         key = f"f{folder}_seconds"
         if name.startswith("fio-") and own and (own["metrics"].get(key) and peer["metrics"].get(key)):
-            ratio = peer["metrics"][key] / own["metrics"][key]
-            note = "; fio counts in ms" if peer["metrics"][key] < 0.05 else ""
-            lines.append(f"  {own['contender']}: {ratio:.2f} times the rate of fio on the same pattern{note}")
+            theirs, ours = peer["metrics"][key], own["metrics"][key]
+            note = "; fio counts in ms" if theirs < 0.05 else ""
+            if (kept := peer["metrics"].get(f"f{folder}_bookkeeping_seconds")) and kept < theirs:
+                note += f"; {(theirs - kept) / ours:.2f} without what fio does beside the calls"
+            lines.append(f"  {own['contender']}: {theirs / ours:.2f} times the rate of fio on the same pattern{note}")
     return lines

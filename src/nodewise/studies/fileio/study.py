@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writing an array to files: by element, row and whole, as text and as bytes, in C, in Fortran, and by the system's calls."""
+"""Writing an array to files: by element, row, chunk and whole, as text and bytes, in C, Fortran, and the system's calls."""
 
 from __future__ import annotations
 
@@ -11,12 +11,20 @@ from nodewise.studies.fileio.projection import tell
 
 _SHAPES = ("element", "row", "whole")
 _FIO = ("write-element", "write-row", "write-whole", "direct-whole", "mmap-whole", "uring-whole", "uring-direct-whole")
+_IOR = ("write-element", "write-row", "write-whole")
+_HDF5 = (
+    *(f"h5py-contiguous-{shape}" for shape in ("row", "whole")),
+    *(f"h5py-chunked-{s}" for s in ("row", "chunk", "whole")),
+)
 _WAYS = (
     *(f"{kind}-{shape}" for kind in ("c-formatted", "c-unformatted") for shape in _SHAPES),
     *(f"fortran-{kind}-{shape}" for kind in ("formatted", "unformatted", "stream") for shape in _SHAPES),
     "charconv-formatted-whole",
     *_FIO,
+    *(f"chunked-{shape}" for shape in ("row", "chunk", "whole")),
     *(f"fio-{name}" for name in _FIO),
+    *(f"ior-{name}" for name in _IOR),
+    *_HDF5,
 )
 
 
@@ -34,6 +42,7 @@ def select(point: Mapping[str, str]) -> list[str]:
         "fast": [name for name in _WAYS if name.endswith("-whole") and name not in text],
         "formatted": text,
         "unformatted": [name for name in _WAYS if name not in text],
+        "chunked": [name for name in _WAYS if "chunked-" in name or name in _HDF5],
     }
     return [*(chosen.get(asked) or [n for n in _WAYS if n.endswith(f"-{asked}")]), "memory"]
 
@@ -46,9 +55,9 @@ STUDY = Study(
         Knob("kib", "size of the array in KiB", "4096", quick="1024", most=2**30),
         Knob(
             "ways",
-            "which: all, by a call's size, by format, or the fast ones (bytes, whole)",
+            "which: all, by a call's size, by format, in chunks, or the fast ones (bytes, whole)",
             "all",
-            ("all", "fast", "element", "row", "whole", "formatted", "unformatted"),
+            ("all", "fast", "element", "row", "whole", "formatted", "unformatted", "chunked"),
         ),
         Knob("row", "elements of a row", "1024", most=2**24),
         Knob("op", "what is timed", "write", ("write", "read")),
@@ -67,6 +76,7 @@ STUDY = Study(
         Knob(
             "block", "KiB of a request, of direct, mmap and uring", "1024", least=4, most=2**20, tries=("128", "4096")
         ),
+        Knob("chunk", "rows and columns of a chunk, of chunked and h5py", "128", most=2**20, tries=("32", "512")),
         Knob("depth", "requests under way, of uring", "8", most=4096, tries=("2", "32")),
     ),
     default_variant="c-unformatted-whole",
@@ -76,10 +86,10 @@ STUDY = Study(
     test_points=(
         {"kib": "1"},
         {"kib": "1", "row": "3", "fsync": "no", "cache": "keep"},
-        {"kib": "33", "row": "37", "block": "8", "depth": "2"},
-        {"kib": "37", "row": "100000", "op": "read", "block": "4", "depth": "3"},
+        {"kib": "33", "row": "37", "block": "8", "depth": "2", "chunk": "8"},
+        {"kib": "37", "row": "100000", "op": "read", "block": "4", "depth": "3", "chunk": "1"},
         {"kib": "64", "row": "1", "block": "12", "folders": "/tmp:/tmp"},
-        {"kib": "1100", "row": "501", "block": "64"},
+        {"kib": "1100", "row": "501", "block": "64", "chunk": "100"},
     ),
     reference=reference,
     published=(

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -123,9 +124,16 @@ bool get_direct(const File& file, const Array& array) {
     return good;
 }
 
-// The file is made as long as the array and its pages are written to; the system brings them to the disk. Pages are
-// asked for many at a time, before they are touched one by one; where the kernel is too old for that, they are touched.
+// A page of a mapping that the disk has no room for, or cannot read, ends the process; it says why.
+void lost_page(int /*signal*/) {
+    constexpr char kSaid[] = "nodewise-worker: mmap-whole: the disk is full, or a page of the file cannot be read\n";
+    [[maybe_unused]] const ssize_t done = write(STDERR_FILENO, kSaid, sizeof kSaid - 1);
+    _exit(1);
+}
+
+// The file is made as long as the array and its pages are written to; the system brings them to the disk.
 bool put_mapped(const File& file, const Array& array) {
+    signal(SIGBUS, lost_page);
     const auto bytes = static_cast<std::size_t>(array.count * kElement);
     if (ftruncate(file.fd, static_cast<off_t>(bytes)) != 0) {
         return false;
@@ -136,17 +144,14 @@ bool put_mapped(const File& file, const Array& array) {
     }
     const auto step = static_cast<std::size_t>(file.block);
     for (std::size_t at = 0; at < bytes; at += step) {
-        const std::size_t length = std::min(step, bytes - at);
-        char* const to = static_cast<char*>(map) + at;
-#ifdef MADV_POPULATE_WRITE
-        madvise(to, length, MADV_POPULATE_WRITE);
-#endif
-        std::memcpy(to, reinterpret_cast<const char*>(array.data) + at, length);
+        std::memcpy(static_cast<char*>(map) + at, reinterpret_cast<const char*>(array.data) + at,
+                    std::min(step, bytes - at));
     }
     return munmap(map, bytes) == 0;
 }
 
 bool get_mapped(const File& file, const Array& array) {
+    signal(SIGBUS, lost_page);
     const auto bytes = static_cast<std::size_t>(array.count * kElement);
     if (lseek(file.fd, 0, SEEK_END) < static_cast<off_t>(bytes)) {
         errno = ENODATA;

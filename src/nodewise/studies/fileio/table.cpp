@@ -44,8 +44,13 @@ constexpr nw_variant kVariants[] = {
     variant<fileio::kWriteWhole>("write-whole"),
     variant<fileio::kDirectWhole>("direct-whole"),
     variant<fileio::kMmapWhole>("mmap-whole"),
+#ifdef NODEWISE_LIBURING
     variant<fileio::kUringWhole>("uring-whole"),
     variant<fileio::kUringDirectWhole>("uring-direct-whole"),
+#endif
+    variant<fileio::kChunkedRow>("chunked-row"),
+    variant<fileio::kChunkedChunk>("chunked-chunk"),
+    variant<fileio::kChunkedWhole>("chunked-whole"),
     {"memory", NW_LIMIT, "", fileio::copy_in_memory, nullptr, nullptr, nullptr},
 };
 

@@ -2,15 +2,20 @@
 """What only this study has to hold: nothing stays behind, space is looked at first, projections are what they say."""
 
 import json
+import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from nodewise.studies.commands import native_contenders, worker_command
-from nodewise.studies.discovery import find_study
+from nodewise.studies.commands import native_contenders, script_contenders, worker_command
+from nodewise.studies.discovery import find_study, load_module
+from nodewise.studies.fileio.files import nameless
 from nodewise.studies.fileio.projection import filesystem_of, project, tell
 
 FILEIO = find_study("fileio")
@@ -24,10 +29,12 @@ def run(variant: str, **knobs: str) -> subprocess.CompletedProcess[str]:
 
 def test_all_ways_are_asked_for() -> None:
     assert FILEIO.study.select is not None
-    assert set(NAMES) <= set(FILEIO.study.select({"ways": "all"}))
-    for ways in ("fast", "element", "row", "whole", "formatted", "unformatted"):
+    every = FILEIO.study.select({"ways": "all"})
+    assert set(NAMES) <= set(every)
+    for ways in ("fast", "element", "row", "whole", "formatted", "unformatted", "chunked"):
         chosen = FILEIO.study.select({"ways": ways})
-        assert "memory" in chosen and 3 < len(chosen) < len(NAMES) + 7
+        assert "memory" in chosen and 3 < len(chosen) < len(every)
+    assert FILEIO.study.select({"ways": "chunked"})[0] == "chunked-row"
 
 
 @pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -50,6 +57,102 @@ def _target(link: Path) -> str:
         return str(link.readlink())
     except OSError:
         return ""
+
+
+@pytest.mark.parametrize("peer", ["fio-write-element", "h5py-chunked-row"])
+def test_nothing_stays_after_a_peer_is_killed(peer: str, tmp_path: Path) -> None:
+    point = FILEIO.study.point({"folders": str(tmp_path), "kib": "65536"})
+    found = next(c for c in script_contenders(FILEIO, point) if c.name == peer)
+    if found.not_run:
+        pytest.skip(found.not_run)
+    process = subprocess.Popen(
+        found.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline and not _open_below(tmp_path):
+        time.sleep(0.002)
+    assert process.poll() is None and _open_below(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    process.kill()
+    process.wait()
+    assert list(tmp_path.iterdir()) == []
+    # a program that the peer has started ends by itself; it need not be waited for
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _open_below(folder: Path) -> bool:
+    return any(str(folder) in _target(link) for link in Path("/proc").glob("[0-9]*/fd/*"))
+
+
+def _peer(name: str) -> Any:
+    return load_module(FILEIO.folder / "peers" / f"{name}.py", f"fileio_{name}")
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_what_ior_says_is_understood(nested: bool) -> None:
+    """As IOR's sources print it: version 3.2 has a list within the list of results."""
+    result = """{
+        "access": "write",
+        "bwMiB": 1234.5678,
+        "blockKiB": 4096.0000,
+        "xferKiB": 8.0000,
+        "openTime": 0.0001,
+        "wrRdTime": 0.0031,
+        "closeTime": 0.0000,
+        "totalTime": 0.0032
+      }
+"""
+    listed = f"[ {result} ]" if nested else result
+    said = f"""{{
+  "Version": "3.3.0",
+  "Command line": "ior -a POSIX -E -k -t 8192 -b 4194304 -w -e -o /proc/self/fd/3 -O summaryFormat=JSON",
+  "tests": [
+    {{
+      "TestID": 0,
+      "Parameters": {{ "api": "POSIX", "transferSize": 8192, "blockSize": 4194304 }},
+      "Options": {{ "api": "POSIX", "tasks": 1 }},
+      "Results": [
+{listed}]
+    }}
+  ]
+}}
+"""
+    ior = _peer("ior")
+    assert ior.seconds_of(said, "write", 4194304) == 0.0032
+    with pytest.raises(ValueError):
+        ior.seconds_of(said, "read", 4194304)
+    with pytest.raises(ValueError):
+        ior.seconds_of(said, "write", 4194312)
+    with pytest.raises(ValueError):
+        ior.seconds_of("ior: command failed", "write", 4194304)
+
+
+def test_ior_writes_all_in_whole_requests() -> None:
+    data = np.zeros(1000)
+    words = _peer("ior").prepare({"data": data}, {"contender": "ior-write-row", "row": "300"}, 1)["words"]
+    assert words[words.index("-t") + 1] == "800" and words[words.index("-b") + 1] == "8000"
+
+
+def test_hdf5_has_the_array_in_the_chunks_asked_for(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    peer = _peer("hdf5")
+    data = np.arange(1000.0)
+    point = {"contender": "h5py-chunked-chunk", "row": "70", "chunk": "16", "fsync": "no"}
+    state = peer.prepare({"data": data}, point, 1)
+    with nameless(str(tmp_path)) as descriptor:
+        peer._write(state, descriptor)
+        with os.fdopen(os.dup(descriptor), "rb", buffering=0) as raw, h5py.File(raw, "r") as file:
+            assert file["data"].chunks == (15, 16) and file["data"].shape == (15, 70)
+            assert np.array_equal(file["data"][:].ravel()[:1000], data)
+
+
+def test_hdf5_looks_at_the_space_that_whole_chunks_take(tmp_path: Path) -> None:
+    free = os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_frsize
+    peer = _peer("hdf5")
+    peer._has_space([str(tmp_path)], free // 2)
+    with pytest.raises(SystemExit, match="are needed"):
+        peer._has_space([str(tmp_path)], free)
 
 
 def test_files_lie_in_the_folders_named_and_nowhere_else(tmp_path: Path) -> None:
@@ -80,7 +183,9 @@ def test_space_is_looked_at_first(tmp_path: Path) -> None:
     assert missing.returncode == 1 and "no folder" in missing.stderr
 
 
-@pytest.mark.parametrize("ways", ["c-formatted-whole", "write-row", "direct-whole", "uring-direct-whole"])
+@pytest.mark.parametrize(
+    "ways", ["c-formatted-whole", "write-row", "direct-whole", "uring-direct-whole", "chunked-chunk"]
+)
 def test_each_folder_is_told(ways: str, tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
@@ -137,7 +242,7 @@ def _row(name: str, kind: str, seconds: float) -> dict[str, object]:
         "cached": 0.0,
     }
     if kind == "peer":
-        metrics = {"f1_seconds": seconds}
+        metrics = {"f1_seconds": seconds, "f1_bookkeeping_seconds": 0.01}
     return {"contender": name, "kind": kind, "seconds": seconds, "metrics": metrics}
 
 
@@ -150,7 +255,8 @@ def test_a_filesystem_gets_a_recommendation(tmp_path: Path) -> None:
     point = {"folders": str(tmp_path), "op": "write", "fsync": "no"}
     text = "\n".join(tell({"point": point, "work": {"items": 16e6}, "rows": rows}))
     assert "take write-whole on" in text and "90.0 times as long" in text
-    assert "1.10 times the rate of fio" in text
+    assert "1.10 times the rate of fio on the same pattern; 1.00 without" in text
     assert "page cache" in text or "in memory" in text
     assert "if it has to be text, c-formatted-element" in text
+    assert "no io_uring rows" in text and "no Fortran rows" in text
     assert tell({"point": point, "work": {"items": 16e6}, "rows": []}) == []

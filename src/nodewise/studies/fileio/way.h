@@ -10,8 +10,8 @@
 namespace fileio {
 
 // What a file looks like: text; the array's bytes; Fortran's sequential records, which have their length before and
-// behind them.
-enum class Format { kText, kBytes, kRecords };
+// behind them; chunks of rows by columns, as HDF5 and NetCDF have them.
+enum class Format { kText, kBytes, kRecords, kChunks };
 
 // The array: `count` elements, in rows of `row`, of which the last may be shorter.
 struct Array {
@@ -26,7 +26,19 @@ struct File {
     std::string path;
     std::int64_t block;  // bytes of one request, of ways that write in blocks
     std::int64_t depth;  // requests at a time, of io_uring
+    std::int64_t chunk;  // rows and columns of a chunk
 };
+
+// What a file of chunks begins with. Then come the chunks' places in it, in rows of chunks, and the chunks, each row by
+// row. Those at the right and lower edges hold only what is there.
+struct ChunkHeader {
+    std::int64_t mark;
+    std::int64_t count;  // of elements
+    std::int64_t row;    // elements of a row, none longer than the array
+    std::int64_t high;   // rows of a chunk
+    std::int64_t wide;   // columns of a chunk
+};
+inline constexpr std::int64_t kChunkMark = 0x736b6e756863776e;
 
 // Both are false with errno set where they fail.
 struct Way {
@@ -41,11 +53,17 @@ struct Way {
 inline constexpr double kTextGrowth = 25.0 / 8;
 // A record of one element has two lengths of four bytes.
 inline constexpr double kRecordGrowth = 2;
+// A chunk of one element has its place.
+inline constexpr double kChunkGrowth = 2;
 
 extern const Way kCTextElement, kCTextRow, kCTextWhole, kCharconvWhole;
 extern const Way kCBytesElement, kCBytesRow, kCBytesWhole;
 extern const Way kWriteElement, kWriteRow, kWriteWhole;
-extern const Way kDirectWhole, kMmapWhole, kUringWhole, kUringDirectWhole;
+extern const Way kDirectWhole, kMmapWhole;
+extern const Way kChunkedRow, kChunkedChunk, kChunkedWhole;
+#ifdef NODEWISE_LIBURING
+extern const Way kUringWhole, kUringDirectWhole;
+#endif
 #ifdef NODEWISE_FORTRAN
 extern const Way kFortranTextElement, kFortranTextRow, kFortranTextWhole;
 extern const Way kFortranRecordElement, kFortranRecordRow, kFortranRecordWhole;

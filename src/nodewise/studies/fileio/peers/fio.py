@@ -3,6 +3,12 @@
 
 fio writes bytes of its own, so nothing of the array is in its files: what is checked is that it wrote or read all of them
 without an error. It counts time in milliseconds; a size that takes less than 50 ms is too small to compare with it.
+
+By default fio does other work than a program that writes an array, and is told not to: it takes the time of each request
+(--gtod_reduce), changes what it writes each time (--scramble_buffers), gives hints that double what is read ahead
+(--fadvise_hint), writes into a file that is long already (--create_on_open), from memory on small pages, and in a thread
+beside others, where a descriptor costs more to look up than in a process. It cannot be told to walk through an array: its
+requests all use the same memory.
 """
 
 import json
@@ -10,22 +16,43 @@ import mmap
 import os
 import shutil
 import subprocess
-import tempfile
-from pathlib import Path
+
+from nodewise.studies.fileio.files import forget, nameless, path_of
+from nodewise.studies.fileio.projection import folders_of
 
 _KIB = 1024
 _MOST_REQUEST = 2**30
+_HUGE_PAGE = 2**21
 
 #: As fio is told them: the engine and whether the page cache is passed by.
 _PATTERNS = {
-    "fio-write-element": ("psync", False),
-    "fio-write-row": ("psync", False),
-    "fio-write-whole": ("psync", False),
-    "fio-direct-whole": ("psync", True),
+    "fio-write-element": ("sync", False),
+    "fio-write-row": ("sync", False),
+    "fio-write-whole": ("sync", False),
+    "fio-direct-whole": ("sync", True),
     "fio-mmap-whole": ("mmap", False),
     "fio-uring-whole": ("io_uring", False),
     "fio-uring-direct-whole": ("io_uring", True),
 }
+
+#: Requests smaller than this are told without fio's own part, too.
+_SMALL = 4096
+
+_WORDS = (
+    "fio",
+    "--name=nodewise",
+    "--fallocate=none",
+    "--invalidate=0",
+    "--gtod_reduce=1",
+    "--scramble_buffers=0",
+    "--fadvise_hint=0",
+    "--output-format=json",
+    # beyond the first page border that is one of huge pages, too
+    f"--iomem_align={_HUGE_PAGE}",
+)
+
+#: fio's memory on huge pages, as the study's arrays are.
+_ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 
 def contenders():
@@ -43,37 +70,64 @@ def prepare(inputs, point, threads):
     requests = {"fio-write-element": 8, "fio-write-row": 8 * int(point["row"]), "fio-write-whole": size}
     asked = -(-size // 4096) * 4096 if direct else size
     request = min(requests.get(name, block), asked, _MOST_REQUEST)
-    words = ["fio", "--name=nodewise", "--thread", f"--rw={point['op']}", f"--ioengine={engine}", f"--bs={request}"]
-    words += [f"--size={asked}", f"--direct={int(direct)}", "--fallocate=none", "--invalidate=0"]
-    words += ["--output-format=json"]
+    # memory is as much as the larger request takes, of reading and writing, which is what huge pages need
+    room = max(request, 2 * _HUGE_PAGE)
+    sizes = (request, room) if point["op"] == "read" else (room, request)
+    words = [
+        *_WORDS,
+        f"--rw={point['op']}",
+        f"--bs={sizes[0]},{sizes[1]}",
+        f"--size={asked}",
+        f"--direct={int(direct)}",
+    ]
     if engine == "io_uring":
         words.append(f"--iodepth={point['depth']}")
+    if engine != "mmap":
+        words.append("--create_on_open=1")
     if point["op"] == "write" and point["fsync"] == "yes":
         words.append("--end_fsync=1")
-    folders = [f for f in (point.get("folders") or tempfile.gettempdir()).split(":") if f]
-    return {"data": inputs["data"], "words": words, "folders": folders, "point": point, "size": asked, "seconds": []}
+    return {
+        "data": inputs["data"],
+        "engine": engine,
+        "direct": direct,
+        "small": request < _SMALL,
+        "words": words,
+        "point": point,
+        "size": asked,
+        "told": {},
+    }
 
 
 def run(state):
     """One job in each folder."""
-    state["seconds"] = [_job(state, folder) for folder in state["folders"]]
+    told = {"seconds": 0.0}
+    for number, folder in enumerate(folders_of(state["point"]), 1):
+        told[f"f{number}_seconds"] = _job(state, folder, state["engine"])
+        told["seconds"] += told[f"f{number}_seconds"]
+        if state["small"]:
+            told[f"f{number}_bookkeeping_seconds"] = _job(state, folder, "null")
+    state["told"] = told
 
 
-def _job(state, folder):
+def _job(state, folder, engine):
     """Seconds that fio took, for all bytes: what is left of the last request it does not write."""
     point = state["point"]
-    descriptor = _nameless(folder)
-    try:
+    with nameless(folder) as descriptor:
         if point["op"] == "read":
-            _write(descriptor, state["size"], "--direct=1" in state["words"])
-            _forget(descriptor, point["cache"])
-        else:
+            _write(descriptor, state["size"], state["direct"])
+            forget(descriptor, point["cache"])
+        elif engine == "mmap":
             # fio removes a file that is too short, and this one has no name to be removed by
             os.ftruncate(descriptor, state["size"])
-        words = [*state["words"], f"--filename=/proc/self/fd/{descriptor}"]
-        done = subprocess.run(words, capture_output=True, text=True, check=False, pass_fds=(descriptor,))
-    finally:
-        os.close(descriptor)
+        words = [*state["words"], f"--ioengine={engine}", f"--filename={path_of(descriptor)}"]
+        done = subprocess.run(
+            words,
+            capture_output=True,
+            text=True,
+            check=False,
+            pass_fds=(descriptor,),
+            env=os.environ | _ENVIRONMENT,
+        )
     try:
         job = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
     except ValueError:
@@ -84,18 +138,9 @@ def _job(state, folder):
     return max(told["runtime"], 1) * 1e-3 * state["size"] / told["io_bytes"]
 
 
-def _nameless(folder):
-    try:
-        return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600)
-    except OSError:
-        descriptor, name = tempfile.mkstemp(dir=folder, prefix="nodewise-")
-        Path(name).unlink()
-        return descriptor
-
-
 def _write(descriptor, size, direct):
     """Made as the study's own file is: where reading passes the page cache by, writing does, too."""
-    again = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | (os.O_DIRECT if direct else 0))
+    again = os.open(path_of(descriptor), os.O_WRONLY | (os.O_DIRECT if direct else 0))
     try:
         # a mapping is aligned as O_DIRECT wants it
         with mmap.mmap(-1, 1 << 20) as part:
@@ -108,20 +153,9 @@ def _write(descriptor, size, direct):
         os.close(again)
 
 
-def _forget(descriptor, cache):
-    if cache == "keep":
-        return
-    os.fsync(descriptor)
-    if cache == "drop":
-        Path("/proc/sys/vm/drop_caches").write_text("1")
-    else:
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-
-
 def metrics(state):
     """fio's own clock in place of ours, which has seen it start."""
-    each = {f"f{i + 1}_seconds": seconds for i, seconds in enumerate(state["seconds"])}
-    return {"seconds": sum(state["seconds"]), **each}
+    return state["told"]
 
 
 def outputs(state):
