@@ -129,7 +129,8 @@ int open_database(const Lmdb& lmdb, const std::string& path, std::size_t bytes, 
     lmdb.set_readers(into.environment, readers);
     wrong = lmdb.open(into.environment, path.c_str(), flags | kNoSubfolder, 0600);
     Transaction* transaction = nullptr;
-    if (wrong != 0 || (wrong = lmdb.begin(into.environment, nullptr, flags & kReadOnly, &transaction)) != 0) {
+    wrong = wrong != 0 ? wrong : lmdb.begin(into.environment, nullptr, flags & kReadOnly, &transaction);
+    if (wrong != 0) {
         return wrong;
     }
     const unsigned how = kIntegerKey | ((flags & kReadOnly) != 0 ? 0 : kCreate);
@@ -313,7 +314,10 @@ int each(const Lmdb& lmdb, Transaction* transaction, unsigned table, const Take&
     int wrong = lmdb.open_cursor(transaction, table, &cursor);
     Value key{};
     Value value{};
-    while (wrong == 0 && (wrong = lmdb.next(cursor, &key, &value, kNext)) == 0) {
+    if (wrong != 0) {
+        return wrong;
+    }
+    while ((wrong = lmdb.next(cursor, &key, &value, kNext)) == 0) {
         std::uint64_t number = 0;
         std::memcpy(&number, key.data, sizeof number);
         take(number, value);
@@ -333,7 +337,8 @@ int read_again(const Lmdb& lmdb, nw_run* run, int descriptor) {
     const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
     int wrong = open_database(lmdb, path, most_bytes(run), 1, kReadOnly | kNoLock, database);
     Transaction* transaction = nullptr;
-    if (wrong == 0 && (wrong = lmdb.begin(database.environment, nullptr, kReadOnly, &transaction)) == 0) {
+    wrong = wrong != 0 ? wrong : lmdb.begin(database.environment, nullptr, kReadOnly, &transaction);
+    if (wrong == 0) {
         wrong = each(lmdb, transaction, database.accounts, [&](std::uint64_t account, const Value& value) {
             if (account < static_cast<std::uint64_t>(requests.accounts)) {
                 std::memcpy(&balances[account], value.data, sizeof balances[account]);

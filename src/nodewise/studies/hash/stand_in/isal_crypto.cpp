@@ -26,7 +26,7 @@ constexpr std::uint64_t kMark = 0x6d616e6167657221;
 constexpr std::size_t kLanes = 5;
 
 template <class Word, int words, class Length>
-struct Job {
+struct Job {  // NOLINT(clang-analyzer-optin.performance.Padding): as the library has it
     std::uint8_t* buffer;
     Length length;
     alignas(64) Word result_digest[words];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that count under the elided lock, with the processor's own instructions: for one that has them, or an emulator.
-// Prints whether a transaction can begin here, and the sum.
+// Threads that count under the elided lock, with the processor's own instructions: for one that has them, or an
+// emulator. Prints whether a transaction can begin here, and the sum.
 #include <cstdio>
 #include <thread>
 #include <vector>
@@ -28,6 +28,7 @@ int main() {
     store::Elided lock;
     long sum = 0;
     std::vector<std::thread> threads;
+    threads.reserve(kThreads);
     for (int t = 0; t < kThreads; ++t) {
         threads.emplace_back([&] {
             for (int i = 0; i < kTimes; ++i) {
