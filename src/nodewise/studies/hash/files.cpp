@@ -20,32 +20,58 @@ namespace {
 
 // Files as long as this are mapped, so that their contents are not copied.
 constexpr std::size_t kMapped = std::size_t{1} << 22;
-// Files as long as this are kept for others of their kind: a lane that has one is busy long after those of short files
-// are done, and alone.
-constexpr std::size_t kLong = std::size_t{1} << 18;
-// What is read before it is hashed: many short files, that a core's cache nearly holds; enough long ones for all lanes.
-constexpr std::size_t kShortBytes = std::size_t{1} << 23;
-constexpr std::size_t kLongBytes = std::size_t{1} << 26;
-constexpr std::size_t kPoolFiles = 1024;
-// A file that is cut short while it is mapped ends the program: not too many at once. What is longer than this is not
-// asked for at once, either.
-constexpr std::size_t kMostMapped = std::size_t{1} << 28;
+// What is read before it is hashed: many files, that a core's cache nearly holds.
+constexpr std::size_t kBatchBytes = std::size_t{1} << 23;
+constexpr std::size_t kBatchFiles = 1024;
 
 struct Mapping {
     void* data;
     std::size_t size;
 };
 
-// Files that wait to be hashed together.
-class Pool {
+class Batch {
   public:
-    Pool(const Plan& plan, std::uint8_t* digests, std::size_t most)
-        : plan_(plan), digests_(digests), digest_(shape(plan.function).digest), most_(most) {}
-    Pool(const Pool&) = delete;
-    Pool& operator=(const Pool&) = delete;
-    ~Pool() { unmap(); }
+    Batch(const Plan& plan, std::uint8_t* digests)
+        : plan_(plan), digests_(digests), digest_(shape(plan.function).digest) {}
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+    ~Batch() { unmap(); }
 
-    // Each takes an open file, its digest being the one of that number; 0, or the system's error.
+    // Reads a file, its digest being the one of that number; 0, or the system's error.
+    int add(const char* path, std::size_t number) {
+        const int file = open(path, O_RDONLY | O_CLOEXEC);
+        if (file < 0) {
+            return errno;
+        }
+        struct stat about{};
+        int error = fstat(file, &about) != 0 ? errno : S_ISDIR(about.st_mode) ? EISDIR : 0;
+        if (error == 0) {
+            const auto size = static_cast<std::size_t>(about.st_size);
+            error = S_ISREG(about.st_mode) && size >= kMapped ? map(file, size, number) : read_all(file, size, number);
+        }
+        close(file);
+        if (jobs_.size() == kBatchFiles || used_ >= kBatchBytes || mapped_bytes_ > kMostMapped) {
+            flush();
+        }
+        return error;
+    }
+
+    void flush() {
+        hash_jobs(plan_, jobs_.data(), jobs_.size());
+        jobs_.clear();
+        used_ = 0;
+        unmap();
+    }
+
+  private:
+    // A file that is cut short while it is mapped ends the program: not too many at once. What is longer than this is
+    // not asked for at once, either.
+    static constexpr std::size_t kMostMapped = std::size_t{1} << 28;
+
+    void job(const std::uint8_t* data, std::size_t size, std::size_t number) {
+        jobs_.push_back({data, size, digests_ + number * digest_});
+    }
+
     int map(int file, std::size_t size, std::size_t number) {
         const int now = size <= kMostMapped ? MAP_POPULATE : 0;
         void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | now, file, 0);
@@ -66,7 +92,7 @@ class Pool {
         std::size_t size = 0;
         while (true) {
             if (used_ + std::max(size, expected) + 1 > memory_size_) {
-                grow(size, used_ + std::max(2 * size, expected) + most_);
+                grow(size, used_ + std::max(2 * size, expected) + kBatchBytes);
             }
             const ssize_t got = read(file, memory_.get() + used_ + size, memory_size_ - used_ - size);
             if (got < 0 && errno == EINTR) {
@@ -80,25 +106,9 @@ class Pool {
             }
             size += static_cast<std::size_t>(got);
         }
-        const std::uint8_t* data = memory_.get() + used_;
+        job(memory_.get() + used_, size, number);
         used_ += (size + kLongestBlock - 1) / kLongestBlock * kLongestBlock;
-        job(data, size, number);
         return 0;
-    }
-
-    void flush() {
-        hash_jobs(plan_, jobs_.data(), jobs_.size());
-        jobs_.clear();
-        used_ = 0;
-        unmap();
-    }
-
-  private:
-    void job(const std::uint8_t* data, std::size_t size, std::size_t number) {
-        jobs_.push_back({data, size, digests_ + number * digest_});
-        if (jobs_.size() == kPoolFiles || used_ >= most_ || mapped_bytes_ > kMostMapped) {
-            flush();
-        }
     }
 
     // More memory, with what was read of the present file at its beginning.
@@ -123,47 +133,12 @@ class Pool {
     const Plan& plan_;
     std::uint8_t* digests_;
     std::size_t digest_;
-    std::size_t most_;
     std::vector<Job> jobs_;
     std::unique_ptr<std::uint8_t[]> memory_;
     std::size_t memory_size_ = 0;
     std::size_t used_ = 0;
     std::vector<Mapping> mapped_;
     std::size_t mapped_bytes_ = 0;
-};
-
-// One thread's files.
-class Batch {
-  public:
-    Batch(const Plan& plan, std::uint8_t* digests)
-        : short_(plan, digests, kShortBytes), long_(plan, digests, kLongBytes) {}
-
-    // Reads a file, its digest being the one of that number; 0, or the system's error.
-    int add(const char* path, std::size_t number) {
-        const int file = open(path, O_RDONLY | O_CLOEXEC);
-        if (file < 0) {
-            return errno;
-        }
-        struct stat about{};
-        int error = fstat(file, &about) != 0 ? errno : S_ISDIR(about.st_mode) ? EISDIR : 0;
-        if (error == 0) {
-            const auto size = static_cast<std::size_t>(about.st_size);
-            error = S_ISREG(about.st_mode) && size >= kMapped ? long_.map(file, size, number)
-                    : size >= kLong                           ? long_.read_all(file, size, number)
-                                                              : short_.read_all(file, size, number);
-        }
-        close(file);
-        return error;
-    }
-
-    void flush() {
-        short_.flush();
-        long_.flush();
-    }
-
-  private:
-    Pool short_;
-    Pool long_;
 };
 
 }  // namespace
