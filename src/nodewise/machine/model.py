@@ -101,6 +101,12 @@ class Limits:
     memory_bytes: int | None = None
     nodes: tuple[int, ...] = ()
 
+    @property
+    def parallelism(self) -> int:
+        """How many threads can run at once: processors allowed, or fewer under a quota (rounded up)."""
+        count = len(self.processors)
+        return count if self.cpu_quota is None else max(1, min(count, int(-(-self.cpu_quota // 1))))
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -140,9 +146,7 @@ class Machine:
     @property
     def parallelism(self) -> int:
         """How many threads can run at once here: processors allowed, or fewer under a quota (rounded up)."""
-        quota = self.limits.cpu_quota
-        count = len(self.allowed)
-        return count if quota is None else max(1, min(count, int(-(-quota // 1))))
+        return replace(self.limits, processors=self.allowed).parallelism
 
     @cached_property
     def allowed_cores(self) -> tuple[Core, ...]:

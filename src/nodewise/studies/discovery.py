@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -78,6 +75,11 @@ def _load(folder: Path) -> Study:
 
 def _build(folder: Path) -> Path:
     """Compile a folder outside nodewise with the rule that the shipped ones are compiled with."""
+    # not at the top: hardly any use of a study builds one
+    import hashlib
+    import shutil
+    import subprocess
+
     cmake = shutil.which("cmake")
     if cmake is None:
         raise UnavailableError(

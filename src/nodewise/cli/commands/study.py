@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,8 +15,6 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_percent, format_seconds, parse_seconds
-from nodewise.cli.experiments import result_place
-from nodewise.cli.roofline import run_roofline
 
 if TYPE_CHECKING:
     from nodewise.api.study import StudyProgress
@@ -67,19 +66,13 @@ def command(
 
     Without a name the studies are listed. Knobs are given as --class A or class=A.
     """
-    from nodewise.api.study import StudyQuestion, run_study
-    from nodewise.machine.sources import load_machine
-    from nodewise.report.study_page import write_study_page
-    from nodewise.runner.launcher import RunOptions
-    from nodewise.runner.local import LocalLauncher
-    from nodewise.studies.contract import parse_knobs
-    from nodewise.studies.discovery import find_study
-
     if threads is not None and threads < 1:
         raise InputError(f"{threads} threads cannot run", "give --threads 1 or more")
     if roofline and knob_words:
         raise InputError("a roofline has no knobs: studies run at their quick points", "leave them out")
     if roofline:
+        from nodewise.cli.roofline import run_roofline
+
         run_roofline(threads, name, out, as_json)
         return
     if name is None:
@@ -87,12 +80,23 @@ def command(
         return
     if blocks < 1:
         raise InputError(f"{blocks} blocks measure nothing", "give --blocks 1 or more")
+    from nodewise.studies.discovery import find_study
+
     found = find_study(name)
     words = _split(knob_words)
     if use := next(
         (use for option, use in found.study.uses.items() if any(w.startswith(f"{option}=") for w in words)), None
     ):
-        _use(use, words, threads or found.study.threads or load_machine().parallelism)
+        _use(use, words, threads or found.study.threads)
+    # not before a use, which may be over before they are imported
+    from nodewise.api.study import StudyQuestion, run_study
+    from nodewise.cli.experiments import result_place
+    from nodewise.machine.sources import load_machine
+    from nodewise.report.study_page import write_study_page
+    from nodewise.runner.launcher import RunOptions
+    from nodewise.runner.local import LocalLauncher
+    from nodewise.studies.contract import parse_knobs
+
     question = StudyQuestion(
         found=found,
         point=found.study.point(parse_knobs(words), quick),
@@ -113,8 +117,14 @@ def command(
         print(f"report    {page}")
 
 
-def _use(use: Callable[[Mapping[str, Sequence[str]], int], Used], words: Sequence[str], threads: int) -> NoReturn:
+def _use(
+    use: Callable[[Mapping[str, Sequence[str]], int], Used], words: Sequence[str], threads: int | None
+) -> NoReturn:
     """Put a study's kernels to use on what the user has; ends with its exit code."""
+    if threads is None:
+        from nodewise.machine.cgroups import read_limits
+
+        threads = read_limits(Path("/"), os.sched_getaffinity(0), memory_bytes=0).parallelism
     given: dict[str, list[str]] = {}
     for word in words:
         option, _, value = word.partition("=")

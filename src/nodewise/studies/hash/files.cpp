@@ -160,13 +160,16 @@ int nodewise_hash_files(const char* function, const char* paths, size_t count, u
         each.push_back(paths);
     }
     // pieces of neighbouring files: a thread that has long ones takes fewer
-    constexpr std::size_t kPiece = 256;
+    constexpr std::size_t kMostPiece = 256;
+    constexpr std::size_t kPiecesEach = 8;
+    const std::size_t piece =
+        std::clamp<std::size_t>(count / (kPiecesEach * static_cast<std::size_t>(threads)), 1, kMostPiece);
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         Batch batch(plan, digests);
-#pragma omp for schedule(dynamic, 1)
-        for (std::size_t begin = 0; begin < count; begin += kPiece) {
-            for (std::size_t i = begin; i < std::min(count, begin + kPiece); ++i) {
+#pragma omp for schedule(dynamic, 1) nowait
+        for (std::size_t begin = 0; begin < count; begin += piece) {
+            for (std::size_t i = begin; i < std::min(count, begin + piece); ++i) {
                 errors[i] = batch.add(each[i], i);
             }
         }

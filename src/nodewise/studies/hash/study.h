@@ -21,6 +21,7 @@ struct State {
     std::unique_ptr<Plan> plan;
     std::vector<std::uint8_t*> chunks;  // of the producers
     const void* peer = nullptr;         // OpenSSL's EVP_MD
+    std::uint8_t* managers = nullptr;   // isa-l_crypto's, of each thread
 };
 
 inline State& state(nw_run* run) { return *static_cast<State*>(run->own); }
@@ -29,6 +30,9 @@ inline std::uint8_t* digests(nw_run* run) { return static_cast<std::uint8_t*>(ru
 
 // Buffer i, and where its digest goes.
 Job job(nw_run* run, std::size_t i);
+
+// The buffers dealt out to the threads, the longest first.
+void share(nw_run* run);
 
 int layout(nw_run* run);
 int fill(nw_run* run);
@@ -46,5 +50,7 @@ int prepare_pipeline(nw_run* run);
 int pipeline(nw_run* run);
 int prepare_openssl(nw_run* run);
 int openssl(nw_run* run);
+int prepare_isal_crypto(nw_run* run);
+int isal_crypto(nw_run* run);
 
 }  // namespace hash

@@ -10,6 +10,7 @@ constexpr nw_variant kVariants[] = {
     {"best", NW_VARIANT, "simd", hash::hash_all, hash::prepare_best, nullptr, nullptr},
     {"pipeline", NW_VARIANT, "simd", hash::pipeline, hash::prepare_pipeline, nullptr, nullptr},
     {"openssl", NW_PEER, "", hash::openssl, hash::prepare_openssl, nullptr, "crypto"},
+    {"isal_crypto", NW_PEER, "", hash::isal_crypto, hash::prepare_isal_crypto, nullptr, "isal_crypto"},
 };
 
 constexpr nw_study kStudy{

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nodewise.studies.commands import simd_targets, worker_command
+from nodewise.studies.commands import native_contenders, simd_targets, worker_command
 from nodewise.studies.discovery import find_study, load_module
 
 HASH = find_study("hash")
@@ -58,6 +58,58 @@ def test_every_length_up_to_three_blocks_is_right_on_every_instruction_set(funct
         assert done.returncode == 0, done.stderr
 
 
+@pytest.fixture(scope="module", params=[(), ("-DWITH_STATUS",)], ids=["old names", "new names"])
+def stand_in(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library with the interface of isa-l_crypto, which no package has: the real one is not run here."""
+    return _stand_in(tmp_path_factory.mktemp("isal"), *request.param)
+
+
+def _stand_in(folder: Path, *options: str) -> Path:
+    library = folder / "libisal_crypto.so.2"
+    sources = [HASH.folder / "stand_in" / "isal_crypto.cpp", HASH.folder / "manager.cpp", HASH.folder / "plain.cpp"]
+    subprocess.run(["g++", "-std=c++20", "-O2", "-shared", "-fPIC", *options, *sources, "-o", library], check=True)
+    return library
+
+
+def _with_library(library: Path, threads: str, **knobs: str) -> subprocess.CompletedProcess[str]:
+    command = worker_command(HASH, "isal_crypto", HASH.study.point({k.replace("_", "-"): v for k, v in knobs.items()}))
+    command += ["--library", str(library), "--threads", threads, "--repeat", "2"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_isal_crypto_is_asked_as_its_interface_has_it(stand_in: Path, function: str) -> None:
+    for threads, count in (("1", 200), ("3", 77), ("5", 2)):
+        done = _with_library(
+            stand_in, threads, function=function, lengths="mixed", chunk_size="700", total_size=str(700 * count)
+        )
+        assert done.returncode == 0 and '"verified":true' in done.stdout.replace(" ", ""), done.stderr
+
+
+def test_isal_crypto_is_given_long_buffers_in_pieces(stand_in: Path) -> None:
+    done = _with_library(stand_in, "1", function="sha1", chunk_size=str(2**26 + 100), total_size=str(2**26 + 777))
+    assert done.returncode == 0, done.stderr
+
+
+def test_isal_crypto_that_refuses_or_lacks_a_function_is_one_clear_message(tmp_path: Path) -> None:
+    done = _with_library(_stand_in(tmp_path, "-DREFUSE"), "2", function="md5")
+    assert done.returncode == 1 and "isa-l_crypto refuses md5, error -1" in done.stderr
+    (tmp_path / "empty.cpp").touch()
+    subprocess.run(["g++", "-shared", tmp_path / "empty.cpp", "-o", tmp_path / "empty.so"], check=True)
+    done = _with_library(tmp_path / "empty.so", "1", function="md5")
+    assert done.returncode == 1 and "no multi-buffer md5" in done.stderr
+
+
+def test_without_isal_crypto_its_row_says_what_brings_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nodewise.studies.libraries._system_libraries", dict)
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    rows = {c.name: c.not_run for c in native_contenders(HASH, {})}
+    assert "spack install isa-l-crypto" in str(rows["isal_crypto"])
+    (tmp_path / "libisal_crypto.so.2").touch()
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    assert {c.name: c.not_run for c in native_contenders(HASH, {})}["isal_crypto"] is None
+
+
 def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-m", "nodewise", "study", "hash", *arguments], capture_output=True, check=False
@@ -99,6 +151,18 @@ def test_bad_words_are_one_clear_message(tmp_path: Path) -> None:
     ):
         done = _run(*words)
         assert done.returncode == 2 and done.stdout == b"" and b"Traceback" not in done.stderr
+
+
+def test_hashing_files_does_not_wait_for_what_only_measuring_needs(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    program = (
+        "import sys; from nodewise.cli.main import main\n"
+        f"try: main(['study', 'hash', '--files', {str(tmp_path)!r}])\n"
+        "except SystemExit: pass\n"
+        "print({'numpy', 'rich', 'subprocess', 'nodewise.api.study', 'nodewise.runner.local'} & sys.modules.keys())"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said.splitlines() == [f"{hashlib.sha256(b'abc').hexdigest()}  {tmp_path}/a", "set()"]
 
 
 def test_a_file_that_says_it_is_empty_is_read_to_its_end() -> None:

@@ -8,7 +8,14 @@
 namespace hash {
 namespace {
 
-// The buffers dealt out, the longest first.
+int prepare(nw_run* run, const std::vector<Engine>& engines) {
+    share(run);
+    state(run).plan = std::make_unique<Plan>(make_plan(state(run).function, engines));
+    return 0;
+}
+
+}  // namespace
+
 void share(nw_run* run) {
     State& own = state(run);
     const auto threads = static_cast<std::size_t>(run->threads);
@@ -24,14 +31,6 @@ void share(nw_run* run) {
         own.shares[i % threads].push_back(all[i]);
     }
 }
-
-int prepare(nw_run* run, const std::vector<Engine>& engines) {
-    share(run);
-    state(run).plan = std::make_unique<Plan>(make_plan(state(run).function, engines));
-    return 0;
-}
-
-}  // namespace
 
 int prepare_stream(nw_run* run) { return prepare(run, plain_engines(state(run).function)); }
 

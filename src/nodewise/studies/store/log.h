@@ -17,6 +17,7 @@ namespace store {
 // What is waited for before a group counts as written: the disk with or without the file's times; nothing but the
 // kernel, which keeps it if the program dies, not if the power fails.
 enum class Sync { kNone, kData, kAll };
+Sync sync_of(const nw_run* run);
 
 // A group in the file: this, then `stored` bytes. The checksum is of all after itself, data included.
 struct Group {

@@ -19,6 +19,7 @@
 #include "accounts.h"
 #include "locks.h"
 #include "log.h"
+#include "text.h"
 
 namespace store {
 namespace {
@@ -31,33 +32,6 @@ std::string knob(const nw_run* run, const char* name, const char* absent) {
     const char* given = nw_text(run, name);
     return given != nullptr && *given != '\0' ? given : absent;
 }
-
-std::string folder_of(const nw_run* run) {
-    const char* temporary = std::getenv("TMPDIR");  // NOLINT: nobody changes the environment
-    return knob(run, "folder", temporary != nullptr && *temporary != '\0' ? temporary : "/tmp");
-}
-
-// Text as records of charges have it, the same for a request each time.
-class Text {
-  public:
-    explicit Text(std::size_t bytes) : bytes_(bytes + kMost) {}
-
-    const char* of(std::uint64_t request, std::uint64_t number, std::int64_t amount, std::size_t bytes) {
-        std::size_t at = 0;
-        while (at < bytes) {
-            const int done = std::snprintf(bytes_.data() + at, kMost,
-                                           "subscriber=%020llu;service=data;cell=%03u;unit=kB;amount=%lld;balance=ok;",
-                                           static_cast<unsigned long long>(number),
-                                           static_cast<unsigned>(request % 977), static_cast<long long>(amount));
-            at += static_cast<std::size_t>(done);
-        }
-        return bytes_.data();
-    }
-
-  private:
-    static constexpr std::size_t kMost = 128;
-    std::vector<char> bytes_;
-};
 
 // Marks the beginning of a run for whoever is told what is acknowledged; before the log of the last one is emptied.
 constexpr std::int64_t kBegin = -1;
@@ -87,11 +61,6 @@ int open_log(const nw_run* run) {
         }
     }
     return fd;
-}
-
-Sync sync_of(const nw_run* run) {
-    const std::string asked = knob(run, "sync", "fdatasync");
-    return asked == "none" ? Sync::kNone : asked == "fsync" ? Sync::kAll : Sync::kData;
 }
 
 // One thread's part of a run.
@@ -232,20 +201,6 @@ bool recover(nw_run* run, int fd) {
     return state.good;
 }
 
-void tell_waits(nw_run* run, const double* waited, std::int64_t count) {
-    std::vector<double> waits;
-    std::copy_if(waited, waited + count, std::back_inserter(waits), [](double w) { return w > 0; });
-    const auto tell = [&](const char* name, double part) {
-        if (!waits.empty()) {
-            const auto at = static_cast<std::ptrdiff_t>(part * static_cast<double>(waits.size() - 1));
-            std::nth_element(waits.begin(), waits.begin() + at, waits.end());
-            nw_tell(run, name, waits[static_cast<std::size_t>(at)] * 1e6);
-        }
-    };
-    tell("p50_us", 0.5);
-    tell("p99_us", 0.99);
-}
-
 template <class Lock>
 int serve_under(nw_run* run) {
     const Requests requests = requests_of(run);
@@ -305,6 +260,30 @@ int serve_under(nw_run* run) {
 }
 
 }  // namespace
+
+std::string folder_of(const nw_run* run) {
+    const char* temporary = std::getenv("TMPDIR");  // NOLINT: nobody changes the environment
+    return knob(run, "folder", temporary != nullptr && *temporary != '\0' ? temporary : "/tmp");
+}
+
+Sync sync_of(const nw_run* run) {
+    const std::string asked = knob(run, "sync", "fdatasync");
+    return asked == "none" ? Sync::kNone : asked == "fsync" ? Sync::kAll : Sync::kData;
+}
+
+void tell_waits(nw_run* run, const double* waited, std::int64_t count) {
+    std::vector<double> waits;
+    std::copy_if(waited, waited + count, std::back_inserter(waits), [](double w) { return w > 0; });
+    const auto tell = [&](const char* name, double part) {
+        if (!waits.empty()) {
+            const auto at = static_cast<std::ptrdiff_t>(part * static_cast<double>(waits.size() - 1));
+            std::nth_element(waits.begin(), waits.begin() + at, waits.end());
+            nw_tell(run, name, waits[static_cast<std::size_t>(at)] * 1e6);
+        }
+    };
+    tell("p50_us", 0.5);
+    tell("p99_us", 0.99);
+}
 
 int prepare(nw_run* run) {
     const Requests requests = requests_of(run);

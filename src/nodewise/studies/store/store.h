@@ -47,10 +47,18 @@ int reset(nw_run* run);
 int check(nw_run* run);
 void work(const nw_run* run, nw_work* out);
 
+// Where the log is to be.
+std::string folder_of(const nw_run* run);
+// Tells how long those requests that waited did, in microseconds, of their seconds.
+void tell_waits(nw_run* run, const double* waited, std::int64_t count);
+
 // Serves the requests under a kind of lock, told in serve.cpp.
 enum class Kind { kSpin, kTicket, kMutex, kRwlock, kSharedMutex, kElided };
 int serve(nw_run* run, Kind kind);
 int prepare(nw_run* run);
+// Serves them from a database of LMDB's.
+int prepare_lmdb(nw_run* run);
+int lmdb(nw_run* run);
 // The limit: all records at once, in one go, and one wait for the disk.
 int log_only(nw_run* run);
 

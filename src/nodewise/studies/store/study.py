@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nodewise.studies.contract import Knob, Published, Study
+from nodewise.studies.contract import Knob, Library, Published, Study
 
 
 def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, Any]:
@@ -85,6 +85,7 @@ STUDY = Study(
         {"requests": "10007", "accounts": "501", "queries": "80", "sync": "none"},
     ),
     reference=reference,
+    libraries={"lmdb": Library(("liblmdb.so.0",), "apt-get install liblmdb0")},
     published=(
         Published(
             "elided",

@@ -17,6 +17,7 @@ constexpr nw_variant kVariants[] = {
     {"rwlock", NW_VARIANT, "", under<Kind::kRwlock>, store::prepare, nullptr, nullptr},
     {"elided", NW_VARIANT, "rtm", under<Kind::kElided>, store::prepare, nullptr, nullptr},
     {"shared_mutex", NW_VARIANT, "", under<Kind::kSharedMutex>, store::prepare, nullptr, nullptr},
+    {"lmdb", NW_PEER, "", store::lmdb, store::prepare_lmdb, nullptr, "lmdb"},
     {"log", NW_LIMIT, "", store::log_only, store::prepare, nullptr, nullptr},
 };
 

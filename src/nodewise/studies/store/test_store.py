@@ -8,7 +8,9 @@ import ctypes
 import itertools
 import json
 import os
+import platform
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,10 +22,25 @@ import pytest
 
 from nodewise.studies.commands import native_contenders, worker_command
 from nodewise.studies.discovery import find_study
+from nodewise.studies.libraries import find_library
 
 STORE = find_study("store")
 KILLS = int(os.environ.get("NODEWISE_KILLS", "25"))
+LMDB = str(find_library(STORE.study.libraries["lmdb"]) or "")
 LOCKS = [c.name for c in native_contenders(STORE, {}) if c.kind == "variant" and c.not_run is None]
+
+
+# Counts what waits for the disk.
+_SYNCS = r"""
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static int syncs;
+extern "C" int fdatasync(int fd) { ++syncs; return syscall(SYS_fdatasync, fd); }
+extern "C" int fsync(int fd) { ++syncs; return syscall(SYS_fsync, fd); }
+extern "C" int msync(void* at, size_t size, int how) { ++syncs; return syscall(SYS_msync, at, size, how); }
+__attribute__((destructor)) static void tell() { fprintf(stderr, "syncs %d\n", syncs); }
+"""
 
 
 def recovered(log: Path) -> list[int] | None:
@@ -161,6 +178,69 @@ def test_a_folder_that_is_none_is_one_clear_message() -> None:
     done = subprocess.run(worker_command(STORE, "spin", point), capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "/none/such" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def _compiled(name: str, folder: Path) -> Path:
+    program = folder / name
+    source = STORE.folder / "elision" / f"{name}.cpp"
+    subprocess.run(["g++", "-std=c++20", "-O2", "-pthread", source, "-o", program], check=True, capture_output=True)
+    return program
+
+
+x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="RTM is of x86-64 alone")
+
+
+@x86
+def test_the_elided_lock_does_what_each_end_of_a_transaction_asks_for(tmp_path: Path) -> None:
+    done = subprocess.run([_compiled("scripted", tmp_path)], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout
+
+
+@x86
+def test_the_elided_lock_counts_rightly_by_its_own_instructions(tmp_path: Path) -> None:
+    command = [str(_compiled("counted", tmp_path))]
+    if " rtm " not in f"{Path('/proc/cpuinfo').read_text()} ".replace("\n", " "):
+        # as an emulator has them: each transaction is aborted as it begins, and the lock is taken
+        emulator = shutil.which("qemu-x86_64-static") or shutil.which("qemu-x86_64")
+        if emulator is None:
+            pytest.skip("this processor has no RTM, and there is no emulator: apt-get install qemu-user-static")
+        command = [emulator, "-cpu", "max", *command]
+    told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert told.returncode == 0, told.stderr
+    sys.stderr.write(f"transactions here: {told.stdout}")
+    assert told.stdout.split(" ", 1)[1] == "80000 of 80000\n"
+
+
+def test_where_there_is_no_rtm_the_row_says_so() -> None:
+    rows = {c.name: c.not_run for c in native_contenders(STORE, {})}
+    has = platform.machine() == "x86_64" and " rtm " in Path("/proc/cpuinfo").read_text()
+    assert rows["elided"] is None if has else "rtm" in str(rows["elided"])
+
+
+@pytest.mark.skipif(not LMDB, reason="there is no liblmdb.so.0: apt-get install liblmdb0")
+@pytest.mark.parametrize("knobs", [{}, {"sync": "none", "batch": "1"}, {"record": "4096", "queries": "0"}], ids=str)
+def test_lmdb_does_the_same_and_leaves_nothing(knobs: dict[str, str], tmp_path: Path) -> None:
+    point = STORE.study.point({"requests": "3000", "accounts": "50", "folder": str(tmp_path), **knobs})
+    command = [*worker_command(STORE, "lmdb", point), "--library", LMDB, "--threads", "3"]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert told["verified"] is True and 0 < told["p50_us"] <= told["p99_us"]
+    debits = 3000 * (100 - int(point["queries"])) / 100
+    assert told["groups"] == pytest.approx(debits / int(point["batch"]), rel=0.15, abs=3)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not LMDB, reason="there is no liblmdb.so.0: apt-get install liblmdb0")
+@pytest.mark.parametrize(("sync", "waits"), [("fdatasync", True), ("none", False)])
+def test_lmdb_waits_for_the_disk_where_the_store_does(sync: str, waits: bool, tmp_path: Path) -> None:
+    counter = tmp_path / "count.so"
+    compiler = ["g++", "-shared", "-fPIC", "-x", "c++", "-", "-o", str(counter)]
+    subprocess.run(compiler, input=_SYNCS, text=True, check=True)
+    point = STORE.study.point({"requests": "50", "queries": "0", "batch": "1", "sync": sync, "folder": str(tmp_path)})
+    command = [*worker_command(STORE, "lmdb", point), "--library", LMDB, "--threads", "1"]
+    env = {**os.environ, "LD_PRELOAD": str(counter)}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
+    calls = int(done.stderr.rpartition("syncs ")[2])
+    assert calls >= 50 if waits else calls < 10
 
 
 def test_what_is_told() -> None:
