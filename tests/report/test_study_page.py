@@ -112,7 +112,7 @@ def test_the_table_has_the_columns_that_say_something() -> None:
 
 def test_published_figures_stand_beside_those_measured_here() -> None:
     (one,) = published_rows([study_result()])
-    assert one["value"] == "12" and one["here"] == "10 Gitems/s"
+    assert one["value"] == "12" and one["here"] == "100 ms, 10 Gitems/s"
     nobody = study_result()
     nobody["published"][0]["contender"] = ""
     assert published_rows([nobody])[0]["here"] == ""

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,15 @@ import numpy as np
 import pytest
 
 from nodewise.base.errors import InputError
-from nodewise.studies.commands import Contender, native_contenders, script_contenders, simd_targets, worker_command
+from nodewise.search.axes import AXES
+from nodewise.studies.commands import (
+    Contender,
+    native_contenders,
+    script_contenders,
+    simd_targets,
+    tunable_command,
+    worker_command,
+)
 from nodewise.studies.discovery import Found, find_study, study_names
 
 STUDIES = [find_study(name) for name in study_names()]
@@ -169,6 +178,14 @@ def test_peers_are_right_or_say_why_they_do_not_run(found: Found) -> None:
         told = json.loads(done.stdout)
         native = json.loads(_worker(found, _plain(found), point).stdout)
         assert told["verified"] is True and told["items"] == native["items"]
+
+
+@pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
+def test_a_tune_has_axes_for_its_knobs_and_they_are_none_of_its_own(found: Found) -> None:
+    command, tries = tunable_command(found.study.name, [])
+    assert tries.keys().isdisjoint(AXES)
+    assert {word for given in command for word in re.findall(r"\{(\w+)\}", given)} == tries.keys()
+    assert all(len(values) > 1 for values in tries.values())
 
 
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)

@@ -128,7 +128,7 @@ def measure_roofline(
     """
     begin = time.monotonic()
     roofs = [_roof(spec) for spec in roof_points(machine, threads)]
-    kernels, left_out = _candidates(names)
+    kernels, left_out = _candidates(names, threads)
     runs = _Runs(launcher, threads, observe, _TRIALS * len(kernels) + _BLOCKS * (len(roofs) + 2 * len(kernels)))
     runs.blocks(_TRIALS, kernels)
     chosen = _choose(kernels)
@@ -174,7 +174,7 @@ def _roof(spec: Mapping[str, Any]) -> _Series:
     return _Series(Contender(spec["variant"], "variant", tuple(command)), "roof", spec["study"], spec)
 
 
-def _candidates(names: Sequence[str]) -> tuple[list[_Series], list[dict[str, str]]]:
+def _candidates(names: Sequence[str], threads: int) -> tuple[list[_Series], list[dict[str, str]]]:
     """The variants of all studies that count operations, and the studies that do not, with the reason."""
     series: list[_Series] = []
     left_out = []
@@ -184,7 +184,7 @@ def _candidates(names: Sequence[str]) -> tuple[list[_Series], list[dict[str, str
             left_out.append({"study": found.study.name, "why": "measures the roofs themselves"})
             continue
         point = found.study.point({}, quick=True)
-        work = work_of(found, point)
+        work = work_of(found, point, threads)
         if not work.get("flops"):
             left_out.append({"study": found.study.name, "why": "its work is not counted in floating-point operations"})
         else:

@@ -107,7 +107,7 @@ def run_study(
     contender that cannot run, fails or is wrong is a row that says so.
     """
     found, point = question.found, question.point
-    work = work_of(found, point)
+    work = work_of(found, point, question.threads)
     series = [_Series(c) for c in _wanted(contenders_of(found, point), question.only)]
     series += [_Series(contender, limit, work) for limit, contender in machine_limits(found)]
     near = found.study.processors(point) if found.study.processors is not None else None

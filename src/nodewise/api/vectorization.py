@@ -85,7 +85,7 @@ def examine(
     Raises InputError where the file cannot be read or compiled, or no compiler is there.
     """
     if not file.is_file():
-        raise InputError(f"no such file: {file}")
+        raise InputError(f"no such file: {file}", "name the source of a program in C, C++ or Fortran")
     language = language_of(file)
     remarks: list[str] = []
     used, origin = _flags(flags, command, remarks, file)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from nodewise.studies.contract import Used
 
 _QUICK_S, _QUICK_LIMIT_S = 30.0, 50.0
+#: More than any machine has; a runtime crashes at some number, and says nothing.
+_MOST_THREADS = 8192
 
 
 def _split(words: tuple[str, ...]) -> list[str]:
@@ -75,8 +77,8 @@ def command(
     from nodewise.studies.contract import parse_knobs
     from nodewise.studies.discovery import find_study
 
-    if threads is not None and threads < 1:
-        raise InputError(f"{threads} threads cannot run", "give --threads 1 or more")
+    if threads is not None and not 1 <= threads <= _MOST_THREADS:
+        raise InputError(f"{threads} threads cannot run", f"give --threads from 1 to {_MOST_THREADS}")
     if roofline and knob_words:
         raise InputError("a roofline has no knobs: studies run at their quick points", "leave them out")
     if roofline:
