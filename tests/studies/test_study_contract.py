@@ -186,6 +186,8 @@ def test_a_tune_has_axes_for_its_knobs_and_they_are_none_of_its_own(found: Found
     assert tries.keys().isdisjoint(AXES)
     assert {word for given in command for word in re.findall(r"\{(\w+)\}", given)} == tries.keys()
     assert all(len(values) > 1 for values in tries.values())
+    # it starts from the study's own choice, so that has to have a value
+    assert all(knob.default for knob in found.study.knobs if knob.tries)
 
 
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)

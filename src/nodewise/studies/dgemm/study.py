@@ -37,7 +37,7 @@ SIZE = 2**20
 WHERE = "64 cores of a many-core processor, n = 43 008"
 #: What the user's environment may say of OpenBLAS's choice is cleared.
 ITSELF = {"OPENBLAS_CORETYPE": "", "OPENBLAS_L2_SIZE": ""}
-KERNEL = "largest block of {} in the variants `best`; not given: as the instruction set has it"
+KERNEL = "largest block of {} in the variants `best`; 0: as the instruction set has it"
 
 STUDY = Study(
     name="dgemm",
@@ -82,9 +82,9 @@ STUDY = Study(
             most=4096,
             tries=("0", "1", "2", "4", "8"),
         ),
-        Knob("k_block", KERNEL.format("k"), "", tries=("192", "256", "320", "384", "512")),
-        Knob("m_block", KERNEL.format("rows"), "", tries=("96", "144", "192", "240", "288")),
-        Knob("n_block", KERNEL.format("columns"), "", tries=("1024", "2048", "4096", "8192")),
+        Knob("k_block", KERNEL.format("k"), "0", least=0, tries=("0", "192", "256", "320", "384", "512")),
+        Knob("m_block", KERNEL.format("rows"), "0", least=0, tries=("0", "96", "144", "192", "240", "288")),
+        Knob("n_block", KERNEL.format("columns"), "0", least=0, tries=("0", "1024", "2048", "4096", "8192")),
     ),
     default_variant="best",
     plain_variant="tiled",
