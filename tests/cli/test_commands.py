@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.cli.commands.study import tell_study
 from tests.cli.conftest import Command
+from tests.report.stored import study_result
 
 
 def test_place_prints_one_entry_a_thread(nodewise: Command) -> None:
@@ -116,6 +118,13 @@ def test_a_study_gives_a_row_for_each_contender(nodewise: Command, tmp_path: Pat
         assert row["low"] <= row["ratio_to_best_peer"] <= row["high"]
     assert rows["read"]["kind"] == "limit" and rows["read"]["share_of_limit"] == 1
     assert all(r["verified"] for r in rows.values() if r["kind"] != "limit")
+
+
+def test_what_brings_a_peer_is_printed_to_the_letter(capsys: pytest.CaptureFixture[str]) -> None:
+    result = {**study_result(), "told": []}
+    result["rows"][3]["not_run"] = "missing: pip install 'nodewise[peers]'"
+    tell_study(result)
+    assert "pip install 'nodewise[peers]'" in " ".join(capsys.readouterr().out.split())
 
 
 def test_what_a_study_tells_is_printed_and_a_knob_may_be_given_again(nodewise: Command) -> None:

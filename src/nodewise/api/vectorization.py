@@ -111,7 +111,7 @@ def examine(
 
 def _hint(command: Command | None) -> str:
     if command is None:
-        return "give the flags that it needs after --, or a compile database with -p build"
+        return "correct it, or give the flags that it needs after --, or a compile database with -p build"
     return "these are the flags of the compile database; is what it includes still there?"
 
 

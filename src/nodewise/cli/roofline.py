@@ -43,6 +43,7 @@ def run_roofline(threads: int | None, name: str | None, out: Path | None, as_jso
 
 def _tell(result: dict[str, Any]) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     from nodewise.report.roofline_page import kernel_table, roof_table
@@ -55,7 +56,7 @@ def _tell(result: dict[str, Any]) -> None:
     for heading in ("roof", "best block", "median", "measured by"):
         roofs.add_column(heading, justify="right" if heading in ("best block", "median") else "left", no_wrap=True)
     for row in roof_table(result):
-        roofs.add_row(*row)
+        roofs.add_row(*map(escape, row))
     console.print(roofs)
     console.print()
     heads, rows = kernel_table(result)
@@ -64,8 +65,8 @@ def _tell(result: dict[str, Any]) -> None:
     for heading in heads:
         kernels.add_column(heading, justify="right" if heading in numeric else "left", no_wrap=heading != "at")
     for row in rows:
-        kernels.add_row(*row)
+        kernels.add_row(*map(escape, row))
     if rows:
         console.print(kernels)
     for one in result["left_out"]:
-        console.print(f"not placed: {one['study']}: {one['why']}", highlight=False)
+        console.print(f"not placed: {one['study']}: {one['why']}", markup=False, highlight=False, soft_wrap=True)
