@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from nodewise.cli.commands.study import tell_study
+from nodewise.cli.roofline import tell_roofline
 from tests.cli.conftest import Command
-from tests.report.stored import study_result
+from tests.report.stored import roofline_result, study_result
 
 
 def test_place_prints_one_entry_a_thread(nodewise: Command) -> None:
@@ -125,6 +126,16 @@ def test_what_brings_a_peer_is_printed_to_the_letter(capsys: pytest.CaptureFixtu
     result["rows"][3]["not_run"] = "missing: pip install 'nodewise[peers]'"
     tell_study(result)
     assert "pip install 'nodewise[peers]'" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_kernel_above_its_roof_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    result = {**roofline_result(2), "left_out": [{"study": "none", "why": "see [this]"}]}
+    tell_roofline(result)
+    plain = capsys.readouterr().out
+    assert "above its roof" not in plain and "not placed: none: see [this]" in plain
+    result["kernels"][0] |= {"share": 1.5}
+    tell_roofline(result)
+    assert capsys.readouterr().out.count("above its roof") == 1
 
 
 def test_what_a_study_tells_is_printed_and_a_knob_may_be_given_again(nodewise: Command) -> None:

@@ -36,7 +36,7 @@ _ARRAYS = {"read": 2, "triad": 3}
 #: multiply-adds: some milliseconds, which are seldom interrupted, and a process measures so many of them.
 _MOVED, _BYTES, _STEPS, _REPEAT = 1e9, 48, "4096", 5
 #: A kernel that reaches more than this of a roof is not below it.
-_REACHED = 1.02
+ABOVE_ROOF = 1.02
 
 
 @dataclass(frozen=True)
@@ -277,6 +277,6 @@ def bound_of(intensity: float | None, rate: float, peak: str, roofs: Sequence[Ma
         height = intensity * way["rate"] if intensity is not None else math.inf
         if height >= top["rate"]:
             break
-        if rate <= height * _REACHED:
+        if rate <= height * ABOVE_ROOF:
             return {"peak": peak, "bound": way["name"], "roof": height, "share": rate / height}
     return {"peak": peak, "bound": top["name"], "roof": top["rate"], "share": rate / top["rate"]}

@@ -53,7 +53,11 @@ def finish(chart: Any, title: str, under: Sequence[str] = ()) -> Any:
     lines = textwrap.wrap(title, _TITLE_LETTERS)
     below = {"subtitle": list(under), "subtitleColor": "#5b6773"} if under else {}
     return (
-        chart.properties(title=alt.Title(lines if len(lines) > 1 else title, **below, anchor="start", fontSize=14, fontWeight=600, offset=12))
+        chart.properties(
+            title=alt.Title(
+                lines if len(lines) > 1 else title, **below, anchor="start", fontSize=14, fontWeight=600, offset=12
+            )
+        )
         .configure(font="system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif", background="white")
         .configure_axis(
             labelFontSize=11, titleFontSize=12, titleFontWeight=400, gridColor="#eceff2", domainColor="#9aa4ae"

@@ -138,7 +138,9 @@ def _refused(found: Found, done: subprocess.CompletedProcess[str]) -> InputError
     said = done.stderr.strip().removeprefix("nodewise-worker: ").removeprefix("layout: ")
     what, _, hint = said.partition("\nhint: ")
     what = what or f"its worker ended with code {done.returncode}"
-    return InputError(f"study {found.study.name}: {what}", hint or "`nodewise study` lists its knobs with their meaning")
+    return InputError(
+        f"study {found.study.name}: {what}", hint or "`nodewise study` lists its knobs with their meaning"
+    )
 
 
 def simd_targets(found: Found) -> list[str]:

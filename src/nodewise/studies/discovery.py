@@ -75,7 +75,8 @@ def _load(folder: Path) -> Study:
         ) from problem
     if not isinstance(study, Study) or study.name != folder.name:
         raise InputError(
-            f"{folder / 'study.py'} has no STUDY named {folder.name!r}", "it says STUDY = Study(name=…), as the folder is called"
+            f"{folder / 'study.py'} has no STUDY named {folder.name!r}",
+            "it says STUDY = Study(name=…), as the folder is called",
         )
     return study
 

@@ -60,7 +60,9 @@ def load_causes(more: Iterable[Path] = ()) -> Causes:
         try:
             read.append(_read(path.read_text(), str(path)))
         except (OSError, UnicodeDecodeError) as problem:
-            raise InputError(f"cannot read {path}: {problem}", "--causes names a TOML file such as causes.toml") from problem
+            raise InputError(
+                f"cannot read {path}: {problem}", "--causes names a TOML file such as causes.toml"
+            ) from problem
     read.append(_shipped())
     return Causes(tuple(c for r in read for c in r.missed), tuple(c for r in read for c in r.notes))
 

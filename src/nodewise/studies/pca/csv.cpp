@@ -152,7 +152,8 @@ CsvReader::CsvReader(std::string path, std::size_t text_bytes, std::size_t most_
     struct stat about{};
     if (file_ < 0 || fstat(file_, &about) != 0 || S_ISDIR(about.st_mode)) {
         const char* problem = file_ < 0 ? std::strerror(errno) : "not a file";  // NOLINT: one thread
-        throw std::runtime_error(path_ + ": " + problem + "\nhint: name a file that can be read, by its path from here");
+        throw std::runtime_error(path_ + ": " + problem +
+                                 "\nhint: name a file that can be read, by its path from here");
     }
     text_.resize(std::max(text_bytes, kLeastText));
     look_at_first_lines();
