@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define NW_ABI 2
+#define NW_ABI 3
 
 typedef enum { NW_U8 = 1, NW_I32, NW_I64, NW_F32, NW_F64 } nw_type;
 typedef enum { NW_INPUT = 0, NW_OUTPUT = 1, NW_SCRATCH = 2 } nw_role;
@@ -61,7 +61,7 @@ typedef struct nw_run {
     size_t metric_count;
     void* own;
     void* library;    // the peer's library, opened; null for any other variant
-    char error[256];  // what is wrong, for a function that returns not 0
+    char error[512];  // what is wrong, for a function that returns not 0
     // Memory for a variant's own use, 64-byte aligned, not cleared; freed by the worker when the run ends. `how` is of
     // NW_HUGE and NW_FAST. Null, with `error` set, where there is none. Not for several threads at once.
     void* (*memory)(struct nw_run*, size_t bytes, unsigned how);
@@ -111,7 +111,8 @@ typedef struct {
 // The one symbol that a study's shared object exports.
 const nw_study* nodewise_study(void);
 
-// Says what is wrong, as printf does, and is 1: `return nw_fail(run, "n is %d", n);`
+// Says what is wrong, as printf does, and is 1: `return nw_fail(run, "n is %d", n);`. What to do about it, where the
+// user can do something, goes on a line of its own: "n is %d\nhint: give n=2 or more".
 __attribute__((format(printf, 2, 3))) static inline int nw_fail(nw_run* run, const char* format, ...) {
     va_list given;
     va_start(given, format);

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
 
 #include "abi/kernel.h"
 
@@ -38,6 +41,17 @@ const FastMemory* fast_memory() {
 }
 
 }  // namespace
+
+double available_memory() {
+    std::ifstream file("/proc/meminfo");
+    for (std::string line; std::getline(file, line);) {
+        constexpr std::string_view kName = "MemAvailable:";
+        if (line.compare(0, kName.size(), kName) == 0) {
+            return std::strtod(line.c_str() + kName.size(), nullptr) * 1024;
+        }
+    }
+    return 0;
+}
 
 Memory::~Memory() {
     for (const Piece& piece : pieces_) {

@@ -7,6 +7,9 @@
 
 namespace nodewise {
 
+// Bytes that can be had without paging, as the system estimates; 0 where it does not say.
+double available_memory();
+
 class Memory {
   public:
     Memory() = default;

@@ -3,6 +3,7 @@
 
 #include <omp.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <type_traits>
@@ -10,6 +11,11 @@
 #include "worker/arrays.h"
 
 namespace nodewise {
+namespace {
+
+constexpr double kGib = 1 << 30;
+
+}  // namespace
 
 void* Run::take(nw_run* run, std::size_t bytes, unsigned how) {
     static_assert(std::is_standard_layout_v<Reachable>);
@@ -31,6 +37,7 @@ Run::Run(const nw_study& study, const Options& options) : study_(study) {
     run_.knob_count = knobs_.size();
     run_.memory = take;
     must(study.layout(&run_), "layout");
+    need_memory();
     unsigned how = options.storage == Storage::plain ? 0 : NW_HUGE;
     how |= options.storage == Storage::fast ? NW_FAST : 0;
     for (std::size_t i = 0; i < run_.buffer_count; ++i) {
@@ -47,6 +54,22 @@ Run::Run(const nw_study& study, const Options& options) : study_(study) {
 Run::~Run() {
     if (study_.release != nullptr) {
         study_.release(&run_);
+    }
+}
+
+// Linux promises more than it has, and ends whoever touches it: so what is too much is refused beforehand.
+void Run::need_memory() const {
+    double bytes = 0;
+    for (std::size_t i = 0; i < run_.buffer_count; ++i) {
+        bytes += static_cast<double>(run_.buffers[i].count) * static_cast<double>(size_of(run_.buffers[i].type));
+    }
+    const double there = available_memory();
+    if (there > 0 && bytes > there) {
+        char text[160];
+        std::snprintf(text, sizeof text,
+                      "not enough memory: the arrays take %.1f GiB, %.1f GiB are free\nhint: make the problem smaller",
+                      bytes / kGib, there / kGib);
+        throw std::runtime_error(text);
     }
 }
 

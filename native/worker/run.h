@@ -46,6 +46,7 @@ class Run {
     Reachable reachable_{};
     nw_run& run_ = reachable_.run;
 
+    void need_memory() const;
     static void* take(nw_run* run, std::size_t bytes, unsigned how);
 };
 

@@ -46,6 +46,13 @@ def _setting(result: dict[str, Any]) -> Setting:
     return Setting(("x",), best["values"], best["env"], (), None, tuple(tuple(p) for p in best["places"]))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_what_a_clear_gain_is_from_is_told_even_with_few_runs(tmp_path: Path, seed: int) -> None:
+    result = tune(_question(tmp_path, 45, seed=seed), Scripted(many_core, seed))
+    assert result["verdict"] == "faster" and len(result["best"]["values"]) > 1
+    assert sum(result["axes"].values()) == pytest.approx(1)
+
+
 def test_where_nothing_matters_it_says_no_difference(tmp_path: Path) -> None:
     words = [tune(_question(tmp_path / str(s), 400, seed=s), Scripted(lambda _: 2.0, s))["verdict"] for s in range(60)]
     assert words.count("no difference") >= 57

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.cli.commands.study import tell_study
+from nodewise.cli.roofline import tell_roofline
 from tests.cli.conftest import Command
+from tests.report.stored import roofline_result, study_result
 
 
 def test_place_prints_one_entry_a_thread(nodewise: Command) -> None:
@@ -50,6 +53,10 @@ def test_place_runs_a_program_so(nodewise: Command) -> None:
         ("run",),
         ("study", "none-such"),
         ("study", "is", "--threads", "0"),
+        ("study", "is", "--threads", "100000"),
+        ("study", "pca", "--file", "/nonexistent/x.csv"),
+        ("study", "dgemm", "--n", "1048576"),
+        ("study", "dgemm", "--alpha", "x"),
         ("study", "is", "--class", "Z"),
         ("study", "is", "--class"),
         ("study", "is", "--out", "/etc"),
@@ -112,6 +119,23 @@ def test_a_study_gives_a_row_for_each_contender(nodewise: Command, tmp_path: Pat
         assert row["low"] <= row["ratio_to_best_peer"] <= row["high"]
     assert rows["read"]["kind"] == "limit" and rows["read"]["share_of_limit"] == 1
     assert all(r["verified"] for r in rows.values() if r["kind"] != "limit")
+
+
+def test_what_brings_a_peer_is_printed_to_the_letter(capsys: pytest.CaptureFixture[str]) -> None:
+    result = {**study_result(), "told": []}
+    result["rows"][3]["not_run"] = "missing: pip install 'nodewise[peers]'"
+    tell_study(result)
+    assert "pip install 'nodewise[peers]'" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_kernel_above_its_roof_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    result = {**roofline_result(2), "left_out": [{"study": "none", "why": "see [this]"}]}
+    tell_roofline(result)
+    plain = capsys.readouterr().out
+    assert "above its roof" not in plain and "not placed: none: see [this]" in plain
+    result["kernels"][0] |= {"share": 1.5}
+    tell_roofline(result)
+    assert capsys.readouterr().out.count("above its roof") == 1
 
 
 def test_what_a_study_tells_is_printed_and_a_knob_may_be_given_again(nodewise: Command) -> None:

@@ -188,6 +188,7 @@ def test_bad_input_is_one_clear_message(
     (tmp_path / "wrong.toml").write_text('[[cause]]\nname = "x"\nwords = "y"\nwhy = []\n')
     done = nodewise("vec", name, *arguments)
     assert done.returncode == 2 and said in done.stderr and done.stderr.startswith("error: ") and done.stdout == ""
+    assert "\nhint: " in done.stderr
 
 
 def test_causes_of_ones_own_go_first(nodewise: Command, source: Path) -> None:

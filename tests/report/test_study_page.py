@@ -82,6 +82,12 @@ def test_several_runs_have_a_curve_over_the_one_knob_that_differs(browser: Brows
     assert "curves" not in study_figures(both)
 
 
+def test_a_title_of_many_knobs_goes_on_in_another_line() -> None:
+    title = study_figures([study_result({f"a_longer_knob_{i}": "1" for i in range(12)})])["rates-1"].to_dict()["title"]
+    assert len(title["text"]) > 1 and all(len(line) < 100 for line in title["text"])
+    assert " ".join(title["text"]).endswith("a_longer_knob_11 1, 2 threads")
+
+
 def test_the_table_has_the_columns_that_say_something() -> None:
     table = table_of(study_result())
     assert table["heads"] == [
@@ -112,7 +118,7 @@ def test_the_table_has_the_columns_that_say_something() -> None:
 
 def test_published_figures_stand_beside_those_measured_here() -> None:
     (one,) = published_rows([study_result()])
-    assert one["value"] == "12" and one["here"] == "10 Gitems/s"
+    assert one["value"] == "12" and one["here"] == "100 ms, 10 Gitems/s"
     nobody = study_result()
     nobody["published"][0]["contender"] = ""
     assert published_rows([nobody])[0]["here"] == ""

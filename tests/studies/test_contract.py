@@ -18,6 +18,7 @@ from nodewise.studies.contract import Knob, parse_knobs
         (Knob("n", "", "0", least=-2, most=2), ("-2", "2"), ("-3", "3", "--1", "-")),
         (Knob("n", "", "a", ("a", "b")), ("a", "b"), ("c", "A")),
         (Knob("n", "", "", text=True), ("a b", "/x"), ()),
+        (Knob("n", "", "1", real=True), ("1", "-0.5", "1e-310", "+2."), ("x", "", "1,5", "1_0", "nan", "inf", "1e999")),
     ],
 )
 def test_a_knob_takes_what_it_says(knob: Knob, good: tuple[str, ...], bad: tuple[str, ...]) -> None:
@@ -38,7 +39,8 @@ def test_a_tune_tries_the_variants_and_the_knobs_that_are_not_given() -> None:
     command, tries = tunable_command("is", ["class=S"])
     assert command[command.index("--variant") + 1] == "{variant}"
     assert "counter={counter}" in command and "class=S" in command
-    assert tries == {"counter": ("8", "16"), "variant": ("bucketed", "counting", "narrow")}
+    # in this order they are tried
+    assert list(tries.items()) == [("variant", ("bucketed", "counting", "narrow")), ("counter", ("8", "16"))]
 
 
 def test_a_tune_gives_the_worker_all_libraries(monkeypatch: pytest.MonkeyPatch) -> None:

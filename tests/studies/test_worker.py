@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
 from nodewise.studies.commands import contenders_of, native_contenders, script_contenders, simd_targets, work_of
 from nodewise.studies.contract import Library
@@ -26,6 +27,8 @@ TABLE = """
 namespace {
 int layout(nw_run* run) {
     const auto count = static_cast<std::uint64_t>(nw_number(run, "n", 100));
+    if (count == 13) { return nw_fail(run, "13 with %d threads brings no luck\\nhint: give n=12", run->threads); }
+    if (count == 14) { return nw_fail(run, "14 neither"); }
     nw_declare(run, "x", NW_F64, NW_INPUT, count);
     nw_declare(run, "kind", NW_U8, NW_INPUT, 3);
     nw_declare(run, "scratch", NW_I64, NW_SCRATCH, 7);
@@ -152,6 +155,26 @@ def test_memory_is_aligned_and_what_cannot_be_fast_is_said(mine: Found, storage:
 def test_a_variant_that_gets_no_memory_says_so(mine: Found) -> None:
     done = worker(mine, "--variant", "greedy")
     assert done.returncode == 1 and "not enough memory" in done.stderr
+
+
+def test_arrays_that_do_not_fit_the_memory_are_refused_before_they_are_touched(mine: Found) -> None:
+    with Path("/proc/meminfo").open() as file:
+        free = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))
+    # each array for itself is promised by the system
+    with pytest.raises(InputError, match="study mine: not enough memory: the arrays take") as problem:
+        work_of(mine, {"n": str(int(free * 0.6) // 8)})
+    assert problem.value.hint == "make the problem smaller"
+    assert work_of(mine, {"n": "1000"}, 1) == {"items": 1000, "flops": 1000}
+
+
+def test_what_a_layout_refuses_is_told_with_what_to_do(mine: Found) -> None:
+    with pytest.raises(InputError) as problem:
+        work_of(mine, {"n": "13"}, 3)
+    assert problem.value.what == "study mine: 13 with 3 threads brings no luck"
+    assert problem.value.hint == "give n=12"
+    with pytest.raises(InputError, match="study mine: 14 neither") as problem:
+        work_of(mine, {"n": "14"})
+    assert problem.value.hint and "nodewise study" in problem.value.hint
 
 
 def test_a_variants_own_work_is_told_beside_the_studys(mine: Found) -> None:

@@ -36,7 +36,7 @@ _ARRAYS = {"read": 2, "triad": 3}
 #: multiply-adds: some milliseconds, which are seldom interrupted, and a process measures so many of them.
 _MOVED, _BYTES, _STEPS, _REPEAT = 1e9, 48, "4096", 5
 #: A kernel that reaches more than this of a roof is not below it.
-_REACHED = 1.02
+ABOVE_ROOF = 1.02
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def measure_roofline(
     """
     begin = time.monotonic()
     roofs = [_roof(spec) for spec in roof_points(machine, threads)]
-    kernels, left_out = _candidates(names)
+    kernels, left_out = _candidates(names, threads)
     runs = _Runs(launcher, threads, observe, _TRIALS * len(kernels) + _BLOCKS * (len(roofs) + 2 * len(kernels)))
     runs.blocks(_TRIALS, kernels)
     chosen = _choose(kernels)
@@ -174,7 +174,7 @@ def _roof(spec: Mapping[str, Any]) -> _Series:
     return _Series(Contender(spec["variant"], "variant", tuple(command)), "roof", spec["study"], spec)
 
 
-def _candidates(names: Sequence[str]) -> tuple[list[_Series], list[dict[str, str]]]:
+def _candidates(names: Sequence[str], threads: int) -> tuple[list[_Series], list[dict[str, str]]]:
     """The variants of all studies that count operations, and the studies that do not, with the reason."""
     series: list[_Series] = []
     left_out = []
@@ -184,7 +184,7 @@ def _candidates(names: Sequence[str]) -> tuple[list[_Series], list[dict[str, str
             left_out.append({"study": found.study.name, "why": "measures the roofs themselves"})
             continue
         point = found.study.point({}, quick=True)
-        work = work_of(found, point)
+        work = work_of(found, point, threads)
         if not work.get("flops"):
             left_out.append({"study": found.study.name, "why": "its work is not counted in floating-point operations"})
         else:
@@ -277,6 +277,6 @@ def bound_of(intensity: float | None, rate: float, peak: str, roofs: Sequence[Ma
         height = intensity * way["rate"] if intensity is not None else math.inf
         if height >= top["rate"]:
             break
-        if rate <= height * _REACHED:
+        if rate <= height * ABOVE_ROOF:
             return {"peak": peak, "bound": way["name"], "roof": height, "share": rate / height}
     return {"peak": peak, "bound": top["name"], "roof": top["rate"], "share": rate / top["rate"]}

@@ -107,7 +107,7 @@ def run_study(
     contender that cannot run, fails or is wrong is a row that says so.
     """
     found, point = question.found, question.point
-    work = work_of(found, point)
+    work = work_of(found, point, question.threads)
     series = [_Series(c) for c in _wanted(contenders_of(found, point), question.only)]
     series += [_Series(contender, limit, work) for limit, contender in machine_limits(found)]
     near = found.study.processors(point) if found.study.processors is not None else None
@@ -183,11 +183,16 @@ def _best_peer(series: Sequence[_Series], for_scale: Sequence[str]) -> _Series |
 
 
 def _share_of_limit(one: _Series, series: Sequence[_Series]) -> float | None:
-    """The binding limit's time over that of `one`: of several the one that takes longest, since each holds by itself."""
+    """The binding limit's time over that of `one`: of several the one that takes longest, since each holds by itself.
+
+    A limit that does not bind has none.
+    """
     limits = [s for s in series if s.contender.kind == "limit" and s.times]
     if not one.times or not limits:
         return None
     binding = max(limits, key=lambda s: _typical(s) * s.time_for(one))
+    if one.contender.kind == "limit" and one is not binding:
+        return None
     return binding.time_for(one) / compare_series(one.times, binding.times)[0]
 
 

@@ -43,6 +43,9 @@ _CONFIRM_SHARES, _USUAL_NOISE = (0.5, 0.68), 0.01
 _MOST_BLOCKS = 400
 #: In how many blocks after the comparison the candidate also runs with one axis put back.
 _ABLATION_BLOCKS = 6
+#: So many of those blocks are kept from the comparison where the gain is clear, at a quarter of its runs at most: a gain
+#: whose cause is not known is half an answer.
+_KEPT_BLOCKS = 2
 #: So many runs are kept for the confirmation, or a quarter of all, however clear the gain looks.
 _CONFIRM_RUNS = 60
 #: In the search a run may take this many times the baseline's time, and a little for the start, before it is cut off.
@@ -270,12 +273,20 @@ class Tuner:
                 arms[name] = self._setting(other)
         return arms
 
+    def _kept_for_ablation(self, candidate: Setting, arms: int, affordable: int) -> int:
+        """How many of the affordable runs the comparison leaves, to tell apart what a clear gain is from."""
+        base, mine = self._times.get("baseline"), self._times.get(candidate.key)
+        if not arms or base is None or mine is None or math.log(base.median / mine.median) < _CLEAR_GAIN:
+            return 0
+        return min(_KEPT_BLOCKS, affordable // 4 // (1 + arms)) * (1 + arms)
+
     def _confirm_one(self, point: Point) -> str | None:
         """What ended it (`decided` or `budget`), or None where the candidate failed."""
         candidate = self._setting(point)
         arms = self._ablations(point)
         pair = sum(median(self._costs[s.key]) for s in (self._baseline, candidate) if s.key in self._costs)
-        blocks = min(_MOST_BLOCKS, self._meter.affordable(pair / 2) // 2)
+        kept = self._kept_for_ablation(candidate, len(arms), self._meter.affordable(pair / 2))
+        blocks = min(_MOST_BLOCKS, (self._meter.affordable(pair / 2) - kept) // 2)
         if blocks < FEWEST_BLOCKS:
             return "budget"
         looks = plan_looks(blocks)
@@ -294,7 +305,7 @@ class Tuner:
             if done in looks.at and baseline and self._decided(baseline, times, looks.level):
                 stopped = "decided"
                 break
-            if self._meter.affordable(pair / 2) < 2:
+            if self._meter.affordable(pair / 2) < 2 + kept:
                 break
         faster = bool(baseline) and median(times) < median(baseline)
         return stopped if not arms or not faster or self._ablate(candidate, arms, pair / 2) else None

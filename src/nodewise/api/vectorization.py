@@ -85,7 +85,7 @@ def examine(
     Raises InputError where the file cannot be read or compiled, or no compiler is there.
     """
     if not file.is_file():
-        raise InputError(f"no such file: {file}")
+        raise InputError(f"no such file: {file}", "name the source of a program in C, C++ or Fortran")
     language = language_of(file)
     remarks: list[str] = []
     used, origin = _flags(flags, command, remarks, file)
@@ -111,7 +111,7 @@ def examine(
 
 def _hint(command: Command | None) -> str:
     if command is None:
-        return "give the flags that it needs after --, or a compile database with -p build"
+        return "correct it, or give the flags that it needs after --, or a compile database with -p build"
     return "these are the flags of the compile database; is what it includes still there?"
 
 

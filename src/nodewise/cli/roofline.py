@@ -36,15 +36,18 @@ def run_roofline(threads: int | None, name: str | None, out: Path | None, as_jso
     if as_json:
         print(json.dumps({**result, "report": str(written[0])}, indent=1))
         return
-    _tell(result)
+    tell_roofline(result)
     print(f"report    {written[0]}")
     print(f"picture   {written[2]}")
 
 
-def _tell(result: dict[str, Any]) -> None:
+def tell_roofline(result: dict[str, Any]) -> None:
+    """Print roofs and kernels for people, and what was not placed or cannot be."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
+    from nodewise.api.roofline import ABOVE_ROOF
     from nodewise.report.roofline_page import kernel_table, roof_table
 
     console = Console()
@@ -55,7 +58,7 @@ def _tell(result: dict[str, Any]) -> None:
     for heading in ("roof", "best block", "median", "measured by"):
         roofs.add_column(heading, justify="right" if heading in ("best block", "median") else "left", no_wrap=True)
     for row in roof_table(result):
-        roofs.add_row(*row)
+        roofs.add_row(*map(escape, row))
     console.print(roofs)
     console.print()
     heads, rows = kernel_table(result)
@@ -64,8 +67,17 @@ def _tell(result: dict[str, Any]) -> None:
     for heading in heads:
         kernels.add_column(heading, justify="right" if heading in numeric else "left", no_wrap=heading != "at")
     for row in rows:
-        kernels.add_row(*row)
+        kernels.add_row(*map(escape, row))
     if rows:
         console.print(kernels)
+    above = [k for k in result["kernels"] if k["share"] is not None and k["share"] > ABOVE_ROOF]
+    for one in above:
+        console.print(
+            f"{one['study']} {one['contender']} is above its roof, which was lower than the machine's best when it was "
+            "measured: look at `nodewise quiet`, and run it again when nothing else runs",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
     for one in result["left_out"]:
-        console.print(f"not placed: {one['study']}: {one['why']}", highlight=False)
+        console.print(f"not placed: {one['study']}: {one['why']}", markup=False, highlight=False, soft_wrap=True)

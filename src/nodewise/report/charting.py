@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from nodewise.report import vega as alt
 ACCENT = "#0b5cad"
 #: Of a figure, in pixels.
 WIDTH = 660
+#: A longer title goes on in another line.
+_TITLE_LETTERS = 90
 
 
 def scale_for(low: float, high: float, base: int) -> alt.Definition:
@@ -47,9 +50,14 @@ def chart_of(rows: list[dict[str, Any]]) -> Any:
 
 def finish(chart: Any, title: str, under: Sequence[str] = ()) -> Any:
     """A chart with its title, and lines that are said under it, in the fonts and colours that all figures have."""
+    lines = textwrap.wrap(title, _TITLE_LETTERS)
     below = {"subtitle": list(under), "subtitleColor": "#5b6773"} if under else {}
     return (
-        chart.properties(title=alt.Title(title, **below, anchor="start", fontSize=14, fontWeight=600, offset=12))
+        chart.properties(
+            title=alt.Title(
+                lines if len(lines) > 1 else title, **below, anchor="start", fontSize=14, fontWeight=600, offset=12
+            )
+        )
         .configure(font="system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif", background="white")
         .configure_axis(
             labelFontSize=11, titleFontSize=12, titleFontWeight=400, gridColor="#eceff2", domainColor="#9aa4ae"

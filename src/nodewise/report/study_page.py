@@ -189,7 +189,8 @@ def published_rows(results: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]
     for one in results[0].get("published") or ():
         name = one["contender"]
         here = [
-            f"{r['rate']:.4g} {r['unit']}" + (f" ({point_text(result)})" if len(results) > 1 else "")
+            f"{format_seconds(r['seconds'])}, {r['rate']:.4g} {r['unit']}"
+            + (f" ({point_text(result)})" if len(results) > 1 else "")
             for result in results
             for r in result["rows"]
             if r["contender"] == name and r["seconds"] is not None

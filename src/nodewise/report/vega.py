@@ -35,8 +35,8 @@ def options(**given: Any) -> Definition:
 Scale = Axis = Legend = options
 
 
-def Title(text: str, **given: Any) -> Definition:  # noqa: N802
-    """A title and how it is set."""
+def Title(text: str | list[str], **given: Any) -> Definition:  # noqa: N802
+    """A title, of one line or several, and how it is set."""
     return {"text": text, **given}
 
 

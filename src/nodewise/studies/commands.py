@@ -78,7 +78,8 @@ def default_command(name: str, words: Sequence[str]) -> list[str]:
 def tunable_command(name: str, words: Sequence[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
     """What `tune study:NAME knob=value …` starts, with what it tries in place of each `{knob}`.
 
-    Tried are the variant and the knobs that have `tries`, unless they are given; the study's own choice comes first.
+    Tried are the variant and the knobs that have `tries`, unless they are given; the study's own choice comes first. The
+    variant leads, since knobs matter less than it and some only to a few of them.
     """
     command = default_command(name, words)
     given = parse_knobs(words)
@@ -88,7 +89,7 @@ def tunable_command(name: str, words: Sequence[str]) -> tuple[list[str], dict[st
     if VARIANT not in given and _OPTION in command:
         able = [c for c in native_contenders(found, {}) if c.kind == VARIANT and c.not_run is None]
         if len(able) > 1:
-            tries[VARIANT] = (found.study.default_variant, *(c.name for c in able))
+            tries = {VARIANT: (found.study.default_variant, *(c.name for c in able)), **tries}
             command[command.index(_OPTION) + 1] = "{" + VARIANT + "}"
             command = _with_libraries(command, able)
     kept = [word for word in command if word.partition("=")[0] not in tries]
@@ -115,17 +116,31 @@ def native_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
     listing = [str(native_path("nodewise-worker")), str(found.binary), "--list"]
     done = subprocess.run(listing, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise InputError(f"study {found.study.name} cannot be listed: {done.stderr.strip()}")
+        raise _refused(found, done)
     return [_native(found, told, point) for told in json.loads(done.stdout)["variants"]]
 
 
-def work_of(found: Found, point: Mapping[str, str]) -> dict[str, float]:
-    """How much work a point is: `items` and, where they mean anything, `flops` and `bytes`."""
+def work_of(found: Found, point: Mapping[str, str], threads: int | None = None) -> dict[str, float]:
+    """How much work a point is: `items` and, where they mean anything, `flops` and `bytes`.
+
+    Raises InputError with the study's reason where the point cannot be run, with so many threads (None: all).
+    """
     command = [str(native_path("nodewise-worker")), str(found.binary), "--work", *_words(point)]
+    command += ["--threads", str(threads)] if threads is not None else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise InputError(f"study {found.study.name} cannot be laid out: {done.stderr.strip()}")
+        raise _refused(found, done)
     return dict(json.loads(done.stdout))
+
+
+def _refused(found: Found, done: subprocess.CompletedProcess[str]) -> InputError:
+    """What the worker said on standard error: what is wrong, and in a line of its own what to do about it."""
+    said = done.stderr.strip().removeprefix("nodewise-worker: ").removeprefix("layout: ")
+    what, _, hint = said.partition("\nhint: ")
+    what = what or f"its worker ended with code {done.returncode}"
+    return InputError(
+        f"study {found.study.name}: {what}", hint or "`nodewise study` lists its knobs with their meaning"
+    )
 
 
 def simd_targets(found: Found) -> list[str]:

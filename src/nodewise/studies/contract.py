@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,8 +19,8 @@ Point = Mapping[str, str]
 class Knob:
     """A knob of a study: `default` is used (empty: not given), `quick` where time is short.
 
-    `values` are all that it can be; without them it is a whole number from `least` to `most`, or any `text`. `tries` are
-    what `nodewise tune study:NAME` tries: of the things that change the way of working, not the work itself.
+    `values` are all that it can be; without them it is a whole number from `least` to `most`, any finite number where it is
+    `real`, or any `text`. `tries` are what `nodewise tune study:NAME` tries: of the things that change the way of working, not the work itself.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Knob:
     quick: str | None = None
     least: int = 1
     most: int = 2**40
+    real: bool = False
     text: bool = False
     tries: tuple[str, ...] = ()
 
@@ -37,12 +39,24 @@ class Knob:
         if self.values:
             if value not in self.values:
                 raise InputError(f"knob {self.name} cannot be {value!r}", f"it can be: {', '.join(self.values)}")
+        elif self.real:
+            if not _is_real(value):
+                raise InputError(f"knob {self.name} takes a number, not {value!r}", "write it such as -0.5 or 1e-3")
         elif not self.text:
             digits = value.removeprefix("-") if self.least < 0 else value
             if not (digits.isascii() and digits.isdigit() and self.least <= int(value) <= self.most):
                 raise InputError(
-                    f"knob {self.name} takes a whole number from {self.least} to {self.most}, not {value!r}"
+                    f"knob {self.name} takes a whole number from {self.least} to {self.most}, not {value!r}",
+                    f"it means: {self.meaning}" + (f"; left out it is {self.default}" if self.default else ""),
                 )
+
+
+def _is_real(text: str) -> bool:
+    """Whether C and Python read it as the same finite number."""
+    try:
+        return text.isascii() and "_" not in text and math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)

@@ -67,9 +67,14 @@ def _load(folder: Path) -> Study:
         module = load_module(folder / "study.py", f"nodewise_study_{folder.name}")
         study = module.STUDY
     except Exception as problem:
-        raise InputError(f"{folder / 'study.py'} cannot be read: {type(problem).__name__}: {problem}") from problem
+        raise InputError(
+            f"{folder / 'study.py'} cannot be read: {type(problem).__name__}: {problem}", "correct it and run again"
+        ) from problem
     if not isinstance(study, Study) or study.name != folder.name:
-        raise InputError(f"{folder / 'study.py'} has no STUDY named {folder.name!r}")
+        raise InputError(
+            f"{folder / 'study.py'} has no STUDY named {folder.name!r}",
+            "it says STUDY = Study(name=…), as the folder is called",
+        )
     return study
 
 

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from nodewise.studies.contract import Used
 
 _QUICK_S, _QUICK_LIMIT_S = 30.0, 50.0
+#: More than any machine has; a runtime crashes at some number, and says nothing.
+_MOST_THREADS = 8192
 
 
-def _split(words: tuple[str, ...]) -> list[str]:
+def split_knobs(words: Sequence[str]) -> list[str]:
     """Knobs may be written as class=A, --class=A or --class A: all become NAME=VALUE."""
     knobs = []
     rest = iter(words)
@@ -66,8 +68,8 @@ def command(
 
     Without a name the studies are listed. Knobs are given as --class A or class=A.
     """
-    if threads is not None and threads < 1:
-        raise InputError(f"{threads} threads cannot run", "give --threads 1 or more")
+    if threads is not None and not 1 <= threads <= _MOST_THREADS:
+        raise InputError(f"{threads} threads cannot run", f"give --threads from 1 to {_MOST_THREADS}")
     if roofline and knob_words:
         raise InputError("a roofline has no knobs: studies run at their quick points", "leave them out")
     if roofline:
@@ -83,7 +85,7 @@ def command(
     from nodewise.studies.discovery import find_study
 
     found = find_study(name)
-    words = _split(knob_words)
+    words = split_knobs(knob_words)
     if use := next(
         (use for option, use in found.study.uses.items() if any(w.startswith(f"{option}=") for w in words)), None
     ):
@@ -113,7 +115,7 @@ def command(
     if as_json:
         print(json.dumps({**result, "report": str(page)}, indent=1))
     else:
-        _tell(result)
+        tell_study(result)
         print(f"report    {page}")
 
 
@@ -185,8 +187,10 @@ def _span(row: dict[str, Any]) -> str:
     return f"{row['ratio_to_best_peer']:.2f}× ({row['low']:.2f}–{row['high']:.2f})"
 
 
-def _tell(result: dict[str, Any]) -> None:
+def tell_study(result: dict[str, Any]) -> None:
+    """Print a result for people: the table, the best variant, what the study has to say."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     point = ", ".join(f"{k} {v}" for k, v in result["point"].items())
@@ -197,7 +201,8 @@ def _tell(result: dict[str, Any]) -> None:
         table.add_column(heading, justify="right" if numeric else "left", no_wrap=bool(heading))
     for row in result["rows"]:
         if row["not_run"]:
-            table.add_row(row["contender"], row["kind"], "", "", "", "", f"not run: {row['not_run']}")
+            # in brackets there may be what looks like a style, such as the extra of a package
+            table.add_row(row["contender"], row["kind"], "", "", "", "", escape(f"not run: {row['not_run']}"))
             continue
         share = row["share_of_limit"]
         bar = "█" * max(1, round(10 * min(1.0, share))) if share is not None else ""
@@ -227,4 +232,5 @@ def _summarise(result: dict[str, Any], console: Any) -> None:
         ratio, low, high = best["ratio_to_plain"]
         span = f" ({low:.2f}–{high:.2f})" if low is not None else ""
         parts.append(f"{ratio:.2f}×{span} against {result['plain_variant']}")
-    console.print(f"{', '.join(parts)}; {result['blocks']} blocks, {format_seconds(result['seconds_spent'])}")
+    told = f"{', '.join(parts)}; {result['blocks']} blocks, {format_seconds(result['seconds_spent'])}"
+    console.print(told, markup=False, highlight=False, soft_wrap=True)

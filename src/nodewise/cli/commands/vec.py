@@ -70,8 +70,6 @@ def command(
     wanted = [kind for name in compiler or ("both",) for kind in (KINDS if name == "both" else (name,))]
     span = _span(lines) if lines else None
     known = load_causes(causes)
-    if not file.is_file():
-        raise InputError(f"no such file: {file}")
     chosen = find_command(database, file) if database else None
     found = examine(file, flags, tuple(dict.fromkeys(wanted)), chosen)
     told = tell(found, known)

@@ -60,7 +60,9 @@ def load_causes(more: Iterable[Path] = ()) -> Causes:
         try:
             read.append(_read(path.read_text(), str(path)))
         except (OSError, UnicodeDecodeError) as problem:
-            raise InputError(f"cannot read {path}: {problem}") from problem
+            raise InputError(
+                f"cannot read {path}: {problem}", "--causes names a TOML file such as causes.toml"
+            ) from problem
     read.append(_shipped())
     return Causes(tuple(c for r in read for c in r.missed), tuple(c for r in read for c in r.notes))
 
@@ -78,7 +80,7 @@ def _read(text: str, name: str) -> Causes:
             raise TypeError(f"it has {', '.join(sorted(wrong))}, which means nothing")
         return Causes(tuple(map(_cause, entries.get("cause", []))), tuple(map(_cause, entries.get("note", []))))
     except tomllib.TOMLDecodeError as problem:
-        raise InputError(f"{name} is no TOML: {problem}") from problem
+        raise InputError(f"{name} is no TOML: {problem}", "see causes.toml, which nodewise ships") from problem
     except (KeyError, TypeError, AttributeError, re.error) as problem:
         raise InputError(
             f"{name}: a [[cause]] is wrong: {problem}", "see causes.toml, which nodewise ships"

@@ -22,6 +22,7 @@ _DROP = re.compile(
 _LINK_TIME = re.compile(r"-flto|-fno-fat-lto-objects$|-ffat-lto-objects$|-fwhole-program$")
 _OPTIMISES = re.compile(r"-O([0-3]|s|z|fast|g)?$")
 _PROCESSOR = re.compile(r"-(march|mcpu|mtune)=|-m(avx|sse|fma)")
+_WITHOUT = "let the build write it anew, or leave -p out and give the flags after --"
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def find_command(database: Path, file: Path) -> Command:
             "CMake writes one with -DCMAKE_EXPORT_COMPILE_COMMANDS=ON; bear -- make, too",
         ) from problem
     except ValueError as problem:
-        raise InputError(f"{path} is no JSON: {problem}") from problem
+        raise InputError(f"{path} is no JSON: {problem}", _WITHOUT) from problem
     wanted = file.resolve()
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, dict) or not isinstance(entry.get("file"), str):
@@ -105,10 +106,10 @@ def _command(entry: dict[str, object], folder: Path, file: Path, path: Path) -> 
             [str(a) for a in arguments] if isinstance(arguments, list) else shlex.split(str(entry.get("command", "")))
         )
     except ValueError as problem:
-        raise InputError(f"{path}: the command for {file} cannot be read: {problem}") from problem
+        raise InputError(f"{path}: the command for {file} cannot be read: {problem}", _WITHOUT) from problem
     while words and Path(words[0]).name in ("ccache", "sccache", "distcc", "icecc"):
         words = words[1:]
     if not words:
-        raise InputError(f"{path}: the command for {file} is empty")
+        raise InputError(f"{path}: the command for {file} is empty", _WITHOUT)
     kept, left_out = own_flags(words[1:], file, folder)
     return Command(words[0], tuple(kept), folder, tuple(left_out))

@@ -140,7 +140,7 @@ def test_named_files_that_cannot_be_read_are_one_clear_message(tmp_path: Path) -
     ):
         with pytest.raises(InputError, match=reason) as problem:
             work_of(COMPRESS, COMPRESS.study.point(point))
-        assert len(str(problem.value).splitlines()) == 1
+        assert problem.value.hint and len(problem.value.what.splitlines()) == 1
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can run a program as another user")

@@ -31,7 +31,8 @@ std::int64_t block_of(std::int64_t size, std::int64_t most, std::int64_t unit) {
 
 Cut cut(const nw_run* run, const Problem& p, const Kernels& kernels) {
     const auto knob = [&](const char* name, std::int64_t own) {
-        return static_cast<std::int64_t>(nw_number(run, name, static_cast<double>(own)));
+        const auto given = static_cast<std::int64_t>(nw_number(run, name, 0));
+        return given > 0 ? given : own;
     };
     Cut c{};
     c.k_block = block_of(p.k, knob("k_block", kernels.k_block), 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The knobs `schedule` and `chunk`, for loops of schedule(runtime).
+// The knobs `row_schedule` and `chunk`, for loops of schedule(runtime).
 #pragma once
 
 #include <omp.h>
@@ -11,7 +11,7 @@
 namespace dgemm {
 
 inline void choose_schedule(const nw_run* run) {
-    const char* name = nw_text(run, "schedule");
+    const char* name = nw_text(run, "row_schedule");
     omp_sched_t kind = omp_sched_static;
     if (name != nullptr && std::strcmp(name, "dynamic") == 0) {
         kind = omp_sched_dynamic;

@@ -35,6 +35,9 @@ Cell trim(Cell cell) {
 
 bool read_number(Cell cell, double& into) {
     cell = trim(cell);
+    if (cell.end - cell.begin >= 2 && *cell.begin == '"' && cell.end[-1] == '"') {
+        cell = trim({cell.begin + 1, cell.end - 1});
+    }
     if (cell.begin < cell.end && *cell.begin == '+') {
         ++cell.begin;
     }
@@ -148,8 +151,9 @@ CsvReader::CsvReader(std::string path, std::size_t text_bytes, std::size_t most_
     file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat about{};
     if (file_ < 0 || fstat(file_, &about) != 0 || S_ISDIR(about.st_mode)) {
-        throw std::runtime_error(path_ + ": " +
-                                 (file_ < 0 ? std::strerror(errno) : "not a file"));  // NOLINT: one thread
+        const char* problem = file_ < 0 ? std::strerror(errno) : "not a file";  // NOLINT: one thread
+        throw std::runtime_error(path_ + ": " + problem +
+                                 "\nhint: name a file that can be read, by its path from here");
     }
     text_.resize(std::max(text_bytes, kLeastText));
     look_at_first_lines();

@@ -101,8 +101,10 @@ int bound_memory(nw_run* run, std::size_t bound) {
     if (!enough) {
         const std::size_t least =
             own.file.empty() ? row : CsvReader::bytes(CsvReader::kLeastText, own.columns, own.sparse);
-        return nw_fail(run, "memory: %zu columns with %d threads take %zu bytes at least", own.columns, run->threads,
-                       fixed + 2 * least + 4096);
+        return nw_fail(run,
+                       "memory: %zu columns with %d threads take %zu bytes at least\nhint: give memory that much, take "
+                       "fewer threads, or leave memory out: then all rows are held",
+                       own.columns, run->threads, fixed + 2 * least + 4096);
     }
     const std::size_t fitting = own.file.empty() ? left / row : left / (own.columns * sizeof(double));
     own.block_rows = std::min(own.block_rows, fitting);
@@ -246,13 +248,17 @@ int layout(nw_run* run) {
             count_stored(run, nullptr);
         }
     } catch (const std::exception& problem) {
-        return nw_fail(run, "%s", problem.what());
+        const bool hinted = std::strstr(problem.what(), "\nhint: ") != nullptr;
+        return nw_fail(run, "%s%s", problem.what(),
+                       hinted ? "" : "\nhint: a row a line, a number a cell, commas, semicolons or tabs between cells");
     }
     if (own.rows < 2) {
-        return nw_fail(run, "%zu rows have no variance: two at least", own.rows);
+        return nw_fail(run, "%s%s%zu rows have no variance\nhint: two rows of numbers are needed at least",
+                       own.file.c_str(), own.file.empty() ? "" : ": ", own.rows);
     }
     if (own.columns > kMostColumns) {
-        return nw_fail(run, "%zu columns; at most %zu", own.columns, kMostColumns);
+        return nw_fail(run, "%s: %zu columns, at most %zu can be analysed\nhint: leave some columns out",
+                       own.file.c_str(), own.columns, kMostColumns);
     }
     const double bound = nw_number(run, "memory", 0);
     if (bound > 0 && bound_memory(run, static_cast<std::size_t>(bound)) != 0) {

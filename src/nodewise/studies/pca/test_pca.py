@@ -72,6 +72,8 @@ def test_a_file_gives_what_numpy_has(method: str, style: dict[str, str], tmp_pat
         ("7.", 7.0),
         ("-2.5E-3", -0.0025),
         ("1e-400", 0.0),
+        ('"2.5"', 2.5),
+        (' " -3" ', -3.0),
     ],
 )
 def test_numbers_are_read_as_they_are(cell: str, value: float, tmp_path: Path) -> None:
@@ -92,6 +94,7 @@ def test_numbers_are_read_as_they_are(cell: str, value: float, tmp_path: Path) -
         ("a,2\n3,4\n5,6\n", "line 1, column 1: 'a' is not a number"),
         ("1,2\n3,4 5\n", "line 2, column 2: '4 5' is not a number"),
         ("1,1e999\n3,4\n", "line 1, column 2: '1e999' is not a number"),
+        ('1,2\n"3",""\n', "line 2, column 2: '\"\"' is not a number"),
         ("1,2\n", "1 rows have no variance"),
         ("a,b\n", "0 rows"),
         ("", "no rows"),
@@ -103,13 +106,14 @@ def test_what_is_wrong_in_a_file_is_said_in_a_line(text: str, said: str, held: d
     file.write_text(text)
     done = _run("simd", {"file": str(file), **held})
     assert done.returncode == 1
-    assert said in done.stderr and len(done.stderr.splitlines()) == 1
+    assert said in done.stderr and len(done.stderr.splitlines()) == 2
+    assert done.stderr.splitlines()[1].startswith("hint: ")
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     for path in (tmp_path / "none.csv", tmp_path):
         done = _run("simd", {"file": str(path)})
-        assert done.returncode == 1 and str(path) in done.stderr
+        assert done.returncode == 1 and str(path) in done.stderr and "hint: name a file" in done.stderr
 
 
 @pytest.mark.parametrize("method", METHODS)
