@@ -5,29 +5,28 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 import re
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nodewise.studies.video.encoders import WAYS, Contenders, ffmpeg
+from nodewise.studies.video.encoders import Contenders, ffmpeg, ways
 from nodewise.studies.video.quality import at_quality, psnr, ssim_of_clip
 
 _RATE = 30
 _PIPE = 1 << 20
-_COARSE, _MIDDLE, _FINE = range(3)
+_EVERY = _COARSE, _MIDDLE, _FINE = range(3)
 
 
 @dataclass
 class State:
-    """A clip, the PSNR wanted, and what encoding gave, by quality: seconds, bytes and the frames decoded."""
+    """A clip, the PSNR wanted, and what encoding gave, by quality: seconds, the stream and the frames decoded."""
 
     name: str
     clip: Any
@@ -37,9 +36,9 @@ class State:
     wanted: float
     begun: bool = False
     seconds: dict[int, float] = field(default_factory=dict)
-    sizes: dict[int, int] = field(default_factory=dict)
     decoded: dict[int, Any] = field(default_factory=dict)
-    folder: Any = field(default_factory=lambda: tempfile.TemporaryDirectory(prefix="nodewise-video-"))
+    #: Files in memory, without a name that anything could leave behind.
+    files: dict[int, int] = field(default_factory=lambda: {w: os.memfd_create(f"video-{w}") for w in _EVERY})
 
 
 def contenders() -> Mapping[str, str | None]:
@@ -62,7 +61,7 @@ def run(state: State) -> None:
 def outputs(state: State) -> dict[str, Any]:
     """What comes out of the middle quality."""
     _encode(state, _FINE)
-    for which in (_COARSE, _MIDDLE, _FINE):
+    for which in _EVERY:
         state.decoded[which] = _decode(state, which)
     return {"decoded": state.decoded[_MIDDLE]}
 
@@ -73,11 +72,9 @@ def metrics(state: State) -> dict[str, float]:
     `seconds` is the time of encoding alone.
     """
     frames = state.clip.size // (state.width * state.height * 3 // 2)
-    every = (_COARSE, _MIDDLE, _FINE)
-    quality = {w: psnr(state.clip, state.decoded[w]) for w in every}
-    bits = {w: state.sizes[w] * 8e-6 * _RATE / frames for w in every}
-    speed = {w: frames / state.seconds[w] for w in every}
-    state.folder.cleanup()
+    quality = {w: psnr(state.clip, state.decoded[w]) for w in _EVERY}
+    bits = {w: os.fstat(state.files[w]).st_size * 8e-6 * _RATE / frames for w in _EVERY}
+    speed = {w: frames / state.seconds[w] for w in _EVERY}
     told = {
         "seconds": state.seconds[_MIDDLE],
         "fps": speed[_MIDDLE],
@@ -87,26 +84,26 @@ def metrics(state: State) -> dict[str, float]:
         "psnr_db_coarse": quality[_COARSE],
         "psnr_db_fine": quality[_FINE],
     }
-    like_speed = at_quality([(quality[w], speed[w]) for w in every], state.wanted)
-    like_bits = at_quality([(quality[w], bits[w]) for w in every], state.wanted)
+    like_speed = at_quality([(quality[w], speed[w]) for w in _EVERY], state.wanted)
+    like_bits = at_quality([(quality[w], bits[w]) for w in _EVERY], state.wanted)
     if like_speed is not None and like_bits is not None:
         told |= {"like_fps": like_speed, "like_mbits": like_bits, "like_frames_per_mbit": _RATE / like_bits}
     return told
 
 
-def _file(state: State, which: int) -> Path:
-    return Path(state.folder.name) / f"{which}.mkv"
+def _file(state: State, which: int) -> str:
+    return f"/proc/self/fd/{state.files[which]}"
 
 
 def _command(state: State, which: int) -> list[str]:
-    way = WAYS[state.name]
+    way = ways()[state.name]
     program = ffmpeg()
     assert program is not None
     raw = ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", f"{state.width}x{state.height}", "-r", str(_RATE)]
     return [
         *(program, "-hide_banner", "-nostats", "-benchmark", "-y"),
-        *(*way.before, *raw, "-i", "pipe:0", *way.words(which, state.threads)),
-        str(_file(state, which)),
+        *(*way.before, *raw, "-i", "pipe:0", *way.words(which, state.threads, state.width * state.height)),
+        *("-f", "matroska", _file(state, which)),
     ]
 
 
@@ -119,7 +116,11 @@ def _feed(pipe: Any, clip: Any) -> None:
 def _encode(state: State, which: int) -> None:
     begin = time.perf_counter()
     process = subprocess.Popen(
-        _command(state, which), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        _command(state, which),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        pass_fds=[state.files[which]],
     )
     assert process.stdin is not None and process.stderr is not None
     # a larger pipe is not always allowed
@@ -133,7 +134,6 @@ def _encode(state: State, which: int) -> None:
     if process.returncode != 0:
         raise RuntimeError(f"{state.name}: {said.strip()[-300:]}")
     state.seconds[which] = encoding_seconds(said) or time.perf_counter() - begin
-    state.sizes[which] = _file(state, which).stat().st_size
 
 
 def encoding_seconds(said: str) -> float | None:
@@ -146,8 +146,8 @@ def _decode(state: State, which: int) -> Any:
     program = ffmpeg()
     assert program is not None
     out = ["-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt", "yuv420p", "pipe:1"]
-    words = [program, "-hide_banner", "-loglevel", "error", "-nostdin", "-i", str(_file(state, which)), *out]
-    done = subprocess.run(words, capture_output=True, check=True)
+    words = [program, "-hide_banner", "-loglevel", "error", "-nostdin", "-i", _file(state, which), *out]
+    done = subprocess.run(words, capture_output=True, check=True, pass_fds=[state.files[which]])
     frames = np.frombuffer(done.stdout, np.uint8)
     if frames.size != state.clip.size:
         raise RuntimeError(f"{state.name}: {frames.size} bytes were decoded of {state.clip.size}")

@@ -4,8 +4,13 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from nodewise.statistics.pareto import pareto_front
 from nodewise.studies.contract import Knob, Limit, Published, Study
-from nodewise.studies.video.encoders import WAYS
+from nodewise.studies.video.encoders import ways
+
+_STORED = "stored"
+#: Frames a second at which the clip is watched.
+_RATE = 30
 
 
 def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, Any]:
@@ -16,16 +21,16 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
 def select(point: Mapping[str, str]) -> Collection[str]:
     """The encoders asked for, by the start of their names; all without."""
     asked = [word for word in point.get("encoders", "").split(",") if word]
-    every = [*WAYS, "stored"]
-    return [name for name in every if any(name.startswith(word) for word in asked)] if asked else list(WAYS)
+    every = list(ways())
+    return [name for name in (*every, _STORED) if any(name.startswith(word) for word in asked)] if asked else every
 
 
 def tell(result: Mapping[str, Any]) -> list[str]:
     """All encoders at one PSNR, which devices do the work, and why others do not."""
-    rows = [r for r in result["rows"] if r["contender"] in WAYS]
+    rows = [r for r in result["rows"] if r["kind"] == "variant" and r["contender"] != _STORED]
     ran = [r for r in rows if r["seconds"]]
     lines = _alike(ran, result["point"]["psnr"]) if ran else []
-    devices = [r for r in rows if WAYS[r["contender"]].hardware]
+    devices = [r for r in rows if not r["contender"].startswith("lib")]
     working = [r["contender"] for r in devices if r["seconds"]]
     if working:
         lines.append(f"encoders of devices that work here: {', '.join(working)}")
@@ -39,8 +44,16 @@ def _alike(ran: Sequence[Mapping[str, Any]], wanted: str) -> list[str]:
     found = sorted(
         ((m["like_fps"], m["like_mbits"], name) for name, m in told.items() if "like_fps" in m), reverse=True
     )
-    lines = [f"at like quality, PSNR {wanted} dB (between three quality settings, interpolated):"]
-    lines += [f"  {name:<20} {speed:8.1f} frames/s  {bits:8.2f} Mbit/s" for speed, bits, name in found]
+    # (fewer bits, more speed) are both better
+    best = {found[i][2] for i in pareto_front([(-speed, bits) for speed, bits, _ in found])}
+    lines = [
+        f"at like quality, PSNR {wanted} dB (between three quality settings, interpolated); * no other is both faster and "
+        "smaller:"
+    ]
+    lines += [
+        f"{'*' if name in best else ' '} {name:<20} {speed:8.1f} frames/s  {bits:8.2f} Mbit/s"
+        for speed, bits, name in found
+    ]
     others = [
         f"{name} ({m['psnr_db_coarse']:.1f} to {m['psnr_db_fine']:.1f} dB)"
         for name, m in told.items()
@@ -53,6 +66,12 @@ def _alike(ran: Sequence[Mapping[str, Any]], wanted: str) -> list[str]:
         speeds, sizes = fast[0] / lean[0], fast[1] / lean[1]
         lines.append(
             f"fastest {fast[2]}, fewest bits {lean[2]}: {speeds:.1f} times the speed for {sizes:.1f} times the bits"
+        )
+        live = min((one for one in found if one[0] >= _RATE), key=lambda one: one[1], default=None)
+        lines.append(
+            f"fewest bits of those that keep up with {_RATE} frames a second: {live[2]}, {live[1]:.2f} Mbit/s"
+            if live is not None
+            else f"none keeps up with {_RATE} frames a second"
         )
     return lines
 
