@@ -63,7 +63,7 @@ def _mounted_device(path: Path, system: Path, mounts: Path) -> Path | None:
             found[point] = words[-2]
     source = found[max(found, key=lambda point: len(point.parts))] if found else ""
     try:
-        return _device(os.stat(source).st_rdev, system) if source.startswith("/dev/") else None
+        return _device(Path(source).stat().st_rdev, system) if source.startswith("/dev/") else None
     except OSError:
         return None
 

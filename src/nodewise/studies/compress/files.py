@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-#: How many kinds are generated; bytes of a block and MiB of a window where nothing else is asked for.
-_KINDS, _BLOCK, _WINDOW = 5, 16 << 20, 256
+#: How many kinds are generated; their bytes, those of a block and MiB of a window where nothing else is asked for.
+_KINDS, _SIZE, _BLOCK, _WINDOW = 5, 8 << 20, 16 << 20, 256
 #: What the system takes for a path at most.
 _LONGEST = 4096
 
@@ -54,13 +54,21 @@ def split_paths(text: str) -> list[Path]:
     paths: list[Path] = []
     while text:
         end = len(text) if len(text) <= _LONGEST else text.rfind(",", 0, _LONGEST)
-        while end > 0 and not os.path.exists(text[:end]):
+        while end > 0 and not _exists(Path(text[:end])):
             end = text.rfind(",", 0, end)
         if end <= 0:
             end = text.find(",") if "," in text else len(text)
         paths += [Path(text[:end])] if end else []
         text = text[end + 1 :]
     return paths
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        # a name that is too long
+        return False
 
 
 def look(files: str, folders: str) -> Seen:
@@ -89,7 +97,7 @@ def windows_of(point: Mapping[str, str]) -> list[list[Block]]:
         files += [(path, size) for path, size, _ in sorted(found, key=lambda one: os.fsencode(one[0]))]
     else:
         kinds = _KINDS if point.get("kind", "all") == "all" else 1
-        each, more = divmod(int(point["size"]), kinds)
+        each, more = divmod(int(point.get("size", _SIZE)), kinds)
         files += [(None, each + (i < more)) for i in range(kinds)]
     block, window = int(point.get("block", _BLOCK)), int(point.get("window", _WINDOW)) << 20
     windows: list[list[Block]] = [[]]

@@ -177,7 +177,7 @@ int layout(nw_run* run) {
         const std::string kind = text_of(run, "kind");
         task->corpus =
             files.empty() && folders.empty()
-                ? generated_files(kind.empty() ? "all" : kind, static_cast<std::uint64_t>(nw_number(run, "size", kMiB)))
+                ? generated_files(kind.empty() ? "all" : kind, static_cast<std::uint64_t>(nw_number(run, "size", 8 * kMiB)))
                 : find_files(files, folders);
         cut(task->corpus, static_cast<std::uint64_t>(nw_number(run, "block", 16 * kMiB)),
             static_cast<std::uint64_t>(nw_number(run, "window", 256) * kMiB));

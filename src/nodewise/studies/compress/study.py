@@ -6,6 +6,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
+from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.studies.compress.advice import advice, levels_of, listing, overview, parse_link
 from nodewise.studies.compress.disk import Nearness, near
@@ -39,6 +40,8 @@ def select(point: Mapping[str, str]) -> Collection[str]:
     _seen(point)
     _links(point)
     names = asked(point)[0]
+    if not names:
+        raise InputError("nothing is left to compare: no such library or level", f"the libraries are: {', '.join(LEVELS)}")
     if find_spec("zlib_ng") is None or find_library(STUDY.libraries["zlib-ng"]) is not None:
         return names
     return [name.replace("zlib-ng-", f"{WHEEL}-") for name in names]
@@ -110,11 +113,11 @@ STUDY = Study(
         Knob("libraries", "those that are compared (default: all)", "", text=True),
         Knob(
             "kind",
-            "of the generated files, where none are named",
-            "all",
+            "of the generated files, where none are named (default: all)",
+            "",
             ("all", "text", "source", "json", "floats", "random"),
         ),
-        Knob("size", "bytes of the generated files together", str(8 << 20), quick=str(1 << 20)),
+        Knob("size", "bytes of the generated files together (default: 8388608)", "", quick=str(1 << 20)),
         Knob("block", "bytes that are compressed at a time (default: 16777216)", "", most=2**30),
         Knob("window", "MiB of the files that are in memory at a time (default: 256)", "", most=2**20),
     ),

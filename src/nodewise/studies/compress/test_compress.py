@@ -309,6 +309,12 @@ def test_levels_that_do_not_exist_are_ignored_and_zlib_keeps_its_default() -> No
     assert len(asked({})[0]) == 21
 
 
+def test_where_nothing_is_left_to_compare_it_says_so() -> None:
+    for point in ({"libraries": "bzip"}, {"libraries": "lz4", "lz4-levels": "2"}):
+        with pytest.raises(InputError, match="nothing is left to compare"):
+            COMPRESS.study.select(COMPRESS.study.point(point))  # type: ignore[misc]
+
+
 def test_the_advice_is_by_what_gets_through() -> None:
     levels = [Level("fast", 2.0, 800e6, 4e9), Level("dense", 4.0, 50e6, 450e6), Level("worse", 1.9, 700e6, 4e9)]
     assert [v.name for v in frontier(levels)] == ["fast", "dense"]
@@ -440,7 +446,7 @@ def test_a_filesystem_with_device_numbers_of_its_own_is_found_by_what_is_mounted
     system = tmp_path / "sys"
     disk = _controller(system, "0000:01:00.0", "nvme0", 1) / "nvme0n1"
     disk.mkdir()
-    _known_as(system, os.stat("/dev/null").st_rdev, disk)
+    _known_as(system, Path("/dev/null").stat().st_rdev, disk)
     mounts = tmp_path / "mountinfo"
     folder = tmp_path / "my data"
     folder.mkdir()
