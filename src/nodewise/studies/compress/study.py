@@ -41,7 +41,9 @@ def select(point: Mapping[str, str]) -> Collection[str]:
     _links(point)
     names = asked(point)[0]
     if not names:
-        raise InputError("nothing is left to compare: no such library or level", f"the libraries are: {', '.join(LEVELS)}")
+        raise InputError(
+            "nothing is left to compare: no such library or level", f"the libraries are: {', '.join(LEVELS)}"
+        )
     if find_spec("zlib_ng") is None or find_library(STUDY.libraries["zlib-ng"]) is not None:
         return names
     return [name.replace("zlib-ng-", f"{WHEEL}-") for name in names]

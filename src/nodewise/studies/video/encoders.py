@@ -23,6 +23,9 @@ _OTHER_PIXELS = ("libx264rgb",)
 _PIXELS = 854 * 480
 _BITS = (1_000_000, 3_000_000, 9_000_000)
 
+#: Complaints that say nothing of the cause; FFmpeg tells that only when it is asked for more.
+_VAGUE = ("Error initializing output stream", "Error while opening encoder", "No capable devices found")
+
 
 @dataclass(frozen=True)
 class Way:
@@ -76,6 +79,7 @@ def _software() -> dict[str, Way]:
     ways |= {f"libsvtav1-{p}": Way("libsvtav1", ("-preset", p), "-crf", (47, 36, 25)) for p in ("12", "8")}
     row = ("-row-mt", "1")
     ways |= {
+        "libvpx-rt8": Way("libvpx", ("-deadline", "realtime", "-cpu-used", "8"), "-b:v", _BITS),
         "libvpx-vp9-rt8": Way(
             "libvpx-vp9", ("-deadline", "realtime", "-cpu-used", "8", *row, "-b:v", "0"), "-crf", (44, 33, 22)
         ),
@@ -144,6 +148,12 @@ def reason_of(text: str) -> str:
     return first.rstrip(".") + _forbidden(first)
 
 
+def detail_of(text: str, encoder: str) -> str:
+    """The last that an encoder itself told before it gave up, from what FFmpeg prints with `-loglevel verbose`."""
+    lines = re.findall(rf"^\[{re.escape(encoder)} @ [^\]]*\] (.*)$", text, re.MULTILINE)
+    return next((line.strip().rstrip(".") for line in reversed(lines) if not line.startswith(_VAGUE)), "")
+
+
 def _forbidden(reason: str) -> str:
     """FFmpeg does not tell a device that is not there from one that may not be opened."""
     named = re.search(r"/dev/\S+?(?=[.:,']|$|\s)", reason)
@@ -166,21 +176,25 @@ def _known(program: str) -> tuple[str, Mapping[str, str]]:
     return version_of(_say(program, "-version")), encoders_listed(_say(program, "-encoders"))
 
 
-def trial(program: str, way: Way) -> str | None:
-    """Encode a tiny clip for real: why that does not work, or None."""
+def _try(program: str, way: Way, level: str) -> subprocess.CompletedProcess[str]:
     source = ["-f", "lavfi", "-i", "testsrc=size=256x144:rate=5:duration=1", "-pix_fmt", "yuv420p"]
     words = [*way.before, *source, *way.words(1, 1, 256 * 144), "-f", "null", "-"]
+    command = [program, "-hide_banner", "-nostdin", "-loglevel", level, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TRIAL_S)
+
+
+def trial(program: str, way: Way) -> str | None:
+    """Encode a tiny clip for real: why that does not work, or None."""
     try:
-        done = subprocess.run(
-            [program, "-hide_banner", "-nostdin", "-loglevel", "error", *words],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_TRIAL_S,
-        )
+        done = _try(program, way, "error")
+        if done.returncode == 0:
+            return None
+        reason = reason_of(done.stderr)
+        if not reason.startswith(_VAGUE):
+            return reason
+        return detail_of(_try(program, way, "verbose").stderr, way.encoder) or reason
     except subprocess.TimeoutExpired:
         return f"it did not encode 5 tiny frames in {_TRIAL_S} s"
-    return reason_of(done.stderr) if done.returncode != 0 else None
 
 
 def why_not(way: Way) -> str | None:

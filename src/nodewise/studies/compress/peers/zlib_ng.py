@@ -78,10 +78,10 @@ def run(state: SimpleNamespace) -> None:
     state.size = state.packed = 0
     state.back[:] = 0x5A
     _trips(state, state.corpus, [block.size for block in state.first], state.back)
-    for window in state.more:
-        data = np.frombuffer(b"".join(block.read() for block in window), np.uint8)
-        back = np.ones(data.size, np.uint8)
-        _trips(state, data, [block.size for block in window], back)
+    # so that no more than a block of them is in memory
+    for block in (block for window in state.more for block in window):
+        data, back = np.frombuffer(block.read(), np.uint8), np.ones(block.size, np.uint8)
+        _trips(state, data, [block.size], back)
         if not np.array_equal(back, data):
             raise RuntimeError("wrong result: what was unpacked is not what was packed")
 
