@@ -175,10 +175,10 @@ int layout(nw_run* run) {
         auto task = std::make_unique<Task>();
         const std::string files = text_of(run, "file"), folders = text_of(run, "folder");
         const std::string kind = text_of(run, "kind");
-        task->corpus =
-            files.empty() && folders.empty()
-                ? generated_files(kind.empty() ? "all" : kind, static_cast<std::uint64_t>(nw_number(run, "size", 8 * kMiB)))
-                : find_files(files, folders);
+        task->corpus = files.empty() && folders.empty()
+                           ? generated_files(kind.empty() ? "all" : kind,
+                                             static_cast<std::uint64_t>(nw_number(run, "size", 8 * kMiB)))
+                           : find_files(files, folders);
         cut(task->corpus, static_cast<std::uint64_t>(nw_number(run, "block", 16 * kMiB)),
             static_cast<std::uint64_t>(nw_number(run, "window", 256) * kMiB));
         nw_declare(run, "corpus", NW_U8, NW_INPUT, task->corpus.largest_window);
