@@ -21,7 +21,7 @@ from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.interval import median_interval
 from nodewise.statistics.summary import median
-from nodewise.studies.commands import Contender, contenders_of, machine_limits, work_of
+from nodewise.studies.commands import Contender, contenders_of, machine_limits, settled_command, settling_command, work_of
 from nodewise.studies.contract import Limit
 from nodewise.studies.discovery import Found
 
@@ -48,7 +48,7 @@ class StudyQuestion:
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """Which contender is running, in which block."""
+    """Which contender is running, in which block; block 0 is before them, where what holds for all runs is found."""
 
     block: int
     blocks: int
@@ -103,6 +103,7 @@ def run_study(
 ) -> dict[str, Any]:
     """Measure every contender; the result as `nodewise study --json` prints it.
 
+    Before the blocks each contender that has something to find by trial finds it, once for all its runs.
     Each block holds every contender once, in random order; after the first six it goes on while the time lasts. A
     contender that cannot run, fails or is wrong is a row that says so.
     """
@@ -114,11 +115,16 @@ def run_study(
     settings = {s.contender.name: setting_of(s.contender, question.threads, near) for s in series}
     shuffle = random.Random(question.seed)
     begin = time.monotonic()
+    for one in (s for s in series if s.reason is None and s.contender.settles):
+        name = one.contender.name
+        observe(StudyProgress(0, question.blocks, name, time.monotonic() - begin))
+        settings[name] = _settled(one, settings[name], launcher)
+    settling = time.monotonic() - begin
     blocks = 0
     while blocks < question.blocks and (running := [s for s in series if s.reason is None]):
         spent = time.monotonic() - begin
         limit = question.limit_s if blocks < _FEWEST else min(question.seconds, question.limit_s)
-        if blocks and spent + spent / blocks > limit:
+        if blocks and spent + (spent - settling) / blocks > limit:
             break
         shuffle.shuffle(running)
         for one in running:
@@ -164,6 +170,15 @@ def setting_of(contender: Contender, threads: int, near: Collection[int] | None 
     unset = [*BINDING_VARIABLES, *(name for name, value in contender.env.items() if not value)]
     env |= {name: value for name, value in contender.env.items() if value}
     return Setting(contender.command, env=env, unset=tuple(v for v in unset if v not in env), mask=mask)
+
+
+def _settled(one: _Series, setting: Setting, launcher: Launcher) -> Setting:
+    """The contender's setting with what it found; where that failed, its series says why it cannot run."""
+    sample = launcher.run(replace(setting, command=settling_command(setting.command)))
+    if not sample.ok:
+        one.add(0, sample)
+        return setting
+    return replace(setting, command=settled_command(setting.command, sample.metrics))
 
 
 def _wanted(contenders: Sequence[Contender], only: Sequence[str]) -> list[Contender]:

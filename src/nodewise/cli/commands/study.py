@@ -146,7 +146,8 @@ class _Line:
     def show(self, progress: StudyProgress) -> None:
         if self._status:
             at = format_seconds(progress.seconds)
-            self._status.update(f"block {progress.block} of {progress.blocks}, {at}: {progress.contender}")
+            block = f"block {progress.block} of {progress.blocks}" if progress.block else "before the blocks"
+            self._status.update(f"{block}, {at}: {progress.contender}")
 
 
 def _list(as_json: bool) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The encoders that are tried, at which presets and qualities, and what FFmpeg says of them."""
+"""The encoders that are tried, at which presets, what sets their quality, and what FFmpeg says of them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from nodewise.studies.video.search import Quality
+
 _INSTALL = "ffmpeg is not installed: apt-get install ffmpeg"
 _TRIAL_S = 20
 #: The first device for rendering, which is named where there is none.
@@ -21,7 +23,15 @@ _FORMATS = ("h264", "hevc", "vvc", "av1", "vp8", "vp9")
 _OTHER_PIXELS = ("libx264rgb",)
 #: Bits a second are for clips of so many pixels; larger ones get more in proportion.
 _PIXELS = 854 * 480
-_BITS = (1_000_000, 3_000_000, 9_000_000)
+_BITS = Quality("-b:v", 250_000, 3_000_000, 6_000_000, 30_000_000, 1000)
+_CRF_264 = Quality("-crf", 51, 24, 19, 0, 0.1)
+_CRF_265 = Quality("-crf", 51, 25, 20, 0, 0.1)
+# 0 means that it is not given
+_CRF_SVT = Quality("-crf", 63, 36, 25, 1)
+_CRF_VPX = Quality("-crf", 63, 33, 22, 0)
+_CRF_AOM = Quality("-crf", 63, 35, 24, 0)
+_QP_RAV = Quality("-qp", 255, 100, 60, 1)
+_QP = Quality("-qp", 51, 25, 20, 1)
 
 #: Complaints that say nothing of the cause; FFmpeg tells that only when it is asked for more.
 _VAGUE = ("Error initializing output stream", "Error while opening encoder", "No capable devices found")
@@ -29,16 +39,14 @@ _VAGUE = ("Error initializing output stream", "Error while opening encoder", "No
 
 @dataclass(frozen=True)
 class Way:
-    """An encoder with its options. `qualities` are three values of the option `quality`, the coarsest first; those of
-    `-b:v`, bits a second, are for 480p.
+    """An encoder with its options and what sets its `quality`; bits a second are for 480p.
 
     `before` are options that stand before the input (a device), `frames` what the frames are made for it.
     """
 
     encoder: str
     options: tuple[str, ...]
-    quality: str
-    qualities: tuple[int, int, int]
+    quality: Quality
     before: tuple[str, ...] = ()
     frames: str = ""
 
@@ -47,10 +55,17 @@ class Way:
         """Whether a device does the work."""
         return not self.encoder.startswith("lib")
 
-    def words(self, which: int, threads: int, pixels: int = _PIXELS) -> list[str]:
-        """FFmpeg's words after the input, for one of the three qualities of frames of so many pixels."""
-        value = self.qualities[which] * pixels // _PIXELS if self.quality == "-b:v" else self.qualities[which]
-        made = ["-c:v", self.encoder, *self.options, self.quality, str(value)]
+    def quality_for(self, pixels: int) -> Quality:
+        """The quality for frames of so many pixels."""
+        one = self.quality
+        if one.option != _BITS.option:
+            return one
+        values = (v * pixels / _PIXELS for v in (one.coarsest, one.start, one.finer, one.finest))
+        return Quality(one.option, *(max(one.step, round(v, -3)) for v in values), one.step)
+
+    def words(self, value: float, threads: int) -> list[str]:
+        """FFmpeg's words after the input, for one value of the quality's option."""
+        made = ["-c:v", self.encoder, *self.options, self.quality.option, f"{value:.10g}"]
         made += ["-vf", self.frames] if self.frames else []
         if self.hardware:
             return made
@@ -72,45 +87,44 @@ def _on_device(interface: str) -> tuple[tuple[str, ...], str]:
 
 def _software() -> dict[str, Way]:
     ways = {
-        f"libx264-{p}": Way("libx264", ("-preset", p), "-crf", (29, 24, 19))
+        f"libx264-{p}": Way("libx264", ("-preset", p), _CRF_264)
         for p in ("ultrafast", "veryfast", "medium")
     }
-    ways |= {f"libx265-{p}": Way("libx265", ("-preset", p), "-crf", (30, 25, 20)) for p in ("ultrafast", "medium")}
-    ways |= {f"libsvtav1-{p}": Way("libsvtav1", ("-preset", p), "-crf", (47, 36, 25)) for p in ("12", "8")}
+    ways |= {f"libx265-{p}": Way("libx265", ("-preset", p), _CRF_265) for p in ("ultrafast", "medium")}
+    ways |= {f"libsvtav1-{p}": Way("libsvtav1", ("-preset", p), _CRF_SVT) for p in ("12", "8")}
     row = ("-row-mt", "1")
     ways |= {
-        "libvpx-rt8": Way("libvpx", ("-deadline", "realtime", "-cpu-used", "8"), "-b:v", _BITS),
+        "libvpx-rt8": Way("libvpx", ("-deadline", "realtime", "-cpu-used", "8"), _BITS),
         "libvpx-vp9-rt8": Way(
-            "libvpx-vp9", ("-deadline", "realtime", "-cpu-used", "8", *row, "-b:v", "0"), "-crf", (44, 33, 22)
+            "libvpx-vp9", ("-deadline", "realtime", "-cpu-used", "8", *row, "-b:v", "0"), _CRF_VPX
         ),
         "libvpx-vp9-4": Way(
-            "libvpx-vp9", ("-deadline", "good", "-cpu-used", "4", *row, "-b:v", "0"), "-crf", (44, 33, 22)
+            "libvpx-vp9", ("-deadline", "good", "-cpu-used", "4", *row, "-b:v", "0"), _CRF_VPX
         ),
         "libaom-av1-8": Way(
-            "libaom-av1", ("-usage", "realtime", "-cpu-used", "8", *row, "-b:v", "0"), "-crf", (46, 35, 24)
+            "libaom-av1", ("-usage", "realtime", "-cpu-used", "8", *row, "-b:v", "0"), _CRF_AOM
         ),
-        "librav1e-10": Way("librav1e", ("-speed", "10"), "-qp", (140, 100, 60)),
+        "librav1e-10": Way("librav1e", ("-speed", "10"), _QP_RAV),
     }
     return ways
 
 
 def _hardware() -> dict[str, Way]:
     ways = {
-        f"{codec}_qsv": Way(f"{codec}_qsv", ("-pix_fmt", "nv12"), "-global_quality", (30, 25, 20))
+        f"{codec}_qsv": Way(f"{codec}_qsv", ("-pix_fmt", "nv12"), Quality("-global_quality", 51, 25, 20, 1))
         for codec in ("h264", "hevc", "vp9", "av1")
     }
     device, frames = _on_device("vaapi")
     for codec in ("h264", "hevc", "vp9", "av1"):
-        option = "-qp" if codec in ("h264", "hevc") else "-global_quality"
-        values = (30, 25, 20) if codec in ("h264", "hevc") else (120, 90, 60)
-        ways[f"{codec}_vaapi"] = Way(f"{codec}_vaapi", (), option, values, device, frames)
+        quality = _QP if codec in ("h264", "hevc") else Quality("-global_quality", 255, 90, 60, 1)
+        ways[f"{codec}_vaapi"] = Way(f"{codec}_vaapi", (), quality, device, frames)
     for codec in ("h264", "hevc", "av1"):
-        ways[f"{codec}_nvenc"] = Way(f"{codec}_nvenc", ("-rc", "constqp"), "-qp", (30, 25, 20))
-    ways["h264_v4l2m2m"] = Way("h264_v4l2m2m", ("-pix_fmt", "nv12"), "-b:v", _BITS)
+        ways[f"{codec}_nvenc"] = Way(f"{codec}_nvenc", ("-rc", "constqp"), _QP)
+    ways["h264_v4l2m2m"] = Way("h264_v4l2m2m", ("-pix_fmt", "nv12"), _BITS)
     return ways
 
 
-#: The ways whose presets and qualities are known, by the names of their contenders.
+#: The ways that are known, by the names of their contenders.
 WAYS: Mapping[str, Way] = {**_software(), **_hardware()}
 
 
@@ -122,7 +136,7 @@ def ways() -> Mapping[str, Way]:
     others = [
         name for name, made in listed.items() if made in _FORMATS and name not in known and name not in _OTHER_PIXELS
     ]
-    return {**WAYS, **{name: Way(name, (), "-b:v", _BITS, *_on_device(name.rpartition("_")[2])) for name in others}}
+    return {**WAYS, **{name: Way(name, (), _BITS, *_on_device(name.rpartition("_")[2])) for name in others}}
 
 
 def encoders_listed(text: str) -> dict[str, str]:
@@ -178,7 +192,7 @@ def _known(program: str) -> tuple[str, Mapping[str, str]]:
 
 def _try(program: str, way: Way, level: str) -> subprocess.CompletedProcess[str]:
     source = ["-f", "lavfi", "-i", "testsrc=size=256x144:rate=5:duration=1", "-pix_fmt", "yuv420p"]
-    words = [*way.before, *source, *way.words(1, 1, 256 * 144), "-f", "null", "-"]
+    words = [*way.before, *source, *way.words(way.quality_for(256 * 144).start, 1), "-f", "null", "-"]
     command = [program, "-hide_banner", "-nostdin", "-loglevel", level, *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TRIAL_S)
 

@@ -11,17 +11,27 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nodewise.studies.commands import contenders_of, default_command, native_contenders, script_contenders
+from nodewise.studies.commands import (
+    Contender,
+    contenders_of,
+    default_command,
+    native_contenders,
+    script_contenders,
+    settled_command,
+    settling_command,
+)
 from nodewise.studies.discovery import find_study
 from nodewise.studies.peer_worker import Judge
 from nodewise.studies.video import encoders, encoding
-from nodewise.studies.video.quality import at_quality, psnr, ssim, ssim_of_clip
+from nodewise.studies.video.quality import LIKE_DB, is_like, psnr, ssim, ssim_of_clip
+from nodewise.studies.video.search import Quality, RefusedError, search
 
 VIDEO = find_study("video")
 
@@ -139,20 +149,15 @@ def test_encoders_are_read_from_what_ffmpeg_lists() -> None:
 def test_encoders_that_ffmpeg_lists_beyond_those_known_are_ways_by_bits_a_second() -> None:
     found = encoders.ways()
     assert found.keys() - encoders.WAYS.keys() == {"hevc_v4l2m2m", "vp8_vaapi", "h264_vulkan", "libopenh264"}
-    words = found["vp8_vaapi"].words(1, 4, 1920 * 1080)
-    assert words == [
-        "-c:v",
-        "vp8_vaapi",
-        "-b:v",
-        str(3_000_000 * 1920 * 1080 // (854 * 480)),
-        "-vf",
-        "format=nv12,hwupload",
-    ]
+    quality = found["vp8_vaapi"].quality_for(1920 * 1080)
+    assert (quality.option, quality.start) == ("-b:v", pytest.approx(3_000_000 * 1920 * 1080 / (854 * 480), abs=500))
+    words = found["vp8_vaapi"].words(quality.start, 4)
+    assert words == ["-c:v", "vp8_vaapi", "-b:v", f"{quality.start:.0f}", "-vf", "format=nv12,hwupload"]
     assert found["vp8_vaapi"].before[0] == "-init_hw_device" and found["vp8_vaapi"].before[1].startswith(
         "vaapi=on:/dev/dri"
     )
     assert found["h264_vulkan"].before[:2] == ("-init_hw_device", "vulkan=on")
-    assert found["libopenh264"].words(0, 4) == ["-c:v", "libopenh264", "-b:v", "1000000", "-threads", "4"]
+    assert found["libopenh264"].words(1e6, 4) == ["-c:v", "libopenh264", "-b:v", "1000000", "-threads", "4"]
     assert VIDEO.study.select({"encoders": "libopen"}) == ["libopenh264"]  # type: ignore[misc]
 
 
@@ -237,15 +242,77 @@ def test_psnr_and_ssim_of_known_differences() -> None:
     assert ssim(flat, flat + 20) == pytest.approx((2 * 100 * 120 + small) / (100**2 + 120**2 + small))
 
 
-def test_numbers_at_like_quality_lie_between_those_measured() -> None:
-    points = [(40.0, 100.0), (30.0, 400.0), (35.0, 200.0)]
-    assert at_quality(points, 35.0) == pytest.approx(200)
-    assert at_quality(points, 32.5) == pytest.approx(math.sqrt(400 * 200))
-    assert at_quality(points, 29.9) is None and at_quality(points, 41) is None and at_quality([], 30) is None
+CRF = Quality("-crf", 51, 24, 19, 0, 0.1)
+WHOLE = Quality("-crf", 63, 36, 25, 1)
+BITS = Quality("-b:v", 250_000, 3_000_000, 6_000_000, 30_000_000, 1000)
+
+
+def _searched(quality: Quality, measure: Any, wanted: float) -> tuple[float, list[float]]:
+    tried: list[float] = []
+
+    def told(value: float) -> float:
+        tried.append(value)
+        return float(measure(value))
+
+    return search(quality, told, wanted), tried
+
+
+@pytest.mark.parametrize("wanted", [34.0, 38.5, 42.0, 46.3])
+@pytest.mark.parametrize(
+    ("quality", "measure"),
+    [
+        (CRF, lambda crf: 54 - 0.5 * crf),
+        (CRF, lambda crf: 62 - 1.1 * crf + 0.007 * crf**2),
+        (CRF, lambda crf: 30 + 28 / (1 + math.exp((crf - 22) / 8))),
+        # frames' quantizers are rounded
+        (CRF, lambda crf: 56 - 0.6 * round(crf)),
+        (WHOLE, lambda crf: 55 - 0.35 * crf),
+        (BITS, lambda bits: 40 + 6 * math.log2(bits / 4e6)),
+    ],
+    ids=["line", "curve", "saturation", "steps", "whole", "bits"],
+)
+def test_a_search_ends_near_the_wanted_psnr_within_six_encodes(quality: Quality, measure: Any, wanted: float) -> None:
+    found, tried = _searched(quality, measure, wanted)
+    assert len(tried) == len(set(tried)) <= 6 and found in tried
+    assert all(value / quality.step == pytest.approx(round(value / quality.step)) for value in tried)
+    assert abs(measure(found) - wanted) <= (0.3 + 1e-9 if measure(24.0) == measure(24.4) else 0.25)
+
+
+def test_a_search_takes_the_nearest_of_settings_that_are_far_apart() -> None:
+    found, tried = _searched(Quality("-qp", 51, 25, 20, 1), lambda qp: 60 - 0.8 * qp, 41.6)
+    assert found == 23 and len(tried) <= 4
+    # 1.2 dB between neighbours: 42.4 is nearer than 41.2, and both are tried
+    found, tried = _searched(Quality("-qp", 51, 25, 20, 1), lambda qp: 70 - 1.2 * qp, 42.0)
+    assert found == 23 and 24 in tried
+
+
+@pytest.mark.parametrize(("wanted", "end"), [(70.0, 1), (20.0, 63)])
+def test_a_search_ends_at_the_end_where_the_wanted_psnr_is_beyond_it(wanted: float, end: int) -> None:
+    found, tried = _searched(WHOLE, lambda crf: 55 - 0.35 * crf, wanted)
+    assert found == end and len(tried) <= 6
+
+
+def test_a_search_is_not_led_astray_by_what_is_flat_or_falls() -> None:
+    assert _searched(WHOLE, lambda crf: 44.0, 42)[0] in range(1, 64)
+    assert _searched(BITS, lambda bits: 40.0, 42)[1][-1] <= BITS.finest
+    # coarser is better, as in tiny clips
+    found, tried = _searched(CRF, lambda crf: 40 + 0.1 * crf, 42)
+    assert len(tried) <= 6 and found in tried
+
+
+def test_a_search_keeps_what_was_tried_before_an_encoder_refuses() -> None:
+    def measure(bits: float) -> float:
+        if bits > 5e6:
+            raise RefusedError("too many")
+        return 38.0 + bits / 5e6
+
+    assert search(BITS, measure, 45) == BITS.start
+    with pytest.raises(RefusedError, match="too many"):
+        search(Quality("-b:v", 1, 6e6, 7e6, 9e6), measure, 45)
 
 
 def _row(name: str, **told: float) -> dict[str, Any]:
-    metrics = {"fps": 50.0, "psnr_db": 40.0, "psnr_db_coarse": 36.0, "psnr_db_fine": 44.0, **told}
+    metrics = {"fps": 50.0, "mbits": 3.0, "psnr_db": 46.2, "quality": 23.5, **told}
     return {"contender": name, "kind": "variant", "seconds": 1.0, "metrics": metrics, "not_run": None}
 
 
@@ -254,26 +321,29 @@ def test_encoders_are_told_at_one_quality_with_those_that_do_not_reach_it() -> N
     assert tell is not None
     absent = {"contender": "h264_qsv", "kind": "variant", "seconds": None, "not_run": "MFX session: unsupported (-3)"}
     rows = [
-        _row("libx265-medium", like_fps=18.0, like_mbits=1.0),
-        _row("libx264-medium", like_fps=90.0, like_mbits=2.0),
-        _row("libx265-ultrafast", like_fps=17.0, like_mbits=1.5),
-        _row("librav1e-10"),
+        _row("libx265-medium", fps=18.0, mbits=1.0),
+        _row("libx264-medium", fps=90.0, mbits=2.0, psnr_db=45.5),
+        _row("libx265-ultrafast", fps=17.0, mbits=1.5),
+        # by far the best in both if that were at like quality
+        _row("librav1e-10", fps=900.0, mbits=0.1, psnr_db=45.4, quality=1.0),
     ]
     lines = tell({"rows": [*rows, absent], "point": {"psnr": "46"}})
-    assert lines[0].startswith("at like quality, PSNR 46 dB")
-    assert re.search(r"libx264-medium +90\.0 frames/s +2\.00 Mbit/s", lines[1])
+    assert lines[0].startswith("at like quality, PSNR within 0.5 dB of 46;")
+    assert re.search(r"libx264-medium +90\.0 frames/s +2\.00 Mbit/s +45\.50 dB  -crf 23\.5$", lines[1])
     assert (
         lines[1].startswith("* ") and lines[2].startswith("* libx265-medium") and lines[3].startswith("  libx265-ultra")
     )
-    assert "librav1e-10 (36.0 to 44.0 dB)" in lines[4]
-    assert lines[5].endswith("fewest bits libx265-medium: 5.0 times the speed for 2.0 times the bits")
+    assert lines[4] == "not comparable, farther than 0.5 dB from 46 at best: librav1e-10 (45.4 dB at -qp 1)"
+    assert lines[5].startswith("fastest libx264-medium, fewest bits libx265-medium: 5.0 times the speed for 2.0 times")
     assert lines[6] == "fewest bits of those that keep up with 30 frames a second: libx264-medium, 2.00 Mbit/s"
     assert lines[7].startswith("no device encodes here")
-    slow = [_row("libx265-medium", like_fps=18.0, like_mbits=1.0), _row("libaom-av1-8", like_fps=9.0, like_mbits=0.9)]
-    assert "none keeps up with 30 frames a second" in tell({"rows": slow, "point": {"psnr": "42"}})
-    only = tell({"rows": [absent], "point": {"psnr": "42"}})
-    assert only == ["no device encodes here; each was tried, and the table says why not"]
-    working = tell({"rows": [_row("h264_qsv")], "point": {"psnr": "42"}})
+    slow = [_row("libx265-medium", fps=18.0, mbits=1.0), _row("libaom-av1-8", fps=9.0, mbits=0.9)]
+    assert "none keeps up with 30 frames a second" in tell({"rows": slow, "point": {"psnr": "46"}})
+    none = ["no device encodes here; each was tried, and the table says why not"]
+    assert tell({"rows": [absent], "point": {"psnr": "42"}}) == none
+    alone = tell({"rows": [_row("libx264-medium"), absent], "point": {"psnr": "42"}})
+    assert alone == ["not comparable, farther than 0.5 dB from 42 at best: libx264-medium (46.2 dB at -crf 23.5)", *none]
+    working = tell({"rows": [_row("h264_qsv")], "point": {"psnr": "46"}})
     assert working[-1] == "encoders of devices that work here: h264_qsv"
 
 
@@ -332,24 +402,52 @@ LIVE = [
     for c in script_contenders(VIDEO, VIDEO.study.point({"height": "90", "frames": "5", "psnr": "40"}))
     if c.not_run is None
 ]
-
-
-@pytest.mark.skipif(
+NEEDS_FFMPEG = pytest.mark.skipif(
     not LIVE, reason="no encoder works here: apt-get install ffmpeg; what is read of it is tested above"
 )
-def test_encoders_that_work_tell_three_qualities() -> None:
-    contender = next((c for c in LIVE if c.name == "libx264-veryfast"), LIVE[0])
+
+
+def _told(name: str, words: Sequence[str] = (), **knobs: str) -> dict[str, Any]:
+    point = VIDEO.study.point(knobs)
+    contender = next(c for c in script_contenders(VIDEO, point) if c.name == name)
     environment = {**os.environ, "OMP_NUM_THREADS": "2"}
-    done = subprocess.run(contender.command, capture_output=True, text=True, check=True, env=environment)
-    told = json.loads(done.stdout)
+    command = [*contender.command, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return dict(json.loads(done.stdout))
+
+
+@NEEDS_FFMPEG
+@pytest.mark.parametrize("contender", LIVE, ids=lambda c: c.name)
+def test_encoders_that_work_are_timed_at_like_quality(contender: Contender) -> None:
+    settled = _told(contender.name, settling_command(()), height="90", frames="5", psnr="40")
+    assert settled.keys() == {"nodewise", "quality"}
+    words = settled_command((), {"quality": settled["quality"]})
+    told = _told(contender.name, words, height="90", frames="5", psnr="40")
     assert told["verified"] is True and told["items"] == 5 and told["fps"] == pytest.approx(5 / told["seconds"])
-    assert told["psnr_db_coarse"] < told["psnr_db"] < told["psnr_db_fine"]
-    assert told["like_mbits"] > 0 and told["like_frames_per_mbit"] == pytest.approx(30 / told["like_mbits"])
-    assert (told["like_mbits"] > told["mbits"]) == (told["psnr_db"] < 40)
-    assert 0.8 < told["ssim"] < 1
+    assert told["quality"] == settled["quality"] and is_like(told["psnr_db"], 40)
+    assert told["frames_per_mbit"] == pytest.approx(30 / told["mbits"]) and 0.8 < told["ssim"] < 1
 
 
-@pytest.mark.skipif(not LIVE, reason="no encoder works here: apt-get install ffmpeg")
+@NEEDS_FFMPEG
+def test_what_does_not_reach_the_wanted_psnr_keeps_its_row_and_is_not_compared() -> None:
+    # the finest setting of VP8's bits a second is far below
+    name = "libvpx-rt8" if any(c.name == "libvpx-rt8" for c in LIVE) else LIVE[-1].name
+    told = _told(name, height="90", frames="3", psnr="75")
+    assert told["verified"] is True and told["psnr_db"] < 75 - LIKE_DB
+    assert told["fps"] > 0 and "frames_per_mbit" not in told
+    row = _row(name, **{k: v for k, v in told.items() if k != "verified"})
+    assert VIDEO.study.tell is not None
+    assert VIDEO.study.tell({"rows": [row], "point": {"psnr": "75"}})[0].startswith("not comparable")
+
+
+@NEEDS_FFMPEG
+@pytest.mark.parametrize("contender", LIVE, ids=lambda c: c.name)
+def test_one_tiny_frame_is_encoded(contender: Contender) -> None:
+    told = _told(contender.name, height="16", frames="1")
+    assert told["verified"] is True and told["items"] == 1
+
+
+@NEEDS_FFMPEG
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_nothing_is_left_where_it_is_ended_meanwhile(tmp_path: Path, how: signal.Signals) -> None:
     point = VIDEO.study.point({"height": "360", "frames": "60"})
