@@ -23,6 +23,7 @@ from nodewise.studies.commands import (
     contenders_of,
     default_command,
     native_contenders,
+    script_command,
     script_contenders,
     settled_command,
     settling_command,
@@ -407,12 +408,16 @@ NEEDS_FFMPEG = pytest.mark.skipif(
 )
 
 
-def _told(name: str, words: Sequence[str] = (), **knobs: str) -> dict[str, Any]:
-    point = VIDEO.study.point(knobs)
-    contender = next(c for c in script_contenders(VIDEO, point) if c.name == name)
+def _ran(name: str, words: Sequence[str] = (), **knobs: str) -> subprocess.CompletedProcess[str]:
+    script = VIDEO.folder / "programs" / "ffmpeg.py"
+    command = [*script_command(VIDEO, script, name, VIDEO.study.point(knobs)), *words]
     environment = {**os.environ, "OMP_NUM_THREADS": "2"}
-    command = [*contender.command, *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def _told(name: str, words: Sequence[str] = (), **knobs: str) -> dict[str, Any]:
+    done = _ran(name, words, **knobs)
+    assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
 
 
@@ -442,8 +447,13 @@ def test_what_does_not_reach_the_wanted_psnr_keeps_its_row_and_is_not_compared()
 
 @NEEDS_FFMPEG
 @pytest.mark.parametrize("contender", LIVE, ids=lambda c: c.name)
-def test_one_tiny_frame_is_encoded(contender: Contender) -> None:
-    told = _told(contender.name, height="16", frames="1")
+def test_one_tiny_frame_is_encoded_or_the_encoder_says_why_not(contender: Contender) -> None:
+    done = _ran(contender.name, height="16", frames="1")
+    if done.returncode != 0:
+        # SVT-AV1 takes nothing below 64 by 64
+        assert contender.name.startswith("libsvtav1") and "RefusedError: libsvtav1" in done.stderr
+        return
+    told = json.loads(done.stdout)
     assert told["verified"] is True and told["items"] == 1
 
 
