@@ -159,6 +159,20 @@ def test_what_holds_for_all_runs_is_found_once_before_the_blocks(monkeypatch: py
     assert shown == sorted(shown) and set(shown) == {0, 1, 2}
 
 
+def test_what_tells_that_it_is_for_scale_is_shown_and_not_compared() -> None:
+    class Unlike(Given):
+        def run(self, setting: Setting) -> Sample:
+            sample = super().run(setting)
+            unlike = {"narrow", "numpy_bincount"} & {self.order[-1]}
+            return replace(sample, metrics={**sample.metrics, "for_scale": float(bool(unlike))})
+
+    rows = rows_of(run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=6), Unlike()))  # type: ignore[arg-type]
+    assert {name for name, row in rows.items() if row["for_scale"]} == {"narrow", "numpy_bincount"}
+    assert rows["narrow"]["seconds"] is not None and rows["narrow"]["ratio_to_plain"] is None
+    assert rows["bucketed"]["ratio_to_plain"] is not None and rows["bucketed"]["ratio_to_best_peer"] is None
+    assert rows["narrow"]["metrics"] == {"ulp": 0.5}
+
+
 def test_only_some_contenders_run_where_they_are_named() -> None:
     result = run_study(StudyQuestion(IS, {"class": "S"}, 1, blocks=2, only=("narrow", "read")), Given())  # type: ignore[arg-type]
     assert [r["contender"] for r in result["rows"]] == ["narrow", "read"]

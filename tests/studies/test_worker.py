@@ -222,20 +222,23 @@ def test_what_has_to_hold_for_all_runs_is_found_once_and_given_to_each(mine: Fou
     settles.write_text(
         PEER.replace("assert", "threads = float(point['times']); assert", 1)
         .replace("* 2", "* state['threads']")
-        .replace("def run", "def settle(inputs, point, threads):\n    return {'times': inputs['x'].size / 500}\ndef run")
+        .replace(
+            "def run", "def settle(inputs, point, threads):\n    return {'times': inputs['x'].size / 500}\ndef run"
+        )
     )
-    found = replace(mine, scripts=(("peer", settles),))
-    (peer,) = script_contenders(found, {"n": "1000"})
-    assert peer.settles and not any(c.settles for c in script_contenders(mine, {"n": "10"}))
+    command = [sys.executable, "-m", "nodewise.studies.peer_worker", str(settles), str(mine.binary), "n=1000"]
+    asked = subprocess.run([*command, "--available"], capture_output=True, text=True, check=True)
+    assert json.loads(asked.stdout)["settles"] is True
+    assert not any(c.settles for c in script_contenders(mine, {"n": "10"}))
 
-    def told(command: Sequence[str]) -> dict[str, object]:
-        return dict(json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout))
+    def told(words: Sequence[str]) -> dict[str, object]:
+        return dict(json.loads(subprocess.run(words, capture_output=True, text=True, check=False).stdout))
 
-    assert told(settling_command(peer.command)) == {"nodewise": 1, "times": 2.0}
-    assert told(settled_command(peer.command, {"times": 2.0}))["verified"] is True
-    assert told(settled_command(peer.command, {"times": 3.0}))["verified"] is False
+    assert told(settling_command(command)) == {"nodewise": 1, "times": 2.0}
+    assert told(settled_command(command, {"times": 2.0}))["verified"] is True
+    assert told(settled_command(command, {"times": 3.0}))["verified"] is False
     # by itself it finds the same
-    assert told(peer.command)["verified"] is True
+    assert told(command)["verified"] is True
 
 
 def test_a_peer_of_a_library_runs_or_says_what_brings_it(mine: Found) -> None:

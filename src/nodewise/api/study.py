@@ -21,12 +21,21 @@ from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.interval import median_interval
 from nodewise.statistics.summary import median
-from nodewise.studies.commands import Contender, contenders_of, machine_limits, settled_command, settling_command, work_of
+from nodewise.studies.commands import (
+    Contender,
+    contenders_of,
+    machine_limits,
+    settled_command,
+    settling_command,
+    work_of,
+)
 from nodewise.studies.contract import Limit
 from nodewise.studies.discovery import Found
 
 _FEWEST, _MOST = 6, 25
 _WORK = ("items", "flops", "bytes", "threads")
+#: What a run tells that is shown and not compared: it did something else than was asked of all.
+_FOR_SCALE = "for_scale"
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,11 @@ class _Series:
         if self._limit is None or not (done := other.metric(self._limit.per)):
             return 1.0
         return min(1.0, done / self._work[self._limit.per])
+
+    @property
+    def for_scale(self) -> bool:
+        """Whether its runs told that they are not to be compared with the others."""
+        return bool(self.metric(_FOR_SCALE))
 
     def metric(self, name: str) -> float | None:
         """The median over the runs, None where it was not told."""
@@ -193,7 +207,11 @@ def _typical(one: _Series) -> float:
 
 
 def _best_peer(series: Sequence[_Series], for_scale: Sequence[str]) -> _Series | None:
-    ran = (s for s in series if s.contender.kind == "peer" and s.times and s.contender.name not in for_scale)
+    ran = (
+        s
+        for s in series
+        if s.contender.kind == "peer" and s.times and not s.for_scale and s.contender.name not in for_scale
+    )
     return min(ran, key=_typical, default=None)
 
 
@@ -225,11 +243,12 @@ def _rate_interval(one: _Series, scale: float) -> dict[str, float | None]:
 def _rows(question: StudyQuestion, series: Sequence[_Series]) -> list[dict[str, Any]]:
     study = question.found.study
     peer = _best_peer(series, study.for_scale)
-    plain = next((s for s in series if s.contender.name == study.plain_variant and s.times), None)
+    comparable = [s for s in series if s.times and not s.for_scale]
+    plain = next((s for s in comparable if s.contender.name == study.plain_variant), None)
     rows = []
     for one in series:
         ratio: tuple[float | None, ...] = (None, None, None)
-        if one.times and peer is not None:
+        if one in comparable and peer is not None:
             ratio = compare_series(peer.times, one.times)
         seconds = median(list(one.times.values())) if one.times else None
         rows.append(
@@ -245,11 +264,12 @@ def _rows(question: StudyQuestion, series: Sequence[_Series]) -> list[dict[str, 
                 "ratio_to_best_peer": ratio[0],
                 "low": ratio[1],
                 "high": ratio[2],
-                "ratio_to_plain": compare_series(plain.times, one.times) if one.times and plain else None,
+                "ratio_to_plain": compare_series(plain.times, one.times) if one in comparable and plain else None,
                 "share_of_limit": _share_of_limit(one, series),
                 "flops": one.metric("flops"),
                 "bytes": one.metric("bytes"),
-                "metrics": {name: one.metric(name) for name in sorted(one.metrics) if name not in _WORK},
+                "metrics": {name: one.metric(name) for name in sorted(one.metrics) if name not in (*_WORK, _FOR_SCALE)},
+                "for_scale": one.for_scale,
                 "verified": one.verified,
                 "not_run": one.reason,
             }

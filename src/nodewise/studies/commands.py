@@ -171,7 +171,11 @@ def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
         try:
             told = json.loads(asked.stdout.splitlines()[-1])
         except (ValueError, IndexError):
-            told = {"contenders": {path.stem: f"{_UNASKED}: {asked.stderr.strip()[-200:]}"}, "environment": {}, "settles": False}
+            told = {
+                "contenders": {path.stem: f"{_UNASKED}: {asked.stderr.strip()[-200:]}"},
+                "environment": {},
+                "settles": False,
+            }
         contenders += [
             Contender(
                 name,

@@ -191,10 +191,11 @@ def _tell(result: dict[str, Any]) -> None:
             table.add_row(row["contender"], row["kind"], "", "", "", "", f"not run: {row['not_run']}")
             continue
         share = row["share_of_limit"]
+        kind = "for scale" if row["for_scale"] else row["kind"]
         bar = "█" * max(1, round(10 * min(1.0, share))) if share is not None else ""
         shown = format_percent(share) if share is not None else ""
         table.add_row(
-            row["contender"], row["kind"], format_seconds(row["seconds"]), f"{row['rate']:.4g}", _span(row), shown, bar
+            row["contender"], kind, format_seconds(row["seconds"]), f"{row['rate']:.4g}", _span(row), shown, bar
         )
     console = Console()
     if not console.is_terminal:
@@ -207,7 +208,7 @@ def _tell(result: dict[str, Any]) -> None:
 
 
 def _summarise(result: dict[str, Any], console: Any) -> None:
-    ran = [r for r in result["rows"] if r["kind"] == "variant" and r["seconds"] is not None]
+    ran = [r for r in result["rows"] if r["kind"] == "variant" and r["seconds"] is not None and not r["for_scale"]]
     if not ran:
         return
     best = ran[0]

@@ -86,24 +86,16 @@ def _on_device(interface: str) -> tuple[tuple[str, ...], str]:
 
 
 def _software() -> dict[str, Way]:
-    ways = {
-        f"libx264-{p}": Way("libx264", ("-preset", p), _CRF_264)
-        for p in ("ultrafast", "veryfast", "medium")
-    }
+    ways = {f"libx264-{p}": Way("libx264", ("-preset", p), _CRF_264) for p in ("ultrafast", "veryfast", "medium")}
     ways |= {f"libx265-{p}": Way("libx265", ("-preset", p), _CRF_265) for p in ("ultrafast", "medium")}
     ways |= {f"libsvtav1-{p}": Way("libsvtav1", ("-preset", p), _CRF_SVT) for p in ("12", "8")}
     row = ("-row-mt", "1")
     ways |= {
-        "libvpx-rt8": Way("libvpx", ("-deadline", "realtime", "-cpu-used", "8"), _BITS),
-        "libvpx-vp9-rt8": Way(
-            "libvpx-vp9", ("-deadline", "realtime", "-cpu-used", "8", *row, "-b:v", "0"), _CRF_VPX
-        ),
-        "libvpx-vp9-4": Way(
-            "libvpx-vp9", ("-deadline", "good", "-cpu-used", "4", *row, "-b:v", "0"), _CRF_VPX
-        ),
-        "libaom-av1-8": Way(
-            "libaom-av1", ("-usage", "realtime", "-cpu-used", "8", *row, "-b:v", "0"), _CRF_AOM
-        ),
+        # -8: a speed that does not follow the time that is left, by which no two encodes would be alike
+        "libvpx-rt8": Way("libvpx", ("-deadline", "realtime", "-cpu-used", "-8"), _BITS),
+        "libvpx-vp9-rt8": Way("libvpx-vp9", ("-deadline", "realtime", "-cpu-used", "8", *row, "-b:v", "0"), _CRF_VPX),
+        "libvpx-vp9-4": Way("libvpx-vp9", ("-deadline", "good", "-cpu-used", "4", *row, "-b:v", "0"), _CRF_VPX),
+        "libaom-av1-8": Way("libaom-av1", ("-usage", "realtime", "-cpu-used", "8", *row, "-b:v", "0"), _CRF_AOM),
         "librav1e-10": Way("librav1e", ("-speed", "10"), _QP_RAV),
     }
     return ways

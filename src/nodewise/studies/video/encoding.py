@@ -78,20 +78,21 @@ def outputs(state: State) -> dict[str, Any]:
 def metrics(state: State) -> dict[str, float]:
     """Frames a second, nearness to the clip, bits, and the quality's value; `seconds` is the time of encoding alone.
 
-    What is as good as wanted tells its frames for each Mbit, too, by which it is set against the others.
+    What is not as good as wanted, or better, is shown for scale.
     """
     frames = state.clip.size // (state.width * state.height * 3 // 2)
     near = psnr(state.clip, state.decoded)
     bits = os.fstat(state.file).st_size * 8e-6 * RATE / frames
-    told = {
+    return {
         "seconds": state.seconds,
         "fps": frames / state.seconds,
         "psnr_db": near,
         "ssim": ssim_of_clip(state.clip, state.decoded, state.width, state.height),
         "mbits": bits,
+        "frames_per_mbit": RATE / bits,
         "quality": state.quality,
+        "for_scale": float(not is_like(near, state.wanted)),
     }
-    return {**told, "frames_per_mbit": RATE / bits} if is_like(near, state.wanted) else told
 
 
 def _file(state: State) -> str:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Video encoding: the encoders that work here, by frames a second at like quality."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from nodewise.statistics.pareto import pareto_front
 from nodewise.studies.contract import Knob, Limit, Published, Study
 from nodewise.studies.video.encoders import ways
-from nodewise.studies.video.quality import LIKE_DB, RATE, is_like
+from nodewise.studies.video.quality import LIKE_DB, RATE
 
 _STORED = "stored"
 
@@ -27,8 +27,8 @@ def select(point: Mapping[str, str]) -> Collection[str]:
 def tell(result: Mapping[str, Any]) -> list[str]:
     """All encoders at one PSNR, those that do not come near it, which devices do the work, and why others do not."""
     rows = [r for r in result["rows"] if r["kind"] == "variant" and r["contender"] != _STORED]
-    ran = {r["contender"]: r["metrics"] for r in rows if r["seconds"]}
-    lines = _alike(ran, float(result["point"]["psnr"]))
+    ran = {r["contender"]: r for r in rows if r["seconds"]}
+    lines = _alike(list(ran.values()), result["point"]["psnr"])
     devices = [r["contender"] for r in rows if not r["contender"].startswith("lib")]
     working = [name for name in devices if name in ran]
     if working:
@@ -38,27 +38,25 @@ def tell(result: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _alike(ran: Mapping[str, Mapping[str, float]], wanted: float) -> list[str]:
-    found = sorted(
-        ((m["fps"], m["mbits"], name) for name, m in ran.items() if is_like(m["psnr_db"], wanted)), reverse=True
-    )
+def _alike(ran: Sequence[Mapping[str, Any]], wanted: str) -> list[str]:
+    told = {r["contender"]: r["metrics"] for r in ran}
+    unlike = [r["contender"] for r in ran if r["for_scale"]]
+    found = sorted(((m["fps"], m["mbits"], name) for name, m in told.items() if name not in unlike), reverse=True)
     # (fewer bits, more speed) are both better
     best = {found[i][2] for i in pareto_front([(-speed, bits) for speed, bits, _ in found])}
-    lines = [f"at like quality, PSNR within {LIKE_DB} dB of {wanted:g}; * no other is both faster and smaller:"]
+    lines = [f"at like quality, PSNR within {LIKE_DB} dB of {wanted}; * no other is both faster and smaller:"]
     lines = lines if found else []
     options = {name: way.quality.option for name, way in ways().items()}
     lines += [
         f"{'*' if name in best else ' '} {name:<20} {speed:8.1f} frames/s  {bits:8.2f} Mbit/s  "
-        f"{ran[name]['psnr_db']:6.2f} dB  {options[name]} {ran[name]['quality']:.10g}"
+        f"{told[name]['psnr_db']:6.2f} dB  {options[name]} {told[name]['quality']:.10g}"
         for speed, bits, name in found
     ]
     others = [
-        f"{name} ({m['psnr_db']:.1f} dB at {options[name]} {m['quality']:.10g})"
-        for name, m in ran.items()
-        if not is_like(m["psnr_db"], wanted)
+        f"{name} ({told[name]['psnr_db']:.1f} dB at {options[name]} {told[name]['quality']:.10g})" for name in unlike
     ]
     if others:
-        lines.append(f"not comparable, farther than {LIKE_DB} dB from {wanted:g} at best: {', '.join(others)}")
+        lines.append(f"not comparable, farther than {LIKE_DB} dB from {wanted} at best: {', '.join(others)}")
     if len(found) > 1:
         fast, lean = found[0], min(found, key=lambda one: one[1])
         speeds, sizes = fast[0] / lean[0], fast[1] / lean[1]
