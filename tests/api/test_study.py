@@ -134,6 +134,45 @@ def test_a_peer_for_scale_is_nobodys_measure() -> None:
     assert all(row["ratio_to_best_peer"] is None for row in rows.values())
 
 
+def test_what_holds_for_all_runs_is_found_once_before_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    peers = [Contender(name, "peer", (name,), settles=True) for name in ("near", "lost")]
+    monkeypatch.setattr("nodewise.studies.commands.script_contenders", lambda found, point: peers)
+    ran: list[tuple[str, ...]] = []
+
+    class Settling(Given):
+        def run(self, setting: Setting) -> Sample:
+            if setting.command[0] not in ("near", "lost"):
+                return super().run(setting)
+            ran.append(setting.command)
+            if "--settle" not in setting.command:
+                return Sample(0.3, 1.0, 0.0, metrics=WORK)
+            error = "exit code 1" if setting.command[0] == "lost" else None
+            return Sample(9.0, 9.0, 0.0, metrics={"quality": 23.5}, error=error, output="no such setting")
+
+    shown: list[int] = []
+    question = StudyQuestion(IS, {"class": "S"}, threads=1, blocks=2)
+    rows = rows_of(run_study(question, Settling(), lambda progress: shown.append(progress.block)))  # type: ignore[arg-type]
+    settled = ("near", "--settled", "quality=23.5")
+    assert ran == [("near", "--settle"), ("lost", "--settle"), settled, settled]
+    assert rows["near"]["seconds"] == 0.3 and rows["near"]["metrics"] == {}
+    assert rows["lost"]["seconds"] is None and rows["lost"]["not_run"] == "exit code 1: no such setting"
+    assert shown == sorted(shown) and set(shown) == {0, 1, 2}
+
+
+def test_what_tells_that_it_is_for_scale_is_shown_and_not_compared() -> None:
+    class Unlike(Given):
+        def run(self, setting: Setting) -> Sample:
+            sample = super().run(setting)
+            unlike = {"narrow", "numpy_bincount"} & {self.order[-1]}
+            return replace(sample, metrics={**sample.metrics, "for_scale": float(bool(unlike))})
+
+    rows = rows_of(run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=6), Unlike()))  # type: ignore[arg-type]
+    assert {name for name, row in rows.items() if row["for_scale"]} == {"narrow", "numpy_bincount"}
+    assert rows["narrow"]["seconds"] is not None and rows["narrow"]["ratio_to_plain"] is None
+    assert rows["bucketed"]["ratio_to_plain"] is not None and rows["bucketed"]["ratio_to_best_peer"] is None
+    assert rows["narrow"]["metrics"] == {"ulp": 0.5}
+
+
 def test_only_some_contenders_run_where_they_are_named() -> None:
     result = run_study(StudyQuestion(IS, {"class": "S"}, 1, blocks=2, only=("narrow", "read")), Given())  # type: ignore[arg-type]
     assert [r["contender"] for r in result["rows"]] == ["narrow", "read"]

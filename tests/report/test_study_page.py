@@ -172,3 +172,14 @@ def test_a_front_needs_two_contenders_and_a_study_that_asks_for_it() -> None:
     alone = _pictured()
     del alone["rows"][1]["metrics"], alone["rows"][2]["metrics"]
     assert "front-1" not in study_figures([alone])
+
+
+def test_what_is_for_scale_is_in_the_table_and_not_in_the_front_or_the_headline() -> None:
+    result = _pictured()
+    best = min((r for r in result["rows"] if r["kind"] == "variant"), key=lambda r: r["seconds"])
+    best["for_scale"] = True
+    kinds = {row["cells"][0]["text"]: row["cells"][1]["text"] for row in table_of(result)["rows"]}
+    assert kinds[best["contender"]] == "for scale" and list(kinds.values()).count("for scale") == 1
+    assert headline([result]) != headline([_pictured()])
+    assert best["contender"] in study_figures([_pictured()])["front-1"].to_json()
+    assert best["contender"] not in study_figures([result])["front-1"].to_json()

@@ -4,6 +4,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,15 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
-from nodewise.studies.commands import contenders_of, native_contenders, script_contenders, simd_targets, work_of
+from nodewise.studies.commands import (
+    contenders_of,
+    native_contenders,
+    script_contenders,
+    settled_command,
+    settling_command,
+    simd_targets,
+    work_of,
+)
 from nodewise.studies.contract import Library
 from nodewise.studies.discovery import Found, find_study
 from nodewise.studies.libraries import find_library, neighbours
@@ -229,6 +238,30 @@ def test_a_wrong_peer_gives_no_time(mine: Found, tmp_path: Path, made: str, why:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and why in done.stderr
     assert "seconds" not in done.stdout and "Traceback" not in done.stderr
+
+
+def test_what_has_to_hold_for_all_runs_is_found_once_and_given_to_each(mine: Found, tmp_path: Path) -> None:
+    settles = tmp_path / "settles.py"
+    settles.write_text(
+        PEER.replace("assert", "threads = float(point['times']); assert", 1)
+        .replace("* 2", "* state['threads']")
+        .replace(
+            "def run", "def settle(inputs, point, threads):\n    return {'times': inputs['x'].size / 500}\ndef run"
+        )
+    )
+    command = [sys.executable, "-m", "nodewise.studies.peer_worker", str(settles), str(mine.binary), "n=1000"]
+    asked = subprocess.run([*command, "--available"], capture_output=True, text=True, check=True)
+    assert json.loads(asked.stdout)["settles"] is True
+    assert not any(c.settles for c in script_contenders(mine, {"n": "10"}))
+
+    def told(words: Sequence[str]) -> dict[str, object]:
+        return dict(json.loads(subprocess.run(words, capture_output=True, text=True, check=False).stdout))
+
+    assert told(settling_command(command)) == {"nodewise": 1, "times": 2.0}
+    assert told(settled_command(command, {"times": 2.0}))["verified"] is True
+    assert told(settled_command(command, {"times": 3.0}))["verified"] is False
+    # by itself it finds the same
+    assert told(command)["verified"] is True
 
 
 def test_a_peer_of_a_library_runs_or_says_what_brings_it(mine: Found) -> None:

@@ -21,12 +21,21 @@ from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.interval import median_interval
 from nodewise.statistics.summary import median
-from nodewise.studies.commands import Contender, contenders_of, machine_limits, work_of
+from nodewise.studies.commands import (
+    Contender,
+    contenders_of,
+    machine_limits,
+    settled_command,
+    settling_command,
+    work_of,
+)
 from nodewise.studies.contract import Limit
 from nodewise.studies.discovery import Found
 
 _FEWEST, _MOST = 6, 25
 _WORK = ("items", "flops", "bytes", "threads")
+#: What a run tells that is shown and not compared: it did something else than was asked of all.
+_FOR_SCALE = "for_scale"
 
 
 @dataclass(frozen=True)
@@ -48,7 +57,7 @@ class StudyQuestion:
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """Which contender is running, in which block."""
+    """Which contender is running, in which block; block 0 is before them, where what holds for all runs is found."""
 
     block: int
     blocks: int
@@ -93,6 +102,11 @@ class _Series:
             return 1.0
         return min(1.0, done / self._work[self._limit.per])
 
+    @property
+    def for_scale(self) -> bool:
+        """Whether its runs told that they are not to be compared with the others."""
+        return bool(self.metric(_FOR_SCALE))
+
     def metric(self, name: str) -> float | None:
         """The median over the runs, None where it was not told."""
         return median(self.metrics[name]) if self.metrics.get(name) else self._work.get(name)
@@ -103,6 +117,7 @@ def run_study(
 ) -> dict[str, Any]:
     """Measure every contender; the result as `nodewise study --json` prints it.
 
+    Before the blocks each contender that has something to find by trial finds it, once for all its runs.
     Each block holds every contender once, in random order; after the first six it goes on while the time lasts. A
     contender that cannot run, fails or is wrong is a row that says so.
     """
@@ -114,11 +129,16 @@ def run_study(
     settings = {s.contender.name: setting_of(s.contender, question.threads, near) for s in series}
     shuffle = random.Random(question.seed)
     begin = time.monotonic()
+    for one in (s for s in series if s.reason is None and s.contender.settles):
+        name = one.contender.name
+        observe(StudyProgress(0, question.blocks, name, time.monotonic() - begin))
+        settings[name] = _settled(one, settings[name], launcher)
+    settling = time.monotonic() - begin
     blocks = 0
     while blocks < question.blocks and (running := [s for s in series if s.reason is None]):
         spent = time.monotonic() - begin
         limit = question.limit_s if blocks < _FEWEST else min(question.seconds, question.limit_s)
-        if blocks and spent + spent / blocks > limit:
+        if blocks and spent + (spent - settling) / blocks > limit:
             break
         shuffle.shuffle(running)
         for one in running:
@@ -166,6 +186,15 @@ def setting_of(contender: Contender, threads: int, near: Collection[int] | None 
     return Setting(contender.command, env=env, unset=tuple(v for v in unset if v not in env), mask=mask)
 
 
+def _settled(one: _Series, setting: Setting, launcher: Launcher) -> Setting:
+    """The contender's setting with what it found; where that failed, its series says why it cannot run."""
+    sample = launcher.run(replace(setting, command=settling_command(setting.command)))
+    if not sample.ok:
+        one.add(0, sample)
+        return setting
+    return replace(setting, command=settled_command(setting.command, sample.metrics))
+
+
 def _wanted(contenders: Sequence[Contender], only: Sequence[str]) -> list[Contender]:
     names = [c.name for c in contenders]
     if unknown := [name for name in only if name not in names]:
@@ -178,7 +207,11 @@ def _typical(one: _Series) -> float:
 
 
 def _best_peer(series: Sequence[_Series], for_scale: Sequence[str]) -> _Series | None:
-    ran = (s for s in series if s.contender.kind == "peer" and s.times and s.contender.name not in for_scale)
+    ran = (
+        s
+        for s in series
+        if s.contender.kind == "peer" and s.times and not s.for_scale and s.contender.name not in for_scale
+    )
     return min(ran, key=_typical, default=None)
 
 
@@ -215,11 +248,12 @@ def _rate_interval(one: _Series, scale: float) -> dict[str, float | None]:
 def _rows(question: StudyQuestion, series: Sequence[_Series]) -> list[dict[str, Any]]:
     study = question.found.study
     peer = _best_peer(series, study.for_scale)
-    plain = next((s for s in series if s.contender.name == study.plain_variant and s.times), None)
+    comparable = [s for s in series if s.times and not s.for_scale]
+    plain = next((s for s in comparable if s.contender.name == study.plain_variant), None)
     rows = []
     for one in series:
         ratio: tuple[float | None, ...] = (None, None, None)
-        if one.times and peer is not None:
+        if one in comparable and peer is not None:
             ratio = compare_series(peer.times, one.times)
         seconds = median(list(one.times.values())) if one.times else None
         rows.append(
@@ -235,11 +269,12 @@ def _rows(question: StudyQuestion, series: Sequence[_Series]) -> list[dict[str, 
                 "ratio_to_best_peer": ratio[0],
                 "low": ratio[1],
                 "high": ratio[2],
-                "ratio_to_plain": compare_series(plain.times, one.times) if one.times and plain else None,
+                "ratio_to_plain": compare_series(plain.times, one.times) if one in comparable and plain else None,
                 "share_of_limit": _share_of_limit(one, series),
                 "flops": one.metric("flops"),
                 "bytes": one.metric("bytes"),
-                "metrics": {name: one.metric(name) for name in sorted(one.metrics) if name not in _WORK},
+                "metrics": {name: one.metric(name) for name in sorted(one.metrics) if name not in (*_WORK, _FOR_SCALE)},
+                "for_scale": one.for_scale,
                 "verified": one.verified,
                 "not_run": one.reason,
             }

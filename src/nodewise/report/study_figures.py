@@ -12,8 +12,9 @@ from nodewise.report.lettering import text_width
 from nodewise.report.study_front import front
 
 #: Of the palette by Okabe and Ito, which colour-blind people can tell apart.
-_PLAIN, _PEER, _LIMIT, _INK = "#56b4e9", "#d55e00", "#00734f", "#1b2430"
-_KINDS = {"variant": ACCENT, "plain variant": _PLAIN, "peer": _PEER}
+_PLAIN, _PEER, _LIMIT, _INK, _ASIDE = "#56b4e9", "#d55e00", "#00734f", "#1b2430", "#8b98a5"
+_FOR_SCALE = "for scale"
+_KINDS = {"variant": ACCENT, "plain variant": _PLAIN, "peer": _PEER, _FOR_SCALE: _ASIDE}
 _LINES = [ACCENT, "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#999933", "#000000"]
 _FONT = 11
 _BAND = 30
@@ -23,6 +24,8 @@ _ABOVE = " "
 
 def kind_of(result: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     """What a row is, for its reader."""
+    if row.get("for_scale"):
+        return _FOR_SCALE
     plain = row["kind"] == "variant" and row["contender"] == result.get("plain_variant")
     return "plain variant" if plain else str(row["kind"])
 

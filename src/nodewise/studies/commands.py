@@ -40,6 +40,17 @@ class Contender:
     env: Mapping[str, str] = field(default_factory=dict)
     simd: bool = False
     library: str | None = None
+    settles: bool = False
+
+
+def settling_command(command: Sequence[str]) -> tuple[str, ...]:
+    """The process that only finds what has to hold for all runs of a contender, and tells it as metrics."""
+    return (*command, "--settle")
+
+
+def settled_command(command: Sequence[str], settled: Mapping[str, float]) -> tuple[str, ...]:
+    """A contender's run with what was found for it."""
+    return (*command, "--settled", *_words({k: repr(v) for k, v in settled.items()}))
 
 
 def worker_command(found: Found, variant: str, point: Mapping[str, str]) -> list[str]:
@@ -175,9 +186,20 @@ def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
         try:
             told = json.loads(asked.stdout.splitlines()[-1])
         except (ValueError, IndexError):
-            told = {"contenders": {path.stem: f"{_UNASKED}: {asked.stderr.strip()[-200:]}"}, "environment": {}}
+            told = {
+                "contenders": {path.stem: f"{_UNASKED}: {asked.stderr.strip()[-200:]}"},
+                "environment": {},
+                "settles": False,
+            }
         contenders += [
-            Contender(name, kind, tuple(script_command(found, path, name, point)), reason, told["environment"])
+            Contender(
+                name,
+                kind,
+                tuple(script_command(found, path, name, point)),
+                reason,
+                told["environment"],
+                settles=told["settles"],
+            )
             for name, reason in told["contenders"].items()
         ]
     return contenders

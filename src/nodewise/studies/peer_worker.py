@@ -2,13 +2,17 @@
 """Runs a study's contender in Python once, in a process of its own, and prints the sample protocol.
 
     python -m nodewise.studies.peer_worker FILE.py STUDY.so [--available] [--contender NAME] [--repeat R] [knob=value …]
+        [--settle | --settled name=value …]
 
 The file has `available() -> str | None` (why it cannot run, or None), `prepare(inputs, point, threads) -> state` from the
 study's own inputs (arrays by name), `run(state)` (the timed part) and `outputs(state)`, arrays by the study's names. Where
 it needs them it has also: `ENVIRONMENT`, variables for its process (empty: to clear); `metrics(state)`, other numbers by
 name; and in place of `available`, `contenders()`, several by name with the reason why one cannot run, or None: the point
-then holds the name as `contender`. It runs once to warm up and then under the clock. The inputs come from the study's
-worker, which judges the outputs afterwards by the study's own check.
+then holds the name as `contender`. `settle(inputs, point, threads)` finds by trial what has to hold for all runs (a quality
+that several ways have in common), numbers by name, which `prepare` has in its point: with `--settle` they are printed and
+nothing else is done, with `--settled` they are given, and with neither the process settles for itself. It runs once to
+warm up and then under the clock. The inputs come from the study's worker, which judges the outputs afterwards by the
+study's own check.
 """
 
 from __future__ import annotations
@@ -28,6 +32,8 @@ import numpy as np
 from nodewise.base.native import native_path
 from nodewise.studies.contract import parse_knobs
 from nodewise.studies.discovery import load_module
+
+_SETTLED = "--settled"
 
 
 class Judge:
@@ -99,19 +105,28 @@ def main(words: list[str]) -> int:
     peer = load_module(file, "nodewise_peer")
     contenders = peer.contenders() if hasattr(peer, "contenders") else {file.stem: peer.available()}
     if "--available" in words:
-        print(json.dumps({"contenders": dict(contenders), "environment": getattr(peer, "ENVIRONMENT", {})}))
+        told = {"environment": getattr(peer, "ENVIRONMENT", {}), "settles": hasattr(peer, "settle")}
+        print(json.dumps({"contenders": dict(contenders), **told}))
         return 0
     name = _after(words, "--contender", file.stem)
     if contenders[name]:
         print(contenders[name], file=sys.stderr)
         return 1
     repeat = int(_after(words, "--repeat", "1"))
-    knobs = [w for w in words[2:] if "=" in w]
+    given = words.index(_SETTLED) if _SETTLED in words else len(words)
+    knobs = [w for w in words[2:given] if "=" in w]
     threads = int(os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0)))
     with Judge(words[1], knobs) as judge:
         if not judge.task:
             return 1
-        state = peer.prepare(judge.inputs, {**parse_knobs(knobs), "contender": name}, threads)
+        point = {**parse_knobs(knobs), "contender": name, **parse_knobs(words[given + 1 :])}
+        if hasattr(peer, "settle") and _SETTLED not in words:
+            settled = peer.settle(judge.inputs, point, threads)
+            if "--settle" in words:
+                print(json.dumps({"nodewise": 1, **settled}))
+                return 0
+            point |= {k: repr(v) for k, v in settled.items()}
+        state = peer.prepare(judge.inputs, point, threads)
         peer.run(state)
         times = []
         for _ in range(repeat):

@@ -158,7 +158,8 @@ class _Line:
     def show(self, progress: StudyProgress) -> None:
         if self._status:
             at = format_seconds(progress.seconds)
-            self._status.update(f"block {progress.block} of {progress.blocks}, {at}: {progress.contender}")
+            block = f"block {progress.block} of {progress.blocks}" if progress.block else "before the blocks"
+            self._status.update(f"{block}, {at}: {progress.contender}")
 
 
 def _list(as_json: bool) -> None:
@@ -205,10 +206,11 @@ def tell_study(result: dict[str, Any]) -> None:
             table.add_row(row["contender"], row["kind"], "", "", "", "", escape(f"not run: {row['not_run']}"))
             continue
         share = row["share_of_limit"]
+        kind = "for scale" if row["for_scale"] else row["kind"]
         bar = "█" * max(1, round(10 * min(1.0, share))) if share is not None else ""
         shown = format_percent(share) if share is not None else ""
         table.add_row(
-            row["contender"], row["kind"], format_seconds(row["seconds"]), f"{row['rate']:.4g}", _span(row), shown, bar
+            row["contender"], kind, format_seconds(row["seconds"]), f"{row['rate']:.4g}", _span(row), shown, bar
         )
     console = Console()
     if not console.is_terminal:
@@ -221,7 +223,7 @@ def tell_study(result: dict[str, Any]) -> None:
 
 
 def _summarise(result: dict[str, Any], console: Any) -> None:
-    ran = [r for r in result["rows"] if r["kind"] == "variant" and r["seconds"] is not None]
+    ran = [r for r in result["rows"] if r["kind"] == "variant" and r["seconds"] is not None and not r["for_scale"]]
     if not ran:
         return
     best = ran[0]

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ _UNITS |= {"kbit": 125.0, "Mbit": 125e3, "Gbit": 125e6}
 #: Speeds are tried in steps of this factor, between these, in bytes a second.
 _STEP, _SLOWEST, _FASTEST = 1.02, 1e4, 1e11
 NOTHING = "no compression"
+#: What is better by less than this is no reason for another level.
+_WORTH = 1.01
 
 
 @dataclass(frozen=True)
@@ -27,14 +30,21 @@ class Level:
     pack: float
     unpack: float
 
-    def through(self, link: float, overlapped: bool = True) -> float:
-        """Bytes a second that get through a link or onto a disk, compressed on the way."""
-        sent = self.ratio * link
-        return min(self.pack, sent) if overlapped else 1 / (1 / self.pack + 1 / sent)
+    def through(self, link: float) -> float:
+        """Bytes a second that get through a link or onto a disk, compressed meanwhile."""
+        return min(self.pack, self.ratio * link)
+
+    def after(self, link: float) -> float:
+        """The same where writing begins when all is compressed."""
+        return 1 / (1 / self.pack + 1 / (self.ratio * link))
 
     def back(self, link: float) -> float:
         """Bytes a second that are read back from there, decompressed meanwhile."""
         return min(self.unpack, self.ratio * link)
+
+    def across(self, link: float) -> float:
+        """Bytes a second from one end of a link to the other: compressed, sent and decompressed all at once."""
+        return min(self.through(link), self.unpack)
 
 
 PLAIN = Level(NOTHING, 1.0, float("inf"), float("inf"))
@@ -44,11 +54,16 @@ def parse_link(text: str) -> float:
     """Bytes a second: `500MB/s`, `10Gbit/s`. Raises InputError."""
     read = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]+)/s\s*", text)
     unit = {name.lower(): factor for name, factor in _UNITS.items()}.get(read[2].lower()) if read else None
+    if read and unit and read[2].endswith("b"):
+        meant = read[2][:-1]
+        raise InputError(
+            f"a b may be a bit or a byte: {text!r}", f"write it as {read[1]}{meant}B/s or {read[1]}{meant}bit/s"
+        )
     try:
         speed = float(read[1]) * unit if read and unit else 0.0
     except ValueError:
         speed = 0.0
-    if not speed:
+    if not 0 < speed < math.inf:
         raise InputError(f"not the speed of a link: {text!r}", "write it such as link=500MB/s or link=10Gbit/s")
     return speed
 
@@ -69,9 +84,9 @@ def levels_of(rows: Iterable[Mapping[str, Any]]) -> list[Level]:
     return found
 
 
-def best_of(levels: Sequence[Level], link: float, overlapped: bool = True) -> Level:
-    """What gets most through; of those that the link alone holds up equally, the fastest to compress."""
-    return max([PLAIN, *levels], key=lambda v: (round(v.through(link, overlapped) / link, 4), v.pack))
+def best_of(levels: Sequence[Level], link: float, speed: Callable[[Level, float], float] = Level.through) -> Level:
+    """What gets most through by `speed`; of those that the link alone holds up equally, the fastest to compress."""
+    return max([PLAIN, *levels], key=lambda v: (round(speed(v, link) / link, 4), v.pack))
 
 
 def frontier(levels: Sequence[Level]) -> list[Level]:
@@ -95,7 +110,7 @@ def steps(levels: Sequence[Level]) -> list[tuple[float, float, Level]]:
 
 def advice(levels: Sequence[Level], link: float) -> list[str]:
     """What to take for one link, in words."""
-    best, apart = best_of(levels, link), best_of(levels, link, overlapped=False)
+    best = best_of(levels, link)
     speed = format_speed(link)
     lines = [f"a disk or link of {speed}, compressing while it writes (the slower of the two decides):"]
     if best is PLAIN:
@@ -107,11 +122,28 @@ def advice(levels: Sequence[Level], link: float) -> list[str]:
             f"  use {best.name}: {format_speed(best.through(link))} of these files get through, {gain:.2f} times what does "
             f"uncompressed; {holds} decides; read back at {format_speed(best.back(link))}"
         )
-    if apart is not best:
-        lines.append(
-            f"  one after the other (compress, then write) it would be {apart.name}: "
-            f"{format_speed(apart.through(link, overlapped=False))}"
-        )
+    for words, way in (
+        ("one after the other (compress, then write)", Level.after),
+        ("decompressing at the other end meanwhile", Level.across),
+        ("written once and read often, decompressing while it reads,", Level.back),
+    ):
+        other = best_of(levels, link, way)
+        if way(other, link) > _WORTH * way(best, link):
+            lines.append(
+                f"  {words} it would be {other.name}: {format_speed(way(other, link))}, {best.name} "
+                f"{format_speed(way(best, link))}"
+            )
+    return lines
+
+
+def listing(levels: Sequence[Level]) -> list[str]:
+    """All levels as lines of a table, the fastest to compress first; those that no other beats are marked."""
+    best = {level.name for level in frontier(levels)}
+    lines = ["ratio, compressing and decompressing (library calls only); * no other compresses both faster and more:"]
+    for level in sorted(levels, key=lambda one: one.pack, reverse=True):
+        mark = "*" if level.name in best else " "
+        speeds = f"{format_speed(level.pack):>10}  {format_speed(level.unpack):>10}"
+        lines.append(f"{mark} {level.name:<16} {level.ratio:6.2f} : 1  {speeds}")
     return lines
 
 

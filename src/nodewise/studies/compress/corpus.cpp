@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 
@@ -24,20 +26,35 @@ constexpr std::int64_t kNanoseconds = 1'000'000'000;
     throw std::runtime_error("cannot read " + path + ": " + std::generic_category().message(error));
 }
 
+// The paths between commas. A path may have commas of its own: of the parts from one on, the most that exist together
+// are one path.
 std::vector<std::string> split(std::string_view text) {
-    // a path may have commas of its own
-    if (!text.empty() && fs::exists(fs::path(text))) {
-        return {std::string(text)};
-    }
-    std::vector<std::string> parts;
+    constexpr std::size_t kNone = std::string_view::npos;
+    std::vector<std::string> paths;
     while (!text.empty()) {
-        const std::size_t end = std::min(text.find(','), text.size());
+        std::size_t end = text.size() <= PATH_MAX ? text.size() : text.rfind(',', PATH_MAX);
+        std::error_code ignored;
+        while (end != kNone && end > 0 && !fs::exists(fs::path(text.substr(0, end)), ignored)) {
+            end = text.rfind(',', end - 1);
+        }
+        // what is not there is refused by its name, up to the next comma
+        end = std::min(end == kNone || end == 0 ? text.find(',') : end, text.size());
         if (end > 0) {
-            parts.emplace_back(text.substr(0, end));
+            paths.emplace_back(text.substr(0, end));
         }
         text.remove_prefix(std::min(end + 1, text.size()));
     }
-    return parts;
+    return paths;
+}
+
+// By one name, however it was written, so that nothing counts twice.
+std::string real(const std::string& path) {
+    std::error_code problem;
+    const fs::path known = fs::canonical(path, problem);
+    if (problem) {
+        refuse(path, problem.value());
+    }
+    return known.string();
 }
 
 File file_of(const std::string& path, const struct stat& known) {
@@ -50,7 +67,7 @@ File file_of(const std::string& path, const struct stat& known) {
 
 File named_file(const std::string& path) {
     struct stat known{};
-    if (stat(path.c_str(), &known) != 0) {
+    if (lstat(path.c_str(), &known) != 0) {
         refuse(path, errno);
     }
     if (!S_ISREG(known.st_mode)) {
@@ -62,14 +79,14 @@ File named_file(const std::string& path) {
     return file_of(path, known);
 }
 
-void walk(const fs::path& folder, bool named, std::map<std::string, File>& found, std::uint64_t& unreadable) {
+void walk(const fs::path& folder, bool named, std::map<std::string, File>& found, std::set<std::string>& unreadable) {
     std::error_code problem;
     fs::directory_iterator entries(folder, problem);
     if (problem) {
         if (named) {
             refuse(folder.string(), problem.value());
         }
-        ++unreadable;
+        unreadable.insert(folder.string());
         return;
     }
     for (const fs::directory_entry& entry : entries) {
@@ -78,7 +95,7 @@ void walk(const fs::path& folder, bool named, std::map<std::string, File>& found
         const bool known_at_all = lstat(path.c_str(), &known) == 0;
         const bool regular = known_at_all && S_ISREG(known.st_mode);
         if (!known_at_all || (regular && access(path.c_str(), R_OK) != 0)) {
-            ++unreadable;
+            unreadable.insert(path);
         } else if (S_ISDIR(known.st_mode)) {
             walk(entry.path(), false, found, unreadable);
         } else if (regular) {
@@ -108,7 +125,9 @@ class Reader {
                 refuse(file_.path, errno);
             }
             if (got == 0) {
-                changed();
+                must_be_unchanged();
+                throw std::runtime_error(file_.path +
+                                         " holds less than its size says, as files of /sys do: leave it out");
             }
             done += static_cast<std::uint64_t>(got);
         }
@@ -149,13 +168,16 @@ void load_files(const Corpus& corpus, const Window& window, std::uint8_t* into) 
 
 Corpus find_files(std::string_view files, std::string_view folders) {
     std::map<std::string, File> found;
+    std::set<std::string> unreadable;
     Corpus corpus;
     for (const std::string& path : split(files)) {
-        found.emplace(path, named_file(path));
+        const std::string known = real(path);
+        found.emplace(known, named_file(known));
     }
     for (const std::string& folder : split(folders)) {
-        walk(folder, true, found, corpus.unreadable);
+        walk(real(folder), true, found, unreadable);
     }
+    corpus.unreadable = unreadable.size();
     for (auto& [path, file] : found) {
         corpus.bytes += file.size;
         corpus.files.push_back(std::move(file));

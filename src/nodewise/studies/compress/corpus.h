@@ -36,7 +36,7 @@ struct Corpus {
     std::uint64_t unreadable = 0;  // files of folders that were left out
 };
 
-// The files named (separated by commas), those below the folders named, once each. Links are not followed. Throws
+// The files named (separated by commas), those below the folders named, once each. Links below are not followed. Throws
 // std::runtime_error for a named file or folder that cannot be read, and where nothing is left.
 Corpus find_files(std::string_view files, std::string_view folders);
 

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-#: How many kinds are generated, and how large a block is where nothing else is asked for.
-_KINDS, _BLOCK = 5, 16 << 20
+#: How many kinds are generated; their bytes, those of a block and MiB of a window where nothing else is asked for.
+_KINDS, _SIZE, _BLOCK, _WINDOW = 5, 8 << 20, 16 << 20, 256
+#: What the system takes for a path at most.
+_LONGEST = 4096
 
 
 @dataclass(frozen=True)
@@ -26,21 +28,57 @@ class Seen:
         return min((path for path, _, _ in self.files ^ later.files), default=None)
 
 
+@dataclass(frozen=True)
+class Block:
+    """So many bytes of a file (None: of a generated one), which are compressed by themselves."""
+
+    path: Path | None
+    offset: int
+    size: int
+
+    def read(self) -> bytes:
+        """Its bytes now. Raises RuntimeError where the file has become shorter."""
+        assert self.path is not None
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            found = file.read(self.size)
+        if len(found) != self.size:
+            raise RuntimeError(f"{self.path} changed while it was read: measure when nothing writes to it")
+        return found
+
+
 def split_paths(text: str) -> list[Path]:
-    """The paths between commas; a path that exists may have commas of its own."""
-    if text and Path(text).exists():
-        return [Path(text)]
-    return [Path(part) for part in text.split(",") if part]
+    """The paths between commas. A path may have commas of its own: of the parts from one on, the most that exist together
+    are one path.
+    """
+    paths: list[Path] = []
+    while text:
+        end = len(text) if len(text) <= _LONGEST else text.rfind(",", 0, _LONGEST)
+        while end > 0 and not _exists(Path(text[:end])):
+            end = text.rfind(",", 0, end)
+        if end <= 0:
+            end = text.find(",") if "," in text else len(text)
+        paths += [Path(text[:end])] if end else []
+        text = text[end + 1 :]
+    return paths
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        # a name that is too long
+        return False
 
 
 def look(files: str, folders: str) -> Seen:
-    """What is there now. Links are not followed."""
+    """What is there now. Links below the folders are not followed."""
     found: list[tuple[Path, int, int]] = []
     left_out: list[str] = []
-    named = split_paths(files)
-    for path in (*named, *(p for folder in split_paths(folders) for p in _below(folder, left_out))):
+    named, roots = ([p.resolve() for p in split_paths(text)] for text in (files, folders))
+    for path in (*named, *(p for folder in roots for p in _below(folder, left_out))):
         try:
-            known = path.stat(follow_symlinks=path in named)
+            known = path.stat(follow_symlinks=False)
         except OSError:
             left_out.append(str(path))
             continue
@@ -48,21 +86,31 @@ def look(files: str, folders: str) -> Seen:
             found.append((path, known.st_size, known.st_mtime_ns))
         elif stat.S_ISREG(known.st_mode):
             left_out.append(str(path))
-    roots = (p for p in (*named, *split_paths(folders)) if p.exists())
-    return Seen(tuple(roots), frozenset(found), tuple(sorted(left_out)))
+    return Seen(tuple(p for p in (*named, *roots) if p.exists()), frozenset(found), tuple(sorted(set(left_out))))
 
 
-def block_sizes(point: Mapping[str, str]) -> list[int]:
-    """The sizes of the blocks, in the order in which the native part has them."""
+def windows_of(point: Mapping[str, str]) -> list[list[Block]]:
+    """The blocks of each window, as the native part cuts them and in its order."""
+    files: list[tuple[Path | None, int]] = []
     if point.get("file") or point.get("folder"):
         found = look(point.get("file", ""), point.get("folder", "")).files
-        sizes = [size for _, size, _ in sorted(found, key=lambda one: os.fsencode(one[0]))]
+        files += [(path, size) for path, size, _ in sorted(found, key=lambda one: os.fsencode(one[0]))]
     else:
         kinds = _KINDS if point.get("kind", "all") == "all" else 1
-        each, more = divmod(int(point["size"]), kinds)
-        sizes = [each + (i < more) for i in range(kinds)]
-    block = int(point.get("block", _BLOCK))
-    return [min(block, size - at) for size in sizes for at in range(0, size or 1, block)]
+        each, more = divmod(int(point.get("size", _SIZE)), kinds)
+        files += [(None, each + (i < more)) for i in range(kinds)]
+    block, window = int(point.get("block", _BLOCK)), int(point.get("window", _WINDOW)) << 20
+    windows: list[list[Block]] = [[]]
+    used = 0
+    for path, size in files:
+        for at in range(0, size or 1, block):
+            one = Block(path, at, min(block, size - at))
+            if used and used + one.size > window:
+                windows.append([])
+                used = 0
+            windows[-1].append(one)
+            used += one.size
+    return windows
 
 
 def _below(folder: Path, left_out: list[str]) -> Iterator[Path]:

@@ -34,6 +34,7 @@ struct Worker {
 struct Task {
     Corpus corpus;
     std::vector<Worker> workers;
+    const Window* held = nullptr;  // what of it is in memory
 };
 
 Task& task_of(const nw_run* run) { return *static_cast<Task*>(run->own); }
@@ -138,6 +139,7 @@ int one_window(nw_run* run, Task& task, const Window& window, Totals& totals) {
     const bool streamed = task.corpus.windows.size() > 1;
     if (streamed) {
         load(task.corpus, window, run->seed, run->threads, bytes_of(run, "corpus"));
+        task.held = &window;
     }
     // what is there from the run before must not pass for a result
     std::memset(bytes_of(run, "back"), 0x5a, static_cast<std::size_t>(task.corpus.largest_window));
@@ -173,10 +175,10 @@ int layout(nw_run* run) {
         auto task = std::make_unique<Task>();
         const std::string files = text_of(run, "file"), folders = text_of(run, "folder");
         const std::string kind = text_of(run, "kind");
-        task->corpus =
-            files.empty() && folders.empty()
-                ? generated_files(kind.empty() ? "all" : kind, static_cast<std::uint64_t>(nw_number(run, "size", kMiB)))
-                : find_files(files, folders);
+        task->corpus = files.empty() && folders.empty()
+                           ? generated_files(kind.empty() ? "all" : kind,
+                                             static_cast<std::uint64_t>(nw_number(run, "size", 8 * kMiB)))
+                           : find_files(files, folders);
         cut(task->corpus, static_cast<std::uint64_t>(nw_number(run, "block", 16 * kMiB)),
             static_cast<std::uint64_t>(nw_number(run, "window", 256) * kMiB));
         nw_declare(run, "corpus", NW_U8, NW_INPUT, task->corpus.largest_window);
@@ -188,8 +190,9 @@ int layout(nw_run* run) {
 
 int fill(nw_run* run) {
     return guarded(run, [run] {
-        const Corpus& corpus = task_of(run).corpus;
-        load(corpus, corpus.windows.front(), run->seed, run->threads, bytes_of(run, "corpus"));
+        Task& task = task_of(run);
+        task.held = task.corpus.windows.data();
+        load(task.corpus, *task.held, run->seed, run->threads, bytes_of(run, "corpus"));
         return 0;
     });
 }
@@ -226,7 +229,7 @@ int round_trip(nw_run* run) {
 
 int check(nw_run* run) {
     const Task& task = task_of(run);
-    return judge(run, task, task.corpus.windows.back());
+    return judge(run, task, *task.held);
 }
 
 // Every byte is read at least once; how many are written is what the ways differ in.

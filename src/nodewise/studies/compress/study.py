@@ -6,8 +6,9 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
+from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
-from nodewise.studies.compress.advice import advice, format_speed, frontier, levels_of, overview, parse_link
+from nodewise.studies.compress.advice import advice, levels_of, listing, overview, parse_link
 from nodewise.studies.compress.disk import Nearness, near
 from nodewise.studies.compress.files import Seen, look
 from nodewise.studies.compress.levels import LEVELS, USUAL, WHEEL, asked, knob_of
@@ -37,9 +38,12 @@ def _seen(point: Mapping[str, str]) -> Seen:
 def select(point: Mapping[str, str]) -> Collection[str]:
     """The levels asked for; zlib-ng by its library, else by Python's package, else a row that says what brings it."""
     _seen(point)
-    if "link" in point:
-        parse_link(point["link"])
+    _links(point)
     names = asked(point)[0]
+    if not names:
+        raise InputError(
+            "nothing is left to compare: no such library or level", f"the libraries are: {', '.join(LEVELS)}"
+        )
     if find_spec("zlib_ng") is None or find_library(STUDY.libraries["zlib-ng"]) is not None:
         return names
     return [name.replace("zlib-ng-", f"{WHEEL}-") for name in names]
@@ -64,12 +68,14 @@ def tell(result: Mapping[str, Any]) -> list[str]:
     lines += _about_files(point, result)
     if not levels:
         return lines
-    for level in frontier(levels):
-        lines.append(f"  {level.name:<16} {level.ratio:6.2f} : 1  {format_speed(level.pack):>10}")
-    head = "no other compresses both faster and more (ratio, compressing; library calls only):"
-    lines.insert(len(lines) - len(frontier(levels)), head)
-    lines += advice(levels, parse_link(point["link"])) if "link" in point else []
+    lines += listing(levels)
+    for link in _links(point):
+        lines += advice(levels, link)
     return [*lines, *overview(levels)]
+
+
+def _links(point: Mapping[str, str]) -> list[float]:
+    return [parse_link(word) for word in point.get("link", "").split(",") if word]
 
 
 def _about_files(point: Mapping[str, str], result: Mapping[str, Any]) -> list[str]:
@@ -101,7 +107,7 @@ STUDY = Study(
     knobs=(
         Knob("file", "files, separated by commas", "", text=True),
         Knob("folder", "folders, with all below them, separated by commas", "", text=True),
-        Knob("link", "speed of the disk or link that a level is wanted for, such as 500MB/s", "", text=True),
+        Knob("link", "speeds of disks or links that a level is wanted for, such as 500MB/s,10Gbit/s", "", text=True),
         *(
             Knob(knob_of(name), f"levels of {name}: of {', '.join(known)} (default: {USUAL[name]})", "", text=True)
             for name, known in LEVELS.items()
@@ -109,11 +115,11 @@ STUDY = Study(
         Knob("libraries", "those that are compared (default: all)", "", text=True),
         Knob(
             "kind",
-            "of the generated files, where none are named",
-            "all",
+            "of the generated files, where none are named (default: all)",
+            "",
             ("all", "text", "source", "json", "floats", "random"),
         ),
-        Knob("size", "bytes of the generated files together", str(8 << 20), quick=str(1 << 20)),
+        Knob("size", "bytes of the generated files together (default: 8388608)", "", quick=str(1 << 20)),
         Knob("block", "bytes that are compressed at a time (default: 16777216)", "", most=2**30),
         Knob("window", "MiB of the files that are in memory at a time (default: 256)", "", most=2**20),
     ),

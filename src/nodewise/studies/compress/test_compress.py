@@ -6,6 +6,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import numpy as np
 import pytest
 
 from nodewise.base.errors import InputError
-from nodewise.studies.commands import native_contenders, work_of
-from nodewise.studies.compress.advice import PLAIN, Level, advice, best_of, frontier, overview, parse_link
+from nodewise.studies.commands import native_contenders, script_contenders, work_of
+from nodewise.studies.compress.advice import PLAIN, Level, advice, best_of, frontier, listing, overview, parse_link
 from nodewise.studies.compress.disk import near, parse_cpulist
-from nodewise.studies.compress.files import block_sizes, look
+from nodewise.studies.compress.files import look, split_paths, windows_of
 from nodewise.studies.compress.levels import LEVELS, asked
 from nodewise.studies.discovery import find_study
 
@@ -82,13 +83,28 @@ def test_a_library_that_is_not_there_is_a_row_with_its_package(monkeypatch: pyte
         {"kind": "json", "size": "100003", "block": "4096"},
         {"size": "12"},
         {"folder": "", "block": "70000"},
+        {"folder": "", "block": "70000", "window": "1"},
     ],
 )
 def test_the_blocks_that_python_knows_are_those_of_the_worker(edges: Path, point: dict[str, str]) -> None:
     point = {**point, "folder": str(edges)} if "folder" in point else point
-    sizes = block_sizes(COMPRESS.study.point(point))
+    windows = windows_of(COMPRESS.study.point(point))
+    sizes = [block.size for window in windows for block in window]
     assert sum(sizes) == told("zlib-1", point)["items"]
     assert max(sizes) <= int(point.get("block", 16 << 20))
+    assert len(windows) == (4 if "window" in point else 1)
+
+
+@pytest.mark.skipif(find_spec("zlib_ng") is None, reason="Python's package zlib-ng is not installed")
+def test_the_package_of_zlib_ng_goes_through_all_windows(edges: Path) -> None:
+    for window in ("256", "1"):
+        point = COMPRESS.study.point({"folder": str(edges), "block": "70000", "window": window})
+        (wheel,) = [c for c in script_contenders(COMPRESS, point) if c.name == "zlib-ng-wheel-6"]
+        done = subprocess.run(wheel.command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        one = json.loads(done.stdout)
+        assert one["verified"] is True and one["items"] == 1 + 65535 + 65536 + 65537 + 200_003 + 3_000_000
+        assert one["ratio"] == pytest.approx(told("zlib-6", point)["ratio"], rel=0.1)
 
 
 def test_zlib_ng_is_by_its_library_or_by_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,6 +202,50 @@ def test_what_python_sees_of_files_is_what_the_worker_sees(edges: Path) -> None:
     assert sum(size for _, size, _ in seen.files) == told("zlib-1", {"folder": str(edges)})["items"]
 
 
+def test_paths_with_commas_may_be_given_with_others(tmp_path: Path) -> None:
+    for name in ("a", "a,b", "c", "d,e,f"):
+        (tmp_path / name).write_bytes(b"x" * (1 + len(name)))
+    every = [tmp_path / name for name in ("a,b", "c", "d,e,f", "a")]
+    text = ",".join(map(str, every))
+    assert split_paths(text) == every and split_paths(f",{tmp_path}/a,,") == [tmp_path / "a"]
+    assert split_paths("none,here") == [Path("none"), Path("here")] and split_paths("") == []
+    many = [tmp_path / "c"] * 500
+    assert split_paths(",".join(map(str, many))) == many
+    one = told("zlib-1", {"file": text})
+    assert one["files"] == 4 and one["items"] == sum(1 + len(path.name) for path in every)
+    done = run("zlib-1", {"file": f"{text},{tmp_path}/none,{tmp_path}/c"})
+    assert f"cannot read {tmp_path}/none: No such file" in done.stderr
+
+
+def test_what_is_named_twice_counts_once(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "file").write_bytes(b"x" * 1000)
+    (tmp_path / "link").symlink_to(tmp_path / "below" / "file")
+    folders = f"{tmp_path}/,{tmp_path}/below/../below,{tmp_path}//below"
+    point = {"file": f"{tmp_path}/link,{tmp_path}/below/../below/file", "folder": folders}
+    assert told("zlib-1", point)["items"] == 1000
+    assert [path for path, _, _ in look(point["file"], folders).files] == [tmp_path / "below" / "file"]
+    assert [[block.size for block in window] for window in windows_of(COMPRESS.study.point(point))] == [[1000]]
+
+
+def test_a_file_without_what_its_size_says_is_named() -> None:
+    file = "/sys/kernel/mm/transparent_hugepage/enabled"
+    if not Path(file).exists():
+        pytest.skip("this system has no such file; those of /sys are larger than what they hold")
+    done = run("zlib-1", {"file": file})
+    assert done.returncode == 1 and f"{file} holds less than its size says" in done.stderr
+
+
+def test_pipes_and_links_below_a_folder_are_passed_by(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "none")
+    (tmp_path / "file").write_bytes(b"x" * 1000)
+    one = told("zlib-1", {"folder": str(tmp_path)})
+    assert one["items"] == 1000 and one["files"] == 1 and "unreadable_files" not in one
+    done = run("zlib-1", {"file": str(tmp_path / "pipe")}, timeout=20)
+    assert done.returncode == 1 and "pipe is no file" in done.stderr
+
+
 def test_a_file_that_changes_while_it_is_read_ends_the_run(tmp_path: Path) -> None:
     file = tmp_path / "log"
     file.write_bytes(b"line\n" * 4_000_000)
@@ -249,6 +309,12 @@ def test_levels_that_do_not_exist_are_ignored_and_zlib_keeps_its_default() -> No
     assert len(asked({})[0]) == 21
 
 
+def test_where_nothing_is_left_to_compare_it_says_so() -> None:
+    for point in ({"libraries": "bzip"}, {"libraries": "lz4", "lz4-levels": "2"}):
+        with pytest.raises(InputError, match="nothing is left to compare"):
+            COMPRESS.study.select(COMPRESS.study.point(point))  # type: ignore[misc]
+
+
 def test_the_advice_is_by_what_gets_through() -> None:
     levels = [Level("fast", 2.0, 800e6, 4e9), Level("dense", 4.0, 50e6, 450e6), Level("worse", 1.9, 700e6, 4e9)]
     assert [v.name for v in frontier(levels)] == ["fast", "dense"]
@@ -257,27 +323,57 @@ def test_the_advice_is_by_what_gets_through() -> None:
     assert best_of(levels, 500e6).name == "fast"  # 800 MB/s, held up by compressing
     assert best_of(levels, 900e6) is PLAIN
     # one after the other takes longer: 1/800 + 1/1200 s per MB
-    assert levels[0].through(600e6, overlapped=False) == pytest.approx(1 / (1 / 800e6 + 1 / 1200e6))
-    assert best_of(levels, 600e6, overlapped=False) is PLAIN
+    assert levels[0].after(600e6) == pytest.approx(1 / (1 / 800e6 + 1 / 1200e6))
+    assert best_of(levels, 600e6, Level.after) is PLAIN
     lines = advice(levels, 500e6)
     assert "use fast: 800 MB/s" in lines[1] and "1.60 times" in lines[1] and "compressing decides" in lines[1]
-    assert "one after the other" in lines[2] and "no compression" in lines[2]
+    assert len(lines) == 3
+    assert (
+        lines[2].strip()
+        == "one after the other (compress, then write) it would be no compression: 500 MB/s, fast 444 MB/s"
+    )
     assert "do not compress" in advice(levels, 900e6)[1]
     said = overview(levels)[0]
     assert "MB/s dense; up to" in said and said.endswith("faster ones no compression")
 
 
+def test_what_decompresses_slowly_is_not_advised_for_reading() -> None:
+    # a level may compress faster than it decompresses: ISA-L's level 0 does
+    levels = [Level("slow-back", 3.0, 900e6, 300e6), Level("both-ways", 2.0, 700e6, 2e9)]
+    first, *others = advice(levels, 300e6)[1:]
+    assert "use slow-back: 900 MB/s" in first and "read back at 300 MB/s" in first
+    assert [line.strip() for line in others] == [
+        "decompressing at the other end meanwhile it would be both-ways: 600 MB/s, slow-back 300 MB/s",
+        "written once and read often, decompressing while it reads, it would be both-ways: 600 MB/s, slow-back 300 MB/s",
+    ]
+
+
+def test_all_levels_are_listed_with_those_that_no_other_beats_marked() -> None:
+    levels = [Level("dense", 4.0, 50e6, 450e6), Level("fast", 2.0, 800e6, 4e9), Level("worse", 1.9, 700e6, 3e9)]
+    assert [line.split() for line in listing(levels)[1:]] == [
+        ["*", "fast", "2.00", ":", "1", "800", "MB/s", "4", "GB/s"],
+        ["worse", "1.90", ":", "1", "700", "MB/s", "3", "GB/s"],
+        ["*", "dense", "4.00", ":", "1", "50", "MB/s", "450", "MB/s"],
+    ]
+
+
 @pytest.mark.parametrize(
-    ("text", "speed"), [("500MB/s", 5e8), ("10Gbit/s", 1.25e9), ("1.5 GiB/s", 1.5 * 2**30), ("100mb/s", 1e8)]
+    ("text", "speed"), [("500MB/s", 5e8), ("10Gbit/s", 1.25e9), ("1.5 GiB/s", 1.5 * 2**30), ("100mB/s", 1e8)]
 )
 def test_speeds_are_read(text: str, speed: float) -> None:
     assert parse_link(text) == speed
 
 
-@pytest.mark.parametrize("text", ["fast", "500", "500MB", "0MB/s", "1.2.3MB/s", "-5MB/s"])
+@pytest.mark.parametrize("text", ["fast", "500", "500MB", "0MB/s", "1.2.3MB/s", "-5MB/s", "9" * 400 + "MB/s"])
 def test_what_is_no_speed_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="speed of a link"):
         parse_link(text)
+
+
+def test_a_speed_that_may_be_of_bits_or_bytes_is_asked_for_again() -> None:
+    with pytest.raises(InputError, match="may be a bit or a byte") as problem:
+        parse_link("10Gb/s")
+    assert "10GB/s or 10Gbit/s" in str(problem.value.hint)
 
 
 def _system(folder: Path, path: Path, node: str) -> Path:
@@ -300,3 +396,64 @@ def test_the_processors_near_a_disk_are_found(tmp_path: Path) -> None:
     found = near(tmp_path, tmp_path / "none")
     assert found.processors is None and "nothing to choose" in found.why
     assert parse_cpulist("0\n") == [0]
+
+
+def _controller(system: Path, address: str, name: str, node: int) -> Path:
+    """A controller of a disk at its place on the bus."""
+    at = system / "devices" / "pci0000:00" / address
+    (at / "nvme" / name).mkdir(parents=True)
+    (at / "numa_node").write_text(f"{node}\n")
+    (at / "local_cpulist").write_text(f"{8 * node}-{8 * node + 7}\n")
+    return at / "nvme" / name
+
+
+def _known_as(system: Path, number: int, device: Path) -> Path:
+    (system / "dev" / "block").mkdir(parents=True, exist_ok=True)
+    (system / "dev" / "block" / f"{os.major(number)}:{os.minor(number)}").symlink_to(device)
+    return system
+
+
+def test_a_disk_with_several_controllers_is_near_the_node_of_its_controllers(tmp_path: Path) -> None:
+    # as the kernel has it with native NVMe multipath: the disk is virtual, links lead to the controllers
+    system = tmp_path / "sys"
+    group = system / "devices" / "virtual" / "nvme-subsystem" / "nvme-subsys4"
+    (group / "nvme4n1" / "nvme4n1p2").mkdir(parents=True)
+    (group / "nvme4n1" / "nvme4n1p2" / "partition").write_text("2\n")
+    (group / "nvme7").symlink_to(_controller(system, "0000:3c:00.0", "nvme7", 1))
+    found = near(tmp_path, _known_as(system, tmp_path.stat().st_dev, group / "nvme4n1" / "nvme4n1p2"))
+    assert found.processors == set(range(8, 16)) and found.why == "disk nvme7 is near memory node 1"
+
+
+@pytest.mark.parametrize("nodes", [(1, 1), (0, 1)])
+def test_a_volume_is_near_the_node_of_its_disks(tmp_path: Path, nodes: tuple[int, int]) -> None:
+    system = tmp_path / "sys"
+    volume = system / "devices" / "virtual" / "block" / "dm-0"
+    (volume / "slaves").mkdir(parents=True)
+    for i, node in enumerate(nodes):
+        disk = _controller(system, f"0000:0{i + 1}:00.0", f"nvme{i}", node) / f"nvme{i}n1"
+        (disk / f"nvme{i}n1p3").mkdir(parents=True)
+        (disk / f"nvme{i}n1p3" / "partition").write_text("3\n")
+        (volume / "slaves" / f"nvme{i}n1p3").symlink_to(disk / f"nvme{i}n1p3")
+    found = near(tmp_path, _known_as(system, tmp_path.stat().st_dev, volume))
+    if nodes == (1, 1):
+        assert found.processors == set(range(8, 16)) and "nvme0n1p3, nvme1n1p3 is near memory node 1" in found.why
+    else:
+        assert found.processors is None and "of memory nodes 0 and 1: nothing to choose" in found.why
+
+
+def test_a_filesystem_with_device_numbers_of_its_own_is_found_by_what_is_mounted(tmp_path: Path) -> None:
+    # as of btrfs: the number of a file's device is none that /sys knows; /dev/null stands for the disk that is mounted
+    system = tmp_path / "sys"
+    disk = _controller(system, "0000:01:00.0", "nvme0", 1) / "nvme0n1"
+    disk.mkdir()
+    _known_as(system, Path("/dev/null").stat().st_rdev, disk)
+    mounts = tmp_path / "mountinfo"
+    folder = tmp_path / "my data"
+    folder.mkdir()
+    point = str(folder).replace(" ", "\\040")
+    mounts.write_text(
+        "27 1 0:25 / / rw,relatime - overlay overlay rw\n"
+        f"43 27 0:31 /@home {point} rw,noatime shared:32 - btrfs /dev/null rw,space_cache=v2,subvol=/@home\n"
+    )
+    assert near(folder, system, mounts).processors == set(range(8, 16))
+    assert near(tmp_path, system, mounts).processors is None

@@ -5,29 +5,27 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 import re
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nodewise.studies.video.encoders import WAYS, Contenders, ffmpeg
-from nodewise.studies.video.quality import at_quality, psnr, ssim_of_clip
+from nodewise.studies.video.encoders import Contenders, ffmpeg, ways
+from nodewise.studies.video.quality import RATE, is_like, psnr, ssim_of_clip
+from nodewise.studies.video.search import RefusedError, search
 
-_RATE = 30
 _PIPE = 1 << 20
-_COARSE, _MIDDLE, _FINE = range(3)
 
 
 @dataclass
 class State:
-    """A clip, the PSNR wanted, and what encoding gave, by quality: seconds, bytes and the frames decoded."""
+    """A clip, the value of the encoder's quality, and what encoding gave: seconds, the stream and the frames decoded."""
 
     name: str
     clip: Any
@@ -35,11 +33,11 @@ class State:
     height: int
     threads: int
     wanted: float
-    begun: bool = False
-    seconds: dict[int, float] = field(default_factory=dict)
-    sizes: dict[int, int] = field(default_factory=dict)
-    decoded: dict[int, Any] = field(default_factory=dict)
-    folder: Any = field(default_factory=lambda: tempfile.TemporaryDirectory(prefix="nodewise-video-"))
+    quality: float
+    seconds: float = 0.0
+    decoded: Any = None
+    #: A file in memory, without a name that anything could leave behind.
+    file: int = field(default_factory=lambda: os.memfd_create("video"))
 
 
 def contenders() -> Mapping[str, str | None]:
@@ -47,66 +45,69 @@ def contenders() -> Mapping[str, str | None]:
     return Contenders()
 
 
+def settle(inputs: Mapping[str, Any], point: Mapping[str, str], threads: int) -> dict[str, float]:
+    """The `quality` at which the encoder comes nearest to the PSNR that is wanted: see `search`."""
+    quality = ways()[point["contender"]].quality_for(_width(int(point["height"])) * int(point["height"]))
+    state = prepare(inputs, {**point, "quality": str(quality.start)}, threads)
+
+    def measure(value: float) -> float:
+        state.quality = value
+        run(state)
+        return psnr(state.clip, _decode(state))
+
+    return {"quality": search(quality, measure, state.wanted)}
+
+
 def prepare(inputs: Mapping[str, Any], point: Mapping[str, str], threads: int) -> State:
-    """The clip's size follows from its height."""
+    """The clip's size follows from its height; the `quality` was settled."""
     height = int(point["height"])
-    return State(point["contender"], inputs["clip"], 2 * round(height * 8 / 9), height, threads, float(point["psnr"]))
+    wanted, quality = float(point["psnr"]), float(point["quality"])
+    return State(point["contender"], inputs["clip"], _width(height), height, threads, wanted, quality)
 
 
-def run(state: State) -> None:
-    """The first run is not counted: it is of the coarse quality. The others are of the middle one."""
-    _encode(state, _MIDDLE if state.begun else _COARSE)
-    state.begun = True
+def _width(height: int) -> int:
+    return 2 * round(height * 8 / 9)
 
 
 def outputs(state: State) -> dict[str, Any]:
-    """What comes out of the middle quality."""
-    _encode(state, _FINE)
-    for which in (_COARSE, _MIDDLE, _FINE):
-        state.decoded[which] = _decode(state, which)
-    return {"decoded": state.decoded[_MIDDLE]}
+    """The frames of the last run."""
+    state.decoded = _decode(state)
+    return {"decoded": state.decoded}
 
 
 def metrics(state: State) -> dict[str, float]:
-    """Of the middle quality frames a second, nearness to the clip and bits; speed and bits at the PSNR that is wanted.
+    """Frames a second, nearness to the clip, bits, and the quality's value; `seconds` is the time of encoding alone.
 
-    `seconds` is the time of encoding alone.
+    What is not as good as wanted, or better, is shown for scale.
     """
     frames = state.clip.size // (state.width * state.height * 3 // 2)
-    every = (_COARSE, _MIDDLE, _FINE)
-    quality = {w: psnr(state.clip, state.decoded[w]) for w in every}
-    bits = {w: state.sizes[w] * 8e-6 * _RATE / frames for w in every}
-    speed = {w: frames / state.seconds[w] for w in every}
-    state.folder.cleanup()
-    told = {
-        "seconds": state.seconds[_MIDDLE],
-        "fps": speed[_MIDDLE],
-        "psnr_db": quality[_MIDDLE],
-        "ssim": ssim_of_clip(state.clip, state.decoded[_MIDDLE], state.width, state.height),
-        "mbits": bits[_MIDDLE],
-        "psnr_db_coarse": quality[_COARSE],
-        "psnr_db_fine": quality[_FINE],
+    near = psnr(state.clip, state.decoded)
+    bits = os.fstat(state.file).st_size * 8e-6 * RATE / frames
+    return {
+        "seconds": state.seconds,
+        "fps": frames / state.seconds,
+        "psnr_db": near,
+        "ssim": ssim_of_clip(state.clip, state.decoded, state.width, state.height),
+        "mbits": bits,
+        "frames_per_mbit": RATE / bits,
+        "quality": state.quality,
+        "for_scale": float(not is_like(near, state.wanted)),
     }
-    like_speed = at_quality([(quality[w], speed[w]) for w in every], state.wanted)
-    like_bits = at_quality([(quality[w], bits[w]) for w in every], state.wanted)
-    if like_speed is not None and like_bits is not None:
-        told |= {"like_fps": like_speed, "like_mbits": like_bits, "like_frames_per_mbit": _RATE / like_bits}
-    return told
 
 
-def _file(state: State, which: int) -> Path:
-    return Path(state.folder.name) / f"{which}.mkv"
+def _file(state: State) -> str:
+    return f"/proc/self/fd/{state.file}"
 
 
-def _command(state: State, which: int) -> list[str]:
-    way = WAYS[state.name]
+def _command(state: State) -> list[str]:
+    way = ways()[state.name]
     program = ffmpeg()
     assert program is not None
-    raw = ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", f"{state.width}x{state.height}", "-r", str(_RATE)]
+    raw = ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", f"{state.width}x{state.height}", "-r", str(RATE)]
     return [
         *(program, "-hide_banner", "-nostats", "-benchmark", "-y"),
-        *(*way.before, *raw, "-i", "pipe:0", *way.words(which, state.threads)),
-        str(_file(state, which)),
+        *(*way.before, *raw, "-i", "pipe:0", *way.words(state.quality, state.threads)),
+        *("-f", "matroska", _file(state)),
     ]
 
 
@@ -116,10 +117,15 @@ def _feed(pipe: Any, clip: Any) -> None:
         pipe.write(clip.data)
 
 
-def _encode(state: State, which: int) -> None:
+def run(state: State) -> None:
+    """Encode the clip."""
     begin = time.perf_counter()
     process = subprocess.Popen(
-        _command(state, which), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        _command(state),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        pass_fds=[state.file],
     )
     assert process.stdin is not None and process.stderr is not None
     # a larger pipe is not always allowed
@@ -131,9 +137,8 @@ def _encode(state: State, which: int) -> None:
     process.wait()
     feeder.join()
     if process.returncode != 0:
-        raise RuntimeError(f"{state.name}: {said.strip()[-300:]}")
-    state.seconds[which] = encoding_seconds(said) or time.perf_counter() - begin
-    state.sizes[which] = _file(state, which).stat().st_size
+        raise RefusedError(f"{state.name}: {said.strip()[-300:]}")
+    state.seconds = encoding_seconds(said) or time.perf_counter() - begin
 
 
 def encoding_seconds(said: str) -> float | None:
@@ -142,13 +147,13 @@ def encoding_seconds(said: str) -> float | None:
     return float(read[1]) or None if read else None
 
 
-def _decode(state: State, which: int) -> Any:
+def _decode(state: State) -> Any:
     program = ffmpeg()
     assert program is not None
     out = ["-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt", "yuv420p", "pipe:1"]
-    words = [program, "-hide_banner", "-loglevel", "error", "-nostdin", "-i", str(_file(state, which)), *out]
-    done = subprocess.run(words, capture_output=True, check=True)
+    words = [program, "-hide_banner", "-loglevel", "error", "-nostdin", "-i", _file(state), *out]
+    done = subprocess.run(words, capture_output=True, check=True, pass_fds=[state.file])
     frames = np.frombuffer(done.stdout, np.uint8)
     if frames.size != state.clip.size:
-        raise RuntimeError(f"{state.name}: {frames.size} bytes were decoded of {state.clip.size}")
+        raise RefusedError(f"{state.name}: {frames.size} bytes were decoded of {state.clip.size}")
     return frames

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How near decoded frames are to the clip, and numbers at like quality."""
+"""How near decoded frames are to the clip, and whether that is like quality."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+#: Frames a second at which the clip is watched.
+RATE = 30
+#: So far from the wanted PSNR, in dB, encoders are still compared: a setting in whole numbers has steps.
+LIKE_DB = 0.5
 #: Of the structural similarity by Wang et al., for sums over 64 pixels of 8 bits, as FFmpeg's filter has them.
 _PIXELS = 64
 _C1 = 0.01**2 * 255**2 * _PIXELS
@@ -52,11 +54,6 @@ def ssim_of_clip(one: Any, other: Any, width: int, height: int) -> float:
     return float(np.mean([ssim(a, b) for a, b in zip(*light, strict=True)]))
 
 
-def at_quality(points: Sequence[tuple[float, float]], wanted: float) -> float | None:
-    """A number at a wanted PSNR, from (PSNR, number) at some: its logarithm is interpolated; None outside of them."""
-    ordered = sorted(points)
-    for (low, one), (high, other) in pairwise(ordered):
-        if low <= wanted <= high and high > low:
-            share = (wanted - low) / (high - low)
-            return one ** (1 - share) * other**share
-    return None
+def is_like(db: float, wanted: float) -> bool:
+    """Whether a PSNR is near enough to the wanted one for its encoder to be compared with the others."""
+    return abs(db - wanted) <= LIKE_DB
