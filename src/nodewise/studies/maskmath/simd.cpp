@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors by Highway: blending around a full call, native masks, and calls for the chosen elements alone.
+// Vectors by Highway: blending around a full call, native masks, calls for the chosen elements alone, and of these what
+// is cheapest for each batch.
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "hwy/cache_control.h"
 #include "study.h"
@@ -38,10 +42,22 @@ HWY_INLINE V value(D d, V x) {
         return sm::sin_lanes(d, x);
     } else if constexpr (kFunction == kCos) {
         return sm::cos_lanes(d, x);
-    } else if constexpr (kFunction == kSqrt) {
-        return hn::Sqrt(x);
     } else {
-        return sm::acosh_lanes(d, x);
+        static_assert(kFunction == kSqrt);
+        return hn::Sqrt(x);
+    }
+}
+
+// The function of `count` aligned arguments, which are whole vectors, in place.
+template <Function kFunction>
+HWY_INLINE void values(D d, double* at, std::int64_t count) {
+    if constexpr (kFunction == kAcosh) {
+        sm::acosh_in_place(d, at, static_cast<std::size_t>(count));
+    } else {
+        const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+        for (std::int64_t k = 0; k < count; k += lanes) {
+            hn::Store(value<kFunction>(d, hn::Load(d, at + k)), d, at + k);
+        }
     }
 }
 
@@ -60,40 +76,29 @@ HWY_INLINE M mask_of(D d, const std::uint8_t* bytes) {
 #endif
 }
 
-// How one vector's worth is done: `x`, `mask` and `kept` as they lie in memory.
+// The arguments of one vector's worth, `mask` and `x` as they lie in memory: masked-off lanes are harmless.
 struct Blend {
     static constexpr bool kSkips = false;
-    // always the full call; masked-off lanes are patched before and replaced after
-    template <Function kFunction>
-    static HWY_INLINE V apply(D d, const double* x, const std::uint8_t* mask, const double* kept) {
-        const M on = mask_of(d, mask);
-        const V patched = hn::IfThenElse(on, hn::LoadU(d, x), hn::Set(d, kHarmless[kFunction]));
-        return hn::IfThenElse(on, value<kFunction>(d, patched), hn::LoadU(d, kept));
+    static HWY_INLINE V arguments(D d, M on, const double* x, double harmless) {
+        return hn::IfThenElse(on, hn::LoadU(d, x), hn::Set(d, harmless));
     }
 };
 
 struct Native {
     // masked-off lanes are not even loaded
     static constexpr bool kSkips = true;
-    template <Function kFunction>
-    static HWY_INLINE V apply(D d, const double* x, const std::uint8_t* mask, const double* kept) {
-        const M on = mask_of(d, mask);
+    static HWY_INLINE V arguments(D d, M on, const double* x, double harmless) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-        const V patched{_mm512_mask_loadu_pd(hn::Set(d, kHarmless[kFunction]).raw, on.raw, x)};
+        return V{_mm512_mask_loadu_pd(hn::Set(d, harmless).raw, on.raw, x)};
 #else
-        const V patched = hn::IfThenElse(on, hn::LoadU(d, x), hn::Set(d, kHarmless[kFunction]));
+        return Blend::arguments(d, on, x, harmless);
 #endif
-        return hn::IfThenElse(on, value<kFunction>(d, patched), hn::LoadU(d, kept));
     }
 };
 
+// no function at all
 struct Move {
     static constexpr bool kSkips = false;
-    // no function at all
-    template <Function kFunction>
-    static HWY_INLINE V apply(D d, const double* x, const std::uint8_t* mask, const double* kept) {
-        return hn::IfThenElse(mask_of(d, mask), hn::LoadU(d, x), hn::LoadU(d, kept));
-    }
 };
 
 template <bool kStream>
@@ -119,125 +124,252 @@ HWY_INLINE bool none_of(const std::uint8_t* mask) {
     return all == 0;
 }
 
-template <Function kFunction, class Way, bool kStream>
-void each_vector(const Part* part) {
-    const D d;
+template <bool kStream>
+HWY_INLINE void copy_group(D d, const double* from, double* to) {
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    for (std::int64_t k = 0; k < kGroup; k += lanes) {
+        put<kStream>(d, hn::LoadU(d, from + k), to + k);
+    }
+}
+
+// A group's worth.
+template <Function kFunction, class Way, bool kStream>
+HWY_INLINE void group(D d, const double* x, const std::uint8_t* mask, const double* kept, double* y) {
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    if (Way::kSkips && none_of(mask)) {
+        copy_group<kStream>(d, kept, y);
+    } else if constexpr (std::is_same_v<Way, Move>) {
+        for (std::int64_t k = 0; k < kGroup; k += lanes) {
+            put<kStream>(d, hn::IfThenElse(mask_of(d, mask + k), hn::LoadU(d, x + k), hn::LoadU(d, kept + k)), y + k);
+        }
+    } else if constexpr (kFunction == kAcosh) {
+        HWY_ALIGN double at[kGroup];
+        for (std::int64_t k = 0; k < kGroup; k += lanes) {
+            hn::Store(Way::arguments(d, mask_of(d, mask + k), x + k, kHarmless[kFunction]), d, at + k);
+        }
+        values<kFunction>(d, at, kGroup);
+        for (std::int64_t k = 0; k < kGroup; k += lanes) {
+            put<kStream>(d, hn::IfThenElse(mask_of(d, mask + k), hn::Load(d, at + k), hn::LoadU(d, kept + k)), y + k);
+        }
+    } else {
+        for (std::int64_t k = 0; k < kGroup; k += lanes) {
+            const M on = mask_of(d, mask + k);
+            const V computed = value<kFunction>(d, Way::arguments(d, on, x + k, kHarmless[kFunction]));
+            put<kStream>(d, hn::IfThenElse(on, computed, hn::LoadU(d, kept + k)), y + k);
+        }
+    }
+}
+
+// The elements from `begin` on, by groups; of the last group what is not there is masked off.
+template <Function kFunction, class Way, bool kStream>
+void groups(const Part* part, std::int64_t begin, std::int64_t end) {
+    const D d;
+    std::int64_t i = begin;
+    for (; i + kGroup <= end; i += kGroup) {
+        group<kFunction, Way, kStream>(d, part->x + i, part->mask + i, part->kept + i, part->y + i);
+    }
+    if (i < end) {
+        HWY_ALIGN double x[kGroup] = {};
+        HWY_ALIGN double kept[kGroup] = {};
+        HWY_ALIGN double y[kGroup];
+        std::uint8_t mask[kGroup] = {};
+        std::copy(part->x + i, part->x + end, x);
+        std::copy(part->kept + i, part->kept + end, kept);
+        std::copy(part->mask + i, part->mask + end, mask);
+        group<kFunction, Way, false>(d, x, mask, kept, y);
+        std::copy(y, y + (end - i), part->y + i);
+    }
+}
+
+// The mask of a group, the first element in the lowest bit.
+HWY_INLINE std::uint64_t bits_of(const std::uint8_t* mask) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+    const __m512i bytes = _mm512_loadu_si512(mask);
+    return _mm512_test_epi8_mask(bytes, bytes);
+#elif HWY_TARGET == HWY_SCALAR
+    std::uint64_t bits = 0;
+    for (int k = 0; k < kGroup; ++k) {
+        bits |= std::uint64_t{mask[k] != 0} << k;
+    }
+    return bits;
+#else
+    const hn::CappedTag<std::uint8_t, kGroup> d8;
+    std::uint8_t bytes[kGroup / 8] = {};
+    for (std::size_t k = 0; k < kGroup; k += hn::Lanes(d8)) {
+        hn::StoreMaskBits(d8, hn::Ne(hn::LoadU(d8, mask + k), hn::Zero(d8)), bytes + k / 8);
+    }
+    std::uint64_t bits = 0;
+    for (int k = 0; k < kGroup / 8; ++k) {
+        bits |= std::uint64_t{bytes[k]} << (8 * k);
+    }
+    return bits;
+#endif
+}
+
+// Elements whose chosen ones go together: they fit the nearest cache, and most of the last vector is used.
+constexpr std::int64_t kBatch = 512;
+constexpr std::int64_t kGroups = kBatch / kGroup;
+
+// The masks of a batch's groups, how many of its elements are chosen, and how many groups have any.
+struct Chosen {
+    std::uint64_t bits[kGroups];
+    std::int64_t count;
+    std::int64_t groups;
+};
+
+HWY_INLINE Chosen look(const std::uint8_t* mask) {
+    Chosen chosen{{}, 0, 0};
+    for (std::int64_t g = 0; g < kGroups; ++g) {
+        const std::uint64_t bits = bits_of(mask + g * kGroup);
+        chosen.bits[g] = bits;
+        chosen.count += std::popcount(bits);
+        chosen.groups += bits != 0 ? 1 : 0;
+    }
+    return chosen;
+}
+
+// The function of the first `count` of `at`; the rest of the last vector is filled up.
+template <Function kFunction>
+HWY_INLINE void together(D d, double* at, std::int64_t count) {
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    hn::StoreU(hn::Set(d, kHarmless[kFunction]), d, at + count);
+    values<kFunction>(d, at, (count + lanes - 1) / lanes * lanes);
+}
+
+// A batch of which few are chosen, one by one by their places.
+template <Function kFunction, bool kStream>
+void by_places(const Chosen& chosen, const double* x, const double* kept, double* y) {
+    const D d;
+    constexpr std::int64_t kSpare = HWY_MAX_BYTES / sizeof(double);
+    HWY_ALIGN double at[kBatch + kSpare];
+    std::uint16_t places[kBatch];
+    std::int64_t count = 0;
+    for (std::int64_t g = 0; g < kGroups; ++g) {
+        for (std::uint64_t bits = chosen.bits[g]; bits != 0; bits &= bits - 1) {
+            const std::int64_t place = g * kGroup + std::countr_zero(bits);
+            places[count] = static_cast<std::uint16_t>(place);
+            at[count++] = x[place];
+        }
+    }
+    together<kFunction>(d, at, count);
+    // what is written past the caches is put together before
+    HWY_ALIGN double whole[kStream ? kBatch : 1];
+    double* to = kStream ? whole : y;
+    for (std::int64_t i = 0; i < kBatch; i += kGroup) {
+        copy_group<false>(d, kept + i, to + i);
+    }
+    for (std::int64_t k = 0; k < count; ++k) {
+        to[places[k]] = at[k];
+    }
+    if constexpr (kStream) {
+        for (std::int64_t i = 0; i < kBatch; i += kGroup) {
+            copy_group<true>(d, whole + i, y + i);
+        }
+    }
+}
+
+// A batch whose chosen arguments go together, are computed in full vectors, and are spread again.
+template <Function kFunction, bool kStream>
+void compressed(const std::uint8_t* mask, const double* x, const double* kept, double* y) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+    const D d;
+    constexpr std::int64_t kLanes = 8;
+    HWY_ALIGN double at[kBatch + kLanes];
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < kBatch; i += kLanes) {
+        const M on = mask_of(d, mask + i);
+        // in the register: compressing into memory is slow on some processors
+        _mm512_storeu_pd(at + count, _mm512_maskz_compress_pd(on.raw, _mm512_maskz_loadu_pd(on.raw, x + i)));
+        count += std::popcount(on.raw);
+    }
+    together<kFunction>(d, at, count);
+    const double* next = at;
+    for (std::int64_t i = 0; i < kBatch; i += kLanes) {
+        const M on = mask_of(d, mask + i);
+        put<kStream>(d, V{_mm512_mask_expand_pd(_mm512_loadu_pd(kept + i), on.raw, _mm512_loadu_pd(next))}, y + i);
+        next += std::popcount(on.raw);
+    }
+#else
+    by_places<kFunction, kStream>(look(mask), x, kept, y);
+#endif
+}
+
+struct Compress {
+    template <Function kFunction, bool kStream>
+    static HWY_INLINE void batch(const Part* part, std::int64_t i) {
+        compressed<kFunction, kStream>(part->mask + i, part->x + i, part->kept + i, part->y + i);
+    }
+};
+
+// Of 100 elements in groups that are not skipped, so many chosen ones are the most at which going together is cheaper
+// than computing all, and going one by one cheaper than together. Measured with random masks on an AMD Zen 5, between
+// where the ways' times cross with arrays in its second cache and with masks that it cannot learn in its third.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+constexpr std::int64_t kMostTogether[kFunctions] = {40, 55, 70, 70, 35, 85};
+constexpr std::int64_t kMostPlaces = 7;
+#else
+// with AVX2, where they go one by one
+constexpr std::int64_t kMostTogether[kFunctions] = {50, 55, 70, 70, 25, 65};
+#endif
+
+struct Best {
+    template <Function kFunction, bool kStream>
+    static HWY_INLINE void batch(const Part* part, std::int64_t i) {
+        const Chosen chosen = look(part->mask + i);
+        const std::int64_t percent = 100 * chosen.count;
+        const std::int64_t computed = kGroup * chosen.groups;
+        if (percent > kMostTogether[kFunction] * computed) {
+            groups<kFunction, Native, kStream>(part, i, i + kBatch);
+            return;
+        }
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+        if (percent > kMostPlaces * computed) {
+            compressed<kFunction, kStream>(part->mask + i, part->x + i, part->kept + i, part->y + i);
+            return;
+        }
+#endif
+        by_places<kFunction, kStream>(chosen, part->x + i, part->kept + i, part->y + i);
+    }
+};
+
+template <Function kFunction, class Way, bool kStream>
+void all_of(const Part* part) {
     std::int64_t i = 0;
-    for (; i + kGroup <= part->count; i += kGroup) {
-        if (Way::kSkips && none_of(part->mask + i)) {
-            for (std::int64_t k = i; k < i + kGroup; k += lanes) {
-                put<kStream>(d, hn::LoadU(d, part->kept + k), part->y + k);
-            }
-            continue;
+    if constexpr (std::is_same_v<Way, Compress> || std::is_same_v<Way, Best>) {
+        for (; i + kBatch <= part->count; i += kBatch) {
+            Way::template batch<kFunction, kStream>(part, i);
         }
-        for (std::int64_t k = i; k < i + kGroup; k += lanes) {
-            put<kStream>(d, Way::template apply<kFunction>(d, part->x + k, part->mask + k, part->kept + k),
-                         part->y + k);
-        }
-    }
-    for (; i + lanes <= part->count; i += lanes) {
-        put<kStream>(d, Way::template apply<kFunction>(d, part->x + i, part->mask + i, part->kept + i), part->y + i);
-    }
-    if (i < part->count) {
-        // the rest of the last vector is masked off
-        constexpr std::size_t kMost = HWY_MAX_BYTES / sizeof(double);
-        HWY_ALIGN double x[kMost] = {};
-        HWY_ALIGN double kept[kMost] = {};
-        HWY_ALIGN double y[kMost];
-        std::uint8_t mask[HWY_MAX_BYTES] = {};
-        std::copy(part->x + i, part->x + part->count, x);
-        std::copy(part->kept + i, part->kept + part->count, kept);
-        std::copy(part->mask + i, part->mask + part->count, mask);
-        hn::Store(Way::template apply<kFunction>(d, x, mask, kept), d, y);
-        std::copy(y, y + (part->count - i), part->y + i);
+        groups<kFunction, Native, kStream>(part, i, part->count);
+    } else {
+        groups<kFunction, Way, kStream>(part, i, part->count);
     }
     if constexpr (kStream) {
         hwy::FlushStream();
     }
 }
 
-constexpr std::int64_t kBatch = 512;
-
-// The chosen arguments of a batch go together, are computed in full vectors, and are spread again.
-template <Function kFunction>
-void batch(const Part* part, std::int64_t begin, std::int64_t end) {
-    const D d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    constexpr std::int64_t kSpare = HWY_MAX_BYTES / sizeof(double);
-    HWY_ALIGN double chosen[kBatch + kSpare];
-    std::int64_t count = 0;
-    std::int64_t i = begin;
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-    for (; i + lanes <= end; i += lanes) {
-        const M on = mask_of(d, part->mask + i);
-        // in the register: compressing into memory is slow on some processors
-        const __m512d together = _mm512_maskz_compress_pd(on.raw, _mm512_maskz_loadu_pd(on.raw, part->x + i));
-        _mm512_storeu_pd(chosen + count, together);
-        count += __builtin_popcount(on.raw);
-    }
-#endif
-    for (; i < end; ++i) {
-        chosen[count] = part->x[i];
-        count += part->mask[i] != 0 ? 1 : 0;
-    }
-    hn::StoreU(hn::Set(d, kHarmless[kFunction]), d, chosen + count);
-    for (std::int64_t k = 0; k < count; k += lanes) {
-        hn::Store(value<kFunction>(d, hn::Load(d, chosen + k)), d, chosen + k);
-    }
-    const double* next = chosen;
-    i = begin;
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-    for (; i + lanes <= end; i += lanes) {
-        const M on = mask_of(d, part->mask + i);
-        const __m512d kept = _mm512_loadu_pd(part->kept + i);
-        _mm512_storeu_pd(part->y + i, _mm512_mask_expand_pd(kept, on.raw, _mm512_loadu_pd(next)));
-        next += __builtin_popcount(on.raw);
-    }
-#endif
-    for (; i < end; ++i) {
-        const bool on = part->mask[i] != 0;
-        part->y[i] = on ? *next : part->kept[i];
-        next += on ? 1 : 0;
-    }
-}
-
-template <Function kFunction>
-void in_batches(const Part* part) {
-    for (std::int64_t begin = 0; begin < part->count; begin += kBatch) {
-        batch<kFunction>(part, begin, std::min(part->count, begin + kBatch));
-    }
-}
-
 template <Function kFunction, class Way>
 void stored(const Part* part) {
     if (part->stream) {
-        each_vector<kFunction, Way, true>(part);
+        all_of<kFunction, Way, true>(part);
     } else {
-        each_vector<kFunction, Way, false>(part);
+        all_of<kFunction, Way, false>(part);
     }
 }
 
 using Ways = void (*)(const Part*);
 
-void blend_part(const Part* part) {
-    constexpr Ways kWays[kFunctions] = {stored<kExp, Blend>, stored<kLog, Blend>,  stored<kSin, Blend>,
-                                        stored<kCos, Blend>, stored<kSqrt, Blend>, stored<kAcosh, Blend>};
+template <class Way>
+void each(const Part* part) {
+    constexpr Ways kWays[kFunctions] = {stored<kExp, Way>, stored<kLog, Way>,  stored<kSin, Way>,
+                                        stored<kCos, Way>, stored<kSqrt, Way>, stored<kAcosh, Way>};
     kWays[part->state->function](part);
 }
 
-void native_part(const Part* part) {
-    constexpr Ways kWays[kFunctions] = {stored<kExp, Native>, stored<kLog, Native>,  stored<kSin, Native>,
-                                        stored<kCos, Native>, stored<kSqrt, Native>, stored<kAcosh, Native>};
-    kWays[part->state->function](part);
-}
-
-void compress_part(const Part* part) {
-    constexpr Ways kWays[kFunctions] = {in_batches<kExp>, in_batches<kLog>,  in_batches<kSin>,
-                                        in_batches<kCos>, in_batches<kSqrt>, in_batches<kAcosh>};
-    kWays[part->state->function](part);
-}
-
+void blend_part(const Part* part) { each<Blend>(part); }
+void native_part(const Part* part) { each<Native>(part); }
+void compress_part(const Part* part) { each<Compress>(part); }
+void best_part(const Part* part) { each<Best>(part); }
 void move_part(const Part* part) { stored<kExp, Move>(part); }
 
 }  // namespace
@@ -252,11 +384,13 @@ namespace {
 HWY_EXPORT(blend_part);
 HWY_EXPORT(native_part);
 HWY_EXPORT(compress_part);
+HWY_EXPORT(best_part);
 HWY_EXPORT(move_part);
 
 void blend_chosen(const Part* part) { HWY_DYNAMIC_DISPATCH(blend_part)(part); }
 void native_chosen(const Part* part) { HWY_DYNAMIC_DISPATCH(native_part)(part); }
 void compress_chosen(const Part* part) { HWY_DYNAMIC_DISPATCH(compress_part)(part); }
+void best_chosen(const Part* part) { HWY_DYNAMIC_DISPATCH(best_part)(part); }
 void move_chosen(const Part* part) { HWY_DYNAMIC_DISPATCH(move_part)(part); }
 
 }  // namespace
@@ -264,6 +398,7 @@ void move_chosen(const Part* part) { HWY_DYNAMIC_DISPATCH(move_part)(part); }
 int blend(nw_run* run) { return in_parts(run, blend_chosen, true); }
 int native(nw_run* run) { return in_parts(run, native_chosen, true); }
 int compress(nw_run* run) { return in_parts(run, compress_chosen, true); }
+int best(nw_run* run) { return in_parts(run, best_chosen, true); }
 int move(nw_run* run) { return in_parts(run, move_chosen, false); }
 
 }  // namespace maskmath

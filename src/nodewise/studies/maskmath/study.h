@@ -22,6 +22,7 @@ struct State {
     int raised;       // floating-point exceptions of the last run
     void* of_eight;   // a peer's function
     int64_t repeats;  // of the same work in one run
+    double density;   // the share of elements that the mask is to choose
 };
 
 struct Part {
@@ -47,6 +48,7 @@ int branch(nw_run* run);
 int blend(nw_run* run);
 int native(nw_run* run);
 int compress(nw_run* run);
+int best(nw_run* run);
 int move(nw_run* run);
 
 int libmvec_prepare(nw_run* run);

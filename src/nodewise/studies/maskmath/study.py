@@ -24,7 +24,7 @@ def reference(inputs: Mapping[str, Any], point: Point) -> dict[str, Any]:
 def select(point: Point) -> Collection[str]:
     """The contenders that have the function, for these arguments."""
     function, edges = point["function"], point.get("input") == "edge"
-    names = ["branch", "blend", "native", "compress", "move", "svml", "svml-ha", "numpy_where"]
+    names = ["branch", "blend", "native", "compress", "best", "move", "svml", "svml-ha", "numpy_where"]
     # SLEEF's exp and acosh leave out the uppermost arguments
     if not (edges and function in ("exp", "acosh")):
         names.append("sleef-u10")
@@ -51,7 +51,7 @@ STUDY = Study(
         Knob("percent", "how many of 100 elements the mask chooses", "50", least=0, most=100),
         Knob("input", "arguments: usual ones, or also edges of the function's range", "usual", ("usual", "edge")),
     ),
-    default_variant="native",
+    default_variant="best",
     plain_variant="branch",
     rate_unit="M/s",
     rate_scale=1e-6,

@@ -8,6 +8,7 @@ constexpr nw_variant kVariants[] = {
     {"blend", NW_VARIANT, "simd", maskmath::blend, nullptr, nullptr, nullptr},
     {"native", NW_VARIANT, "simd", maskmath::native, nullptr, nullptr, nullptr},
     {"compress", NW_VARIANT, "simd", maskmath::compress, nullptr, nullptr, nullptr},
+    {"best", NW_VARIANT, "simd", maskmath::best, nullptr, nullptr, nullptr},
     {"move", NW_LIMIT, "simd", maskmath::move, nullptr, nullptr, nullptr},
 #if defined(__x86_64__)
     {"svml", NW_PEER, "avx512f,avx512bw,avx512vl", maskmath::by_vector_function, maskmath::svml_prepare, nullptr,

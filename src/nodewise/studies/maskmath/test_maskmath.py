@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from nodewise.studies.commands import simd_targets, worker_command
+from nodewise.studies.commands import simd_targets, work_of, worker_command
 from nodewise.studies.discovery import find_study
 
 MASKMATH = find_study("maskmath")
@@ -27,18 +27,36 @@ def measure(variant: str, simd: str | None = None, **knobs: str) -> dict[str, fl
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("simd", simd_targets(MASKMATH))
 @pytest.mark.parametrize("arguments", ["usual", "edge"])
-def test_the_accuracy_that_is_stated(function: str, simd: str, arguments: str) -> None:
-    found = measure("native", simd, function=function, input=arguments, mask="all")
+@pytest.mark.parametrize(("variant", "percent"), [("native", "100"), ("best", "5"), ("best", "30")])
+def test_the_accuracy_that_is_stated(function: str, simd: str, arguments: str, variant: str, percent: str) -> None:
+    found = measure(variant, simd, function=function, input=arguments, percent=percent)
     assert 0.45 < found["ulp"] <= (0.5 if function == "sqrt" else 0.9)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("simd", simd_targets(MASKMATH))
-@pytest.mark.parametrize("variant", ["blend", "native", "compress"])
-@pytest.mark.parametrize("percent", ["0", "3", "60"])
+@pytest.mark.parametrize("variant", ["blend", "native", "compress", "best"])
+@pytest.mark.parametrize("percent", ["0", "3", "30", "90"])
 def test_masked_off_elements_raise_nothing(function: str, simd: str, variant: str, percent: str) -> None:
     found = measure(variant, simd, function=function, percent=percent)
     assert [found[name] for name in RAISED] == [0, 0, 0, 0]
+
+
+# numbers of elements that are no whole batch, and more than the caches hold, which are stored otherwise
+@pytest.mark.parametrize("simd", simd_targets(MASKMATH))
+@pytest.mark.parametrize("variant", ["compress", "best"])
+@pytest.mark.parametrize("n", ["65", "511", "1577", "3000001"])
+@pytest.mark.parametrize("percent", ["3", "30"])
+def test_batches_that_are_not_whole_or_past_the_caches(simd: str, variant: str, n: str, percent: str) -> None:
+    found = measure(variant, simd, function="acosh", n=n, percent=percent)
+    assert found["ulp"] <= 0.9
+
+
+# the operations of exp, of half of the elements and of all
+@pytest.mark.parametrize(("mask", "chosen"), [("random", 500.0), ("all", 1000.0)])
+def test_operations_are_those_of_the_chosen_elements(mask: str, chosen: float) -> None:
+    point = {"function": "exp", "n": "1000", "repeat": "3", "mask": mask}
+    assert work_of(MASKMATH, MASKMATH.study.point(point))["flops"] == pytest.approx(21 * chosen * 3)
 
 
 @pytest.mark.parametrize(
