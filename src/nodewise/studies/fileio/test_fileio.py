@@ -40,7 +40,13 @@ def test_all_ways_are_asked_for() -> None:
 @pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_stays_after_a_kill(kill: signal.Signals, tmp_path: Path) -> None:
     command = worker_command(FILEIO, "write-element", FILEIO.study.point({"folders": str(tmp_path), "kib": "8192"}))
-    process = subprocess.Popen([*command, "--repeat", "50"], stdout=subprocess.DEVNULL)
+    # whoever starts the tests may ignore SIGINT, as nohup's shell does, and a child would, too
+    before = None if kill == signal.SIGKILL else signal.signal(kill, signal.SIG_DFL)
+    try:
+        process = subprocess.Popen([*command, "--repeat", "50"], stdout=subprocess.DEVNULL)
+    finally:
+        if before is not None:
+            signal.signal(kill, before)
     descriptors = Path(f"/proc/{process.pid}/fd")
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline and not any(str(tmp_path) in _target(d) for d in descriptors.iterdir()):
@@ -172,6 +178,35 @@ def test_files_lie_in_the_folders_named_and_nowhere_else(tmp_path: Path) -> None
     assert opened
     allowed = (str(folder), "/proc/self/fd/", "/dev/null", "/dev/tty", "/sys/", "/proc/")
     assert [path for path in opened if not path.startswith(allowed)] == []
+
+
+def test_a_page_that_is_lost_gets_one_message(tmp_path: Path) -> None:
+    """As where the disk fills: a mapping's page cannot be had, which is a signal and no error of a call."""
+    point = FILEIO.study.point({"folders": str(tmp_path), "kib": "65536", "fsync": "no"})
+    command = worker_command(FILEIO, "mmap-whole", point)
+    process = subprocess.Popen([*command, "--repeat", "50"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 20
+    while process.poll() is None and time.monotonic() < deadline:
+        for link in Path(f"/proc/{process.pid}/fd").iterdir():
+            with suppress(OSError):
+                # what is long already is being copied to
+                if str(tmp_path) in _target(link) and link.stat().st_size == 65536 * 1024:
+                    os.truncate(link, 0)
+    _, said = process.communicate()
+    assert process.returncode == 1
+    assert said.splitlines() == [
+        "nodewise-worker: mmap-whole: the disk is full, or a page of the file cannot be read"
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("fortran-")])
+def test_a_disk_that_is_full_is_told_by_fortran(name: str, tmp_path: Path) -> None:
+    """Its own library says nothing: a limit on a file's size stands for the disk's."""
+    point = FILEIO.study.point({"folders": str(tmp_path), "kib": "256"})
+    limited = ["prlimit", f"--fsize={64 * 1024}", "env", "--ignore-signal=XFSZ", *worker_command(FILEIO, name, point)]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1 and f"{name} on {tmp_path}: " in done.stderr
 
 
 def test_space_is_looked_at_first(tmp_path: Path) -> None:
