@@ -69,7 +69,8 @@ def prepare(inputs, point, threads):
     block = -(-int(point["block"]) // 4) * 4 * _KIB
     requests = {"fio-write-element": 8, "fio-write-row": 8 * int(point["row"]), "fio-write-whole": size}
     asked = -(-size // 4096) * 4096 if direct else size
-    request = min(requests.get(name, block), asked, _MOST_REQUEST)
+    # a mapping has no requests: one block as large as the array is memory that does not stay in the cache, as the array
+    request = min(requests.get(name, asked if engine == "mmap" else block), asked, _MOST_REQUEST)
     # memory is as much as the larger request takes, of reading and writing, which is what huge pages need
     room = max(request, 2 * _HUGE_PAGE)
     sizes = (request, room) if point["op"] == "read" else (room, request)
@@ -110,7 +111,7 @@ def run(state):
 
 
 def _job(state, folder, engine):
-    """Seconds that fio took, for all bytes: what is left of the last request it does not write."""
+    """The seconds of a job on a new file, or on one that is written before it is read."""
     point = state["point"]
     with nameless(folder) as descriptor:
         if point["op"] == "read":
@@ -129,13 +130,21 @@ def _job(state, folder, engine):
             env=os.environ | _ENVIRONMENT,
         )
     try:
-        job = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
-    except ValueError:
-        raise SystemExit(f"fio says: {(done.stderr or done.stdout).strip()[-200:]}") from None
-    told = job[point["op"]]
+        return seconds_of(done.stdout, point["op"], state["size"])
+    except (ValueError, LookupError) as problem:
+        raise SystemExit(f"fio on {folder}: {(done.stderr or done.stdout).strip()[-200:] or problem}") from None
+
+
+def seconds_of(said, op, size):
+    """The seconds that fio took, for all bytes; ValueError or LookupError where it did not run to its end.
+
+    What is left of the last request is not written: the rest of the time is added for it.
+    """
+    job = json.loads(said[said.index("{") :])["jobs"][0]
+    told = job[op]
     if job["error"] or not told["io_bytes"]:
-        raise SystemExit(f"fio on {folder}: {done.stderr.strip()[-200:]}")
-    return max(told["runtime"], 1) * 1e-3 * state["size"] / told["io_bytes"]
+        raise ValueError(f"error {job['error']} after {told['io_bytes']} bytes")
+    return max(told["runtime"], 1) * 1e-3 * size / told["io_bytes"]
 
 
 def _write(descriptor, size, direct):
