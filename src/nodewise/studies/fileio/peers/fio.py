@@ -69,8 +69,10 @@ def prepare(inputs, point, threads):
     block = -(-int(point["block"]) // 4) * 4 * _KIB
     requests = {"fio-write-element": 8, "fio-write-row": 8 * int(point["row"]), "fio-write-whole": size}
     asked = -(-size // 4096) * 4096 if direct else size
-    # a mapping has no requests: one block as large as the array is memory that does not stay in the cache, as the array
-    request = min(requests.get(name, asked if engine == "mmap" else block), asked, _MOST_REQUEST)
+    # a mapping is written to from memory that does not stay in the cache, as an array does not; read in one copy as large
+    # it would be read in no order, which defeats reading ahead
+    whole = engine == "mmap" and point["op"] == "write"
+    request = min(requests.get(name, asked if whole else block), asked, _MOST_REQUEST)
     # memory is as much as the larger request takes, of reading and writing, which is what huge pages need
     room = max(request, 2 * _HUGE_PAGE)
     sizes = (request, room) if point["op"] == "read" else (room, request)
