@@ -2,6 +2,8 @@
 // The ways that records.f90 has, where there is a compiler for it.
 #ifdef NODEWISE_FORTRAN
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdint>
 
@@ -26,9 +28,31 @@ bool good(int status) {
     return status == 0;
 }
 
+// The bytes that a file has at least: each element of a text is 25 characters, and a record has a mark at each end.
+template <Form form, By by>
+std::int64_t length(const Array& array) {
+    constexpr std::int64_t kCharacters = 25;
+    constexpr std::int64_t kMarks = 2 * sizeof(std::int32_t);
+    constexpr std::int64_t kBytes = sizeof(double);
+    const std::int64_t lines = by == kElement ? array.count : (array.count - 1) / array.row + 1;
+    const std::int64_t records = by == kWhole ? 1 : lines;
+    return form == kText      ? array.count * kCharacters + lines
+           : form == kRecords ? array.count * kBytes + records * kMarks
+                              : array.count * kBytes;
+}
+
+// libgfortran says nothing of a buffer that the disk had no room for: its file is short.
 template <Form form, By by>
 bool put(const File& file, const Array& array) {
-    return good(nodewise_fortran_write(file.path.c_str(), form, by, array.row, array.count, array.data));
+    if (!good(nodewise_fortran_write(file.path.c_str(), form, by, array.row, array.count, array.data))) {
+        return false;
+    }
+    struct stat seen{};
+    if (fstat(file.fd, &seen) != 0) {
+        return false;
+    }
+    errno = ENOSPC;
+    return seen.st_size >= length<form, by>(array);
 }
 
 template <Form form, By by>

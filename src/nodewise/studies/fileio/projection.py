@@ -17,6 +17,10 @@ SIZES = {"1 MB": 10**6, "1 GB": 10**9, "10 GB": 10**10}
 #: Times for sizes larger than this many of what was measured are rough.
 _FAR = 20
 
+#: Two rates agree that are no more than so many times each other.
+_AGREE = 1.1
+_AGREED = "within 10 %"
+
 #: Rows that a build can lack: what they begin with, what they are of, what it was built without.
 _OPTIONAL = (
     ("fortran-", "Fortran", "a compiler (apt-get install gfortran)"),
@@ -135,7 +139,7 @@ def tell(result: Mapping[str, Any]) -> list[str]:
         ways = {n: points for n, points in ways.items() if points}
         if ways:
             lines += _tell_folder(folder, point, ways, size)
-            lines += _against_fio(rows, number)
+            lines += _against_fio(rows, number, len(folders) == 1)
     if lines and point.get("op") == "read" and (cached := _cached(rows)) is not None:
         lines.append(f"before reading, {cached:.0%} of the files were in the page cache")
     for start, rows_of, built in _OPTIONAL:
@@ -153,7 +157,10 @@ def _tell_folder(
         f"  {_said(system, point)}",
     ]
     times = {name: {label: project(points, n) for label, n in SIZES.items()} for name, points in ways.items()}
-    order = sorted(times, key=lambda name: times[name]["1 GB"].seconds)
+    # so far from what was measured, a projection orders nothing
+    far = size * _FAR < SIZES["1 GB"]
+    order_by = {name: project(points, size if far else SIZES["1 GB"]).seconds for name, points in ways.items()}
+    order = sorted(order_by, key=lambda name: order_by[name])
     lines.append(
         f"  {'time for':<28}" + "".join(f"{label:>11}" for label in SIZES) + f"   measured {size / 1e6:.4g} MB"
     )
@@ -162,7 +169,7 @@ def _tell_folder(
         rate = f"{size / now / 1e6:>10.4g} MB/s" if now else ""
         lines.append(f"  {name:<28}" + "".join(f"{times[name][label]!s:>11}" for label in SIZES) + rate)
     lines.append("  * not measured: interpolated or extrapolated from the times of three sizes")
-    if size * _FAR < SIZES["1 GB"]:
+    if far:
         lines.append(
             f"  1 GB is {SIZES['1 GB'] / size:.0f} times what was measured: --kib 262144 --ways fast tells more"
         )
@@ -170,12 +177,14 @@ def _tell_folder(
         lines.append("  10 GB would not fit")
     best, worst = order[0], order[-1]
     if best != worst:
-        ratio = times[worst]["1 GB"].seconds / times[best]["1 GB"].seconds
-        lines.append(f"  take {best} on {system.kind}: for 1 GB {worst} takes {ratio:.1f} times as long")
+        ratio = order_by[worst] / order_by[best]
+        of = "what was measured" if far else "1 GB"
+        lines.append(f"  take {best} on {system.kind}: for {of} {worst} takes {ratio:.1f} times as long")
         text = next((n for n in order if "-formatted-" in n), None)
         if text is not None and text != best:
-            slower = times[text]["1 GB"].seconds / times[best]["1 GB"].seconds
-            lines.append(f"  if it has to be text, {text}: {slower:.1f} times as long as {best}")
+            lines.append(
+                f"  if it has to be text, {text}: {order_by[text] / order_by[best]:.1f} times as long as {best}"
+            )
     return lines
 
 
@@ -199,15 +208,33 @@ def _cached(rows: Mapping[str, Mapping[str, Any]]) -> float | None:
     return sum(parts) / len(parts) if parts else None
 
 
-def _against_fio(rows: Mapping[str, Mapping[str, Any]], folder: int) -> list[str]:
+def _against_fio(rows: Mapping[str, Mapping[str, Any]], folder: int, alone: bool) -> list[str]:
+    """Each way beside fio's on the same pattern; `alone` where rows are of this folder only."""
     lines = []
     for name, peer in rows.items():
         own = rows.get(name.removeprefix("fio-"))
         key = f"f{folder}_seconds"
         if name.startswith("fio-") and own and (own["metrics"].get(key) and peer["metrics"].get(key)):
             theirs, ours = peer["metrics"][key], own["metrics"][key]
-            note = "; fio counts in ms" if theirs < 0.05 else ""
+            # the interval of a row is that to the best peer
+            paired = alone and peer.get("ratio_to_best_peer") == 1.0 and own.get("low") and own.get("high")
+            ratio, low, high = (
+                [own[k] for k in ("ratio_to_best_peer", "low", "high")] if paired else [theirs / ours] * 3
+            )
+            said = f"{ratio:.2f} times the rate of fio on the same pattern"
+            said += f" (95 % interval {low:.2f} to {high:.2f})" if paired else ""
             if (kept := peer["metrics"].get(f"f{folder}_bookkeeping_seconds")) and kept < theirs:
-                note += f"; {(theirs - kept) / ours:.2f} without what fio does beside the calls"
-            lines.append(f"  {own['contender']}: {theirs / ours:.2f} times the rate of fio on the same pattern{note}")
+                said += f"; {(theirs - kept) / ours:.2f} without what fio does beside the calls"
+            said += "; fio counts in ms" if theirs < 0.05 else ""
+            lines.append(f"  {own['contender']}: {said}: {_agreement(low, high)}")
+    if any(not line.endswith(_AGREED) for line in lines):
+        lines.append(
+            "  fio writes from and reads into one block again and again, which the cache keeps: see the README"
+        )
     return lines
+
+
+def _agreement(low: float, high: float) -> str:
+    if low >= 1 / _AGREE and high <= _AGREE:
+        return _AGREED
+    return "more than 10 % apart" if low > _AGREE or high < 1 / _AGREE else "10 % apart or less: cannot be told"

@@ -40,7 +40,13 @@ def test_all_ways_are_asked_for() -> None:
 @pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_stays_after_a_kill(kill: signal.Signals, tmp_path: Path) -> None:
     command = worker_command(FILEIO, "write-element", FILEIO.study.point({"folders": str(tmp_path), "kib": "8192"}))
-    process = subprocess.Popen([*command, "--repeat", "50"], stdout=subprocess.DEVNULL)
+    # whoever starts the tests may ignore SIGINT, as nohup's shell does, and a child would, too
+    before = None if kill == signal.SIGKILL else signal.signal(kill, signal.SIG_DFL)
+    try:
+        process = subprocess.Popen([*command, "--repeat", "50"], stdout=subprocess.DEVNULL)
+    finally:
+        if before is not None:
+            signal.signal(kill, before)
     descriptors = Path(f"/proc/{process.pid}/fd")
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline and not any(str(tmp_path) in _target(d) for d in descriptors.iterdir()):
@@ -128,6 +134,33 @@ def test_what_ior_says_is_understood(nested: bool) -> None:
         ior.seconds_of("ior: command failed", "write", 4194304)
 
 
+def test_what_fio_says_is_understood() -> None:
+    """As fio 3.33 prints it: warnings may come first, and times are in milliseconds."""
+    said = """fio: this platform does not support process shared mutexes
+{
+  "fio version" : "fio-3.33",
+  "jobs" : [
+    {
+      "jobname" : "nodewise", "error" : 0, "elapsed" : 1,
+      "read" : { "io_bytes" : 0, "io_kbytes" : 0, "bw" : 0, "runtime" : 0 },
+      "write" : { "io_bytes" : 4194304, "io_kbytes" : 4096, "bw" : 81920, "runtime" : 50 }
+    }
+  ]
+}
+"""
+    fio = _peer("fio")
+    assert fio.seconds_of(said, "write", 4194304) == pytest.approx(0.050)
+    # the last part of a request that was not done
+    assert fio.seconds_of(said, "write", 8388608) == pytest.approx(0.100)
+    # shorter than its clock's step
+    assert fio.seconds_of(said.replace('"runtime" : 50', '"runtime" : 0'), "write", 4194304) == pytest.approx(0.001)
+    for wrong in (said.replace('"error" : 0', '"error" : 28'), "fio: engine io_uring not loadable", "{}"):
+        with pytest.raises((ValueError, LookupError)):
+            fio.seconds_of(wrong, "write", 4194304)
+    with pytest.raises(ValueError):
+        fio.seconds_of(said, "read", 4194304)
+
+
 def test_ior_writes_all_in_whole_requests() -> None:
     data = np.zeros(1000)
     words = _peer("ior").prepare({"data": data}, {"contender": "ior-write-row", "row": "300"}, 1)["words"]
@@ -172,6 +205,35 @@ def test_files_lie_in_the_folders_named_and_nowhere_else(tmp_path: Path) -> None
     assert opened
     allowed = (str(folder), "/proc/self/fd/", "/dev/null", "/dev/tty", "/sys/", "/proc/")
     assert [path for path in opened if not path.startswith(allowed)] == []
+
+
+def test_a_page_that_is_lost_gets_one_message(tmp_path: Path) -> None:
+    """As where the disk fills: a mapping's page cannot be had, which is a signal and no error of a call."""
+    point = FILEIO.study.point({"folders": str(tmp_path), "kib": "65536", "fsync": "no"})
+    command = worker_command(FILEIO, "mmap-whole", point)
+    process = subprocess.Popen(
+        [*command, "--repeat", "50"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 20
+    while process.poll() is None and time.monotonic() < deadline:
+        for link in Path(f"/proc/{process.pid}/fd").iterdir():
+            with suppress(OSError):
+                # what is long already is being copied to
+                if str(tmp_path) in _target(link) and link.stat().st_size == 65536 * 1024:
+                    os.truncate(link, 0)
+    _, said = process.communicate()
+    assert process.returncode == 1
+    assert said.splitlines() == ["nodewise-worker: mmap-whole: the disk is full, or a page of the file cannot be read"]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("fortran-")])
+def test_a_disk_that_is_full_is_told_by_fortran(name: str, tmp_path: Path) -> None:
+    """Its own library says nothing: a limit on a file's size stands for the disk's."""
+    point = FILEIO.study.point({"folders": str(tmp_path), "kib": "256"})
+    limited = ["prlimit", f"--fsize={64 * 1024}", "env", "--ignore-signal=XFSZ", *worker_command(FILEIO, name, point)]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1 and f"{name} on {tmp_path}: " in done.stderr
 
 
 def test_space_is_looked_at_first(tmp_path: Path) -> None:
@@ -232,7 +294,7 @@ def test_a_filesystem_is_that_of_the_longest_mount() -> None:
     assert filesystem_of("/mnt/ab", MOUNTS).kind == "tmpfs"
 
 
-def _row(name: str, kind: str, seconds: float) -> dict[str, object]:
+def _row(name: str, kind: str, seconds: float) -> dict[str, Any]:
     metrics = {
         "small_bytes": 1e6,
         "middle_bytes": 4e6,
@@ -255,8 +317,37 @@ def test_a_filesystem_gets_a_recommendation(tmp_path: Path) -> None:
     point = {"folders": str(tmp_path), "op": "write", "fsync": "no"}
     text = "\n".join(tell({"point": point, "work": {"items": 16e6}, "rows": rows}))
     assert "take write-whole on" in text and "90.0 times as long" in text
-    assert "1.10 times the rate of fio on the same pattern; 1.00 without" in text
+    assert "1.10 times the rate of fio on the same pattern; 1.00 without" in text and "within 10 %" in text
+    assert "again and again" not in text
     assert "page cache" in text or "in memory" in text
-    assert "if it has to be text, c-formatted-element" in text
+    assert "for what was measured" in text and "if it has to be text, c-formatted-element" in text
     assert "no io_uring rows" in text and "no Fortran rows" in text
     assert tell({"point": point, "work": {"items": 16e6}, "rows": []}) == []
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.93, 1.07, "within 10 %"),
+        (1.2, 1.4, "more than 10 % apart"),
+        (0.7, 0.8, "more than"),
+        (0.8, 1.3, "cannot be told"),
+    ],
+)
+def test_a_row_of_fio_says_whether_it_agrees(low: float, high: float, said: str, tmp_path: Path) -> None:
+    own = _row("write-row", "variant", 0.1) | {"ratio_to_best_peer": 1.0, "low": low, "high": high}
+    peer = _row("fio-write-row", "peer", 0.1) | {"ratio_to_best_peer": 1.0}
+    result = {"point": {"folders": str(tmp_path)}, "work": {"items": 16e6}, "rows": [own, peer]}
+    line = next(line for line in tell(result) if "write-row: " in line)
+    assert f"{low:.2f} to {high:.2f}" in line and said in line
+    two = {**result, "point": {"folders": f"{tmp_path}:{tmp_path}"}, "work": {"items": 32e6}}
+    assert "interval" not in "\n".join(tell(two))
+
+
+def test_far_from_what_was_measured_the_measured_order_counts(tmp_path: Path) -> None:
+    slow = _row("write-whole", "variant", 0.2)
+    fast = _row("direct-whole", "variant", 0.1)
+    # what a fit makes of times that fall with the size
+    slow["metrics"] = {**slow["metrics"], "f1_small_seconds": 0.19, "f1_middle_seconds": 0.195}
+    rows = {"point": {"folders": str(tmp_path)}, "work": {"items": 16e6}, "rows": [slow, fast]}
+    assert any("take direct-whole" in line for line in tell(rows))
