@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Property tests try the same examples each time, so that a change decides what they say; NODEWISE_EXPLORE=1 tries new ones."""
+"""Property tests try the same examples each time, so that a change decides what they say; NODEWISE_EXPLORE=1 tries new ones.
+
+Ctrl-C is tested, so programs are started with its signal as a terminal leaves it, also where a job in the background has it
+ignored.
+"""
 
 import contextlib
 import os
+import signal
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # the guest of tools/guest.py has no hypothesis, and no property tests
 with contextlib.suppress(ImportError):

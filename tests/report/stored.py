@@ -14,7 +14,8 @@ def row(name: str, kind: str, seconds: float | None, **more: Any) -> dict[str, A
     made |= {"low": 0.039 / seconds if seconds else None, "high": 0.041 / seconds if seconds else None}
     made |= {"ratio_to_plain": [0.1 / seconds, None, None] if seconds else None}
     made |= {"share_of_limit": 0.02 / seconds if seconds else None, "verified": kind != "limit" or None}
-    return {**made, "not_run": None if seconds else "scikit-learn is not installed", **more}
+    made |= {"for_scale": False, "not_run": None if seconds else "scikit-learn is not installed"}
+    return {**made, **more}
 
 
 def study_result(point: dict[str, str] | None = None, seconds: float = 0.025) -> dict[str, Any]:

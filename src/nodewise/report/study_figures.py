@@ -24,7 +24,7 @@ _ABOVE = " "
 
 def kind_of(result: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     """What a row is, for its reader."""
-    if row.get("for_scale"):
+    if row["for_scale"]:
         return _FOR_SCALE
     plain = row["kind"] == "variant" and row["contender"] == result.get("plain_variant")
     return "plain variant" if plain else str(row["kind"])

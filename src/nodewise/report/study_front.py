@@ -24,7 +24,7 @@ def front(result: Mapping[str, Any]) -> Any | None:
     rows = []
     for row in result["rows"]:
         told = row.get("metrics") or {}
-        compared = row["kind"] != "limit" and row["seconds"] is not None and not row.get("for_scale")
+        compared = row["kind"] != "limit" and row["seconds"] is not None and not row["for_scale"]
         if compared and {x_name, y_name} <= told.keys():
             name = row["contender"]
             rows.append({"key": name, "name": name, "kind": row["kind"], "x": told[x_name], "y": told[y_name]})
