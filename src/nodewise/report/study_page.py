@@ -69,9 +69,7 @@ def study_page(record: Mapping[str, Any], folder: Path) -> str:
 
 
 def _best(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    variants = [
-        r for r in result["rows"] if r["kind"] == "variant" and r["seconds"] is not None and not r["for_scale"]
-    ]
+    variants = [r for r in result["rows"] if r["kind"] == "variant" and r["seconds"] is not None and not r["for_scale"]]
     return min(variants, key=lambda r: float(r["seconds"]), default=None)
 
 
