@@ -60,7 +60,10 @@ std::uint64_t read_part(const Part& part, std::int64_t passes) {
     }
     const auto even = hn::Add(hn::Add(s0, s2), hn::Add(s4, s6));
     const auto odd = hn::Add(hn::Add(s1, s3), hn::Add(s5, s7));
-    return rest + hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd)));
+    // lane by lane: the compiler's own sum over a vector is of signed numbers, which must not overflow
+    std::uint64_t lanes[HWY_MAX_BYTES / sizeof(std::uint64_t)];
+    hn::StoreU(hn::Add(even, odd), d, lanes);
+    return std::accumulate(lanes, lanes + hn::Lanes(d), rest);
 }
 
 template <bool kAround>
