@@ -4,6 +4,8 @@
 #define HWY_TARGET_INCLUDE "vectors.cpp"
 #include <omp.h>
 
+#include <numeric>
+
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // compiles this file again for each instruction set
 #include "hwy/highway.h"
