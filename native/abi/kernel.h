@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -169,6 +170,14 @@ static inline void nw_tell(nw_run* run, const char* name, double value) {
         run->metrics[at] = told;
         run->metric_count += at == run->metric_count ? 1 : 0;
     }
+}
+
+// Whether so many bytes are more than the last cache holds: then a result that is not read again is better written past
+// the caches.
+static inline int nw_exceeds_cache(uint64_t bytes) {
+    const long usual = 32L << 20;
+    const long last = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return bytes > (uint64_t)(last > 0 ? last : usual);
 }
 
 #ifdef __cplusplus

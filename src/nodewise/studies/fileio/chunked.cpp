@@ -13,8 +13,6 @@
 namespace fileio {
 namespace {
 
-constexpr std::int64_t kElement = sizeof(double);
-
 // Where chunks are. The last row may be shorter, so chunks of the lowest row of them need not be rectangles.
 class Grid {
   public:
@@ -86,7 +84,7 @@ class Grid {
         std::int64_t place = head();
         for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) {
             all[static_cast<std::size_t>(chunk)] = place;
-            place += length(chunk) * kElement;
+            place += length(chunk) * kElementBytes;
         }
         return all;
     }
@@ -130,7 +128,7 @@ bool put_chunks(const File& file, const Array& array) {
     std::vector<double> one(static_cast<std::size_t>(grid.most()));
     bool good = write_all(file.fd, head.data(), grid.head(), 0);
     for (std::int64_t chunk = 0; good && chunk < grid.chunks(); ++chunk) {
-        const std::int64_t bytes = (grid.gather(chunk, one.data()) - one.data()) * kElement;
+        const std::int64_t bytes = (grid.gather(chunk, one.data()) - one.data()) * kElementBytes;
         good = write_all(file.fd, one.data(), bytes, places[static_cast<std::size_t>(chunk)]);
     }
     return good;
@@ -142,7 +140,8 @@ bool get_chunks(const File& file, const Array& array) {
     std::vector<double> one(static_cast<std::size_t>(grid.most()));
     bool good = read_head(file.fd, grid, places);
     for (std::int64_t chunk = 0; good && chunk < grid.chunks(); ++chunk) {
-        good = read_all(file.fd, one.data(), grid.length(chunk) * kElement, places[static_cast<std::size_t>(chunk)]);
+        good =
+            read_all(file.fd, one.data(), grid.length(chunk) * kElementBytes, places[static_cast<std::size_t>(chunk)]);
         grid.scatter(chunk, one.data());
     }
     return good;
@@ -161,8 +160,8 @@ bool by_rows(const Grid& grid, const std::vector<std::int64_t>& places, Call cal
         for (std::int64_t column = 0; good && column < grid.across(); ++column) {
             const Grid::Piece piece = grid.piece(row, column);
             std::int64_t& place = next[static_cast<std::size_t>(column)];
-            good = call(piece.from, piece.length * kElement, place);
-            place += piece.length * kElement;
+            good = call(piece.from, piece.length * kElementBytes, place);
+            place += piece.length * kElementBytes;
         }
     }
     return good;
@@ -190,7 +189,7 @@ bool get_rows(const File& file, const Array& array) {
 // The whole file by a call, its chunks made in memory.
 bool put_whole(const File& file, const Array& array) {
     const Grid grid(array, file.chunk);
-    std::vector<char> image = head_of(grid, grid.places(), array.count * kElement);
+    std::vector<char> image = head_of(grid, grid.places(), array.count * kElementBytes);
     auto* to = reinterpret_cast<double*>(image.data() + grid.head());
     for (std::int64_t chunk = 0; chunk < grid.chunks(); ++chunk) {
         to = grid.gather(chunk, to);
@@ -202,11 +201,11 @@ bool get_whole(const File& file, const Array& array) {
     const Grid grid(array, file.chunk);
     std::vector<std::int64_t> places;
     std::vector<double> all(static_cast<std::size_t>(array.count));
-    if (!read_head(file.fd, grid, places) || !read_all(file.fd, all.data(), array.count * kElement, grid.head())) {
+    if (!read_head(file.fd, grid, places) || !read_all(file.fd, all.data(), array.count * kElementBytes, grid.head())) {
         return false;
     }
     for (std::int64_t chunk = 0; chunk < grid.chunks(); ++chunk) {
-        const std::int64_t at = (places[static_cast<std::size_t>(chunk)] - grid.head()) / kElement;
+        const std::int64_t at = (places[static_cast<std::size_t>(chunk)] - grid.head()) / kElementBytes;
         if (at < 0 || at + grid.length(chunk) > array.count) {
             errno = EINVAL;
             return false;

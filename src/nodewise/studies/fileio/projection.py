@@ -91,6 +91,11 @@ class Filesystem:
     options: str
     free: int
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether no disk is behind it."""
+        return self.kind in ("tmpfs", "ramfs")
+
 
 def folders_of(point: Mapping[str, str]) -> list[str]:
     """The folders of a point, as the native part takes them."""
@@ -190,7 +195,7 @@ def _tell_folder(
 
 def _said(system: Filesystem, point: Mapping[str, str]) -> str:
     """Whose times these are: the disk's or the page cache's."""
-    if system.kind in ("tmpfs", "ramfs"):
+    if system.in_memory:
         return "in memory: no disk is behind it"
     if point.get("op") == "read":
         return "read back " + (

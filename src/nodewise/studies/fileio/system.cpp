@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The system's own calls: write and read, past the page cache (O_DIRECT), and a mapping of the file.
+// The system's own calls: write and read, and the same past the page cache (O_DIRECT).
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -16,8 +14,6 @@
 
 namespace fileio {
 namespace {
-
-constexpr std::int64_t kElement = sizeof(double);
 
 // What O_DIRECT wants addresses, lengths and places to be a multiple of, on all disks that are sold.
 constexpr std::int64_t kAlign = 4096;
@@ -43,7 +39,7 @@ class Open {
 bool put(const File& file, const Array& array, std::int64_t step) {
     const Open open(file, O_WRONLY);
     const auto* bytes = reinterpret_cast<const char*>(array.data);
-    const std::int64_t all = array.count * kElement;
+    const std::int64_t all = array.count * kElementBytes;
     bool good = open.get() >= 0;
     for (std::int64_t at = 0; good && at < all;) {
         const ssize_t done = write(open.get(), bytes + at, static_cast<std::size_t>(std::min(step, all - at)));
@@ -56,7 +52,7 @@ bool put(const File& file, const Array& array, std::int64_t step) {
 bool get(const File& file, const Array& array, std::int64_t step) {
     const Open open(file, O_RDONLY);
     auto* bytes = reinterpret_cast<char*>(array.data);
-    const std::int64_t all = array.count * kElement;
+    const std::int64_t all = array.count * kElementBytes;
     bool good = open.get() >= 0;
     for (std::int64_t at = 0; good && at < all;) {
         const ssize_t done = read(open.get(), bytes + at, static_cast<std::size_t>(std::min(step, all - at)));
@@ -66,12 +62,12 @@ bool get(const File& file, const Array& array, std::int64_t step) {
     return good;
 }
 
-bool put_element(const File& f, const Array& a) { return put(f, a, kElement); }
-bool put_row(const File& f, const Array& a) { return put(f, a, a.row * kElement); }
-bool put_whole(const File& f, const Array& a) { return put(f, a, a.count * kElement); }
-bool get_element(const File& f, const Array& a) { return get(f, a, kElement); }
-bool get_row(const File& f, const Array& a) { return get(f, a, a.row * kElement); }
-bool get_whole(const File& f, const Array& a) { return get(f, a, a.count * kElement); }
+bool put_element(const File& f, const Array& a) { return put(f, a, kElementBytes); }
+bool put_row(const File& f, const Array& a) { return put(f, a, a.row * kElementBytes); }
+bool put_whole(const File& f, const Array& a) { return put(f, a, a.count * kElementBytes); }
+bool get_element(const File& f, const Array& a) { return get(f, a, kElementBytes); }
+bool get_row(const File& f, const Array& a) { return get(f, a, a.row * kElementBytes); }
+bool get_whole(const File& f, const Array& a) { return get(f, a, a.count * kElementBytes); }
 
 struct Free {
     void operator()(void* memory) const { std::free(memory); }
@@ -91,7 +87,7 @@ bool put_direct(const File& file, const Array& array) {
     const Open open(file, O_WRONLY | O_DIRECT);
     const Bounce bounce = bounce_of(up(file.block));
     const auto* bytes = reinterpret_cast<const char*>(array.data);
-    const std::int64_t all = array.count * kElement;
+    const std::int64_t all = array.count * kElementBytes;
     bool good = open.get() >= 0 && bounce != nullptr;
     for (std::int64_t at = 0; good && at < all; at += file.block) {
         const std::int64_t step = std::min(file.block, all - at);
@@ -110,7 +106,7 @@ bool get_direct(const File& file, const Array& array) {
     const Open open(file, O_RDONLY | O_DIRECT);
     const Bounce bounce = bounce_of(up(file.block));
     auto* bytes = reinterpret_cast<char*>(array.data);
-    const std::int64_t all = array.count * kElement;
+    const std::int64_t all = array.count * kElementBytes;
     bool good = open.get() >= 0 && bounce != nullptr;
     for (std::int64_t at = 0; good && at < all; at += file.block) {
         const std::int64_t step = std::min(file.block, all - at);
@@ -122,53 +118,6 @@ bool get_direct(const File& file, const Array& array) {
         }
     }
     return good;
-}
-
-// A page of a mapping that the disk has no room for, or cannot read, ends the process; it says why.
-void lost_page(int /*signal*/) {
-    constexpr char kSaid[] = "nodewise-worker: mmap-whole: the disk is full, or a page of the file cannot be read\n";
-    [[maybe_unused]] const ssize_t done = write(STDERR_FILENO, kSaid, sizeof kSaid - 1);
-    _exit(1);
-}
-
-// The file is made as long as the array and its pages are written to; the system brings them to the disk.
-bool put_mapped(const File& file, const Array& array) {
-    signal(SIGBUS, lost_page);
-    const auto bytes = static_cast<std::size_t>(array.count * kElement);
-    if (ftruncate(file.fd, static_cast<off_t>(bytes)) != 0) {
-        return false;
-    }
-    void* map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
-    if (map == MAP_FAILED) {
-        return false;
-    }
-    const auto step = static_cast<std::size_t>(file.block);
-    for (std::size_t at = 0; at < bytes; at += step) {
-        std::memcpy(static_cast<char*>(map) + at, reinterpret_cast<const char*>(array.data) + at,
-                    std::min(step, bytes - at));
-    }
-    return munmap(map, bytes) == 0;
-}
-
-bool get_mapped(const File& file, const Array& array) {
-    signal(SIGBUS, lost_page);
-    const auto bytes = static_cast<std::size_t>(array.count * kElement);
-    if (lseek(file.fd, 0, SEEK_END) < static_cast<off_t>(bytes)) {
-        errno = ENODATA;
-        return false;
-    }
-    void* map = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.fd, 0);
-    if (map == MAP_FAILED) {
-        return false;
-    }
-    // in blocks and told so: a large copy may go through several pages at once, which looks like no order at all
-    madvise(map, bytes, MADV_SEQUENTIAL);
-    const auto step = static_cast<std::size_t>(file.block);
-    for (std::size_t at = 0; at < bytes; at += step) {
-        std::memcpy(reinterpret_cast<char*>(array.data) + at, static_cast<const char*>(map) + at,
-                    std::min(step, bytes - at));
-    }
-    return munmap(map, bytes) == 0;
 }
 
 }  // namespace
@@ -208,6 +157,5 @@ const Way kWriteElement{"write-element", Format::kBytes, 1, put_element, get_ele
 const Way kWriteRow{"write-row", Format::kBytes, 1, put_row, get_row};
 const Way kWriteWhole{"write-whole", Format::kBytes, 1, put_whole, get_whole};
 const Way kDirectWhole{"direct-whole", Format::kBytes, 1, put_direct, get_direct};
-const Way kMmapWhole{"mmap-whole", Format::kBytes, 1, put_mapped, get_mapped};
 
 }  // namespace fileio

@@ -19,7 +19,6 @@
 namespace fileio {
 namespace {
 
-constexpr std::int64_t kElement = sizeof(double);
 constexpr std::int64_t kAlign = 4096;
 
 // liburing's rings, for this thread alone: completions are dealt with when it asks for them (DEFER_TASKRUN), where the
@@ -177,7 +176,8 @@ bool by_ring(const File& file, const Array& array, bool writes, bool direct) {
     if (fd < 0) {
         return false;
     }
-    Job job{writes, fd, reinterpret_cast<char*>(array.data), array.count * kElement, file.block, file.depth, nullptr};
+    Job job{writes,     fd,     reinterpret_cast<char*>(array.data), array.count * kElementBytes, file.block,
+            file.depth, nullptr};
     std::unique_ptr<char, Free> bounce;
     const bool fits = reinterpret_cast<std::uintptr_t>(array.data) % kAlign == 0 && job.all % kAlign == 0;
     bool good = true;

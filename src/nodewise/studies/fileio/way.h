@@ -13,6 +13,9 @@ namespace fileio {
 // behind them; chunks of rows by columns, as HDF5 and NetCDF have them.
 enum class Format { kText, kBytes, kRecords, kChunks };
 
+// Bytes of an element.
+inline constexpr std::int64_t kElementBytes = sizeof(double);
+
 // The array: `count` elements, in rows of `row`, of which the last may be shorter.
 struct Array {
     double* data;

@@ -2,7 +2,6 @@
 // The threads' parts of the arrays, the repetitions, and the floating-point exceptions, which each thread has its own
 // of.
 #include <omp.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cfenv>
@@ -20,10 +19,8 @@ int in_parts(nw_run* run, void (*way)(const Part*), bool promises) {
     auto* y = static_cast<double*>(run->buffers[3].data);
     const auto n = static_cast<std::int64_t>(run->buffers[0].count);
     constexpr int kWatched = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW;
-    constexpr std::int64_t kUsual = std::int64_t{32} << 20;
-    constexpr std::int64_t kBytes = 25;
-    const long last = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    const bool stream = kBytes * n > (last > 0 ? last : kUsual);
+    constexpr std::uint64_t kBytes = 25;
+    const bool stream = nw_exceeds_cache(kBytes * run->buffers[0].count) != 0;
     int raised = 0;
 #pragma omp parallel num_threads(run->threads) reduction(| : raised)
     {

@@ -2,7 +2,6 @@
 // Both logarithms in vectors, by one inlined function that needs no special cases, and a product that is not read again
 // written past the caches.
 #include <omp.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -78,9 +77,7 @@ bool should_stream(const nw_run* run) {
     if (store != nullptr && std::strcmp(store, "auto") != 0) {
         return std::strcmp(store, "stream") == 0;
     }
-    constexpr std::int64_t kUsual = std::int64_t{32} << 20;
-    const long last = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return 24 * size(run) > (last > 0 ? last : kUsual);
+    return nw_exceeds_cache(24 * static_cast<std::uint64_t>(size(run))) != 0;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ import shutil
 import subprocess
 
 from nodewise.studies.fileio.files import forget, nameless, path_of
-from nodewise.studies.fileio.projection import folders_of
+from nodewise.studies.fileio.projection import filesystem_of, folders_of
 
 _KIB = 1024
 _MOST_REQUEST = 2**30
@@ -69,20 +69,7 @@ def prepare(inputs, point, threads):
     block = -(-int(point["block"]) // 4) * 4 * _KIB
     requests = {"fio-write-element": 8, "fio-write-row": 8 * int(point["row"]), "fio-write-whole": size}
     asked = -(-size // 4096) * 4096 if direct else size
-    # a mapping is written to from memory that does not stay in the cache, as an array does not; read in one copy as large
-    # it would be read in no order, which defeats reading ahead
-    whole = engine == "mmap" and point["op"] == "write"
-    request = min(requests.get(name, asked if whole else block), asked, _MOST_REQUEST)
-    # memory is as much as the larger request takes, of reading and writing, which is what huge pages need
-    room = max(request, 2 * _HUGE_PAGE)
-    sizes = (request, room) if point["op"] == "read" else (room, request)
-    words = [
-        *_WORDS,
-        f"--rw={point['op']}",
-        f"--bs={sizes[0]},{sizes[1]}",
-        f"--size={asked}",
-        f"--direct={int(direct)}",
-    ]
+    words = [*_WORDS, f"--rw={point['op']}", f"--size={asked}", f"--direct={int(direct)}"]
     if engine == "io_uring":
         words.append(f"--iodepth={point['depth']}")
     if engine != "mmap":
@@ -93,7 +80,7 @@ def prepare(inputs, point, threads):
         "data": inputs["data"],
         "engine": engine,
         "direct": direct,
-        "small": request < _SMALL,
+        "request": min(requests.get(name, block), asked, _MOST_REQUEST),
         "words": words,
         "point": point,
         "size": asked,
@@ -107,9 +94,23 @@ def run(state):
     for number, folder in enumerate(folders_of(state["point"]), 1):
         told[f"f{number}_seconds"] = _job(state, folder, state["engine"])
         told["seconds"] += told[f"f{number}_seconds"]
-        if state["small"]:
+        if state["request"] < _SMALL:
             told[f"f{number}_bookkeeping_seconds"] = _job(state, folder, "null")
     state["told"] = told
+
+
+def _sizes(state, folder):
+    """What fio moves at once, reading and writing.
+
+    It has one block of memory of the larger size, which has to be larger than a huge page. A mapping is moved at once,
+    as a smaller block would stay in the cache, which an array does not; but not read so from a disk: one large copy goes
+    through several pages at once, and that defeats reading ahead.
+    """
+    op, request = state["point"]["op"], state["request"]
+    if state["engine"] == "mmap" and (op == "write" or filesystem_of(folder).in_memory):
+        request = min(state["size"], _MOST_REQUEST)
+    room = max(request, 2 * _HUGE_PAGE)
+    return f"--bs={request},{room}" if op == "read" else f"--bs={room},{request}"
 
 
 def _job(state, folder, engine):
@@ -122,7 +123,12 @@ def _job(state, folder, engine):
         elif engine == "mmap":
             # fio removes a file that is too short, and this one has no name to be removed by
             os.ftruncate(descriptor, state["size"])
-        words = [*state["words"], f"--ioengine={engine}", f"--filename={path_of(descriptor)}"]
+        words = [
+            *state["words"],
+            _sizes(state, folder),
+            f"--ioengine={engine}",
+            f"--filename={path_of(descriptor)}",
+        ]
         done = subprocess.run(
             words,
             capture_output=True,
