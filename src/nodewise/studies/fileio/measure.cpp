@@ -20,7 +20,7 @@ namespace fileio {
 namespace {
 
 // What is told of a folder. Metrics keep no copy of their names.
-enum Told { kSeconds, kOther, kSmall, kMiddle, kToldOfFolder };
+enum Told { kSeconds, kOther, kSmall, kMiddle, kUnmapping, kToldOfFolder };
 constexpr std::size_t kMostFolders = (NW_MOST_METRICS - 4) / kToldOfFolder;
 
 struct State {
@@ -149,7 +149,8 @@ int layout(nw_run* run) {
     if (!has_space(state->folders, static_cast<double>(count * sizeof(double)), wrong)) {
         return nw_fail(run, "%s", wrong.c_str());
     }
-    constexpr const char* kNames[] = {"seconds", "other_seconds", "small_seconds", "middle_seconds"};
+    constexpr const char* kNames[] = {"seconds", "other_seconds", "small_seconds", "middle_seconds",
+                                      "unmapping_seconds"};
     for (std::size_t f = 0; f < state->folders.size(); ++f) {
         for (std::size_t what = 0; what < kToldOfFolder; ++what) {
             std::snprintf(state->names[f][what], sizeof state->names[f][what], "f%zu_%s", f + 1, kNames[what]);
@@ -213,13 +214,18 @@ int run_way(nw_run* run, const Way& way) {
             return 1;
         }
         state.files.push_back(file);
+        double unmapping = file.unmapping;
         if (read_once(run, way, state.folders[f], back, file, times) != 0) {
             return 1;
         }
+        unmapping = reads ? file.unmapping : unmapping;
         all += reads ? times.read : times.write;
         cached += times.cached;
         tell_folder(run, f, kSeconds, reads ? times.read : times.write);
         tell_folder(run, f, kOther, reads ? times.write : times.read);
+        if (unmapping > 0) {
+            tell_folder(run, f, kUnmapping, unmapping);
+        }
     }
     state.way = &way;
     nw_tell(run, "cached", cached / static_cast<double>(state.folders.size()));

@@ -216,13 +216,15 @@ def _cached(rows: Mapping[str, Mapping[str, Any]]) -> float | None:
 def _against_fio(rows: Mapping[str, Mapping[str, Any]], folder: int, alone: bool) -> list[str]:
     """Each way beside fio's on the same pattern; `alone` where rows are of this folder only."""
     lines = []
+    peers = [row for row in rows.values() if row["kind"] == "peer" and row.get("ratio_to_best_peer")]
+    best = max(peers, key=lambda row: float(row["ratio_to_best_peer"]), default=None)
     for name, peer in rows.items():
         own = rows.get(name.removeprefix("fio-"))
         key = f"f{folder}_seconds"
         if name.startswith("fio-") and own and (own["metrics"].get(key) and peer["metrics"].get(key)):
             theirs, ours = peer["metrics"][key], own["metrics"][key]
             # the interval of a row is that to the best peer
-            paired = alone and peer.get("ratio_to_best_peer") == 1.0 and own.get("low") and own.get("high")
+            paired = alone and peer is best and own.get("low") and own.get("high")
             ratio, low, high = (
                 [own[k] for k in ("ratio_to_best_peer", "low", "high")] if paired else [theirs / ours] * 3
             )
@@ -230,6 +232,10 @@ def _against_fio(rows: Mapping[str, Mapping[str, Any]], folder: int, alone: bool
             said += f" (95 % interval {low:.2f} to {high:.2f})" if paired else ""
             if (kept := peer["metrics"].get(f"f{folder}_bookkeeping_seconds")) and kept < theirs:
                 said += f"; {(theirs - kept) / ours:.2f} without what fio does beside the calls"
+            if unmapping := own["metrics"].get(f"f{folder}_unmapping_seconds"):
+                # a mapping's end is in our time and not in fio's, so the same is compared without it
+                ratio, low, high = (of * ours / (ours - unmapping) for of in (ratio, low, high))
+                said += f"; {ratio:.2f}" + (f" ({low:.2f} to {high:.2f})" if paired else "") + " without unmapping"
             said += "; fio counts in ms" if theirs < 0.05 else ""
             lines.append(f"  {own['contender']}: {said}: {_agreement(low, high)}")
     if any(not line.endswith(_AGREED) for line in lines):

@@ -27,9 +27,10 @@ struct Array {
 struct File {
     int fd;
     std::string path;
-    std::int64_t block;  // bytes of one request, of ways that write in blocks
-    std::int64_t depth;  // requests at a time, of io_uring
-    std::int64_t chunk;  // rows and columns of a chunk
+    std::int64_t block;            // bytes of one request, of ways that write in blocks
+    std::int64_t depth;            // requests at a time, of io_uring
+    std::int64_t chunk;            // rows and columns of a chunk
+    mutable double unmapping = 0;  // seconds that the end of a mapping took, of the way's time
 };
 
 // What a file of chunks begins with. Then come the chunks' places in it, in rows of chunks, and the chunks, each row by

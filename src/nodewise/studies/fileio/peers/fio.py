@@ -118,7 +118,7 @@ def _job(state, folder, engine):
     point = state["point"]
     with nameless(folder) as descriptor:
         if point["op"] == "read":
-            _write(descriptor, state["size"], state["direct"])
+            _write(descriptor, state)
             forget(descriptor, point["cache"])
         elif engine == "mmap":
             # fio removes a file that is too short, and this one has no name to be removed by
@@ -155,14 +155,21 @@ def seconds_of(said, op, size):
     return max(told["runtime"], 1) * 1e-3 * size / told["io_bytes"]
 
 
-def _write(descriptor, size, direct):
-    """Made as the study's own file is: where reading passes the page cache by, writing does, too."""
-    again = os.open(path_of(descriptor), os.O_WRONLY | (os.O_DIRECT if direct else 0))
+def _write(descriptor, state):
+    """Made as the study's own file is: by a mapping, or past the page cache where reading passes it by."""
+    size = state["size"]
+    again = os.open(path_of(descriptor), os.O_RDWR | (os.O_DIRECT if state["direct"] else 0))
     try:
         # a mapping is aligned as O_DIRECT wants it
         with mmap.mmap(-1, 1 << 20) as part:
             part.write(os.urandom(len(part)))
             with memoryview(part) as bytes_of:
+                if state["engine"] == "mmap":
+                    os.ftruncate(again, size)
+                    with mmap.mmap(again, size) as file:
+                        for at in range(0, size, len(part)):
+                            file[at : at + len(part)] = bytes_of[: size - at]
+                    return
                 for at in range(0, size, len(part)):
                     with bytes_of[: size - at] as piece:
                         os.pwrite(again, piece, at)
