@@ -51,6 +51,27 @@ void fill_matrix(const nw_run* run, const Stored& s, std::uint64_t which) {
     }
 }
 
+// Zeros of both signs and a subnormal number anywhere; an infinity and a NaN in op(A), an infinity in op(B), each in a
+// row or column of its own, so that what they must not reach can be seen.
+void fill_special(const nw_run* run, const Problem& p) {
+    auto* a = static_cast<double*>(nw_data(run, "A"));
+    auto* b = static_cast<double*>(nw_data(run, "B"));
+    const auto in_a = [&](std::int64_t i, std::int64_t l) -> double& {
+        return a[p.transposed_a ? l + i * p.lda : i + l * p.lda];
+    };
+    const auto in_b = [&](std::int64_t l, std::int64_t j) -> double& {
+        return b[p.transposed_b ? j + l * p.ldb : l + j * p.ldb];
+    };
+    constexpr double kSmall[] = {0.0, -0.0, std::numeric_limits<double>::denorm_min()};
+    for (std::int64_t l = 0; l < p.k; ++l) {
+        in_a(l % p.m, l) = kSmall[l % 3];
+        in_b(l, l % p.n) = kSmall[(l + 1) % 3];
+    }
+    in_a(p.m - 1, 0) = std::numeric_limits<double>::infinity();
+    in_a(p.m / 2, p.k - 1) = std::numeric_limits<double>::quiet_NaN();
+    in_b(p.k / 2, p.n - 1) = -std::numeric_limits<double>::infinity();
+}
+
 std::int64_t leading(std::int64_t rows, std::int64_t pad) { return std::max<std::int64_t>(rows, 1) + pad; }
 
 std::uint64_t size_of(std::int64_t ld, std::int64_t columns) {
@@ -96,6 +117,9 @@ int fill(nw_run* run) {
     fill_matrix(run, {"B", p.transposed_b ? p.n : p.k, p.transposed_b ? p.k : p.n, p.ldb, unread && p.only_scales()},
                 1);
     fill_matrix(run, {"C0", p.m, p.n, p.ldc, unread && p.beta == 0}, 2);
+    if (says(run, "input", "special") && !p.only_scales() && p.m > 0 && p.n > 0) {
+        fill_special(run, p);
+    }
     return 0;
 }
 

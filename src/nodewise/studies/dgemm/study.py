@@ -27,9 +27,9 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
     inside = c.reshape(-1, max(m, 1) + pad)[:n, :m].T
     inside[...] = beta * inside if beta else 0
     if alpha and k:
-        inside += alpha * (
-            stored("A", m, k, point.get("transa") == "T") @ stored("B", k, n, point.get("transb") == "T")
-        )
+        a, b = stored("A", m, k, point.get("transa") == "T"), stored("B", k, n, point.get("transb") == "T")
+        with np.errstate(invalid="ignore"):  # an infinity times zero is meant
+            inside += alpha * (a @ b)
     return {"C": c}
 
 
@@ -51,6 +51,12 @@ STUDY = Study(
         Knob("alpha", "factor of the product", "1", real=True),
         Knob("beta", "factor of C; with 0, C is not read", "1", real=True),
         Knob("pad", "how much the leading dimensions are larger than the rows", "0", least=0, most=2**16),
+        Knob(
+            "input",
+            "special: zeros, subnormals, infinities and a NaN among what is read",
+            "numbers",
+            ("numbers", "special"),
+        ),
         Knob("unread", "what lies in operands that must not be read", "numbers", ("numbers", "nan")),
         Knob("ktile", "k of a tile, in the published variants", "336", tries=("168", "256", "336", "448", "672")),
         Knob("ntile", "columns of the shared tile of B, there", "112", tries=("56", "112", "224", "448", "896")),
@@ -102,6 +108,8 @@ STUDY = Study(
         {"n": "29", "m": "25", "k": "337", "pad": "3", "transa": "T", "alpha": "-2", "beta": "0", "unread": "nan"},
         {"n": "115", "m": "49", "k": "1", "pad": "5", "transb": "T"},
         {"n": "113", "m": "101", "k": "700", "transa": "T", "transb": "T", "beta": "1e-310"},
+        {"n": "37", "m": "43", "k": "19", "input": "special"},
+        {"n": "61", "m": "131", "k": "401", "transa": "T", "transb": "T", "pad": "1", "beta": "0", "input": "special"},
         # so few rows that threads share the columns, too
         {"n": "257", "m": "3", "k": "5"},
         {"n": "3", "m": "257", "k": "50", "pad": "1"},
