@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 #: Tests of how much memory a run takes say nothing of instrumented programs.
 LEFT_OUT = "not peak_memory and not flood"
-THREAD_ONLY = " and not touched_first and not published and not trusted and not inputs_vary"
+THREAD_ONLY = " and not touched_first and not published and not trusted and not inputs_vary and not peers_are_right"
 OPTIONS = {
     "address,undefined": {
         # exec replaces the image of the child that shares our memory, which the leak check takes for a leak; a worker says
@@ -23,7 +23,7 @@ OPTIONS = {
         "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
     },
-    "thread": {"TSAN_OPTIONS": "halt_on_error=1", "OMP_NUM_THREADS": "1"},
+    "thread": {"TSAN_OPTIONS": "halt_on_error=1:allocator_may_return_null=1", "OMP_NUM_THREADS": "1"},
 }
 
 
