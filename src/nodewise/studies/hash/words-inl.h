@@ -22,9 +22,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 // each step waits for one addition more.
 template <class V>
 HWY_INLINE V settled(V sum) {
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
     asm("" : "+v"(sum.raw));
-#elif HWY_ARCH_ARM_A64 && HWY_TARGET != HWY_SCALAR
+#elif HWY_ARCH_ARM_A64 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
     asm("" : "+w"(sum.raw));
 #endif
     return sum;

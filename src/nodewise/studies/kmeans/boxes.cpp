@@ -19,6 +19,7 @@
 #include "hwy/foreach_target.h"
 //
 #include "hwy/highway.h"
+#include "least-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kmeans {
@@ -62,7 +63,7 @@ HWY_INLINE V bound(const List& list, const float* low, const float* high, int so
         hn::StoreU(near, d, lower + i);
         least = hn::Min(least, far);
     }
-    return hn::MinOfLanes(d, least);
+    return least_of(d, least);
 }
 
 // Those of `from` that may be the nearest for some point of the box.

@@ -17,6 +17,7 @@
 #include "hwy/foreach_target.h"
 //
 #include "hwy/highway.h"
+#include "least-inl.h"
 
 #ifndef KMEANS_SIMD_SHARED
 #define KMEANS_SIMD_SHARED
@@ -110,7 +111,7 @@ HWY_INLINE std::int32_t decide(const Packed& centres, const float* point, std::i
         least = hn::Min(least, distance);
     }
     // the first centre of each lane's least; of those that are least of all, the lowest
-    const auto index = hn::IfThenElse(hn::RebindMask(di, hn::Eq(least, hn::MinOfLanes(d, least))),
+    const auto index = hn::IfThenElse(hn::RebindMask(di, hn::Eq(least, least_of(d, least))),
                                       hn::Add(at, hn::Iota(di, 0)), hn::Set(di, 0x7fffffff));
     return hn::GetLane(hn::MinOfLanes(di, index));
 }
