@@ -265,6 +265,14 @@ def test_the_end_of_a_mapping_is_told_as_part_of_its_time() -> None:
     assert "f1_unmapping_seconds" not in json.loads(run("write-whole", kib="256").stdout)
 
 
+def test_a_mapping_larger_than_the_last_cache_is_read_right() -> None:
+    said = subprocess.run(["getconf", "LEVEL3_CACHE_SIZE"], capture_output=True, text=True, check=False).stdout.strip()
+    cache = (int(said) if said.isdigit() else 0) or 32 << 20
+    done = run("mmap-whole", kib=str(cache // 1024 + 33), op="read", cache="keep", block="36")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["verified"] is True
+
+
 def test_the_page_cache_is_told() -> None:
     kept = json.loads(run("write-whole", kib="256", op="read", cache="keep").stdout)
     assert kept["cached"] == pytest.approx(1)
