@@ -156,7 +156,7 @@ def run_study(
         "published": [asdict(p) for p in found.study.published],
         "plain_variant": found.study.plain_variant,
         "picture": list(found.study.picture) if found.study.picture else None,
-        "rows": _rows(question, series),
+        "rows": _rows(question, series, blocks),
     }
     tell = found.study.tell
     return {**result, "told": list(tell(result)) if tell is not None else []}
@@ -245,7 +245,7 @@ def _rate_interval(one: _Series, scale: float) -> dict[str, float | None]:
     return {"rate_low": items / high, "rate_high": items / low}
 
 
-def _rows(question: StudyQuestion, series: Sequence[_Series]) -> list[dict[str, Any]]:
+def _rows(question: StudyQuestion, series: Sequence[_Series], blocks: int) -> list[dict[str, Any]]:
     study = question.found.study
     peer = _best_peer(series, study.for_scale)
     comparable = [s for s in series if s.times and not s.for_scale]
@@ -263,6 +263,8 @@ def _rows(question: StudyQuestion, series: Sequence[_Series]) -> list[dict[str, 
                 "threads": question.threads,
                 "point": dict(question.point),
                 "seconds": seconds,
+                # one for each block, so that any two rows can be compared block by block
+                "times": [one.times.get(block) for block in range(blocks)],
                 "rate": (one.metric("items") or 0.0) / seconds * study.rate_scale if seconds else None,
                 **_rate_interval(one, study.rate_scale),
                 "unit": study.rate_unit,

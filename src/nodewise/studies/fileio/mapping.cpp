@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A mapping of the file, written to and read in blocks.
+// A mapping of the file: copied to and from in blocks as they are, or with its pages made or read ahead of the copy.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,6 +14,10 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "way.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // Linux 5.14; older headers have no name for it
+#endif
 
 namespace fileio {
 namespace {
@@ -47,8 +51,17 @@ void copy_past_caches(char* to, const char* from, std::size_t bytes) {
     std::memcpy(to + at, from + at, bytes - at);
 }
 
-// In blocks: one large memcpy may go through several pages at once, which looks like no order at all.
-template <typename Copy>
+void copy(char* to, const char* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+
+// Pages in order, a block ahead of the copy: a large memcpy writes to the last one of a block early, and the system, which
+// then sees no order, makes small pages one by one. Where the kernel has no such call, the copy makes them.
+void copy_to_made_pages(char* to, const char* from, std::size_t bytes) {
+    madvise(to, bytes, MADV_POPULATE_WRITE);
+    std::memcpy(to, from, bytes);
+}
+
+using Copy = void (*)(char*, const char*, std::size_t);
+
 void in_blocks(char* to, const char* from, std::size_t bytes, std::int64_t block, Copy copy) {
     const auto step = static_cast<std::size_t>(block);
     for (std::size_t at = 0; at < bytes; at += step) {
@@ -64,7 +77,7 @@ bool unmap(const File& file, void* map, std::size_t bytes) {
 }
 
 // The file is made as long as the array and its pages are written to; the system brings them to the disk.
-bool put_mapped(const File& file, const Array& array) {
+bool put_mapped(const File& file, const Array& array, Copy copy, std::int64_t block) {
     signal(SIGBUS, lost_page);
     const auto bytes = static_cast<std::size_t>(array.count * kElementBytes);
     if (ftruncate(file.fd, static_cast<off_t>(bytes)) != 0) {
@@ -74,12 +87,11 @@ bool put_mapped(const File& file, const Array& array) {
     if (map == MAP_FAILED) {
         return false;
     }
-    // by memcpy: past the caches it took 1.09 times as long on tmpfs, where each page is cleared just before
-    in_blocks(static_cast<char*>(map), reinterpret_cast<const char*>(array.data), bytes, file.block, std::memcpy);
+    in_blocks(static_cast<char*>(map), reinterpret_cast<const char*>(array.data), bytes, block, copy);
     return unmap(file, map, bytes);
 }
 
-bool get_mapped(const File& file, const Array& array) {
+bool get_mapped(const File& file, const Array& array, Copy copy, std::int64_t block, int advice) {
     signal(SIGBUS, lost_page);
     const auto bytes = static_cast<std::size_t>(array.count * kElementBytes);
     if (lseek(file.fd, 0, SEEK_END) < static_cast<off_t>(bytes)) {
@@ -90,18 +102,28 @@ bool get_mapped(const File& file, const Array& array) {
     if (map == MAP_FAILED) {
         return false;
     }
-    madvise(map, bytes, MADV_SEQUENTIAL);
-    auto* to = reinterpret_cast<char*>(array.data);
-    if (nw_exceeds_cache(bytes) != 0) {
-        in_blocks(to, static_cast<const char*>(map), bytes, file.block, copy_past_caches);
-    } else {
-        in_blocks(to, static_cast<const char*>(map), bytes, file.block, std::memcpy);
-    }
+    madvise(map, bytes, advice);
+    in_blocks(reinterpret_cast<char*>(array.data), static_cast<const char*>(map), bytes, block, copy);
     return unmap(file, map, bytes);
+}
+
+bool put_plain(const File& f, const Array& a) { return put_mapped(f, a, copy, f.block); }
+bool get_plain(const File& f, const Array& a) { return get_mapped(f, a, copy, f.block, MADV_NORMAL); }
+
+// Small enough for what is made to be in the cache when it is copied to.
+constexpr std::int64_t kAheadBlock = 1 << 20;
+bool put_ahead(const File& f, const Array& a) { return put_mapped(f, a, copy_to_made_pages, kAheadBlock); }
+
+bool get_ahead(const File& f, const Array& a) {
+    const bool large = nw_exceeds_cache(static_cast<std::size_t>(a.count * kElementBytes)) != 0;
+    // by memcpy of small pieces: in larger ones it goes to their ends early, and nothing is read ahead
+    constexpr std::int64_t kPiece = 16 << 10;
+    return get_mapped(f, a, large ? copy_past_caches : copy, large ? kAheadBlock : kPiece, MADV_SEQUENTIAL);
 }
 
 }  // namespace
 
-const Way kMmapWhole{"mmap-whole", Format::kBytes, 1, put_mapped, get_mapped};
+const Way kMmapWhole{"mmap-whole", Format::kBytes, 1, put_plain, get_plain};
+const Way kMmapAheadWhole{"mmap-ahead-whole", Format::kBytes, 1, put_ahead, get_ahead};
 
 }  // namespace fileio

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A way is timed on each folder: written, brought to the disk where asked, read back. Only that is timed which knob
 // `op` names; opening a new file, and what puts the page cache into a known state, is not.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace fileio {
 namespace {
 
 // What is told of a folder. Metrics keep no copy of their names.
-enum Told { kSeconds, kOther, kSmall, kMiddle, kUnmapping, kToldOfFolder };
+enum Told { kSeconds, kOther, kSmall, kMiddle, kUnmapping, kUser, kToldOfFolder };
 constexpr std::size_t kMostFolders = (NW_MOST_METRICS - 4) / kToldOfFolder;
 
 struct State {
@@ -51,16 +52,38 @@ void close_files(State& state) {
 
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+// Seconds by the clock, and those of the processors in user mode, that is, outside of the system's calls.
+struct Took {
+    double seconds = 0;
+    double user = 0;
+};
+
+double user_seconds() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return static_cast<double>(used.ru_utime.tv_sec) + 1e-6 * static_cast<double>(used.ru_utime.tv_usec);
+}
+
+class Stopwatch {
+  public:
+    Took took() const {
+        const Clock::time_point end = Clock::now();
+        return {std::chrono::duration<double>(end - begin_).count(), user_seconds() - user_};
+    }
+
+  private:
+    double user_ = user_seconds();
+    Clock::time_point begin_ = Clock::now();
+};
 
 struct Times {
-    double write = 0;
-    double read = 0;
+    Took write;
+    Took read;
     double cached = 0;  // which part was in the page cache before it was read
 };
 
 // Writes the array to a new file of a folder. The file is open where that worked.
-int write_once(nw_run* run, const Way& way, const std::string& folder, const Array& array, File& file, double& took) {
+int write_once(nw_run* run, const Way& way, const std::string& folder, const Array& array, File& file, Took& took) {
     file = file_in(folder);
     if (file.fd < 0) {
         return nw_fail(run, "%s: no file can be made: %s", folder.c_str(), strerror(errno));  // NOLINT: one thread
@@ -70,9 +93,9 @@ int write_once(nw_run* run, const Way& way, const std::string& folder, const Arr
     file.depth = static_cast<std::int64_t>(nw_number(run, "depth", 8));
     file.chunk = static_cast<std::int64_t>(nw_number(run, "chunk", 128));
     errno = 0;
-    const Clock::time_point begin = Clock::now();
+    const Stopwatch watch;
     const bool good = way.write(file, array) && (!is(run, "fsync", "yes") || fsync(file.fd) == 0);
-    took = since(begin);
+    took = watch.took();
     if (!good) {
         const int wrong = errno;
         close(file.fd);
@@ -94,9 +117,9 @@ int read_once(nw_run* run, const Way& way, const std::string& folder, const Arra
     }
     times.cached = cached_part(file);
     errno = 0;
-    const Clock::time_point begin = Clock::now();
+    const Stopwatch watch;
     const bool good = way.read(file, array);
-    times.read = since(begin);
+    times.read = watch.took();
     return good ? 0
                 : nw_fail(run, "%s on %s cannot be read back: %s", way.name, folder.c_str(),
                           strerror(errno));  // NOLINT: one thread
@@ -131,7 +154,7 @@ int time_smaller(nw_run* run, const Way& way, std::size_t folder, Told what, std
         status = read_once(run, way, place, back, file, times);
     }
     close(file.fd);
-    tell_folder(run, folder, what, is(run, "op", "read") ? times.read : times.write);
+    tell_folder(run, folder, what, (is(run, "op", "read") ? times.read : times.write).seconds);
     return status;
 }
 
@@ -150,7 +173,7 @@ int layout(nw_run* run) {
         return nw_fail(run, "%s", wrong.c_str());
     }
     constexpr const char* kNames[] = {"seconds", "other_seconds", "small_seconds", "middle_seconds",
-                                      "unmapping_seconds"};
+                                      "unmapping_seconds", "user_seconds"};
     for (std::size_t f = 0; f < state->folders.size(); ++f) {
         for (std::size_t what = 0; what < kToldOfFolder; ++what) {
             std::snprintf(state->names[f][what], sizeof state->names[f][what], "f%zu_%s", f + 1, kNames[what]);
@@ -219,10 +242,12 @@ int run_way(nw_run* run, const Way& way) {
             return 1;
         }
         unmapping = reads ? file.unmapping : unmapping;
-        all += reads ? times.read : times.write;
+        const Took& asked = reads ? times.read : times.write;
+        all += asked.seconds;
         cached += times.cached;
-        tell_folder(run, f, kSeconds, reads ? times.read : times.write);
-        tell_folder(run, f, kOther, reads ? times.write : times.read);
+        tell_folder(run, f, kSeconds, asked.seconds);
+        tell_folder(run, f, kUser, asked.user);
+        tell_folder(run, f, kOther, (reads ? times.write : times.read).seconds);
         if (unmapping > 0) {
             tell_folder(run, f, kUnmapping, unmapping);
         }

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nodewise.studies.fileio.agreement import against_fio
+
 #: The sizes that times are told for, in bytes.
 SIZES = {"1 MB": 10**6, "1 GB": 10**9, "10 GB": 10**10}
 
 #: Times for sizes larger than this many of what was measured are rough.
 _FAR = 20
-
-#: Two rates agree that are no more than so many times each other.
-_AGREE = 1.1
-_AGREED = "within 10 %"
 
 #: Rows that a build can lack: what they begin with, what they are of, what it was built without.
 _OPTIONAL = (
@@ -144,7 +142,7 @@ def tell(result: Mapping[str, Any]) -> list[str]:
         ways = {n: points for n, points in ways.items() if points}
         if ways:
             lines += _tell_folder(folder, point, ways, size)
-            lines += _against_fio(rows, number, len(folders) == 1)
+            lines += against_fio(rows, point, number, len(folders))
     if lines and point.get("op") == "read" and (cached := _cached(rows)) is not None:
         lines.append(f"before reading, {cached:.0%} of the files were in the page cache")
     for start, rows_of, built in _OPTIONAL:
@@ -211,41 +209,3 @@ def _said(system: Filesystem, point: Mapping[str, str]) -> str:
 def _cached(rows: Mapping[str, Mapping[str, Any]]) -> float | None:
     parts = [r["metrics"]["cached"] for r in rows.values() if "cached" in (r.get("metrics") or {})]
     return sum(parts) / len(parts) if parts else None
-
-
-def _against_fio(rows: Mapping[str, Mapping[str, Any]], folder: int, alone: bool) -> list[str]:
-    """Each way beside fio's on the same pattern; `alone` where rows are of this folder only."""
-    lines = []
-    peers = [row for row in rows.values() if row["kind"] == "peer" and row.get("ratio_to_best_peer")]
-    best = max(peers, key=lambda row: float(row["ratio_to_best_peer"]), default=None)
-    for name, peer in rows.items():
-        own = rows.get(name.removeprefix("fio-"))
-        key = f"f{folder}_seconds"
-        if name.startswith("fio-") and own and (own["metrics"].get(key) and peer["metrics"].get(key)):
-            theirs, ours = peer["metrics"][key], own["metrics"][key]
-            # the interval of a row is that to the best peer
-            paired = alone and peer is best and own.get("low") and own.get("high")
-            ratio, low, high = (
-                [own[k] for k in ("ratio_to_best_peer", "low", "high")] if paired else [theirs / ours] * 3
-            )
-            said = f"{ratio:.2f} times the rate of fio on the same pattern"
-            said += f" (95 % interval {low:.2f} to {high:.2f})" if paired else ""
-            if (kept := peer["metrics"].get(f"f{folder}_bookkeeping_seconds")) and kept < theirs:
-                said += f"; {(theirs - kept) / ours:.2f} without what fio does beside the calls"
-            if unmapping := own["metrics"].get(f"f{folder}_unmapping_seconds"):
-                # a mapping's end is in our time and not in fio's, so the same is compared without it
-                ratio, low, high = (of * ours / (ours - unmapping) for of in (ratio, low, high))
-                said += f"; {ratio:.2f}" + (f" ({low:.2f} to {high:.2f})" if paired else "") + " without unmapping"
-            said += "; fio counts in ms" if theirs < 0.05 else ""
-            lines.append(f"  {own['contender']}: {said}: {_agreement(low, high)}")
-    if any(not line.endswith(_AGREED) for line in lines):
-        lines.append(
-            "  fio writes from and reads into one block again and again, which the cache keeps: see the README"
-        )
-    return lines
-
-
-def _agreement(low: float, high: float) -> str:
-    if low >= 1 / _AGREE and high <= _AGREE:
-        return _AGREED
-    return "more than 10 % apart" if low > _AGREE or high < 1 / _AGREE else "10 % apart or less: cannot be told"

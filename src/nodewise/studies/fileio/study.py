@@ -21,6 +21,7 @@ _WAYS = (
     *(f"fortran-{kind}-{shape}" for kind in ("formatted", "unformatted", "stream") for shape in _SHAPES),
     "charconv-formatted-whole",
     *_FIO,
+    "mmap-ahead-whole",
     *(f"chunked-{shape}" for shape in ("row", "chunk", "whole")),
     *(f"fio-{name}" for name in _FIO),
     *(f"ior-{name}" for name in _IOR),

@@ -44,6 +44,7 @@ constexpr nw_variant kVariants[] = {
     variant<fileio::kWriteWhole>("write-whole"),
     variant<fileio::kDirectWhole>("direct-whole"),
     variant<fileio::kMmapWhole>("mmap-whole"),
+    variant<fileio::kMmapAheadWhole>("mmap-ahead-whole"),
 #ifdef NODEWISE_LIBURING
     variant<fileio::kUringWhole>("uring-whole"),
     variant<fileio::kUringDirectWhole>("uring-direct-whole"),

@@ -63,7 +63,7 @@ inline constexpr double kChunkGrowth = 2;
 extern const Way kCTextElement, kCTextRow, kCTextWhole, kCharconvWhole;
 extern const Way kCBytesElement, kCBytesRow, kCBytesWhole;
 extern const Way kWriteElement, kWriteRow, kWriteWhole;
-extern const Way kDirectWhole, kMmapWhole;
+extern const Way kDirectWhole, kMmapWhole, kMmapAheadWhole;
 extern const Way kChunkedRow, kChunkedChunk, kChunkedWhole;
 #ifdef NODEWISE_LIBURING
 extern const Way kUringWhole, kUringDirectWhole;

@@ -18,7 +18,7 @@ import shutil
 import subprocess
 
 from nodewise.studies.fileio.files import forget, nameless, path_of
-from nodewise.studies.fileio.projection import filesystem_of, folders_of
+from nodewise.studies.fileio.projection import folders_of
 
 _KIB = 1024
 _MOST_REQUEST = 2**30
@@ -34,9 +34,6 @@ _PATTERNS = {
     "fio-uring-whole": ("io_uring", False),
     "fio-uring-direct-whole": ("io_uring", True),
 }
-
-#: Requests smaller than this are told without fio's own part, too.
-_SMALL = 4096
 
 _WORDS = (
     "fio",
@@ -92,30 +89,20 @@ def run(state):
     """One job in each folder."""
     told = {"seconds": 0.0}
     for number, folder in enumerate(folders_of(state["point"]), 1):
-        told[f"f{number}_seconds"] = _job(state, folder, state["engine"])
+        told[f"f{number}_seconds"], told[f"f{number}_user_seconds"] = _job(state, folder)
         told["seconds"] += told[f"f{number}_seconds"]
-        if state["request"] < _SMALL:
-            told[f"f{number}_bookkeeping_seconds"] = _job(state, folder, "null")
     state["told"] = told
 
 
-def _sizes(state, folder):
-    """What fio moves at once, reading and writing.
-
-    It has one block of memory of the larger size, which has to be larger than a huge page. A mapping is moved at once,
-    as a smaller block would stay in the cache, which an array does not; but not read so from a disk: one large copy goes
-    through several pages at once, and that defeats reading ahead.
-    """
-    op, request = state["point"]["op"], state["request"]
-    if state["engine"] == "mmap" and (op == "write" or filesystem_of(folder).in_memory):
-        request = min(state["size"], _MOST_REQUEST)
+def _sizes(op, request):
+    """What fio moves at once, reading and writing; its one block of memory is of the larger, and larger than a huge page."""
     room = max(request, 2 * _HUGE_PAGE)
     return f"--bs={request},{room}" if op == "read" else f"--bs={room},{request}"
 
 
-def _job(state, folder, engine):
-    """The seconds of a job on a new file, or on one that is written before it is read."""
-    point = state["point"]
+def _job(state, folder):
+    """The times of a job on a new file, or on one that is written before it is read."""
+    point, engine = state["point"], state["engine"]
     with nameless(folder) as descriptor:
         if point["op"] == "read":
             _write(descriptor, state)
@@ -125,7 +112,7 @@ def _job(state, folder, engine):
             os.ftruncate(descriptor, state["size"])
         words = [
             *state["words"],
-            _sizes(state, folder),
+            _sizes(point["op"], state["request"]),
             f"--ioengine={engine}",
             f"--filename={path_of(descriptor)}",
         ]
@@ -138,21 +125,23 @@ def _job(state, folder, engine):
             env=os.environ | _ENVIRONMENT,
         )
     try:
-        return seconds_of(done.stdout, point["op"], state["size"])
+        return times_of(done.stdout, point["op"], state["size"])
     except (ValueError, LookupError) as problem:
         raise SystemExit(f"fio on {folder}: {(done.stderr or done.stdout).strip()[-200:] or problem}") from None
 
 
-def seconds_of(said, op, size):
-    """The seconds that fio took, for all bytes; ValueError or LookupError where it did not run to its end.
+def times_of(said, op, size):
+    """Seconds that fio took for all bytes, and seconds of the processor in user mode, which is fio's own part.
 
-    What is left of the last request is not written: the rest of the time is added for it.
+    ValueError or LookupError where it did not run to its end. What is left of the last request is not written: the rest
+    of the time is added for it.
     """
     job = json.loads(said[said.index("{") :])["jobs"][0]
     told = job[op]
     if job["error"] or not told["io_bytes"]:
         raise ValueError(f"error {job['error']} after {told['io_bytes']} bytes")
-    return max(told["runtime"], 1) * 1e-3 * size / told["io_bytes"]
+    part = size / told["io_bytes"]
+    return max(told["runtime"], 1) * 1e-3 * part, job["usr_cpu"] / 100 * job["job_runtime"] * 1e-3 * part
 
 
 def _write(descriptor, state):
