@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from nodewise.statistics.compare import Ratio, ratio_interval
@@ -18,8 +18,8 @@ _COARSE = 0.05
 #: Those whose requests are so small that what a program does between two of them counts.
 _SMALL = "-element"
 
-#: Those that move `block` at a time, which fio does from and to the same memory, and how many of them that is.
-_BY_BLOCK = ("direct-", "mmap-", "uring-")
+#: Those whose requests have the same memory again and again with knob `memory`, as all of fio's have.
+_BY_BLOCK = ("write-row", "direct-", "mmap-", "uring-")
 
 
 def against_fio(
@@ -48,9 +48,9 @@ def against_fio(
             lines.append(f"  {said}: {verdict}")
             if verdict != _AGREED and own["contender"].startswith(_BY_BLOCK):
                 apart.append(own["contender"])
-    if apart and (block := _whole_block(apart, point)):
+    if apart and point.get("memory") != "block":
         lines.append(
-            f"  fio moves the same --block again and again, which the cache keeps: {block} compares with memory alike"
+            f"  fio moves one block again and again, which stays in the cache: --memory block has {apart[0]} do so"
         )
     return lines
 
@@ -78,16 +78,6 @@ def _alike(own: Mapping[str, Any], peer: Mapping[str, Any], folder: int) -> tupl
     if own["contender"].endswith(_SMALL) and None not in users and users[0] < theirs and users[1] < ours:
         return (1 - users[0] / theirs) / (1 - users[1] / ours), "either's own time in user mode"
     return 1.0, ""
-
-
-def _whole_block(ways: Sequence[str], point: Mapping[str, str]) -> str:
-    """The option that has fio's memory as large as the array; empty where it is already."""
-    kib, depth = int(point.get("kib", 0)), int(point.get("depth", 1))
-    wanted = {-(-kib // depth) if way.startswith("uring-") else kib for way in ways}
-    wanted = {block for block in wanted if block > int(point.get("block", 0))}
-    return " or ".join(
-        f"--block {block}" + (" (io_uring)" if len(wanted) > 1 and block != kib else "") for block in sorted(wanted)
-    )
 
 
 def _shown(ratio: Ratio) -> str:

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The array in chunks of rows by columns, as HDF5 and NetCDF store them: a chunk is together in the file, a row is not.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "way.h"
@@ -98,13 +101,33 @@ class Grid {
     std::int64_t down_;
 };
 
-// What the file begins with, for `bytes` more behind it.
-std::vector<char> head_of(const Grid& grid, const std::vector<std::int64_t>& places, std::int64_t bytes) {
+struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+};
+using Room = std::unique_ptr<char, Free>;
+
+// Memory that nothing is in yet, on huge pages where there are: a fault for each small page takes as long as the copy.
+Room room_of(std::int64_t bytes) {
+    constexpr std::size_t kHugePage = 2 << 20;
+    const std::size_t whole = (static_cast<std::size_t>(bytes) + kHugePage - 1) / kHugePage * kHugePage;
+    Room room(static_cast<char*>(std::aligned_alloc(kHugePage, whole)));
+    if (room != nullptr) {
+        madvise(room.get(), whole, MADV_HUGEPAGE);
+    }
+    return room;
+}
+
+// What the file begins with.
+void put_head(const Grid& grid, const std::vector<std::int64_t>& places, char* to) {
     const ChunkHeader header = grid.header();
-    std::vector<char> head(static_cast<std::size_t>(grid.head() + bytes));
-    std::memcpy(head.data(), &header, sizeof header);
-    std::memcpy(head.data() + sizeof header, places.data(), places.size() * sizeof(std::int64_t));
-    return head;
+    std::memcpy(to, &header, sizeof header);
+    std::memcpy(to + sizeof header, places.data(), places.size() * sizeof(std::int64_t));
+}
+
+bool write_head(int fd, const Grid& grid, const std::vector<std::int64_t>& places) {
+    std::vector<char> head(static_cast<std::size_t>(grid.head()));
+    put_head(grid, places, head.data());
+    return write_all(fd, head.data(), grid.head(), 0);
 }
 
 // The places that the file names, after a look at whether it is of this array and these chunks.
@@ -124,9 +147,8 @@ bool read_head(int fd, const Grid& grid, std::vector<std::int64_t>& places) {
 bool put_chunks(const File& file, const Array& array) {
     const Grid grid(array, file.chunk);
     const std::vector<std::int64_t> places = grid.places();
-    const std::vector<char> head = head_of(grid, places, 0);
     std::vector<double> one(static_cast<std::size_t>(grid.most()));
-    bool good = write_all(file.fd, head.data(), grid.head(), 0);
+    bool good = write_head(file.fd, grid, places);
     for (std::int64_t chunk = 0; good && chunk < grid.chunks(); ++chunk) {
         const std::int64_t bytes = (grid.gather(chunk, one.data()) - one.data()) * kElementBytes;
         good = write_all(file.fd, one.data(), bytes, places[static_cast<std::size_t>(chunk)]);
@@ -170,8 +192,7 @@ bool by_rows(const Grid& grid, const std::vector<std::int64_t>& places, Call cal
 bool put_rows(const File& file, const Array& array) {
     const Grid grid(array, file.chunk);
     const std::vector<std::int64_t> places = grid.places();
-    const std::vector<char> head = head_of(grid, places, 0);
-    return write_all(file.fd, head.data(), grid.head(), 0) &&
+    return write_head(file.fd, grid, places) &&
            by_rows(grid, places, [&](std::int64_t from, std::int64_t bytes, std::int64_t place) {
                return write_all(file.fd, array.data + from, bytes, place);
            });
@@ -189,19 +210,26 @@ bool get_rows(const File& file, const Array& array) {
 // The whole file by a call, its chunks made in memory.
 bool put_whole(const File& file, const Array& array) {
     const Grid grid(array, file.chunk);
-    std::vector<char> image = head_of(grid, grid.places(), array.count * kElementBytes);
-    auto* to = reinterpret_cast<double*>(image.data() + grid.head());
+    const std::int64_t bytes = grid.head() + array.count * kElementBytes;
+    const Room image = room_of(bytes);
+    if (image == nullptr) {
+        return false;
+    }
+    put_head(grid, grid.places(), image.get());
+    auto* to = reinterpret_cast<double*>(image.get() + grid.head());
     for (std::int64_t chunk = 0; chunk < grid.chunks(); ++chunk) {
         to = grid.gather(chunk, to);
     }
-    return write_all(file.fd, image.data(), static_cast<std::int64_t>(image.size()), 0);
+    return write_all(file.fd, image.get(), bytes, 0);
 }
 
 bool get_whole(const File& file, const Array& array) {
     const Grid grid(array, file.chunk);
     std::vector<std::int64_t> places;
-    std::vector<double> all(static_cast<std::size_t>(array.count));
-    if (!read_head(file.fd, grid, places) || !read_all(file.fd, all.data(), array.count * kElementBytes, grid.head())) {
+    const Room room = room_of(array.count * kElementBytes);
+    const auto* all = reinterpret_cast<const double*>(room.get());
+    if (all == nullptr || !read_head(file.fd, grid, places) ||
+        !read_all(file.fd, room.get(), array.count * kElementBytes, grid.head())) {
         return false;
     }
     for (std::int64_t chunk = 0; chunk < grid.chunks(); ++chunk) {
@@ -210,7 +238,7 @@ bool get_whole(const File& file, const Array& array) {
             errno = EINVAL;
             return false;
         }
-        grid.scatter(chunk, all.data() + at);
+        grid.scatter(chunk, all + at);
     }
     return true;
 }

@@ -2,6 +2,7 @@
 // The array: doubles of all magnitudes, so that text has all their digits, and those at the ends of what there is.
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "way.h"
@@ -38,11 +39,14 @@ constexpr std::int64_t kEdgeCount = sizeof kEdges / sizeof *kEdges;
 int fill(nw_run* run) {
     auto* data = static_cast<double*>(nw_data(run, "data"));
     const auto count = static_cast<std::int64_t>(run->buffers[0].count);
+    const char* memory = nw_text(run, "memory");
+    const bool repeats = memory != nullptr && std::strcmp(memory, "block") == 0;
 #pragma omp parallel for schedule(static) num_threads(run->threads)
-    for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t at = 0; at < count; ++at) {
+        const std::int64_t i = repeats ? at % kPeriod : at;
         const std::uint64_t bits = bits_of(run->seed, i);
         const double fraction = 2 * static_cast<double>(bits >> 11) * 0x1p-53 - 1;
-        data[i] = i < kEdgeCount ? kEdges[i] : std::ldexp(fraction, static_cast<int>(bits & 31U) - 16);
+        data[at] = i < kEdgeCount ? kEdges[i] : std::ldexp(fraction, static_cast<int>(bits & 31U) - 16);
     }
     return 0;
 }

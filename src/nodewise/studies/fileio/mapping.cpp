@@ -53,8 +53,8 @@ void copy_past_caches(char* to, const char* from, std::size_t bytes) {
 
 void copy(char* to, const char* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 
-// Pages in order, a block ahead of the copy: a large memcpy writes to the last one of a block early, and the system, which
-// then sees no order, makes small pages one by one. Where the kernel has no such call, the copy makes them.
+// Pages in order, a block ahead of the copy: a large memcpy writes to the last one of a block early, and the system,
+// which then sees no order, makes small pages one by one. Where the kernel has no such call, the copy makes them.
 void copy_to_made_pages(char* to, const char* from, std::size_t bytes) {
     madvise(to, bytes, MADV_POPULATE_WRITE);
     std::memcpy(to, from, bytes);
@@ -62,10 +62,11 @@ void copy_to_made_pages(char* to, const char* from, std::size_t bytes) {
 
 using Copy = void (*)(char*, const char*, std::size_t);
 
-void in_blocks(char* to, const char* from, std::size_t bytes, std::int64_t block, Copy copy) {
-    const auto step = static_cast<std::size_t>(block);
-    for (std::size_t at = 0; at < bytes; at += step) {
-        copy(to + at, from + at, std::min(step, bytes - at));
+// Calls `each` with the place and the length of each block.
+template <class Each>
+void in_blocks(std::int64_t bytes, std::int64_t block, Each each) {
+    for (std::int64_t at = 0; at < bytes; at += block) {
+        each(at, static_cast<std::size_t>(std::min(block, bytes - at)));
     }
 }
 
@@ -87,7 +88,10 @@ bool put_mapped(const File& file, const Array& array, Copy copy, std::int64_t bl
     if (map == MAP_FAILED) {
         return false;
     }
-    in_blocks(static_cast<char*>(map), reinterpret_cast<const char*>(array.data), bytes, block, copy);
+    const auto* data = reinterpret_cast<const char*>(array.data);
+    in_blocks(array.count * kElementBytes, block, [&](std::int64_t at, std::size_t length) {
+        copy(static_cast<char*>(map) + at, file.memory(data, at, block), length);
+    });
     return unmap(file, map, bytes);
 }
 
@@ -103,7 +107,10 @@ bool get_mapped(const File& file, const Array& array, Copy copy, std::int64_t bl
         return false;
     }
     madvise(map, bytes, advice);
-    in_blocks(reinterpret_cast<char*>(array.data), static_cast<const char*>(map), bytes, block, copy);
+    auto* data = reinterpret_cast<char*>(array.data);
+    in_blocks(array.count * kElementBytes, block, [&](std::int64_t at, std::size_t length) {
+        copy(file.memory(data, at, block), static_cast<const char*>(map) + at, length);
+    });
     return unmap(file, map, bytes);
 }
 

@@ -77,6 +77,12 @@ STUDY = Study(
         Knob(
             "block", "KiB of a request, of direct, mmap and uring", "1024", least=4, most=2**20, tries=("128", "4096")
         ),
+        Knob(
+            "memory",
+            "what requests move: the array, or one block again and again as fio does (of write, direct, mmap, uring)",
+            "array",
+            ("array", "block"),
+        ),
         Knob("chunk", "rows and columns of a chunk, of chunked and h5py", "128", most=2**20, tries=("32", "512")),
         Knob("depth", "requests under way, of uring", "8", most=4096, tries=("2", "32")),
     ),

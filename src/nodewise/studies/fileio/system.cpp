@@ -42,7 +42,8 @@ bool put(const File& file, const Array& array, std::int64_t step) {
     const std::int64_t all = array.count * kElementBytes;
     bool good = open.get() >= 0;
     for (std::int64_t at = 0; good && at < all;) {
-        const ssize_t done = write(open.get(), bytes + at, static_cast<std::size_t>(std::min(step, all - at)));
+        const char* from = step > kElementBytes ? file.memory(bytes, at, step) : bytes + at;
+        const ssize_t done = write(open.get(), from, static_cast<std::size_t>(std::min(step, all - at)));
         good = done > 0;
         at += done;
     }
@@ -55,7 +56,8 @@ bool get(const File& file, const Array& array, std::int64_t step) {
     const std::int64_t all = array.count * kElementBytes;
     bool good = open.get() >= 0;
     for (std::int64_t at = 0; good && at < all;) {
-        const ssize_t done = read(open.get(), bytes + at, static_cast<std::size_t>(std::min(step, all - at)));
+        char* to = step > kElementBytes ? file.memory(bytes, at, step) : bytes + at;
+        const ssize_t done = read(open.get(), to, static_cast<std::size_t>(std::min(step, all - at)));
         good = done > 0;
         at += done;
     }
@@ -91,7 +93,7 @@ bool put_direct(const File& file, const Array& array) {
     bool good = open.get() >= 0 && bounce != nullptr;
     for (std::int64_t at = 0; good && at < all; at += file.block) {
         const std::int64_t step = std::min(file.block, all - at);
-        const char* from = bytes + at;
+        const char* from = file.memory(bytes, at, file.block);
         if (!aligned(from) || step % kAlign != 0) {
             std::memcpy(bounce.get(), from, static_cast<std::size_t>(step));
             std::memset(bounce.get() + step, 0, static_cast<std::size_t>(up(step) - step));
@@ -110,11 +112,12 @@ bool get_direct(const File& file, const Array& array) {
     bool good = open.get() >= 0 && bounce != nullptr;
     for (std::int64_t at = 0; good && at < all; at += file.block) {
         const std::int64_t step = std::min(file.block, all - at);
-        char* to = aligned(bytes + at) && step % kAlign == 0 ? bytes + at : bounce.get();
+        char* const want = file.memory(bytes, at, file.block);
+        char* to = aligned(want) && step % kAlign == 0 ? want : bounce.get();
         // the last block ends at the file's end, before the length that is asked for
         good = pread(open.get(), to, static_cast<std::size_t>(up(step)), at) == step;
         if (good && to == bounce.get()) {
-            std::memcpy(bytes + at, to, static_cast<std::size_t>(step));
+            std::memcpy(want, to, static_cast<std::size_t>(step));
         }
     }
     return good;

@@ -7,7 +7,7 @@ import pytest
 
 from nodewise.studies.fileio.agreement import against_fio
 
-POINT = {"folders": "/tmp", "kib": "262144", "block": "1024", "depth": "8"}
+POINT = {"folders": "/tmp", "memory": "array"}
 
 
 def _rows(name: str, own: list[float | None], peer: list[float | None], **metrics: float) -> dict[str, dict[str, Any]]:
@@ -43,21 +43,21 @@ def _also_near(seconds: float) -> list[float | None]:
     ],
 )
 def test_the_interval_decides(theirs: list[float | None], said: str) -> None:
-    (line,) = against_fio(_rows("write-row", _near(0.1), theirs), POINT, 1, 1)
-    assert line.startswith("  write-row: ") and line.endswith(f": {said}") and " to " in line
+    (line,) = against_fio(_rows("write-whole", _near(0.1), theirs), POINT, 1, 1)
+    assert line.startswith("  write-whole: ") and line.endswith(f": {said}") and " to " in line
 
 
 def test_only_blocks_that_both_ran_in_are_compared() -> None:
     # fio failed in the first two, where all was slower
     own: list[float | None] = [0.2, 0.2, *_near(0.1)]
-    (line,) = against_fio(_rows("write-row", own, [None, None, *_also_near(0.1)]), POINT, 1, 1)
+    (line,) = against_fio(_rows("write-whole", own, [None, None, *_also_near(0.1)]), POINT, 1, 1)
     assert "1.00 (" in line and line.endswith("within 10 %")
 
 
 def test_with_few_blocks_or_several_folders_the_medians_are_compared() -> None:
     for times, folders in (([0.1, 0.1, 0.1], 1), (_near(0.1), 2)):
-        (line,) = against_fio(_rows("write-row", list(times), list(times)), POINT, 1, folders)
-        assert "write-row: 1.00 times" in line and line.endswith("within 10 %")
+        (line,) = against_fio(_rows("write-whole", list(times), list(times)), POINT, 1, folders)
+        assert "write-whole: 1.00 times" in line and line.endswith("within 10 %")
 
 
 def test_the_end_of_a_mapping_is_left_out() -> None:
@@ -71,20 +71,17 @@ def test_of_small_requests_the_calls_are_compared() -> None:
     (line,) = against_fio(_rows("write-element", _near(0.1), _also_near(0.2), **told), POINT, 1, 1)
     assert "2.00 (" in line and "; 1.00 (" in line and "user mode: within 10 %" in line
     # not where requests are large: what is done between them does not count
-    (line,) = against_fio(_rows("write-row", _near(0.1), _also_near(0.2), **told), POINT, 1, 1)
+    (line,) = against_fio(_rows("write-whole", _near(0.1), _also_near(0.2), **told), POINT, 1, 1)
     assert "user mode" not in line and line.endswith("more than 10 % apart")
 
 
 def test_how_to_compare_with_memory_alike_is_said() -> None:
     apart = _rows("direct-whole", _near(0.1), _also_near(0.08))
-    assert "--block 262144 compares" in against_fio(apart, POINT, 1, 1)[-1]
-    assert len(against_fio(apart, {**POINT, "block": "262144"}, 1, 1)) == 1
-    both = apart | _rows("uring-whole", _near(0.1), _also_near(0.08))
-    assert "--block 32768 (io_uring) or --block 262144 compares" in against_fio(both, POINT, 1, 1)[-1]
-    # rows and whole arrays have no block
-    assert len(against_fio(_rows("write-row", _near(0.1), _also_near(0.08)), POINT, 1, 1)) == 1
+    assert "--memory block has direct-whole do so" in against_fio(apart, POINT, 1, 1)[-1]
+    assert len(against_fio(apart, {**POINT, "memory": "block"}, 1, 1)) == 1
+    assert len(against_fio(_rows("write-whole", _near(0.1), _also_near(0.08)), POINT, 1, 1)) == 1
 
 
 def test_a_step_of_fios_clock_is_told() -> None:
-    (line,) = against_fio(_rows("write-row", _near(0.01), _also_near(0.01)), POINT, 1, 1)
+    (line,) = against_fio(_rows("write-whole", _near(0.01), _also_near(0.01)), POINT, 1, 1)
     assert "fio counts in ms" in line

@@ -269,6 +269,21 @@ def test_the_end_of_a_mapping_is_told_as_part_of_its_time(op: str) -> None:
     assert "f1_unmapping_seconds" not in json.loads(run("write-whole", kib="256").stdout)
 
 
+_AGAIN = ["write-element", "write-row", "direct-whole", "mmap-whole", "mmap-ahead-whole", "uring-whole"]
+
+
+@pytest.mark.parametrize("name", [*_AGAIN, "uring-direct-whole"])
+@pytest.mark.parametrize(("kib", "op"), [("301", "write"), ("300", "read")])
+def test_one_block_of_memory_is_moved_again_and_again(name: str, kib: str, op: str, tmp_path: Path) -> None:
+    """What was read into it is what came last; a block that is written wrong is seen by whoever reads the file."""
+    if name not in NAMES:
+        pytest.skip("built without liburing")
+    done = run(name, kib=kib, op=op, block="16", depth="2", memory="block", folders=str(tmp_path))
+    assert done.returncode == 0 and json.loads(done.stdout)["verified"] is True, done.stderr
+    uneven = run(name, kib="300", row="500", memory="block", folders=str(tmp_path))
+    assert uneven.returncode == 1 and "rows of 512" in uneven.stderr
+
+
 def test_text_is_made_in_user_mode() -> None:
     text = json.loads(run("c-formatted-row", kib="4096", fsync="no").stdout)
     assert text["f1_user_seconds"] > 0.5 * text["f1_seconds"]

@@ -91,6 +91,12 @@ struct Job {
     std::int64_t block;
     std::int64_t depth;
     char* bounce;  // null where the array is used itself
+    const File* file;
+
+    // The array's, or that of a slot of as many as may be under way.
+    char* memory(std::int64_t at, std::int64_t slot) const {
+        return file->again ? file->memory(bytes, slot * block, depth * block) : bytes + at;
+    }
 
     std::int64_t length(std::int64_t at) const { return std::min(block, all - at); }
     std::int64_t asked(std::int64_t at) const {
@@ -99,12 +105,12 @@ struct Job {
 };
 
 void start(Ring& ring, const Job& job, std::int64_t at, std::int64_t slot) {
-    char* memory = job.bytes + at;
+    char* memory = job.memory(at, slot);
     if (job.bounce != nullptr) {
         memory = job.bounce + slot * job.block;
         if (job.writes) {
             const auto length = static_cast<std::size_t>(job.length(at));
-            std::memcpy(memory, job.bytes + at, length);
+            std::memcpy(memory, job.memory(at, slot), length);
             std::memset(memory + length, 0, static_cast<std::size_t>(job.asked(at)) - length);
         }
     }
@@ -118,7 +124,7 @@ bool finish(const Job& job, std::int64_t at, std::int64_t slot, std::int64_t don
         return false;
     }
     const std::int64_t want = job.writes ? job.asked(at) : job.length(at);
-    char* memory = job.bounce != nullptr ? job.bounce + slot * job.block : job.bytes + at;
+    char* memory = job.bounce != nullptr ? job.bounce + slot * job.block : job.memory(at, slot);
     if (done < want) {
         const bool good = job.writes ? write_all(job.fd, memory + done, want - done, at + done)
                                      : read_all(job.fd, memory + done, want - done, at + done);
@@ -127,7 +133,7 @@ bool finish(const Job& job, std::int64_t at, std::int64_t slot, std::int64_t don
         }
     }
     if (job.bounce != nullptr && !job.writes) {
-        std::memcpy(job.bytes + at, memory, static_cast<std::size_t>(job.length(at)));
+        std::memcpy(job.memory(at, slot), memory, static_cast<std::size_t>(job.length(at)));
     }
     return true;
 }
@@ -176,8 +182,8 @@ bool by_ring(const File& file, const Array& array, bool writes, bool direct) {
     if (fd < 0) {
         return false;
     }
-    Job job{writes,     fd,     reinterpret_cast<char*>(array.data), array.count * kElementBytes, file.block,
-            file.depth, nullptr};
+    Job job{writes,  fd,   reinterpret_cast<char*>(array.data), array.count * kElementBytes, file.block, file.depth,
+            nullptr, &file};
     std::unique_ptr<char, Free> bounce;
     const bool fits = reinterpret_cast<std::uintptr_t>(array.data) % kAlign == 0 && job.all % kAlign == 0;
     bool good = true;

@@ -27,11 +27,24 @@ struct Array {
 struct File {
     int fd;
     std::string path;
-    std::int64_t block;            // bytes of one request, of ways that write in blocks
-    std::int64_t depth;            // requests at a time, of io_uring
-    std::int64_t chunk;            // rows and columns of a chunk
-    mutable double unmapping = 0;  // seconds that the end of a mapping took, of the way's time
+    std::int64_t block;             // bytes of one request, of ways that write in blocks
+    std::int64_t depth;             // requests at a time, of io_uring
+    std::int64_t chunk;             // rows and columns of a chunk
+    bool again;                     // whether requests are from and into the same memory again and again
+    mutable double unmapping = 0;   // seconds that the end of a mapping took, of the way's time
+    mutable std::int64_t used = 0;  // bytes of memory that were used again and again, of the array's beginning
+
+    // Where a request has its memory, of those that may use the same again: `span` bytes of it are used by turns.
+    template <class Byte>
+    Byte* memory(Byte* array, std::int64_t at, std::int64_t span) const {
+        used = again ? span : 0;
+        return array + (again ? at % span : at);
+    }
 };
+
+// Elements after which the array repeats where memory is used again: a page of it, so that each page of a file is the
+// same.
+inline constexpr std::int64_t kPeriod = 512;
 
 // What a file of chunks begins with. Then come the chunks' places in it, in rows of chunks, and the chunks, each row by
 // row. Those at the right and lower edges hold only what is there.
