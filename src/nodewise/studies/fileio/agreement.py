@@ -15,8 +15,8 @@ _AGREED = "within 10 %"
 #: fio's clock counts milliseconds; below this, in seconds, a step of it is 2 % and more.
 _COARSE = 0.05
 
-#: Those whose requests are so small that what a program does between two of them counts.
-_SMALL = "-element"
+#: Those whose requests can be so small that what a program does between two of them counts.
+_SMALL = ("-element", "-row")
 
 #: Those whose requests have the same memory again and again with knob `memory`, as all of fio's have.
 _BY_BLOCK = ("write-row", "direct-", "mmap-", "uring-")
