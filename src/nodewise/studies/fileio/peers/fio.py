@@ -16,7 +16,6 @@ import mmap
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 from nodewise.studies.fileio.files import forget, nameless, path_of
 from nodewise.studies.fileio.projection import folders_of
@@ -112,7 +111,6 @@ def _job(state, folder):
         elif engine == "mmap":
             # fio removes a file that is too short, and this one has no name to be removed by
             os.ftruncate(descriptor, state["size"])
-        _touch(state["size"] + state["request"])
         words = [
             *state["words"],
             _sizes(point["op"], state["request"]),
@@ -145,16 +143,6 @@ def times_of(said, op, size):
         raise ValueError(f"error {job['error']} after {told['io_bytes']} bytes")
     part = size / told["io_bytes"]
     return max(told["runtime"], 1) * 1e-3 * part, job["usr_cpu"] / 100 * job["job_runtime"] * 1e-3 * part
-
-
-def _touch(size):
-    """Has free memory for so many bytes touched, as a run of the study's own ways before the timed one has.
-
-    The host of a virtual machine takes free pages back, and to be given them again takes longer than to write them.
-    """
-    said = Path("/proc/meminfo").read_text(encoding="ascii")
-    free = next(int(line.split()[1]) for line in said.splitlines() if line.startswith("MemAvailable")) * _KIB
-    mmap.mmap(-1, min(size, free // 2), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE).close()
 
 
 def _write(descriptor, state):
