@@ -2,6 +2,7 @@
 """A study's rows, from runs whose times are given."""
 
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 import pytest
@@ -58,6 +59,7 @@ def test_rows_are_set_against_the_best_peer_the_plain_variant_and_the_limit_that
     assert rows["narrow"]["metrics"] == {"ulp": 0.5}
     assert rows["narrow"]["bytes"] == WORK["bytes"]
     assert [r["kind"] for r in result["rows"]] == ["variant"] * 3 + ["peer"] + ["limit"] * 2
+    assert all(len(row["times"]) == 8 and row["seconds"] == median(row["times"]) for row in rows.values())
 
 
 def test_each_block_holds_each_contender_once() -> None:
@@ -73,6 +75,7 @@ def test_a_wrong_contender_is_a_row_without_a_time() -> None:
     result = run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=6), Given("narrow"))  # type: ignore[arg-type]
     row = rows_of(result)["narrow"]
     assert row["seconds"] is None and row["verified"] is False and "key 7" in row["not_run"]
+    assert row["times"] == [None] * 6
 
 
 def test_a_limit_of_what_the_work_does_not_count_says_so() -> None:

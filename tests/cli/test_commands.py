@@ -109,10 +109,24 @@ def test_a_study_gives_a_row_for_each_contender(nodewise: Command, tmp_path: Pat
     result = json.loads(done.stdout)
     assert "numpy_bincount" in (tmp_path / result["report"]).read_text()
     again = nodewise("report", str(Path(result["report"]).parent), "--csv", "rows.csv")
-    assert again.returncode == 0 and len((tmp_path / "rows.csv").read_text().splitlines()) == 6
+    table = (tmp_path / "rows.csv").read_text().splitlines()
+    assert again.returncode == 0 and len(table) == 6
+    assert "seconds" in table[0].split(",") and "times" not in table[0].split(",")
     rows = {r["contender"]: r for r in result["rows"]}
     assert rows.keys() == {"bucketed", "counting", "narrow", "numpy_bincount", "read"}
-    keys = {"contender", "kind", "threads", "point", "seconds", "rate", "unit", "ratio_to_best_peer", "low", "high"}
+    keys = {
+        "contender",
+        "kind",
+        "threads",
+        "point",
+        "seconds",
+        "rate",
+        "unit",
+        "ratio_to_best_peer",
+        "low",
+        "high",
+        "times",
+    }
     for row in rows.values():
         assert row.keys() >= keys | {"share_of_limit", "verified", "not_run"}
         assert row["not_run"] is None and row["seconds"] > 0 and row["threads"] == 2

@@ -77,9 +77,11 @@ def stored_csv(record: Mapping[str, Any]) -> str:
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Knobs and metrics as columns of their own; a ratio with its interval without that."""
+    """Knobs and metrics as columns of their own; a ratio with its interval without that, and no times of single blocks."""
     made: dict[str, Any] = {}
     for name, value in row.items():
+        if name == "times":
+            continue
         if isinstance(value, Mapping):
             made |= value
         else:
