@@ -30,7 +30,7 @@ struct File {
     std::int64_t block;             // bytes of one request, of ways that write in blocks
     std::int64_t depth;             // requests at a time, of io_uring
     std::int64_t chunk;             // rows and columns of a chunk
-    bool again;                     // whether requests are from and into the same memory again and again
+    bool again = false;             // whether requests are from and into the same memory again and again
     mutable double unmapping = 0;   // seconds that the end of a mapping took, of the way's time
     mutable std::int64_t used = 0;  // bytes of memory that were used again and again, of the array's beginning
 
