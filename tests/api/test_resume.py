@@ -75,7 +75,7 @@ def _plain(verdict: dict[str, Any] | None) -> dict[str, Any]:
     without = {"experiment", "seconds_spent"}
     cleaned = {k: v for k, v in verdict.items() if k not in without}
     # times of the clock, and what the system counted, are of each run and not of the stream
-    own = {"medians", "disturbed", "metrics"}
+    own = {"medians", "disturbed", "metrics", "work"}
     rows = {
         name: [{k: v for k, v in row.items() if k not in own} for row in cleaned.get(name, [])]
         for name in ("contenders", "settings")
