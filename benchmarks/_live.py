@@ -17,15 +17,15 @@ from pathlib import Path
 
 import numpy as np
 
-from nodewise.api.budget import Budget
-from nodewise.api.compare import CompareQuestion, compare
-from nodewise.api.contenders import Contender
-from nodewise.api.tune import Question, tune
+from nodewise.experiments.compare import CompareQuestion, compare
+from nodewise.experiments.contenders import Contender
+from nodewise.experiments.tune import Question, tune
 from nodewise.machine.sources import load_machine
+from nodewise.records.budget import Budget
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from nodewise.search.axes import Wanted
+from nodewise.tuning.axes import Wanted
 
 TRUE = shutil.which("true") or "/bin/true"
 _TURN, _PEER_RUNS, _PART = 500, 60, 1000

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._surfaces import read_surfaces
-from nodewise.api.budget import Budget
-from nodewise.api.compare import CompareQuestion
-from nodewise.api.contenders import Contender
-from nodewise.api.experiment import Plan, Writer
-from nodewise.api.records import Record
-from nodewise.api.tune import Question
+from nodewise.experiments.compare import CompareQuestion
+from nodewise.experiments.contenders import Contender
+from nodewise.experiments.tune import Question
+from nodewise.records.budget import Budget
+from nodewise.records.columns import Record
+from nodewise.records.experiment import Plan, Writer
 from nodewise.runner.marks import find_marks
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from nodewise.search.axes import Options, Wanted
 from nodewise.statistics.sequential import plan_looks
+from nodewise.tuning.axes import Options, Wanted
 
 _WIDE = 100
 _BLOCKS = 400

@@ -36,10 +36,10 @@ atexit.register(told)
 path = Path({path!r})
 {code}
 """
-_READ = "from nodewise.api.experiment import read_experiment\nexperiment = read_experiment(path)"
+_READ = "from nodewise.records.experiment import read_experiment\nexperiment = read_experiment(path)"
 _CONCLUDE = {
-    "tune": _READ + "\nfrom nodewise.api.conclude import conclude\nconclude(experiment, 'decided')",
-    "compare": _READ + "\nfrom nodewise.api.weigh import weigh\nweigh(experiment, 'decided')",
+    "tune": _READ + "\nfrom nodewise.verdicts.tune import conclude\nconclude(experiment, 'decided')",
+    "compare": _READ + "\nfrom nodewise.verdicts.compare import weigh\nweigh(experiment, 'decided')",
 }
 _REPORT = "from nodewise.cli.main import main\nsys.argv = ['nodewise', 'report', str(path)]\nmain()"
 

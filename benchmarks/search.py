@@ -26,14 +26,14 @@ import vl_convert
 
 from benchmarks._peers import PEERS, absent
 from benchmarks._surfaces import MEMORIES, Pretended, Surface, gain_surface, random_surface, read_surfaces
-from nodewise.api.budget import Budget
-from nodewise.api.offer import Offer
-from nodewise.api.tune import Progress, Question, tune
+from nodewise.experiments.tune import Progress, Question, tune
 from nodewise.machine.model import Machine
+from nodewise.records.budget import Budget
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from nodewise.search.axes import Options, Wanted
 from nodewise.search.space import Point, Space
+from nodewise.tuning.axes import Options, Wanted
+from nodewise.tuning.selection import Offer
 
 SEEDS = int(os.environ.get("NODEWISE_BENCH_SEEDS", "50"))
 RANDOM = int(os.environ.get("NODEWISE_BENCH_RANDOM", "40"))

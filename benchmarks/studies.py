@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nodewise.api.study import StudyQuestion, run_study
+from nodewise.experiments.study import StudyQuestion, run_study
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
 from nodewise.studies.discovery import find_study, study_names

@@ -6,7 +6,10 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-LAYERS = ["base", "machine", "placement", "runner", "statistics", "search", "studies", "api", "report", "cli"]
+LAYERS = [
+    *("base", "machine", "placement", "runner", "statistics", "search", "vectorization", "studies"),
+    *("records", "tuning", "verdicts", "experiments", "report", "cli"),
+]
 NATIVE = ["abi", "base", "machine", "pin", "runner", "worker", "bindings"]
 #: The one door to the native core, and who may look for its files.
 CORE_USERS = {"machine/hwloc.py", "machine/sources.py", "base/native.py"}

@@ -19,8 +19,8 @@ from nodewise.runner.local import LocalLauncher
 from nodewise.runner.memory import prove_memory
 from nodewise.runner.numa_maps import read_numa_maps
 from nodewise.runner.setting import Setting
-from nodewise.search.axes import Options
 from nodewise.search.space import Point
+from nodewise.tuning.axes import Options
 
 MACHINE = load_machine(None)
 TEAM = os.environ["NODEWISE_GUEST_TEAM"]

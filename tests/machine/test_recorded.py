@@ -9,7 +9,7 @@ from nodewise.machine.sources import load_machine
 from nodewise.placement.memory import MemoryPolicy, fast_nodes, read_memory
 from nodewise.report.machine_drawing import machine_svg
 from nodewise.report.machine_text import machine_text
-from nodewise.search.axes import Options
+from nodewise.tuning.axes import Options
 
 GUEST = load_machine(str(Path(__file__).parent / "recorded/guest-2x8x4.json"))
 

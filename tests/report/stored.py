@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from nodewise.api.roofline import bound_of
+from nodewise.experiments.roofline import bound_of
 
 
 def row(name: str, kind: str, seconds: float | None, **more: Any) -> dict[str, Any]:

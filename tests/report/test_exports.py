@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from nodewise.api.budget import Budget
-from nodewise.api.compare import CompareQuestion, compare
-from nodewise.api.contenders import make_contenders
-from nodewise.api.experiment import Experiment, read_experiment
+from nodewise.experiments.compare import CompareQuestion, compare
+from nodewise.experiments.contenders import make_contenders
+from nodewise.records.budget import Budget
+from nodewise.records.experiment import Experiment, read_experiment
 from nodewise.report.exports import export_text
 from nodewise.runner.objective import SECONDS, Objective
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from tests.api.surfaces import machine
+from tests.surfaces import machine
 
 NAMES = ("a | b", "`x` <b>&</b>", "*two*\nlines", "ü 長い")
 

@@ -12,15 +12,15 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from benchmarks._stored import write_tune
-from nodewise.api.budget import Budget
-from nodewise.api.experiment import read_experiment
-from nodewise.api.tune import Question, tune
 from nodewise.base.errors import InputError
+from nodewise.experiments.tune import Question, tune
+from nodewise.records.budget import Budget
+from nodewise.records.experiment import read_experiment
 from nodewise.report.page import page, verdict_of, write_report
 from nodewise.report.tables import csv_text, label
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from tests.api.surfaces import Scripted, machine, many_core
+from tests.surfaces import Scripted, machine, many_core
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 

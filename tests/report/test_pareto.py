@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodewise.api.experiment import Experiment
+from nodewise.records.experiment import Experiment
 from nodewise.report.pareto import Label, pareto_figures, place_labels, span_of
 from nodewise.runner.objective import Objective
 from nodewise.runner.setting import Setting

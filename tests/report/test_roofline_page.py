@@ -7,13 +7,13 @@ import altair
 import pytest
 from playwright.sync_api import Browser
 
-from nodewise.api.result_store import ROOFLINE, read_result
+from nodewise.records.result_store import ROOFLINE, read_result
 from nodewise.report.roofline_figure import Roofline, roofline_figure
 from nodewise.report.roofline_page import headline, kernel_table, roof_table, write_roofline
 from nodewise.report.stored import redraw_page, stored_csv, write_stored_figures
-from tests.api.surfaces import machine
 from tests.report.stored import roofline_result
 from tests.report.test_page import _open
+from tests.surfaces import machine
 
 _OVERLAPS = """() => {
   const boxes = [...document.querySelectorAll("#figure-roofline .mark-text text")]

@@ -8,7 +8,7 @@ import altair
 import pytest
 from playwright.sync_api import Browser
 
-from nodewise.api.result_store import STUDY, read_result
+from nodewise.records.result_store import STUDY, read_result
 from nodewise.report.stored import redraw_page, stored_csv, write_stored_figures
 from nodewise.report.study_figures import study_figures
 from nodewise.report.study_page import headline, not_run, published_rows, readme_html, table_of, write_study_page

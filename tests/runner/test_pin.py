@@ -15,8 +15,8 @@ from nodewise.base.native import native_path
 from nodewise.machine.sources import load_machine
 from nodewise.runner.binding import binding_environment, choose_way
 from nodewise.runner.program import Program, inspect_program
-from nodewise.search.axes import Options
 from nodewise.search.space import Point
+from nodewise.tuning.axes import Options
 
 ALLOWED = sorted(os.sched_getaffinity(0))
 pytestmark = pytest.mark.skipif(len(ALLOWED) < 2, reason="one processor")

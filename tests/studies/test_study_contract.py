@@ -16,7 +16,6 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.cli.commands.study import command as study_command
 from nodewise.cli.commands.study import split_knobs
-from nodewise.search.axes import AXES
 from nodewise.studies.commands import (
     Contender,
     native_contenders,
@@ -27,6 +26,7 @@ from nodewise.studies.commands import (
 )
 from nodewise.studies.contract import parse_knobs
 from nodewise.studies.discovery import Found, find_study, study_names
+from nodewise.tuning.axes import AXES
 
 STUDIES = [find_study(name) for name in study_names()]
 

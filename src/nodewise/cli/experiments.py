@@ -16,8 +16,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from nodewise.api.experiment import TELLING, read_question
 from nodewise.base.errors import InputError
+from nodewise.records.experiment import TELLING, read_question
 
 _FOLDER = Path("nodewise-experiments")
 #: What a file's name is for standard output.

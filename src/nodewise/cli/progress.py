@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from nodewise.api.budget import Budget
-from nodewise.api.tune import Progress
 from nodewise.base.units import format_seconds
+from nodewise.experiments.tune import Progress
+from nodewise.records.budget import Budget
 
 _EVERY_S = 10.0
 

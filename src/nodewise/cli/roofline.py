@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from nodewise.cli.experiments import result_place
 
 if TYPE_CHECKING:
-    from nodewise.api.roofline import RooflineProgress
+    from nodewise.experiments.roofline import RooflineProgress
 
 
 def run_roofline(threads: int | None, name: str | None, out: Path | None, as_json: bool) -> None:
     """Measure, keep and tell it; `name` is of one study, None for all."""
     from rich.console import Console
 
-    from nodewise.api.roofline import measure_roofline
+    from nodewise.experiments.roofline import measure_roofline
     from nodewise.machine.sources import load_machine
     from nodewise.report.roofline_page import write_roofline
     from nodewise.runner.launcher import RunOptions
@@ -47,7 +47,7 @@ def tell_roofline(result: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from nodewise.api.roofline import ABOVE_ROOF
+    from nodewise.experiments.roofline import ABOVE_ROOF
     from nodewise.report.roofline_page import kernel_table, roof_table
 
     console = Console()

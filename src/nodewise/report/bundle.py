@@ -15,8 +15,8 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
-from nodewise.api.experiment import write_whole
 from nodewise.base.errors import NodewiseError, StoreError
+from nodewise.records.experiment import write_whole
 
 _MAKE = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle('window.vegaEmbed = vegaEmbed;').encode())"
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from nodewise.api.experiment import Experiment
-from nodewise.api.weigh import describe, describe_pair
 from nodewise.base.units import format_percent, format_seconds
+from nodewise.records.experiment import Experiment
 from nodewise.report.tables import BASELINE, labels_of
 from nodewise.runner.objective import format_metric
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.verdict import format_ratio
+from nodewise.verdicts.compare import describe, describe_pair
 
 #: How many settings of a front are named in a line.
 _NAMED = 4

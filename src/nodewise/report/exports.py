@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from nodewise.api.experiment import Experiment
 from nodewise.machine.model import machine_from_json
+from nodewise.records.experiment import Experiment
 from nodewise.report.comparison import table_rows
 
 

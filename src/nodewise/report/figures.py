@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nodewise.api.experiment import Experiment, make_directory, write_whole
 from nodewise.placement.placement import Placement
+from nodewise.records.experiment import Experiment, make_directory, write_whole
 from nodewise.report import vega as alt
 from nodewise.report.charting import ACCENT, WIDTH, chart_of, finish, metric_title, metric_unit, scale_for
 from nodewise.report.machine_drawing import machine_svg

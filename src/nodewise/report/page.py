@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nodewise.api.conclude import BASELINE, conclude, good_costs
-from nodewise.api.experiment import Experiment, read_experiment, write_whole
-from nodewise.api.weigh import COMPARE, describe, reference_of, weigh
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes, format_seconds
 from nodewise.machine.model import Machine
+from nodewise.records.experiment import Experiment, read_experiment, write_whole
 from nodewise.report.comparison import shown_cells, table_rows
 from nodewise.report.figures import make_figures, placement_drawings
 from nodewise.report.tables import MOST_POINTS, condition_rows, label, labels_of, leaders, machine_of
 from nodewise.report.template import render
 from nodewise.runner.objective import format_metric
+from nodewise.verdicts.compare import COMPARE, describe, reference_of, weigh
+from nodewise.verdicts.tune import BASELINE, conclude, good_costs
 
 #: So many commands are named over a comparison's page.
 _NAMED = 5

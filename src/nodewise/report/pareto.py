@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from nodewise.api.beside import ENERGY, Beside, energy_parts, judged_rows
-from nodewise.api.experiment import Experiment
+from nodewise.records.experiment import Experiment
 from nodewise.report import vega as alt
 from nodewise.report.charting import ACCENT, WIDTH, chart_of, finish, metric_title, metric_unit
 from nodewise.report.tables import BASELINE, labels_of
 from nodewise.runner.price import COST
 from nodewise.statistics.summary import median
+from nodewise.verdicts.secondary import ENERGY, Beside, energy_parts, judged_rows
 
 _HEIGHT = 340
 _FRONT, _OTHER, _FAILED = "no other is better in both", "another is better in both", "failed in some runs"

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nodewise.api.experiment import write_whole
-from nodewise.api.result_store import ROOFLINE, keep_result
 from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.machine.model import Machine, machine_from_json
+from nodewise.records.experiment import write_whole
+from nodewise.records.result_store import ROOFLINE, keep_result
 from nodewise.report.page import machine_facts
 from nodewise.report.roofline_figure import roofline_figure
 from nodewise.report.template import render

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nodewise.api.experiment import make_directory, write_whole
-from nodewise.api.result_store import STUDY, read_result
+from nodewise.records.experiment import make_directory, write_whole
+from nodewise.records.result_store import STUDY, read_result
 from nodewise.report.roofline_figure import roofline_figure
 from nodewise.report.roofline_page import roofline_page
 from nodewise.report.study_figures import study_figures

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nodewise.api.experiment import write_whole
-from nodewise.api.result_store import STUDY, keep_result
 from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.machine.model import machine_from_json
 from nodewise.machine.sources import load_machine
+from nodewise.records.experiment import write_whole
+from nodewise.records.result_store import STUDY, keep_result
 from nodewise.report.page import machine_facts
 from nodewise.report.study_figures import binding_limit, kind_of, point_text, study_figures
 from nodewise.report.template import render

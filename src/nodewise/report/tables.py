@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from nodewise.api.experiment import Experiment
 from nodewise.machine.model import Machine, machine_from_json
 from nodewise.placement.policies import POLICIES, place
+from nodewise.records.experiment import Experiment
 from nodewise.runner.setting import Setting
 
 BASELINE = "baseline"

@@ -134,11 +134,11 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     if given["resume"] is not None and not context.obj:
         again_in(context, given["resume"], "compare", _ANEW)
         return int(context.meta.get("nodewise.exit_code", 0))
-    from nodewise.api.baseline import against_baseline
-    from nodewise.api.compare import compare
-    from nodewise.api.experiment import read_experiment
     from nodewise.cli.progress import ProgressLine
+    from nodewise.experiments.compare import compare
+    from nodewise.records.experiment import read_experiment
     from nodewise.runner.local import LocalLauncher
+    from nodewise.verdicts.baseline import against_baseline
 
     question, options = _question(run, given)
     # whether it can be answered and kept is to be known before the time is spent
@@ -168,7 +168,7 @@ def _hand_out(
     experiment: Any, verdict: dict[str, Any], targets: dict[str, Path], as_json: bool, threshold: float | None
 ) -> None:
     """The page, the exports and the words. What was found is told also where a file cannot be written: StoreError then."""
-    from nodewise.api.experiment import write_whole
+    from nodewise.records.experiment import write_whole
     from nodewise.report.comparison import comparison_lines
     from nodewise.report.exports import export_text
     from nodewise.report.page import write_report
@@ -206,10 +206,10 @@ def _hand_out(
 
 def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
     """The question and how to run, from what the command line says."""
-    from nodewise.api.budget import Budget
-    from nodewise.api.compare import CompareQuestion
-    from nodewise.api.contenders import make_contenders, parse_parameters
+    from nodewise.experiments.compare import CompareQuestion
+    from nodewise.experiments.contenders import make_contenders, parse_parameters
     from nodewise.machine.sources import load_machine
+    from nodewise.records.budget import Budget
 
     commands, names = list(given["commands"]), list(given["command_name"])
     if given["reference_name"] and not given["reference"]:

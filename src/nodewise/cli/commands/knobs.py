@@ -17,8 +17,8 @@ from nodewise.cli.options import RunChoice, run_options
 if TYPE_CHECKING:
     from nodewise.machine.model import Machine
     from nodewise.runner.loaded import Loaded
-    from nodewise.search.catalogue.choose import Answers
-    from nodewise.search.catalogue.knob import Follower, Knob, Library
+    from nodewise.tuning.catalogue.choose import Answers
+    from nodewise.tuning.catalogue.knob import Follower, Knob, Library
 
 _WIDTH = 118
 
@@ -39,7 +39,7 @@ def command(catalogue: tuple[Path, ...], no_run: bool, as_json: bool, run: RunCh
 
     Each comes with its values, what it means, what it may cost and where it is documented.
     """
-    from nodewise.search.catalogue.read import load_catalogue
+    from nodewise.tuning.catalogue.read import load_catalogue
 
     libraries = load_catalogue(catalogue)
     if words:
@@ -56,7 +56,7 @@ def _of_command(
     words: tuple[str, ...], libraries: Sequence[Library], run: RunChoice, no_run: bool, as_json: bool
 ) -> None:
     from nodewise.machine.sources import load_machine
-    from nodewise.search.catalogue.choose import (
+    from nodewise.tuning.catalogue.choose import (
         allocator_knob,
         ask_libraries,
         followers_for,
@@ -101,7 +101,7 @@ def _loaded(
     from nodewise.runner.loaded import needs_of, run_watched
     from nodewise.runner.local import LocalLauncher
     from nodewise.runner.setting import Setting
-    from nodewise.search.catalogue.choose import marks_of
+    from nodewise.tuning.catalogue.choose import marks_of
 
     marks = marks_of(libraries)
     if no_run:

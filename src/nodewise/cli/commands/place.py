@@ -208,7 +208,7 @@ def _draw(svg: Path | None, png: Path | None, machine: Machine, placement: Place
 
 def _show_said(said: Said, folder: Path | None) -> None:
     """The line on standard output, with its files: written where a directory is given, shown where not."""
-    from nodewise.api.experiment import write_whole
+    from nodewise.records.experiment import write_whole
 
     if folder is not None and said.files:
         try:

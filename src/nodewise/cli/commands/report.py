@@ -31,8 +31,8 @@ def command(
 
     Without options the page is written to DIRECTORY/report.html.
     """
-    from nodewise.api.experiment import read_experiment, write_whole
-    from nodewise.api.result_store import holds_result
+    from nodewise.records.experiment import read_experiment, write_whole
+    from nodewise.records.result_store import holds_result
     from nodewise.report.figures import write_figures
     from nodewise.report.page import page, verdict_of, write_report
     from nodewise.report.tables import csv_text
@@ -66,8 +66,8 @@ def _redraw(
     directory: Path, html: Path | None, png: Path | None, svg: Path | None, csv_file: Path | None, as_json: bool
 ) -> None:
     """The same of a study or a roofline."""
-    from nodewise.api.experiment import write_whole
-    from nodewise.api.result_store import read_result
+    from nodewise.records.experiment import write_whole
+    from nodewise.records.result_store import read_result
     from nodewise.report.stored import redraw_page, stored_csv, stored_page, write_stored_figures
 
     if not any((html, png, svg, csv_file, as_json)):

@@ -29,7 +29,7 @@ def command(
     runs: int, warmup: int, affinity: str | None, as_json: bool, run: RunChoice, command_words: tuple[str, ...]
 ) -> None:
     """Run COMMAND without a shell and say how long it took, what it used and what disturbed it."""
-    from nodewise.api.target import resolve_command
+    from nodewise.experiments.target import resolve_command
     from nodewise.placement.traps import environment_traps
     from nodewise.runner.local import LocalLauncher
     from nodewise.runner.setting import Setting

@@ -17,7 +17,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.units import format_percent, format_seconds, parse_seconds
 
 if TYPE_CHECKING:
-    from nodewise.api.study import StudyProgress
+    from nodewise.experiments.study import StudyProgress
     from nodewise.studies.contract import Used
 
 _QUICK_S, _QUICK_LIMIT_S = 30.0, 50.0
@@ -91,8 +91,8 @@ def command(
     ):
         _use(use, words, threads or found.study.threads)
     # not before a use, which may be over before they are imported
-    from nodewise.api.study import StudyQuestion, run_study
     from nodewise.cli.experiments import result_place
+    from nodewise.experiments.study import StudyQuestion, run_study
     from nodewise.machine.sources import load_machine
     from nodewise.report.study_page import write_study_page
     from nodewise.runner.launcher import RunOptions

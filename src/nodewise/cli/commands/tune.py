@@ -69,16 +69,16 @@ def command(
     COMMAND is a program with its arguments, or study:NAME with that study's knobs (study:is class=A). Ctrl-C ends with
     the best so far.
     """
-    from nodewise.api.budget import Budget
-    from nodewise.api.contenders import parse_parameters, parse_values
-    from nodewise.api.target import resolve_tunable
-    from nodewise.api.tune import Question, tune
     from nodewise.cli.progress import ProgressLine
+    from nodewise.experiments.contenders import parse_parameters, parse_values
+    from nodewise.experiments.target import resolve_tunable
+    from nodewise.experiments.tune import Question, tune
     from nodewise.machine.sources import load_machine
+    from nodewise.records.budget import Budget
     from nodewise.report.page import write_report
     from nodewise.report.tables import label
     from nodewise.runner.local import LocalLauncher
-    from nodewise.search.axes import Wanted
+    from nodewise.tuning.axes import Wanted
 
     if resume is not None and not context.obj:
         again_in(context, resume, "tune")

@@ -61,11 +61,11 @@ def command(
     FILE is compiled, and nothing is kept. FLAGS are the compiler's; where they say neither -O… nor -march=…, -O3 and
     -march=native are added.
     """
-    from nodewise.api.vectorization import KINDS, examine
     from nodewise.report.vectorization.causes import load_causes
     from nodewise.report.vectorization.tell import tell, vectorization_json
     from nodewise.report.vectorization.text import vectorization_text
     from nodewise.runner.compilers.database import find_command
+    from nodewise.vectorization.loops import KINDS, examine
 
     wanted = [kind for name in compiler or ("both",) for kind in (KINDS if name == "both" else (name,))]
     span = _span(lines) if lines else None

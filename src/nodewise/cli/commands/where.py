@@ -49,9 +49,9 @@ def command(
 
     Exits as COMMAND does.
     """
-    from nodewise.api.experiment import write_whole
     from nodewise.machine.sources import load_machine
     from nodewise.placement.memory import read_memory
+    from nodewise.records.experiment import write_whole
     from nodewise.report.where_drawing import where_svg
     from nodewise.report.where_table import where_table
     from nodewise.runner.agreement import agreement

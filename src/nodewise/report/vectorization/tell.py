@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from nodewise.api.vectorization import Examined, Loop
 from nodewise.report.vectorization.causes import UNKNOWN, Causes, Found, find_cause, find_notes
 from nodewise.runner.compilers.attempt import Attempt, Outcome
 from nodewise.runner.compilers.toolchain import Compiler
+from nodewise.vectorization.loops import Examined, Loop
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 

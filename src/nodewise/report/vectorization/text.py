@@ -6,10 +6,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from nodewise.api.vectorization import Examined
 from nodewise.report.vectorization.causes import Found
 from nodewise.report.vectorization.tell import LoopTold, Status, Told, counts
 from nodewise.runner.compilers.toolchain import Compiler
+from nodewise.vectorization.loops import Examined
 
 _CODES = {
     Status.VECTORIZED: "32",

@@ -159,7 +159,7 @@ def test_hashing_files_does_not_wait_for_what_only_measuring_needs(tmp_path: Pat
         "import sys; from nodewise.cli.main import main\n"
         f"try: main(['study', 'hash', '--files', {str(tmp_path)!r}])\n"
         "except SystemExit: pass\n"
-        "print({'numpy', 'rich', 'subprocess', 'nodewise.api.study', 'nodewise.runner.local'} & sys.modules.keys())"
+        "print({'numpy', 'rich', 'subprocess', 'nodewise.experiments.study', 'nodewise.runner.local'} & sys.modules.keys())"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert said.splitlines() == [f"{hashlib.sha256(b'abc').hexdigest()}  {tmp_path}/a", "set()"]

@@ -1,0 +1,1 @@
+"""Questions answered by interleaved blocks: compare, tune, study, roofline."""

@@ -1,0 +1,1 @@
+"""The stored experiment: question, samples, resume, budget, recorder."""

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Experiment: a directory with the question, every sample as it came, the verdict and the report.
+
+`question.json` and `verdict.json` are written whole or not at all; `samples.jsonl` is only ever appended to, one record
+a line in one write, so that a kill at any moment costs at most the line being written, which reading then skips.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import nodewise
+from nodewise.base.errors import InputError, StoreError
+from nodewise.machine.model import Machine
+from nodewise.records.columns import Record, Records
+from nodewise.runner.objective import Objective, Shown
+from nodewise.runner.setting import Setting, setting_from_json
+
+SCHEMA = 1
+#: Beginnings of the names of variables that bear on a run.
+TELLING = ("OMP_", "KMP_", "GOMP_", "GLIBC_TUNABLES", "MALLOC_", "LD_PRELOAD", "OPENBLAS_", "MKL_", "BLIS_")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The comparison that decides, fixed before its first run: `candidate` against the baseline in fresh blocks.
+
+    `looks` are the numbers of blocks after which it may stop, `alpha` the error rate of them all; `ablations` name, for
+    an axis, the setting that is the candidate with that axis as in the baseline.
+    """
+
+    candidate: str
+    looks: tuple[int, ...]
+    alpha: float
+    ablations: dict[str, str]
+
+
+@dataclass
+class Experiment:
+    """What a directory holds, read back: `question` as asked, `settings` by key, `records` in the order they were taken.
+
+    `whole_bytes` is how much of the file of samples is whole lines; a kill may have left a piece of one behind them.
+    """
+
+    path: Path
+    question: dict[str, Any]
+    settings: dict[str, Setting] = field(default_factory=dict)
+    records: Records = field(default_factory=Records)
+    plan: Plan | None = None
+    verdict: dict[str, Any] | None = None
+    damaged_lines: int = 0
+    whole_bytes: int = 0
+
+    @property
+    def objective(self) -> Objective:
+        """What was asked to be compared."""
+        asked = self.question.get("objective") or {}
+        return Objective(asked.get("metric", "seconds"), bool(asked.get("maximise", False)))
+
+    @property
+    def shown(self) -> Shown:
+        """What was asked to be shown besides."""
+        asked = self.question.get("shown") or {}
+        metrics = tuple(Objective(m["metric"], bool(m["maximise"])) for m in asked.get("metrics", ()))
+        return Shown(metrics, str(asked.get("currency", "")))
+
+    @cached_property
+    def costs(self) -> npt.NDArray[np.float64]:
+        """The cost of each record under the objective; NaN where it failed. To be asked once all records are there."""
+        return self.records.costs(self.objective)
+
+    def of(self, key: str, phase: str | None = None) -> list[Record]:
+        """The records of one setting, in one phase or in all."""
+        return [self.records[int(i)] for i in self.records.of(key, phase)]
+
+
+def _store_error(path: Path, problem: OSError) -> StoreError:
+    hints = {
+        errno.ENOSPC: "free some space, or choose another directory with --out; what was written so far is kept",
+        errno.EDQUOT: "the quota is used up: free some space, or choose another directory with --out",
+        errno.EFBIG: "a file size limit (ulimit -f) is in force: raise it, or choose another directory with --out",
+        errno.EACCES: "choose a directory that you may write to with --out",
+        errno.EPERM: "choose a directory that you may write to with --out",
+        errno.EROFS: "choose a directory on a writable filesystem with --out",
+        errno.ENOTDIR: "a part of that path is a file: choose another directory with --out",
+        errno.ENOENT: "the directory that it is to be in is not there: make it first",
+        errno.EEXIST: "there is a file of that name: choose another directory with --out",
+    }
+    return StoreError(f"cannot write {path}: {problem.strerror or problem}", hints.get(problem.errno or 0))
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory, and those above it, where they are missing. Raises StoreError."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise _store_error(path, problem) from problem
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file so that a reader, or a kill, sees the old one or the new one and nothing between. Raises StoreError."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as problem:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise _store_error(path, problem) from problem
+
+
+class Writer:
+    """The one writer of an experiment's directory; a second one is refused."""
+
+    def __init__(self, path: Path, question: dict[str, Any] | None):
+        """Create the directory and store the question; without one (None) an experiment that is there is continued.
+
+        Raises StoreError where it cannot be written, InputError where another one is there, or writing.
+        """
+        self.path = path
+        self.earlier: Experiment | None = None
+        self._made: list[Path] = []
+        if question is not None:
+            self._made = [p for p in (path, *path.absolute().parents) if not p.exists()]
+            make_directory(path)
+        elif not (path / "question.json").is_file():
+            raise InputError(f"{path} holds no experiment to continue (no question.json)", "name the directory of one")
+        try:
+            self._samples = os.open(path / "samples.jsonl", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as problem:
+            raise _store_error(path, problem) from problem
+        try:
+            fcntl.flock(self._samples, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            os.close(self._samples)
+            raise InputError(
+                f"another nodewise is writing to {path}",
+                "wait for it, or choose another directory with --out",
+            ) from problem
+        try:
+            self._begin(question)
+        except BaseException:
+            os.close(self._samples)
+            raise
+
+    def _begin(self, question: dict[str, Any] | None) -> None:
+        self._known: set[str] = set()
+        if question is None:
+            # what a kill has cut off goes, else the next line would be joined to it
+            self.earlier = read_experiment(self.path)
+            whole = self.earlier.whole_bytes
+            os.ftruncate(self._samples, whole)
+            if whole and os.pread(self._samples, 1, whole - 1) != b"\n":
+                self._append("\n")
+            self._known = set(self.earlier.settings)
+            return
+        if os.fstat(self._samples).st_size:
+            raise InputError(
+                f"{self.path} holds an experiment already",
+                f"choose another directory with --out, remove that one, or go on with it: --resume {self.path}",
+            )
+        write_whole(self.path / "question.json", json.dumps({"nodewise_experiment": SCHEMA, **question}, indent=1))
+
+    def amend(self, more: dict[str, Any]) -> None:
+        """Add to the question what is known only after the first run."""
+        path = self.path / "question.json"
+        write_whole(path, json.dumps({**json.loads(path.read_text()), **more}, indent=1))
+
+    def add(self, record: Record, setting: Setting) -> None:
+        """Append a sample, and its setting where it is new. Raises StoreError (disk full …); what was there stays whole."""
+        lines: list[dict[str, Any]] = []
+        if record.setting not in self._known:
+            lines.append({"type": "setting", **setting.to_json()})
+        place = {
+            "setting": record.setting,
+            "phase": record.phase,
+            "block": record.block,
+            "position": record.position,
+            "spent_s": record.spent_s,
+        }
+        lines.append({"type": "sample", **place, **record.sample.to_json()})
+        self._append("".join(json.dumps(line) + "\n" for line in lines))
+        self._known.add(record.setting)
+
+    def add_plan(self, plan: Plan) -> None:
+        """Append the plan of the deciding comparison; the last one counts."""
+        self._append(json.dumps({"type": "plan", **asdict(plan)}) + "\n")
+
+    def _append(self, text: str) -> None:
+        data = text.encode()
+        start = os.fstat(self._samples).st_size
+        try:
+            # a first part may still have found room; what is in the way of the rest says why
+            while data:
+                data = data[os.write(self._samples, data) :]
+        except OSError as problem:
+            os.ftruncate(self._samples, start)
+            raise _store_error(self.path / "samples.jsonl", problem) from problem
+
+    def conclude(self, verdict: dict[str, Any]) -> None:
+        """Store the verdict."""
+        write_whole(self.path / "verdict.json", json.dumps(verdict, indent=1))
+
+    def discard(self) -> None:
+        """Take back what was made for an experiment in which nothing was measured; whatever was there before stays."""
+        for name in ("question.json", "samples.jsonl"):
+            (self.path / name).unlink(missing_ok=True)
+        for name in ("builds", "launch"):
+            shutil.rmtree(self.path / name, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            for folder in self._made:
+                folder.rmdir()
+
+    def close(self) -> None:
+        """Give the directory up to other writers."""
+        os.close(self._samples)
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def read_question(path: Path) -> dict[str, Any]:
+    """The question of the experiment in a directory. Raises InputError where there is none."""
+    hint = "name the directory in which a tune or compare left its report"
+    if not path.is_dir():
+        raise InputError(f"no such directory: {path}", hint)
+    try:
+        question = json.loads((path / "question.json").read_text())
+        schema = question["nodewise_experiment"]
+        if not isinstance(question["kind"], str) or not isinstance(question["machine"], dict):
+            raise ValueError("its kind and its machine are not there")
+    except FileNotFoundError as problem:
+        raise InputError(f"{path} holds no experiment (no question.json)", hint) from problem
+    except OSError as problem:
+        raise InputError(f"{path / 'question.json'} cannot be read: {problem.strerror}") from problem
+    except (ValueError, KeyError, TypeError) as problem:
+        raise InputError(f"{path / 'question.json'} is damaged: {_told(problem)}", hint) from problem
+    if schema != SCHEMA:
+        raise InputError(
+            f"{path} has schema {schema}, this nodewise reads {SCHEMA}",
+            "read it with the nodewise that wrote it",
+        )
+    return dict(question)
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Read a directory that `Writer` wrote, on this or another machine. Raises InputError where it is none."""
+    question = read_question(path)
+    experiment = Experiment(path, question)
+    try:
+        with (path / "samples.jsonl").open("rb") as file:
+            for line in file:
+                good = _take(experiment, line)
+                experiment.damaged_lines += not good
+                experiment.whole_bytes += len(line) if good or line.endswith(b"\n") else 0
+    except FileNotFoundError:
+        pass
+    except OSError as problem:
+        raise InputError(f"{path / 'samples.jsonl'} cannot be read: {problem.strerror}") from problem
+    # the verdict is worked out anew from the samples: a damaged one costs only the word how it ended
+    with contextlib.suppress(OSError, ValueError):
+        verdict = json.loads((path / "verdict.json").read_text())
+        experiment.verdict = verdict if isinstance(verdict, dict) else None
+    return experiment
+
+
+def _told(problem: Exception) -> str:
+    return f"{problem} is missing" if isinstance(problem, KeyError) else str(problem)
+
+
+def _take(experiment: Experiment, text: bytes) -> bool:
+    """Add one line to what is known; whether it was a record."""
+    try:
+        line = json.loads(text)
+        kind = line["type"]
+        if kind == "sample":
+            experiment.records.append(line)
+        elif kind == "setting":
+            setting = setting_from_json(line)
+            experiment.settings[setting.key] = setting
+        elif kind == "plan":
+            experiment.plan = Plan(line["candidate"], tuple(line["looks"]), line["alpha"], line["ablations"])
+    except (ValueError, KeyError, TypeError):
+        return False
+    return True
+
+
+def inherited_facts(machine: Machine, environment: Mapping[str, str], asked: Sequence[str]) -> dict[str, Any]:
+    """What every question stores besides its own: the machine, the variables that bear on a run, how to ask again."""
+    return {
+        "asked": list(asked),
+        "cwd": str(Path.cwd()),
+        "machine": machine.to_json(),
+        "machine_is_live": machine.live,
+        "environment": {k: v for k, v in sorted(environment.items()) if k.startswith(TELLING)},
+        "version": nodewise.__version__,
+        "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recorder: makes runs and writes each down before the next, or hands back what an earlier process had written.
+
+An experiment decides from its question, its seed and the samples alone, the time spent being part of each sample. So
+continuing after a kill is to ask again from the start and to answer from the file until it ends.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+
+from nodewise.base.errors import InputError
+from nodewise.records.budget import Meter
+from nodewise.records.columns import Record, Records
+from nodewise.records.experiment import Experiment, Writer
+from nodewise.runner.launcher import Launcher
+from nodewise.runner.sample import Sample
+from nodewise.runner.setting import Setting
+
+#: Counts the runs of an experiment, for programs that want to vary with it (an input, a seed).
+RUN_VARIABLE = "NODEWISE_RUN"
+
+
+class Recorder:
+    """The one way from a setting to a recorded sample."""
+
+    def __init__(self, writer: Writer, launcher: Launcher, meter: Meter, earlier: Experiment | None = None):
+        """`earlier` is what the directory held when it was opened again."""
+        self._writer = writer
+        self._launcher = launcher
+        self._meter = meter
+        self._earlier = earlier
+        self._replayed = 0
+
+    @property
+    def replaying(self) -> bool:
+        """Whether the next sample comes from the file."""
+        return self._earlier is not None and self._replayed < len(self._earlier.records)
+
+    def sample(
+        self,
+        setting: Setting,
+        phase: str,
+        block: int,
+        position: int,
+        timeout_s: float | None,
+        around: tuple[Callable[[], None], Callable[[], None]] | None = None,
+    ) -> tuple[Sample, float]:
+        """One run, and what it cost in seconds of the budget. `around` is called before and after a run that is made.
+
+        Raises InputError where the file holds another run at this place: the question or nodewise itself has changed.
+        """
+        begin = self._meter.seconds
+        record = self._next_recorded()
+        if record is not None:
+            if (record.setting, record.phase, record.block, record.position) != (setting.key, phase, block, position):
+                raise InputError(
+                    f"{self._writer.path} cannot be continued: it goes on with {record.setting!r} in block {record.block} "
+                    f"of the {record.phase}, this nodewise with {setting.key!r} in block {block} of the {phase}",
+                    "it was made by another version, or its files were changed; start a new experiment",
+                )
+            self._meter.count(record.spent_s)
+            return record.sample, record.spent_s - begin
+        self._meter.resume()
+        if around is not None:
+            around[0]()
+        sample = self._run(setting, timeout_s)
+        if around is not None:
+            around[1]()
+        self._meter.count()
+        self._writer.add(Record(setting.key, phase, block, position, sample, self._meter.seconds), setting)
+        return sample, self._meter.seconds - begin
+
+    def _next_recorded(self) -> Record | None:
+        if self._earlier is None:
+            return None
+        if not self.replaying:
+            # whoever judges reads the directory anew; two copies of a large experiment are one too many
+            self._earlier.records = Records()
+            self._earlier = None
+            return None
+        self._replayed += 1
+        return self._earlier.records[self._replayed - 1]
+
+    def _run(self, setting: Setting, timeout_s: float | None) -> Sample:
+        if setting.broken:
+            what, _, output = setting.broken.partition("\n")
+            return Sample(0.0, 0.0, time.time(), error=what, output=output)
+        numbered = dataclasses.replace(setting, env={**setting.env, RUN_VARIABLE: str(self._meter.runs + 1)})
+        return self._launcher.run(numbered, timeout_s=timeout_s)

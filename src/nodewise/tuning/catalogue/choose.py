@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which knobs of the catalogue a program has on a machine, with which values, and which are worth a search's time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from nodewise.machine.model import Machine
+from nodewise.runner.allocators import find_preloads
+from nodewise.runner.ask import ask_library
+from nodewise.runner.loaded import Loaded, version_of
+from nodewise.tuning.catalogue.knob import Choice, Follower, Knob, Library, Setter, as_set_by_the_user
+from nodewise.tuning.catalogue.read import load_catalogue
+
+#: Knobs of less worth are tried only where they are asked for.
+LEAST_WORTH = 30
+#: A page fault takes about so long, with the clearing of its page; below this share of a run's time they do not matter.
+_FAULT_S, _FAULTS_SHARE = 5e-7, 0.01
+#: How many runs a search spends on a value before it knows whether it is any good.
+_RUNS_A_VALUE = 4
+
+
+def marks_of(catalogue: Iterable[Library]) -> tuple[str, ...]:
+    """The texts to look for in a program's file: what `runner.loaded.run_watched` takes as `marks`."""
+    return tuple(dict.fromkeys(mark for library in catalogue for mark in library.marks))
+
+
+def file_of(library: Library, loaded: Loaded) -> str | None:
+    """The name of the file by which a library is known to be loaded; None where none is."""
+    return next((n for n in loaded.names if any(fnmatchcase(n, pattern) for pattern in library.files)), None)
+
+
+def _is_loaded(library: Library, loaded: Loaded) -> bool:
+    if file_of(library, loaded) is not None:
+        return True
+    if loaded.linkage != "static" and not library.marks_anywhere:
+        return False
+    return any(mark in loaded.marks for mark in library.marks)
+
+
+def libraries_loaded(loaded: Loaded, catalogue: Iterable[Library]) -> tuple[Library, ...]:
+    """Those of the catalogue that a program loads and uses."""
+    found = {library.name: library for library in catalogue if _is_loaded(library, loaded)}
+    return tuple(library for library in found.values() if not any(name in found for name in library.unless))
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What loaded libraries say of themselves: `chosen` by knobs' names where nothing is set, `versions` by libraries'.
+
+    `taken` are, where the library could be asked, the values of a knob that it takes, each with the text that means it: for
+    one that it does not have it takes another.
+    """
+
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    taken: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def ask_libraries(
+    libraries: Iterable[Library], loaded: Loaded, machine: Machine, environment: Mapping[str, str]
+) -> Answers:
+    """What loaded libraries would choose here by themselves, and their versions where file names do not tell.
+
+    A library with questions is loaded in a process of its own, once and for each value that the machine's processor has;
+    that takes tens of milliseconds each time.
+    """
+    chosen: dict[str, str] = {}
+    taken: dict[str, dict[str, str]] = {}
+    versions: dict[str, str] = {}
+    for library in libraries:
+        name = file_of(library, loaded) or ""
+        path = loaded.path_of(name)
+        asking = [k for k in library.knobs if k.ask]
+        versions |= {library.name: version} if (version := version_of(name)) else {}
+        if path is None or not (asking or library.ask_version):
+            continue
+        alone = {v: t for v, t in environment.items() if v not in {k.setter.variable for k in asking}}
+        answers = ask_library(path, {"": library.ask_version, **{k.name: k.ask for k in asking}}, alone)
+        told = re.search(r"\d+(\.\d+)+", answers.pop("", ""))
+        versions |= {library.name: told[0]} if told else {}
+        chosen |= answers
+        for knob in asking:
+            if knob.name in answers:
+                taken[knob.name] = dict(_taken(knob, path, machine, alone))
+    return Answers(chosen, taken, versions)
+
+
+def _taken(knob: Knob, path: str, machine: Machine, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for choice in _runnable(knob, machine):
+        for text in (choice.text, *choice.spellings):
+            answer = ask_library(path, {"": knob.ask}, {**environment, **knob.setter.write(text, environment)})
+            if answer.get("", "").lower() == choice.name.lower():
+                yield choice.name, text
+                break
+
+
+def _runnable(knob: Knob, machine: Machine) -> tuple[Choice, ...]:
+    flags = set(machine.processor.flags)
+    return tuple(c for c in knob.choices if flags.issuperset(c.needs))
+
+
+def _fitting(
+    knob: Knob, loaded: Loaded, machine: Machine, environment: Mapping[str, str], answers: Answers
+) -> Knob | None:
+    """The knob with the values that make sense here; None where there is nothing to choose."""
+    if (knob.vendors and machine.processor.vendor not in knob.vendors) or any(environment.get(v) for v in knob.also):
+        return None
+    if loaded.guarded and knob.setter.form in ("tunable", "preload"):
+        return None
+    if knob.parallel == "threads" and machine.parallelism < 2:
+        return None
+    pages = machine.transparent_huge_pages
+    if knob.huge_pages and pages is not None and pages not in knob.huge_pages:
+        return None
+    if knob.imports and not loaded.openmp:
+        # nothing says that it is of use, nor that it is not: for whoever asks for it
+        knob = replace(knob, worth=min(knob.worth, LEAST_WORTH - 1))
+    elif knob.imports and not any(re.fullmatch(knob.imports, name) for name in loaded.openmp):
+        return None
+    taken = answers.taken.get(knob.name)
+    choices = tuple(
+        c if taken is None else replace(c, text=taken[c.name])
+        for c in _runnable(knob, machine)
+        # a text that may mean something else is not for guessing
+        if (not c.spellings if taken is None else c.name in taken)
+    )
+    own = answers.chosen.get(knob.name, "")
+    fitting = as_set_by_the_user(replace(knob, choices=choices, own=own), environment)
+    return fitting if len(fitting.values) > 1 else None
+
+
+def knobs_for(
+    loaded: Loaded,
+    machine: Machine,
+    environment: Mapping[str, str],
+    catalogue: Sequence[Library] | None = None,
+    answers: Answers | None = None,
+) -> tuple[Knob, ...]:
+    """The knobs of what a program loads, those of most worth first.
+
+    Values that the processor cannot run are left out, and with `answers` (see `ask_libraries`) those that the library
+    takes by itself or does not have; what the user has set is the default, and can be unset.
+    """
+    known = load_catalogue() if catalogue is None else catalogue
+    found = [
+        fitting
+        for library in libraries_loaded(loaded, known)
+        for knob in library.knobs
+        if (fitting := _fitting(knob, loaded, machine, environment, answers or Answers()))
+    ]
+    return tuple(sorted(found, key=lambda k: -k.worth))
+
+
+def worth_trying(
+    knobs: Iterable[Knob], runs: int | None = None, usage: Mapping[str, float] | None = None
+) -> tuple[Knob, ...]:
+    """Those that a search tries unless it is told otherwise, in order of worth, and no more than `runs` runs can tell apart.
+
+    `usage` is that of a run of the program (`Sample.usage`): what there is no evidence for in it is left out.
+    """
+    found: list[Knob] = []
+    spent = 0
+    for knob in sorted(knobs, key=lambda k: -k.worth):
+        if knob.worth < LEAST_WORTH or (usage is not None and knob.evidence == "faults" and not _faults_matter(usage)):
+            continue
+        spent += _RUNS_A_VALUE * (len(knob.values) - 1)
+        if runs is not None and spent > runs:
+            break
+        found.append(knob)
+    return tuple(found)
+
+
+def _faults_matter(usage: Mapping[str, float]) -> bool:
+    busy_s = usage.get("user_s", 0.0) + usage.get("system_s", 0.0)
+    return usage.get("minor_faults", 0) * _FAULT_S >= _FAULTS_SHARE * busy_s
+
+
+def allocator_knob(
+    loaded: Loaded,
+    environment: Mapping[str, str],
+    catalogue: Sequence[Library] | None = None,
+    folders: Iterable[Path] | None = None,
+) -> Knob | None:
+    """The axis `allocator`: other memory allocators of this machine, by preload; None where none would be taken.
+
+    Nothing can be preloaded into a static program, nor into one that runs under another user's rights. `folders`: look
+    only there.
+    """
+    if loaded.guarded or loaded.linkage == "static":
+        return None
+    known = load_catalogue() if catalogue is None else catalogue
+    allocators = {library.name: library for library in known if library.preloads}
+    found = find_preloads({n: a.preloads for n, a in allocators.items()}, environment, folders)
+    present = {library.name for library in libraries_loaded(loaded, allocators.values())}
+    choices = tuple(
+        Choice(name, str(path), meaning=allocators[name].about) for name, path in found.items() if name not in present
+    )
+    if not choices:
+        return None
+    stems = "|".join(re.escape(f.partition(".so")[0]) for a in allocators.values() for f in a.preloads)
+    knob = Knob(
+        name="allocator",
+        library="allocator",
+        title="memory allocator",
+        setter=Setter("LD_PRELOAD", "preload", replaces=rf"(?:.*/)?(?:{stems})\.so[\d.]*"),
+        choices=choices,
+        meaning="which library gives out memory to the program (malloc, new)",
+        helps="programs that take and give back memory often, above all in many threads, may wait less for each other",
+        source=allocators[choices[0].name].source,
+        usual="the program's own allocator, mostly that of the C library",
+        risk="more memory may be held; a program that looks into its allocator may fail",
+        worth=40,
+    )
+    return as_set_by_the_user(knob, environment)
+
+
+def followers_for(loaded: Loaded, catalogue: Sequence[Library] | None = None) -> tuple[Follower, ...]:
+    """The variables that follow an axis, of what a program loads."""
+    known = load_catalogue() if catalogue is None else catalogue
+    return tuple(f for library in libraries_loaded(loaded, known) for f in library.followers)
+
+
+def follow(followers: Iterable[Follower], axis: str, number: int, environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that hand an axis's number to libraries that do not read it from elsewhere.
+
+    A library that reads OMP_NUM_THREADS where its own variable is not set gets its own only where the user has set it.
+    """
+    held = dict(environment)
+    found: dict[str, str] = {}
+    for follower in followers:
+        if follower.follows != axis or (follower.reads and follower.setter.read(environment) is None):
+            continue
+        set_now = follower.setter.write(follower.template.replace("{n}", str(number)), held)
+        found |= set_now
+        held |= set_now
+    return found

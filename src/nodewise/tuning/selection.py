@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Offer: which axes a tune tries, from what the user names and what the program turns out to load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from nodewise.machine.model import Machine
+from nodewise.runner.launcher import Launcher
+from nodewise.runner.loaded import Loaded, loaded_from_json, needs_of, watched_launcher
+from nodewise.runner.setting import Setting
+from nodewise.search.space import Axis, Point
+from nodewise.tuning.axes import AXES, Options, Wanted
+from nodewise.tuning.builds import Builder
+from nodewise.tuning.catalogue.choose import (
+    Answers,
+    allocator_knob,
+    ask_libraries,
+    followers_for,
+    knobs_for,
+    libraries_loaded,
+    marks_of,
+    worth_trying,
+)
+from nodewise.tuning.catalogue.knob import Follower, Knob, Library, as_set_by_the_user
+from nodewise.tuning.catalogue.read import load_catalogue
+from nodewise.tuning.catalogue.why import facts_of, why
+
+_ALWAYS = ("threads", "placement")
+#: What is chosen only once the program has run.
+_OF_LIBRARIES = ("knobs", "schedule", "wait", "allocator")
+#: The share of the runs that knobs may take, where nobody has named them.
+_SHARE = 0.3
+#: A knob of at least this worth is tried before anything else is known.
+_WORTHY = 80
+#: An axis of the user's own with more values than this is left to the search.
+_MOST_GUESSED = 8
+
+
+class Offer:
+    """The axes of a tune: before its first run those that need not know the program, after it all of them."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        command: Sequence[str],
+        names: Sequence[str] | None,
+        environment: Mapping[str, str],
+        wanted: Wanted,
+    ):
+        """`names` are the axes asked for; None lets them be chosen."""
+        self._machine = machine
+        self._command = tuple(command)
+        self._names = None if names is None else tuple(dict.fromkeys(names))
+        self._environment = dict(environment)
+        self._wanted = wanted
+        self._loaded: Loaded | None = None
+        self._knobs: tuple[Knob, ...] = ()
+        self._answers = Answers()
+        self._options: Options | None = None
+        self.builder: Builder | None = None
+        self.folder = Path()
+
+    @property
+    def _needs_libraries(self) -> bool:
+        """Whether it matters what the program loads: not for a machine that is not here, nor where only plain axes are asked for."""
+        plain = {*AXES} - {*_OF_LIBRARIES} | {*self._wanted.parameters, *self._wanted.variables}
+        return self._machine.live and (self._names is None or not plain.issuperset(self._names))
+
+    def _make(self, names: Sequence[str], knobs: Sequence[Knob], followers: Sequence[Follower]) -> Options:
+        self._options = Options(
+            self._machine,
+            self._command,
+            names,
+            self._environment,
+            self._wanted,
+            knobs=knobs,
+            followers=followers,
+            build=self.builder,
+            folder=self.folder,
+        )
+        return self._options
+
+    def before_the_first_run(self) -> Options:
+        """The axes that are known without the program: enough for the baseline. Raises InputError for what cannot be."""
+        names = self._plain_defaults() if self._names is None else [n for n in self._names if n in AXES]
+        return self._make([n for n in names if n not in _OF_LIBRARIES], (), ())
+
+    def _plain_defaults(self) -> list[str]:
+        more = ["memory"] if len(self._machine.numa_nodes) > 1 else []
+        return [*_ALWAYS, "hugepages", *more]
+
+    @contextmanager
+    def watching(self, launcher: Launcher, setting: Setting) -> Iterator[None]:
+        """Look at what the program loads while it runs."""
+        if not self._needs_libraries:
+            yield
+            return
+        marks = marks_of(load_catalogue())
+        loaded = needs_of(setting.command, setting.environment(self._environment), marks)
+        with watched_launcher(launcher) as watcher:
+            yield
+        self._loaded = loaded if watcher is None else watcher.add_to(loaded)
+
+    def recall(self, record: Mapping[str, Any] | None) -> None:
+        """Take what an earlier process saw loaded."""
+        self._loaded = None if record is None else loaded_from_json(record)
+
+    @property
+    def loaded_json(self) -> dict[str, Any] | None:
+        """What was seen loaded, as plain values."""
+        return None if self._loaded is None else self._loaded.to_json()
+
+    def after_the_first_run(self, runs: int) -> Options:
+        """All axes; `runs` is how many runs there may be. Raises InputError for an axis that is not known here."""
+        catalogue = load_catalogue()
+        if self._loaded is None:
+            names = self._plain_defaults() if self._names is None else list(self._names)
+            self._knobs = self._named(catalogue)
+            return self._make(names, self._knobs, ())
+        libraries = libraries_loaded(self._loaded, catalogue)
+        self._answers = ask_libraries(libraries, self._loaded, self._machine, self._environment)
+        every = list(knobs_for(self._loaded, self._machine, self._environment, catalogue, self._answers))
+        allocator = allocator_knob(self._loaded, self._environment, catalogue)
+        every += [allocator] if allocator is not None else []
+        worth = list(worth_trying(every, int(runs * _SHARE)))
+        if self._names is None:
+            self._knobs, names = tuple(worth), [*self._plain_defaults(), "knobs"]
+        else:
+            wanted = [k for k in every if k.name in self._names] + (worth if "knobs" in self._names else [])
+            held = {k.name for k in wanted}
+            wanted += [k for k in self._named(catalogue) if k.name not in held]
+            self._knobs, names = tuple(dict.fromkeys(wanted)), list(self._names)
+        return self._make(names, self._knobs, followers_for(self._loaded, catalogue))
+
+    def _own_axes(self) -> list[Axis]:
+        """The axes that the user brings: parameters and variables."""
+        names = {*self._wanted.parameters, *self._wanted.variables}
+        return [] if self._options is None else [a for a in self._options.space.open if a.name in names]
+
+    def _named(self, catalogue: Sequence[Library]) -> tuple[Knob, ...]:
+        """Knobs that the user names, whether or not anything was seen to load what they are of."""
+        found = [k for library in catalogue for k in library.knobs if k.name in (self._names or ())]
+        return tuple(as_set_by_the_user(k, self._environment) for k in found)
+
+    def first_guesses(self, default: Point) -> list[Point]:
+        """Points to run first of all: the program as it is, but for one thing that its user names or that promises much."""
+        worthy = {k.name: k.values for k in self._knobs if k.worth >= _WORTHY}
+        own = {a.name: a.values for a in self._own_axes() if len(a.values) <= _MOST_GUESSED}
+        return [
+            default.having(**{name: value})
+            for name, values in {**own, **worthy}.items()
+            if name in default
+            for value in values
+            if value != default[name]
+        ]
+
+    def reasons(self) -> dict[str, Any]:
+        """For each knob that is tried where it is documented, and for each value why it may help here."""
+        facts = facts_of(self._machine, self._answers)
+        return {
+            k.name: {
+                "title": k.title,
+                "variable": f"{k.setter.variable} {k.setter.part}".strip(),
+                "source": k.source,
+                "exact": k.exact,
+                "why": {value: why(k, value, facts) for value in k.values},
+            }
+            for k in self._knobs
+        }

@@ -1,0 +1,1 @@
+"""From samples to typed results: what a comparison, a tune and a study bear."""

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Holding an experiment against an earlier one: only where machine and conditions are the same, and never as sure."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nodewise.base.processors import format_processors
+from nodewise.machine.model import Machine, machine_from_json
+from nodewise.records.experiment import Experiment
+from nodewise.statistics.unpaired import unpaired_interval
+from nodewise.statistics.verdict import judge
+from nodewise.verdicts.tune import good_costs
+
+
+def _facts(machine: Machine) -> dict[str, Any]:
+    return {
+        "host": machine.hostname,
+        "processor": machine.processor.model,
+        "cores": len(machine.cores),
+        "hardware threads": len(machine.pus),
+        "allowed processors": format_processors(machine.allowed),
+        "quota": machine.limits.cpu_quota,
+        "memory": machine.memory_bytes >> 28,
+        "kernel": machine.kernel,
+        "governor": machine.processor.governor,
+        "transparent huge pages": machine.transparent_huge_pages,
+    }
+
+
+def differences(now: Experiment, then: Experiment) -> list[str]:
+    """What differs between the machines and conditions of two experiments, in words; none where they match."""
+    new, old = (_facts(machine_from_json(e.question["machine"])) for e in (now, then))
+    found = [f"{name}: {old[name]} then, {new[name]} now" for name in new if new[name] != old[name]]
+    if now.objective != then.objective:
+        found.append(f"what is compared: {then.objective.metric} then, {now.objective.metric} now")
+    here, there = now.question["environment"], then.question["environment"]
+    changed = sorted(k for k in here.keys() | there.keys() if here.get(k) != there.get(k))
+    return found + [f"{k}: {there.get(k, 'not set')} then, {here.get(k, 'not set')} now" for k in changed]
+
+
+def _phase(experiment: Experiment) -> str:
+    return "compare" if experiment.question["kind"] == "compare" else "confirm"
+
+
+def against_baseline(now: Experiment, then: Experiment) -> dict[str, Any]:
+    """Each contender against the one of its name then; the only one of each where no name is the same.
+
+    `differences` name what does not match; where there are any, nothing is `comparable`, and no ratio is given.
+    """
+    found = differences(now, then)
+    keys = [k for k in now.settings if good_costs(now, k, _phase(now))]
+    old = [k for k in then.settings if good_costs(then, k, _phase(then))]
+    pairs = [(k, k) for k in keys if k in old]
+    if not pairs and len(keys) == len(old) == 1:
+        pairs = [(keys[0], old[0])]
+    if not pairs:
+        found.append(f"commands: {', '.join(old) or 'none'} then, {', '.join(keys)} now")
+    told = [_pair(now, then, one, other, not found) for one, other in pairs]
+    return {"experiment": str(then.path), "taken_at": then.question["started_at"], "differences": found, "pairs": told}
+
+
+def _pair(now: Experiment, then: Experiment, key: str, old: str, comparable: bool) -> dict[str, Any]:
+    if not comparable:
+        return {"name": key, "comparable": False, "ratio": None, "low": None, "high": None, "sentence": None}
+    ratio = unpaired_interval(good_costs(then, old, _phase(then)), good_costs(now, key, _phase(now)))
+    verdict = judge(ratio, float(now.question["within"]), final=True)
+    return {
+        "name": key,
+        "comparable": True,
+        "ratio": ratio.ratio,
+        "low": ratio.low if ratio.low > 0 else None,
+        "high": ratio.high if math.isfinite(ratio.high) else None,
+        "verdict": verdict.word.value,
+        "sentence": verdict.sentence,
+    }

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What stands beside the number that decides: other metrics of each setting, and which settings no other beats in both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nodewise.base.units import format_seconds
+from nodewise.records.experiment import Experiment
+from nodewise.runner.objective import SECONDS, Objective
+from nodewise.runner.price import COST
+from nodewise.statistics.interval import median_interval
+from nodewise.statistics.pareto import pareto_front
+from nodewise.statistics.summary import median
+
+ENERGY = "energy_j"
+_MEMORY = "peak_bytes"
+_TIMES = ("seconds", "wall_s")
+#: Peak memory that differs by less than this is no choice.
+_MEMORY_DIFFERS = 1.05
+#: The counters of energy step about every millisecond: of a shorter run they tell little.
+_COARSE_S = 0.02
+#: Standard deviations by which a lone run has to be better.
+_SURE = 3.0
+
+
+class Beside:
+    """The other metrics of an experiment: those asked for, and energy, cost and memory where they were recorded."""
+
+    def __init__(self, experiment: Experiment):
+        self._objective = experiment.objective
+        self._shown = experiment.shown.metrics
+        self._ok = experiment.records.ok
+        known = {name for _, name in experiment.records.named}
+        metrics = {o.metric: o for o in self._shown}
+        usual = [Objective(m) for m in (ENERGY, COST, _MEMORY) if m in known]
+        usual += [] if self._objective.metric in _TIMES else [SECONDS]
+        metrics = {o.metric: o for o in usual} | metrics
+        metrics.pop(self._objective.metric, None)
+        self.metrics = tuple(metrics.values())
+        self._columns = {m: experiment.records.values(m) for m in metrics}
+
+    def of(self, at: npt.NDArray[np.int64]) -> dict[str, dict[str, float]]:
+        """For each metric that the good ones of the records `at` tell: `median`, `mad`, `low` and `high` (95 %) of it."""
+        good = at[self._ok[at]]
+        found = {}
+        for metric, column in self._columns.items():
+            values = column[good]
+            values = values[~np.isnan(values)]
+            if values.size:
+                low, high = median_interval(values.tolist())
+                centre = float(np.median(values))
+                spread = float(np.median(np.abs(values - centre)))
+                found[metric] = {"median": centre, "mad": spread, "low": low, "high": high}
+        return found
+
+    def fronts(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+        """For each metric the rows' keys that no other beats in both it and the number that decides, the best of that first.
+
+        `rows` have `key`, `median`, `mad`, `runs`, `failed` and `metrics` (see `of`). One that ever failed is on no front; one
+        that ran once may have been lucky and is there only if it would be with numbers that are worse by the noise of the
+        others. Peak memory counts where it differs.
+        """
+        found = {}
+        for other in self.metrics:
+            judged = judged_rows(rows, other.metric)
+            values = [r["metrics"][other.metric]["median"] for r in judged]
+            if other.metric == _MEMORY and other not in self._shown and not _differ(values):
+                continue
+            repeated = [r for r in judged if r["runs"] > 1]
+            doubts = [_noise(repeated), _noise([r["metrics"][other.metric] for r in repeated])]
+            points = []
+            for row, value in zip(judged, values, strict=True):
+                first, second = doubts if row["runs"] == 1 else (0.0, 0.0)
+                points.append((_worse(self._objective, row["median"], first), _worse(other, value, second)))
+            if len(points) > 1:
+                front = [judged[i] for i in pareto_front(points)]
+                found[other.metric] = [str(r["key"]) for r in sorted(front, key=lambda r: self._rank(r["median"]))]
+        return found
+
+    def _rank(self, value: float) -> float:
+        return _worse(self._objective, value, 0.0)
+
+
+def judged_rows(rows: Sequence[Mapping[str, Any]], metric: str) -> list[Mapping[str, Any]]:
+    """The rows that may be on a front of `metric`."""
+    return [r for r in rows if r["median"] is not None and not r["failed"] and metric in r["metrics"]]
+
+
+def _noise(rows: Sequence[Mapping[str, float]]) -> float:
+    """How far a single run may lie from its setting's median, as a share of it: the usual spread, three times."""
+    shares = [r["mad"] / abs(r["median"]) for r in rows if r["median"]]
+    return _SURE * 1.4826 * median(shares) if shares else 0.0
+
+
+def _worse(objective: Objective, value: float, share: float) -> float:
+    """A number that is smaller for the better value, made worse by a share of the value."""
+    return (-value if objective.maximise else value) + share * abs(value)
+
+
+def _differ(values: Sequence[float]) -> bool:
+    return bool(values) and max(values) > _MEMORY_DIFFERS * min(values)
+
+
+def energy_notes(experiment: Experiment) -> list[str]:
+    """What has to be known of energy, where it decides or was asked for."""
+    asked = [experiment.objective.metric, *(o.metric for o in experiment.shown.metrics)]
+    records = experiment.records
+    if not any(m.startswith("energy_") for m in asked) or ("conditions", ENERGY) not in records.named:
+        return []
+    notes = [f"energy is that of {energy_parts(experiment)} while a run lasted, whoever used it"]
+    good = records.ok & ~np.isnan(records.values(ENERGY))
+    wall = float(np.median(records.plain("wall_s")[good])) if good.any() else 0.0
+    if 0 < wall < _COARSE_S:
+        notes.append(
+            f"runs take {format_seconds(wall)} and the counters of energy step about every millisecond: the energy of one "
+            "run is coarse"
+        )
+    return notes
+
+
+def energy_parts(experiment: Experiment) -> str:
+    """What the recorded energy is the sum of."""
+    named = experiment.records.named
+    if ("conditions", "energy_psys_j") in named:
+        return "the whole machine (psys, since no package is shown)"
+    memory = " and their memory" if ("conditions", "energy_dram_j") in named else ""
+    return f"the whole machine's processor packages{memory}"

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""kill -9 at random moments, then going on: nothing lost, nothing twice, the verdict of an undisturbed run."""
+
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodewise.experiments.compare import CompareQuestion, compare
+from nodewise.experiments.contenders import make_contenders
+from nodewise.experiments.tune import Question, tune
+from nodewise.records.budget import Budget
+from nodewise.records.experiment import read_experiment
+from nodewise.runner.local import LocalLauncher
+from tests.surfaces import machine
+
+KILLS = 50
+#: What it prints depends on the number of the run in its experiment alone, and a little on the threads.
+PROGRAM = """#!/bin/sh
+printf '{"nodewise": 1, "seconds": 1.%04d}\\n' $(( (NODEWISE_RUN * 7919) % 101 + 100 * ${OMP_NUM_THREADS:-8} ))
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "program"
+    path.write_text(PROGRAM)
+    path.chmod(0o755)
+    return str(path)
+
+
+def _tune(program: str, out: Path, resume: bool) -> dict[str, Any]:
+    question = Question(
+        (program,), machine(4, 2), ("threads", "placement"), out, Budget(None, 90), environment=dict(os.environ), resume=resume
+    )  # fmt: skip
+    with LocalLauncher() as launcher:
+        return tune(question, launcher)
+
+
+def _compare(program: str, out: Path, resume: bool) -> dict[str, Any]:
+    made = make_contenders([f"{program} 1", f"{program} 2"], {})
+    question = CompareQuestion(tuple(made), machine(4, 2, live=True), out, Budget(None, 122), fewest=60, resume=resume)
+    with LocalLauncher() as launcher:
+        return compare(question, launcher)
+
+
+def _child(work: Callable[[], object]) -> int:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setpgid(0, 0)
+            work()
+            os._exit(0)
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+            os._exit(1)
+    return pid
+
+
+def _ended(pid: int) -> int | None:
+    found, status = os.waitpid(pid, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if found else None
+
+
+def _plain(verdict: dict[str, Any] | None) -> dict[str, Any]:
+    assert verdict is not None
+    without = {"experiment", "seconds_spent"}
+    cleaned = {k: v for k, v in verdict.items() if k not in without}
+    # times of the clock, and what the system counted, are of each run and not of the stream
+    own = {"medians", "disturbed", "metrics", "work"}
+    rows = {
+        name: [{k: v for k, v in row.items() if k not in own} for row in cleaned.get(name, [])]
+        for name in ("contenders", "settings")
+    }
+    return {**cleaned, **rows, "warnings": [], "pareto": {}}
+
+
+@pytest.mark.parametrize("way", [_tune, _compare])
+def test_killed_at_any_moment_it_goes_on_to_the_same_verdict(
+    way: Callable[[str, Path, bool], dict[str, Any]], program: str, tmp_path: Path
+) -> None:
+    whole = tmp_path / "whole"
+    begin = time.monotonic()
+    way(program, whole, False)
+    lasted = time.monotonic() - begin
+    undisturbed = read_experiment(whole)
+    dice = random.Random(4)
+    kills, experiments = 0, 0
+    while kills < KILLS:
+        experiments += 1
+        out = tmp_path / f"cut-{experiments}"
+        known = 0
+        while True:
+            resume = (out / "question.json").exists()
+            pid = _child(lambda out=out, resume=resume: way(program, out, resume))  # type: ignore[misc]
+            time.sleep(dice.uniform(0, 0.7 * lasted))
+            code = _ended(pid)
+            if code is None and kills < KILLS:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                kills += 1
+                if (out / "question.json").exists():
+                    now = len(read_experiment(out).records)
+                    assert now >= known
+                    known = now
+                continue
+            assert (code if code is not None else os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])) == 0
+            break
+        got = read_experiment(out)
+        places = Counter((r.phase, r.block, r.position) for r in got.records)
+        assert max(places.values()) == 1
+        one, other = (
+            [(r.setting, r.phase, r.block, r.position, r.sample.seconds) for r in e.records] for e in (undisturbed, got)
+        )
+        assert one == other
+        assert _plain(got.verdict) == _plain(undisturbed.verdict)

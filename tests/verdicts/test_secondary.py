@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Other metrics beside the number that decides."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodewise.experiments.compare import CompareQuestion, compare
+from nodewise.experiments.contenders import make_contenders
+from nodewise.experiments.tune import Question, tune
+from nodewise.records.budget import Budget
+from nodewise.records.experiment import Experiment, read_experiment
+from nodewise.report.comparison import comparison_lines, shown_lines
+from nodewise.report.tables import labels_of
+from nodewise.runner.objective import SECONDS, Objective, Shown
+from nodewise.runner.sample import Sample
+from nodewise.runner.setting import Setting
+from nodewise.verdicts.secondary import Beside
+from tests.surfaces import Scripted, machine, many_core, threads_of
+
+#: Seconds, joules and bytes of commands: b is fast, d frugal, c between, a beaten by all but in memory, which hardly differs.
+TABLE = {"a": (4.0, 90.0, 1.00e8), "b": (1.0, 80.0, 1.04e8), "c": (2.0, 40.0, 1.02e8), "d": (3.0, 30.0, 1.01e8)}
+
+
+class Listed:
+    """Runs of commands by a table."""
+
+    def __init__(self, table: Mapping[str, tuple[float, float, float]]):
+        self._table = table
+        self.runs = 0
+
+    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+        """A sample with a little noise that is always the same."""
+        self.runs += 1
+        seconds, joules, peak = self._table[setting.name]
+        noise = 1 + 0.001 * (self.runs * 7 % 11 - 5)
+        wall = seconds * noise
+        energy = {"energy_j": joules * noise, "energy_package_j": joules * noise, "load_average": 0.0}
+        usage = {"user_s": wall, "system_s": 0.0, "peak_bytes": peak}
+        return Sample(wall, wall, float(self.runs), usage=usage, conditions=energy, metrics={"score": 1 / joules})
+
+    def close(self) -> None:
+        """Nothing is kept running."""
+
+
+def _compared(path: Path, table: Mapping[str, tuple[float, float, float]] = TABLE, **more: Any) -> dict[str, Any]:
+    contenders = tuple(make_contenders(["x"] * len(table), {}, names=list(table)))
+    question = CompareQuestion(contenders, machine(2, 1), path / "x", fewest=14, most=14, environment={}, **more)
+    return compare(question, Listed(table))
+
+
+def test_the_front_holds_what_no_other_beats_the_fastest_first(tmp_path: Path) -> None:
+    verdict = _compared(tmp_path)
+    assert verdict["pareto"] == {"energy_j": ["b", "c", "d"]}
+    told = verdict["contenders"][2]["metrics"]["energy_j"]
+    assert told["low"] <= told["median"] <= told["high"] and told["median"] == pytest.approx(40, rel=0.01)
+    assert 0 < told["mad"] < 1
+
+
+def test_memory_that_hardly_differs_is_no_choice_unless_asked_for(tmp_path: Path) -> None:
+    shown = Shown((Objective("peak_bytes"),))
+    assert _compared(tmp_path, shown=shown)["pareto"]["peak_bytes"] == ["b", "c", "d", "a"]
+    table = {**TABLE, "a": (4.0, 90.0, 0.9e8)}
+    assert "peak_bytes" in _compared(tmp_path / "y", table)["pareto"]
+
+
+def test_of_some_metrics_more_is_better(tmp_path: Path) -> None:
+    best = _compared(tmp_path, shown=Shown((Objective("score", True),)))
+    assert best["pareto"]["score"] == ["b", "c", "d"]
+    worst = _compared(tmp_path / "y", shown=Shown((Objective("score"),)))
+    assert worst["pareto"]["score"] == ["b", "a"]
+
+
+def test_where_energy_decides_it_is_held_against_time(tmp_path: Path) -> None:
+    verdict = _compared(tmp_path, objective=Objective("energy_j"))
+    assert verdict["pareto"] == {"seconds": ["d", "c", "b"]}
+    assert verdict["fastest"] == ["d"]
+    assert any("energy is that of the whole machine's processor packages" in w for w in verdict["warnings"])
+
+
+def test_what_is_shown_stands_in_the_table_and_what_is_not_does_not(tmp_path: Path) -> None:
+    shown = Shown((Objective("energy_j"), Objective("score", True)))
+    verdict = _compared(tmp_path, shown=shown)
+    experiment = read_experiment(tmp_path / "x")
+    assert experiment.shown == shown
+    lines = comparison_lines(experiment, verdict, None)
+    assert lines[0].split()[-4:] == ["energy_j", "MAD", "score", "MAD"]
+    assert " J" in lines[2]
+    plain = _compared(tmp_path / "y")
+    assert "energy_j" not in comparison_lines(read_experiment(tmp_path / "y" / "x"), plain, None)[0]
+    assert not any("energy" in w for w in plain["warnings"])
+
+
+def _row(key: str, median: float, energy: float, runs: int = 5, failed: int = 0) -> dict[str, Any]:
+    told = {"median": energy, "mad": 0.01 * energy, "low": energy, "high": energy}
+    return {
+        "key": key,
+        "median": median,
+        "mad": 0.01 * median,
+        "runs": runs,
+        "failed": failed,
+        "metrics": {"energy_j": told},
+    }
+
+
+def test_a_lone_lucky_run_drives_no_measured_setting_off_the_front() -> None:
+    experiment = Experiment(Path(), {"shown": {"metrics": [{"metric": "energy_j", "maximise": False}]}})
+    beside = Beside(experiment)
+    rows = [_row("often", 1.0, 100.0), _row("slow", 2.0, 50.0), _row("lucky", 0.99, 99.0, runs=1)]
+    assert beside.fronts(rows)["energy_j"] == ["often", "slow"]
+    # far better than any luck
+    assert beside.fronts([*rows, _row("frugal", 3.0, 10.0, runs=1)])["energy_j"] == ["often", "slow", "frugal"]
+    assert beside.fronts([*rows, _row("broken", 0.1, 1.0, failed=1)])["energy_j"] == ["often", "slow"]
+
+
+class Frugal(Scripted):
+    """Each thread takes power and memory."""
+
+    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+        sample = super().run(setting, timeout_s=timeout_s)
+        threads = threads_of(setting, 244)
+        conditions = {"energy_j": sample.wall_s * (50 + threads), "energy_psys_j": sample.wall_s * (50 + threads)}
+        usage = {"peak_bytes": 1e6 * threads}
+        return dataclasses.replace(sample, conditions=conditions, usage=usage)
+
+
+def test_a_tune_tells_the_front_in_json_and_lines(tmp_path: Path) -> None:
+    shown = Shown((Objective("energy_j"),), "EUR")
+    question = Question(
+        ("./app",), machine(61, 4), ("threads", "placement"), tmp_path, Budget(None, 200), environment={}, shown=shown
+    )
+    verdict = tune(question, Frugal(many_core))
+    experiment = read_experiment(tmp_path)
+    keys = set(experiment.settings)
+    assert set(verdict["pareto"]) == {"energy_j", "peak_bytes"}
+    assert all(front and set(front) <= keys for front in verdict["pareto"].values())
+    assert len(verdict["pareto"]["peak_bytes"]) > 2
+    lines = shown_lines(verdict, labels_of(experiment))
+    assert lines[0].startswith("shown     energy_j: baseline ")
+    assert " J, best " in lines[0]
+    assert any("psys" in n for n in verdict["notes"])
+
+
+def test_short_runs_have_a_coarse_energy(tmp_path: Path) -> None:
+    table = {k: (0.001 * s, j, b) for k, (s, j, b) in TABLE.items()}
+    verdict = _compared(tmp_path, table, shown=Shown((Objective("energy_j"),)))
+    assert any("coarse" in w for w in verdict["warnings"])
+
+
+def test_an_experiment_without_what_is_shown_is_read_as_one_of_time(tmp_path: Path) -> None:
+    _compared(tmp_path)
+    experiment = read_experiment(tmp_path / "x")
+    experiment.question.pop("shown")
+    assert experiment.shown == Shown() and experiment.objective == SECONDS
