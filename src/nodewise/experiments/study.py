@@ -238,9 +238,10 @@ def compare_series(one: Mapping[int, float], other: Mapping[int, float]) -> tupl
 
 def _rate_interval(one: _Series, scale: float) -> dict[str, float | None]:
     """The 95 % interval of the median rate; None with too few blocks."""
-    if len(one.times) < _FEWEST:
+    interval = median_interval(list(one.times.values()))
+    if interval is None:
         return {"rate_low": None, "rate_high": None}
-    low, high = median_interval(list(one.times.values()))
+    low, high = interval
     items = (one.metric("items") or 0.0) * scale
     return {"rate_low": items / high, "rate_high": items / low}
 

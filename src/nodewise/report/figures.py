@@ -45,7 +45,7 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
     factor, unit = metric_unit(verdict["metric"], min(r["median"] for r in rows))
     data = [
         {k: r[k] for k in ("series", "threads", "runs")}
-        | {k: _rounded(r[k] * factor) for k in ("median", "low", "high")}
+        | {k: None if r[k] is None else _rounded(r[k] * factor) for k in ("median", "low", "high")}
         for r in rows
     ]
     names = list(dict.fromkeys(r["series"] for r in data))
@@ -75,7 +75,9 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
     base = chart_of(data).encode(x=x, color=colour)
     layers = [
         base.mark_line(strokeWidth=2).encode(y=y, detail="series:N"),
-        base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title=title), y2="high:Q"),
+        chart_of([r for r in data if r["low"] is not None])
+        .mark_rule(strokeWidth=1.5)
+        .encode(x=x, color=colour, y=alt.Y("low:Q", title=title), y2="high:Q"),
         base.mark_circle(size=48, opacity=1).encode(y=y, tooltip=tooltip),
     ]
     baseline = next((s for s in verdict["settings"] if s["key"] == BASELINE and s["median"]), None)
@@ -113,7 +115,10 @@ def distributions(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
     ]
     named = labels_of(experiment)
     order = [named[s["key"]] for s in chosen]
-    centres = [{"setting": named[s["key"]], **{k: s[k] * factor for k in ("median", "low", "high")}} for s in chosen]
+    centres = [
+        {"setting": named[s["key"]]} | {k: s[k] * factor for k in ("median", "low", "high") if s[k] is not None}
+        for s in chosen
+    ]
     y = alt.Y("setting:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=280, grid=True))
     x = alt.X(
         "time:Q", title=f"{metric_title(verdict['metric'])} of a run ({unit})", scale=alt.Scale(zero=False, padding=12)
@@ -128,7 +133,9 @@ def distributions(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
         dots.encode(
             x=x, y=y, yOffset=alt.YOffset("jitter:Q", scale=alt.Scale(domain=[-2, 2])), color=state, tooltip=tips
         ),
-        middle.mark_rule(strokeWidth=4, color="#222").encode(x="low:Q", x2="high:Q", y=y),
+        chart_of([c for c in centres if "low" in c])
+        .mark_rule(strokeWidth=4, color="#222")
+        .encode(x="low:Q", x2="high:Q", y=y),
         middle.mark_tick(thickness=3, size=24, color="#222").encode(x="median:Q", y=y),
     )
     return finish(

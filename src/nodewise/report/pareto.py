@@ -211,10 +211,11 @@ def _figure(
     factors = dict.fromkeys(("x", "x_low", "x_high"), x_factor) | dict.fromkeys(("y", "y_low", "y_high"), y_factor)
     # whoever compares has chosen what to see
     near = rows if "contenders" in verdict else _near(rows, front)
-    data = [{k: v * factors[k] if k in factors else v for k, v in r.items()} for r in near]
+    data = [{k: v * factors[k] if k in factors and v is not None else v for k, v in r.items()} for r in near]
     ruled = data if len(data) <= _MOST_INTERVALS else [r for r in data if r["state"] == _FRONT]
-    across = span_of([r["x"] for r in data] + [r[k] for r in ruled for k in ("x_low", "x_high")], WIDTH)
-    up = span_of([r["y"] for r in data] + [r[k] for r in ruled for k in ("y_low", "y_high")], _HEIGHT)
+    wide, tall = ([r for r in ruled if r[f"{side}_low"] is not None] for side in "xy")
+    across = span_of([r["x"] for r in data] + [r[k] for r in wide for k in ("x_low", "x_high")], WIDTH)
+    up = span_of([r["y"] for r in data] + [r[k] for r in tall for k in ("y_low", "y_high")], _HEIGHT)
     x_title, y_title = _titled(verdict["metric"], x_unit), _titled(metric, y_unit)
     x = alt.X("x:Q", title=f"{x_title}, median and 95 % interval", scale=across.scale(), axis=axis_ticks(across))
     y = alt.Y("y:Q", title=y_title, scale=up.scale(), axis=axis_ticks(up))
@@ -234,10 +235,10 @@ def _figure(
     by_key = {r["key"]: r for r in data}
     line = [{"x": by_key[k]["x"], "y": by_key[k]["y"]} for k in front]
     layers = [
-        chart_of(ruled)
+        chart_of(wide)
         .mark_rule(strokeWidth=1.2, opacity=0.55)
         .encode(x=alt.X("x_low:Q"), x2="x_high:Q", y=y, color=colour),
-        chart_of(ruled)
+        chart_of(tall)
         .mark_rule(strokeWidth=1.2, opacity=0.55)
         .encode(y=alt.Y("y_low:Q"), y2="y_high:Q", x=x, color=colour),
         # the baseline has a ring, below its point, which is what answers to the pointer

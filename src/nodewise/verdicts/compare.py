@@ -110,7 +110,7 @@ def _row(
     costs = good_costs(experiment, key, COMPARE)
     objective = experiment.objective
     values = [objective.value(c) for c in costs]
-    low, high = median_interval(values) if values else (None, None)
+    low, high = median_interval(values) or (None, None)
     at = experiment.records.of(key, COMPARE)
     failure = experiment.records.failures().get(key)
     return {

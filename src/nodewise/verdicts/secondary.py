@@ -44,15 +44,15 @@ class Beside:
         self.metrics = tuple(metrics.values())
         self._columns = {m: experiment.records.values(m) for m in metrics}
 
-    def of(self, at: npt.NDArray[np.int64]) -> dict[str, dict[str, float]]:
-        """For each metric that the good ones of the records `at` tell: `median`, `mad`, `low` and `high` (95 %) of it."""
+    def of(self, at: npt.NDArray[np.int64]) -> dict[str, dict[str, float | None]]:
+        """For each metric that the good ones of the records `at` tell: `median`, `mad`, `low` and `high` (95 %; None of few) of it."""
         good = at[self._ok[at]]
-        found = {}
+        found: dict[str, dict[str, float | None]] = {}
         for metric, column in self._columns.items():
             values = column[good]
             values = values[~np.isnan(values)]
             if values.size:
-                low, high = median_interval(values.tolist())
+                low, high = median_interval(values.tolist()) or (None, None)
                 centre = float(np.median(values))
                 spread = float(np.median(np.abs(values - centre)))
                 found[metric] = {"median": centre, "mad": spread, "low": low, "high": high}

@@ -102,7 +102,7 @@ def summarise(experiment: Experiment, key: str) -> dict[str, Any]:
     costs = good_costs(experiment, key)
     objective = experiment.objective
     values = [objective.value(c) for c in costs]
-    low, high = median_interval(values) if values else (None, None)
+    low, high = median_interval(values) or (None, None)
     return {
         "key": key,
         "values": dict(experiment.settings[key].values),

@@ -71,7 +71,7 @@ def _summary(samples: list[Sample], shown: Shown) -> dict[str, Any]:
     from nodewise.statistics.summary import mad, median
 
     times = [s.seconds for s in samples]
-    low, high = median_interval(times)
+    low, high = median_interval(times) or (None, None)
     usage = {name: median([s.usage[name] for s in samples]) for name in samples[0].usage}
     metrics = {name: median([s.metrics.get(name, 0.0) for s in samples]) for name in samples[0].metrics}
     beside = {}
@@ -98,8 +98,11 @@ def _tell(samples: list[Sample], missing: str | None, no_energy: str | None, sho
     summary = _summary(samples, shown)
     usage = summary["usage"]
     told = "as the program says" if summary["source"] == "program" else "wall time"
-    seconds = {name: format_seconds(summary[f"{name}_s"]) for name in ("median", "low", "high", "mad", "min", "max")}
-    print(f"time      {seconds['median']} (95 % interval {seconds['low']} – {seconds['high']}), {told}")
+    seconds = {name: format_seconds(summary[f"{name}_s"]) for name in ("median", "mad", "min", "max")}
+    interval = "too few runs for an interval"
+    if summary["low_s"] is not None:
+        interval = f"95 % interval {format_seconds(summary['low_s'])} – {format_seconds(summary['high_s'])}"
+    print(f"time      {seconds['median']} ({interval}), {told}")
     print(f"spread    MAD {seconds['mad']}, from {seconds['min']} to {seconds['max']}, {summary['runs']} runs")
     print(f"processor {format_seconds(usage['user_s'])} user, {format_seconds(usage['system_s'])} system")
     print(
