@@ -73,7 +73,7 @@ def _accepted(logs: Array, tested: Array, alpha: float) -> NDArray[np.bool_]:
     if logs.size <= _EXACT_UP_TO:
         sums = np.abs(scores @ _signs(logs.size).T)
         share = (sums >= total[:, None] * (1 - 1e-12) - 1e-12).mean(axis=1)
-        return np.asarray(share > alpha)
+        return np.asarray(share > alpha + 1e-12)
     squares = scores**2
     variance = np.maximum(squares.sum(axis=1), 1e-30)
     excess = -2 * (squares**2).sum(axis=1) / variance**2

@@ -51,7 +51,7 @@ class BalancedOrder:
 
     def _first(self, names: Sequence[str]) -> str | None:
         """Who begins, where that is not left to chance."""
-        if self._last not in names:
+        if self._last is None or self._last not in names:
             return None
         if len(names) != 2:
             return self._last

@@ -69,11 +69,6 @@ def _bound(walk: _Walk, steps: int, chance: float) -> float:
     return high
 
 
-def _two_sided(bound: float, steps: int) -> float:
-    """How probable a sum outside ± `bound` is at one look alone."""
-    return math.erfc(bound / math.sqrt(2 * steps))
-
-
 @dataclass(frozen=True)
 class Looks:
     """`at`: after how many blocks to look, ascending; `alpha`: the error rate of all looks together."""
@@ -177,9 +172,11 @@ class _Chances:
     def _add(self) -> None:
         steps = _AT[self._first + len(self._known)]
         before = self._spent(_AT[self._first + len(self._known) - 1]) if self._known else 0.0
-        bound = _bound(self._walk, steps, self._spent(steps) - before)
+        chance = self._spent(steps) - before
+        bound = _bound(self._walk, steps, chance)
         self._walk = self._walk.inside(bound, steps)
-        self._known.append(_two_sided(bound, steps))
+        # the first is that of equal signs, to the last digit
+        self._known.append(math.erfc(bound / math.sqrt(2 * steps)) if self._known else chance)
 
     def _spent(self, blocks: int) -> float:
         """How much of alpha is spent up to the look after so many blocks: first what equal signs of all cost."""
