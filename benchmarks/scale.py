@@ -39,7 +39,8 @@ path = Path({path!r})
 _READ = "from nodewise.records.experiment import read_experiment\nexperiment = read_experiment(path)"
 _CONCLUDE = {
     "tune": _READ + "\nfrom nodewise.verdicts.tune import tune_verdict\ntune_verdict(experiment, 'decided')",
-    "compare": _READ + "\nfrom nodewise.verdicts.compare import compare_verdict\ncompare_verdict(experiment, 'decided')",
+    "compare": _READ
+    + "\nfrom nodewise.verdicts.compare import compare_verdict\ncompare_verdict(experiment, 'decided')",
 }
 _REPORT = "from nodewise.cli.main import main\nsys.argv = ['nodewise', 'report', str(path)]\nmain()"
 
