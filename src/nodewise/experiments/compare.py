@@ -48,7 +48,7 @@ class CompareQuestion:
 
     `fewest` and `most` bound the runs of each (a block that was disturbed is kept, and another one made besides); `within` is the difference that counts as none. `threshold` is a slowdown
     (0.02: 2 %) of which has to be said whether it is exceeded. `resume`: go on with what `out` holds. With
-    `accept_disturbed` blocks decide that something disturbed, too.
+    `accept_disturbed` blocks decide that something disturbed, too. `kind` is `run` where one command stands alone.
     """
 
     contenders: tuple[Contender, ...]
@@ -69,11 +69,12 @@ class CompareQuestion:
     shown: Shown = field(default_factory=Shown)
     resume: bool = False
     accept_disturbed: bool = False
+    kind: str = COMPARE
 
     def to_json(self) -> dict[str, Any]:
         """What `question.json` holds."""
         return {
-            "kind": COMPARE,
+            "kind": self.kind,
             "contenders": [
                 {"name": c.setting.name, "text": c.text, "shell": c.shell, "steps": asdict(c.steps)}
                 for c in self.contenders
@@ -197,7 +198,8 @@ class Comparer:
     def _measure(self) -> str:
         question = self._question
         for _ in range(question.warmup):
-            self._blocks.run(self._arms(), WARM_UP)
+            block = self._blocks.run(self._arms(), WARM_UP)
+            self._fail(block)
             self._report(WARM_UP)
         names = [c.setting.key for c in question.contenders]
         looks = looks_of(len(comparisons(names)))
@@ -225,24 +227,29 @@ class Comparer:
         return Arm(contender.setting, self._question.timeout_s, (before, lambda: self._step(contender, "conclude")))
 
     def _take(self, block: Block) -> None:
-        texts = {c.setting.key: c.text for c in self._question.contenders}
         for key, sample in block.samples.items():
             if sample.ok:
                 self._costs[key][block.number] = sample.seconds
                 self._centres[key].add(sample.seconds)
         # every good run of the block is kept before a failure ends the comparison
+        self._fail(block)
+        self._disturbed[block.number] = block.disturbed
+        self._report(COMPARE)
+
+    def _fail(self, block: Block) -> None:
+        texts = {c.setting.key: c.text for c in self._question.contenders}
         for key, sample in block.samples.items():
             if not sample.ok:
                 self._take_failure(key, texts[key], sample)
-        self._disturbed[block.number] = block.disturbed
-        self._report(COMPARE)
 
     def _take_failure(self, key: str, text: str, sample: Sample) -> None:
         """A command that never ran well is bad input; one that fails later is left out, and its row says so."""
         if not self._costs[key]:
             printed = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             hint = (
-                "with --ignore-failure its exit code does not matter" if "exit code" in (sample.error or "") else None
+                "with --ignore-failure its exit code does not matter"
+                if "exit code" in (sample.error or "") and self._question.kind == COMPARE
+                else None
             )
             raise ProgramError(f"{text}: {sample.error}{printed}", hint)
         self._failed[key] = str(sample.error)
