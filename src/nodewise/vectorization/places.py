@@ -23,11 +23,6 @@ _ANALYSED = (Outcome.VECTORIZED, Outcome.MISSED)
 _MADE = ("__final_", "__copy_", "__deallocate_")
 
 
-def _array(directive: Directive) -> bool:
-    """Whether it may be about an array statement, whose loop has no words."""
-    return "workshare" in directive.constructs
-
-
 @dataclass(frozen=True)
 class Found:
     """An attempt with the loop that it is of; without one it stands at `line` of the file, or elsewhere where that is 0."""
@@ -58,35 +53,39 @@ class Places:
         found = [self._of(a) for a in given if a.place.line]
         if kind == "gcc":
             found = self._without_made(self._moved(found))
-        found = [f for f in found if f.loop is not None or not f.made]
-        return found + self._guessed([a for a in given if not a.place.line], {f.loop for f in found})
+        found += self._guessed([a for a in given if not a.place.line], {f.loop for f in found}, kind)
+        return [f for f in found if f.loop is not None or not f.made]
 
-    def _guessed(self, unplaced: Sequence[Attempt], placed: set[SourceLoop | None]) -> list[Found]:
-        """Flang gives no place to loops that OpenMP shares out: where the function has but these, they are told apart."""
-        by_function: dict[str, list[Attempt]] = {}
+    def _guessed(self, unplaced: Sequence[Attempt], placed: set[SourceLoop | None], kind: str) -> list[Found]:
+        """Loops that the record gives no place: told apart where the function has no others of which nothing is told.
+
+        Of GCC's the rest are loops that it made to hand out parts.
+        """
+        groups: dict[tuple[str, bool], list[Attempt]] = {}
         for a in unplaced:
-            by_function.setdefault(function_name(a.function).lower(), []).append(a)
+            groups.setdefault((function_name(a.function).lower(), a.nest), []).append(a)
         found: list[Found] = []
-        for name, several in by_function.items():
-            spans = [f for f in self.functions if f.name.lower() == name]
+        for (name, nest), several in groups.items():
             free = [
                 loop
-                for loop in self.loops
-                if any(f.line <= loop.line <= f.end_line for f in spans)
-                and loop not in placed
-                and loop not in self.collapsed
-                and not self._has_inner(loop)
+                for loop in self._loops_of(name)
+                if loop not in placed and loop not in self.collapsed and self._has_inner(loop) == nest
             ]
-            alike = len({(a.outcome, a.elements, a.interleave, a.why) for a in several}) == 1
-            if len(spans) == 1 and len(free) == len(several) and (alike or len(several) == 1):
-                found += [Found(a, loop) for a, loop in zip(several, free, strict=True)]
-            elif len(spans) == 1 and len(free) == len(several) and len({a.outcome for a in several}) == 1:
-                # which is which is not known, what became of them is
-                bare = (replace(a, elements=None, interleave=None, scalable=False) for a in several)
-                found += [Found(a, loop) for a, loop in zip(bare, free, strict=True)]
-            else:
-                found += [Found(a) for a in several]
+            if len(free) != len(several) or len({a.outcome for a in several}) > 1:
+                found += [Found(a, made=kind == "gcc") for a in several]
+                continue
+            alike = len({(a.elements, a.interleave, a.why) for a in several}) == 1
+            # else which is which is not known, what became of them is
+            told = several if alike else [replace(a, elements=None, interleave=None, why=()) for a in several]
+            found += [Found(a, loop) for a, loop in zip(told, free, strict=True)]
         return found
+
+    def _loops_of(self, name: str) -> list[SourceLoop]:
+        """The loops of the one function of that name; none where there are several."""
+        spans = [f for f in self.functions if f.name.lower() == name]
+        if len(spans) != 1:
+            return []
+        return [loop for loop in self.loops if spans[0].line <= loop.line <= spans[0].end_line]
 
     def _of(self, a: Attempt) -> Found:
         first = 0
@@ -99,10 +98,14 @@ class Places:
                 continue
             first = first or place.line
             directive = directive_at(self.directives, place.line)
-            if directive is not None and (directive.loop or not directive.about_loops) and not _array(directive):
+            if directive is not None and (directive.loop or "sections" in directive.constructs):
                 return Found(a, self._whole(directive.loop), made=True)
             if loop := innermost(self.loops, place.line, place.column):
                 return Found(a, self._whole(loop))
+            if directive is not None and not directive.statement and not directive.about_loops:
+                return Found(a, made=True)
+            if directive is not None and directive.statement:
+                first = directive.statement
         return Found(a, line=first if self.is_file(a.place.file) else 0)
 
     def _whole(self, loop: SourceLoop | None) -> SourceLoop | None:

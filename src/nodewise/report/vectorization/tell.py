@@ -49,7 +49,8 @@ _UNSEEN = {
     ),
     Unseen.LOOP: (
         Status.UNSEEN,
-        "the compiler tells nothing of it; its machine code is still a loop, or part of one, and why cannot be known",
+        "the compiler tells nothing of it, though its machine code is still a loop or part of one; Clang is silent on a loop "
+        "around others, also around one of a function that was inlined",
     ),
     Unseen.UNKNOWN: (
         Status.UNSEEN,
@@ -139,6 +140,13 @@ def _told(loop: Loop, compiler: Compiler, causes: Causes, found: Examined) -> To
     status = (
         Status.PARTLY if done and missed else Status.VECTORIZED if done else Status.MISSED if missed else Status.GONE
     )
+    why = ""
+    if status is Status.GONE and compiler.kind == "clang" and all(a.outcome is not Outcome.UNROLLED for a in gone):
+        # Clang tells nothing of a loop around others, and yet of a copy of it that became something else
+        if _around_seen(loop, compiler, found.loops):
+            status, why = Status.OUTER, _OUTER_WORDS
+        elif compiler.name in loop.still and not loop.depth:
+            status, why = _UNSEEN[Unseen.LOOP]
     how = Counter(how_words(a) for a in (*done, *gone))
     notes = {n.name: n for a in done for n in find_notes(causes, compiler.kind, a.notes)}
     asked = loop.directive is not None and loop.directive.simd and status is not Status.GONE
@@ -149,6 +157,7 @@ def _told(loop: Loop, compiler: Compiler, causes: Causes, found: Examined) -> To
         tuple(how.most_common()),
         tuple(_reasons(loop, missed, compiler, causes)),
         tuple(notes.values()),
+        why,
         simd=found.simd and status is Status.VECTORIZED if asked else None,
     )
 

@@ -27,6 +27,10 @@ class Place:
     column: int = 0
 
 
+#: The place of a loop of which the record gives none.
+NOWHERE = Place("", 0)
+
+
 @dataclass(frozen=True)
 class Attempt:
     """One instance of a loop, as it stands in `function` after inlining.

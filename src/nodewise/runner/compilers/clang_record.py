@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from nodewise.runner.compilers.attempt import Attempt, Outcome, Place
+from nodewise.runner.compilers.attempt import NOWHERE, Attempt, Outcome, Place
 
 PASSES = "loop-vectorize|slp-vectorizer|loop-unroll|loop-idiom|loop-delete"
 
@@ -23,8 +23,6 @@ _SECOND = re.compile(r"interleav", re.IGNORECASE)
 
 _GIVEN_UP = {"loop not vectorized: cannot prove it is safe to reorder memory operations"}
 _NO_GAIN = "VectorizationNotBeneficial"
-#: The place of a loop of which the record gives none.
-NOWHERE = Place("", 0)
 
 
 @dataclass

@@ -58,7 +58,10 @@ _FORTRAN_CODE = re.compile(r"^(?![cC*!])\s*[^!\s]")
 
 @dataclass(frozen=True)
 class Directive:
-    """A directive on lines `line` to `end_line`; `loop` is the outermost of the `collapse` loops that it makes one."""
+    """A directive on lines `line` to `end_line`; `loop` is the outermost of the `collapse` loops that it makes one.
+
+    `statement` is the line of the one array statement that a `workshare` shares out, 0 where there are none or several.
+    """
 
     line: int
     end_line: int
@@ -66,6 +69,7 @@ class Directive:
     constructs: tuple[str, ...]
     collapse: int = 1
     loop: SourceLoop | None = None
+    statement: int = 0
 
     @property
     def about_loops(self) -> bool:
@@ -82,7 +86,17 @@ def directives_of(text: str, loops: Sequence[SourceLoop], fortran: bool = False)
     """The directives of a text in its order, each with its loop among `loops`, which are those of this text."""
     found = _in_fortran(text) if fortran else _in_c(text)
     lines = text.splitlines()
-    return tuple(replace(d, loop=_loop_below(d, loops, lines, fortran)) if d.about_loops else d for d in found)
+    read: list[Directive] = []
+    for i, d in enumerate(found):
+        if d.about_loops:
+            read.append(replace(d, loop=_loop_below(d, loops, lines, fortran)))
+        elif "workshare" in d.constructs and d.constructs[0] != "end":
+            last = found[i + 1].line if i + 1 < len(found) else len(lines) + 1
+            shared = [n for n in range(d.end_line + 1, last) if _FORTRAN_CODE.match(lines[n - 1])]
+            read.append(replace(d, statement=shared[0] if len(shared) == 1 else 0))
+        else:
+            read.append(d)
+    return tuple(read)
 
 
 def _directive(line: int, end_line: int, words: str) -> Directive:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TextIO
 
-from nodewise.runner.compilers.attempt import Attempt, Outcome, Place
+from nodewise.runner.compilers.attempt import NOWHERE, Attempt, Outcome, Place
 
 #: Passes before or beside the vectorizer that end a loop's life.
 _UNROLLS = ("cunrolli", "cunroll")
@@ -312,14 +312,13 @@ def _take_failure(loop: _Loop, line: _Line, text: str) -> None:
 
 def _finished(loop: _Loop, last: _Line | None, compiler: str) -> Iterator[Attempt]:
     place = last.place if last is not None and last.place is not None else loop.place
-    if place is None:
-        return
+    function = loop.function or (last.function if last is not None else "")
     if last is not None and last.place is not None:
         _locate(loop, last)
     common = Attempt(
         compiler,
-        place,
-        loop.function,
+        place or NOWHERE,
+        function,
         Outcome.MISSED,
         chain=loop.chain,
         sites=loop.sites,
