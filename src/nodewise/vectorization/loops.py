@@ -50,7 +50,7 @@ class Unseen(StrEnum):
 
 @dataclass
 class Loop:
-    """A loop of the source with its instances by compiler; `own` is its own text without comments and literals.
+    """A loop of the source with its instances by compiler; `own` is its own text without comments and literals, but with directives.
 
     `in_source` is whether its keyword was found; a loop of an array statement of Fortran has none. `function` is the name of
     the one that it is written in, `directive` the OpenMP directive that is about it, `collapsed` the line of the loop that
@@ -245,6 +245,9 @@ class _Source:
         self.loops = loops_of(text, fortran)
         self.directives = directives_of(text, self.loops, fortran)
         self.functions = functions_of(text, fortran)
+        for d in self.directives if not fortran else ():
+            # they are part of what a loop does
+            self._clean[d.line - 1 : d.end_line] = self.lines[d.line - 1 : d.end_line]
         self._left_out: dict[str, frozenset[int]] = {}
         for done in found.compiled:
             if done.preprocessed is not None:

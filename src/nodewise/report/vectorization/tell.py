@@ -155,7 +155,7 @@ def _told(loop: Loop, compiler: Compiler, causes: Causes, found: Examined) -> To
         status,
         len(attempts),
         tuple(how.most_common()),
-        tuple(_reasons(loop, missed, compiler, causes)),
+        tuple(_reasons(loop, missed, compiler, causes, found.loops)),
         tuple(notes.values()),
         why,
         simd=found.simd and status is Status.VECTORIZED if asked else None,
@@ -186,10 +186,24 @@ def _around_seen(loop: Loop, compiler: Compiler, loops: Sequence[Loop]) -> bool:
     return any(i.attempts.get(compiler.name) for i in inside)
 
 
-def _reasons(loop: Loop, missed: Sequence[Attempt], compiler: Compiler, causes: Causes) -> Iterable[Reason]:
+def _around_kept(loop: Loop, attempt: Attempt, loops: Sequence[Loop]) -> bool:
+    """Whether within it is a loop that is still one in the same function."""
+    return any(
+        a.function == attempt.function and a.outcome in (Outcome.VECTORIZED, Outcome.MISSED)
+        for i in loops
+        if loop.nest and i.depth > loop.depth and loop.line <= i.line and i.end_line <= loop.end_line
+        for a in i.attempts.get(attempt.compiler, ())
+    )
+
+
+def _reasons(
+    loop: Loop, missed: Sequence[Attempt], compiler: Compiler, causes: Causes, loops: Sequence[Loop]
+) -> Iterable[Reason]:
     counted: dict[tuple[str, str], list[Any]] = {}
     for a in missed:
-        found = find_cause(causes, compiler.kind, a.why, loop.own, loop.nest, _named(loop, a))
+        # in the text there may be a loop within that is gone, or another function's; GCC does not always say that there is one
+        nest = loop.nest if compiler.kind == "clang" else a.nest or _around_kept(loop, a, loops)
+        found = find_cause(causes, compiler.kind, a.why, loop.own, nest, _named(loop, a))
         entry = counted.setdefault((found.name, found.words), [found, 0, a])
         entry[1] += 1
     for found, count, a in sorted(counted.values(), key=lambda e: -e[1]):

@@ -22,7 +22,7 @@ _WIDTH = re.compile(r"vscale x (\d+)|(\d+)")
 _SECOND = re.compile(r"interleav", re.IGNORECASE)
 
 _GIVEN_UP = {"loop not vectorized: cannot prove it is safe to reorder memory operations"}
-_NO_GAIN = "VectorizationNotBeneficial"
+_NO_GAIN = {"VectorizationNotBeneficial", "InterleavingNotBeneficial"}
 
 
 @dataclass
@@ -152,8 +152,8 @@ def _take(attempts: list[Attempt], remark: Remark, waiting: list[Remark], compil
         return
     last = attempts[-1] if attempts else None
     same = last is not None and (last.place, last.function) == (place, remark.function)
-    if last is not None and same and not waiting and _GIVEN_UP & set(last.why) and remark.name == _NO_GAIN:
-        # too many tests before the loop: then it goes on as if there were no gain, of the same loop
+    if last is not None and same and not waiting and _GIVEN_UP & set(last.why) and remark.name in _NO_GAIN:
+        # too many tests before the loop: then the compiler goes on with this loop as if there were no gain
         return
     if last is not None and same and not waiting and last.outcome is Outcome.MISSED and _SECOND.search(remark.name):
         attempts[-1] = replace(last, why=(*last.why, remark.text))
