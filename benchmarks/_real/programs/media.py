@@ -18,6 +18,7 @@ def _ffmpeg(room: Room) -> list[Case]:
         return [*quiet, "-i", f"{name}.y4m", *codec, "-f", "null", "-"]
 
     room.do(*quiet, "-i", "large.y4m", "-c:v", "libx264", "-preset", "fast", "large.mkv")
+    vp9 = ("-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "6")
     return [
         Case("H.264", tuple(encode("large", "-c:v", "libx264", "-preset", "medium"))),
         with_parameter(
@@ -32,8 +33,7 @@ def _ffmpeg(room: Room) -> list[Case]:
         ),
         with_parameter(
             "VP9, rows and tiles",
-            encode("small", "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "6", "-threads", "2")[:-3]
-            + ["-row-mt", "{rows}", "-tile-columns", "1", "-f", "null", "-"],
+            encode("small", *vp9, "-threads", "2", "-tile-columns", "1", "-row-mt", "{rows}"),
             "rows",
             ["0", "1"],
         ),
