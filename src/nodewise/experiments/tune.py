@@ -186,6 +186,7 @@ class Tuner:
         self._baseline = self._options.baseline()
         with self._offer.watching(self._launcher, self._baseline):
             sample = self._sample(self._baseline, "warm-up", 0, self._question.timeout_s)
+        self._offer.used(sample.usage)
         if not sample.ok:
             shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             raise ProgramError(

@@ -16,7 +16,15 @@ from pathlib import Path
 
 from nodewise.base.processors import parse_processors
 
-_SYSCALLS = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319, "ppc64": 319, "s390x": 331, "loongarch64": 241}
+_SYSCALLS = {
+    "x86_64": 298,
+    "aarch64": 241,
+    "riscv64": 241,
+    "ppc64le": 319,
+    "ppc64": 319,
+    "s390x": 331,
+    "loongarch64": 241,
+}
 _SOFTWARE, _CPU_CLOCK = 1, 0
 _IP, _TID, _TIME = 1, 2, 4
 _INHERIT, _NO_KERNEL, _NO_HYPERVISOR = 1 << 1, 1 << 5, 1 << 6
@@ -176,7 +184,9 @@ def _refusal(problem: int) -> str:
     if problem in (errno.EACCES, errno.EPERM):
         level = ""
         with contextlib.suppress(OSError):
-            level = f" (kernel.perf_event_paranoid is {_PARANOID.read_text().strip()}; in a container, its seccomp rules)"
+            level = (
+                f" (kernel.perf_event_paranoid is {_PARANOID.read_text().strip()}; in a container, its seccomp rules)"
+            )
         return f"the system does not allow it{level}"
     if problem == errno.ENOSYS:
         return "this kernel was built without perf events"

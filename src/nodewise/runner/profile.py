@@ -11,6 +11,7 @@ import time
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -35,9 +36,20 @@ _PATIENCE_S = 0.2
 #: Functions that give out memory: C's, and C++'s operators. What lies just before the first four is theirs, too: the
 #: C library does not tell the names of the functions that do their work, but its linker puts a source file in one piece.
 _LEADERS = frozenset(("malloc", "free", "calloc", "realloc"))
-_FOLLOWERS = frozenset(
-    "cfree memalign aligned_alloc posix_memalign valloc pvalloc malloc_trim malloc_usable_size mallinfo mallinfo2"
-    " mallopt malloc_info malloc_stats reallocarray __libc_malloc __libc_free __libc_calloc __libc_realloc".split()
+_FOLLOWERS = (
+    *(
+        "cfree",
+        "memalign",
+        "aligned_alloc",
+        "posix_memalign",
+        "valloc",
+        "pvalloc",
+        "reallocarray",
+        "mallopt",
+        "malloc_trim",
+    ),
+    *("malloc_usable_size", "malloc_info", "malloc_stats", "mallinfo", "mallinfo2"),
+    *("__libc_malloc", "__libc_free", "__libc_calloc", "__libc_realloc"),
 )
 _OPERATORS = ("_Znw", "_Zna", "_Zdl", "_Zda")
 _MOST_GAP = 1 << 16
@@ -75,7 +87,8 @@ class Profile:
 
 def profile_from_json(data: Mapping[str, Any]) -> Profile:
     """Rebuild a Profile from `Profile.to_json`; raises TypeError or AttributeError where it is no such record."""
-    return Profile(**{k: dict(v) if isinstance(v, Mapping) else v for k, v in data.items()})
+    fields: dict[str, Any] = {k: dict(v) if isinstance(v, Mapping) else v for k, v in data.items()}
+    return Profile(**fields)
 
 
 @dataclass
@@ -204,15 +217,16 @@ def _allocating(path: str, places: Mapping[int, int]) -> int:
 def allocation_ranges(path: str) -> list[tuple[int, int]]:
     """The parts of a library's file, from and to, that hold functions for memory; none where it cannot be read."""
     found: list[tuple[int, int]] = []
-    with contextlib.suppress(OSError, ValueError, InputError), Path(path).open("rb") as file:
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            before = 0
-            for begin, size, name in sorted(Elf(data).functions()):
-                if name in _LEADERS:
-                    found.append((max(before, begin - _MOST_GAP) if before else begin, begin + size))
-                elif name in _FOLLOWERS or name.startswith(_OPERATORS):
-                    found.append((begin, begin + size))
-                before = max(before, begin + size)
+    with contextlib.suppress(OSError, ValueError, InputError), ExitStack() as opened:
+        file = opened.enter_context(Path(path).open("rb"))
+        elf = Elf(opened.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+        before = 0
+        for begin, size, name in sorted(elf.functions()):
+            if name in _LEADERS:
+                found.append((max(before, begin - _MOST_GAP) if before else begin, begin + size))
+            elif name in _FOLLOWERS or name.startswith(_OPERATORS):
+                found.append((begin, begin + size))
+            before = max(before, begin + size)
     return found
 
 
