@@ -149,12 +149,15 @@ class Sampler:
                 return
             body = data[at + _HEADER.size : at + size]
             at += size
-            if kind == _LOST:
-                self.lost += struct.unpack_from("QQ", body)[1]
-            elif kind in _RECORDS:
-                record = _record(_RECORDS[kind], misc, body)
-                if record is not None:
-                    yield record
+            try:
+                if kind == _LOST:
+                    self.lost += struct.unpack_from("QQ", body)[1]
+                    continue
+                record = _record(_RECORDS[kind], misc, body) if kind in _RECORDS else None
+            except struct.error:
+                return
+            if record is not None:
+                yield record
 
 
 def _record(kind: str, misc: int, body: bytes) -> Record | None:

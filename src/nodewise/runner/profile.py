@@ -33,9 +33,9 @@ _MOST_COST, _AT_ONCE_S = 0.01, 0.03
 _SHORTEST_S, _LONGEST_S = 0.05, 2.0
 #: The runner needs so long to get its server ready.
 _PATIENCE_S = 0.2
-#: Functions that give out memory: C's, and C++'s operators. What lies just before the first four is theirs, too: the
+#: Functions that give out memory: C's, and C++'s operators. What lies just before the leaders is theirs, too: the
 #: C library does not tell the names of the functions that do their work, but its linker puts a source file in one piece.
-_LEADERS = frozenset(("malloc", "free", "calloc", "realloc"))
+_LEADERS = frozenset(("malloc", "free", "calloc", "realloc", "__default_morecore"))
 _FOLLOWERS = (
     *(
         "cfree",
@@ -220,13 +220,16 @@ def allocation_ranges(path: str) -> list[tuple[int, int]]:
     with contextlib.suppress(OSError, ValueError, InputError), ExitStack() as opened:
         file = opened.enter_context(Path(path).open("rb"))
         elf = Elf(opened.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+        named: dict[tuple[int, int], set[str]] = {}
+        for begin, size, name in elf.functions():
+            named.setdefault((begin, begin + size), set()).add(name)
         before = 0
-        for begin, size, name in sorted(elf.functions()):
-            if name in _LEADERS:
-                found.append((max(before, begin - _MOST_GAP) if before else begin, begin + size))
-            elif name in _FOLLOWERS or name.startswith(_OPERATORS):
-                found.append((begin, begin + size))
-            before = max(before, begin + size)
+        for (begin, end), names in sorted(named.items()):
+            if before and names & _LEADERS:
+                found.append((max(before, begin - _MOST_GAP), end))
+            elif names & {*_LEADERS, *_FOLLOWERS} or any(name.startswith(_OPERATORS) for name in names):
+                found.append((begin, end))
+            before = max(before, end)
     return found
 
 

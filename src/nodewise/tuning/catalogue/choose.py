@@ -127,12 +127,12 @@ def _in_memory(knob: Knob, machine: Machine, peak_bytes: float) -> Knob:
     def put_in(text: str) -> str:
         return _OF_MEMORY.sub(lambda m: str(memory * int(m[1]) // 100 >> 20), text)
 
-    fitting = (
-        replace(c, text=put_in(c.text))
-        for c in knob.choices
-        if not memory or c.grows == 1 or peak_bytes * c.grows <= _MOST_MEMORY * memory
-    )
-    return replace(knob, choices=tuple(c for c in fitting if memory or not _OF_MEMORY.search(c.text)))
+    def fits(choice: Choice) -> bool:
+        if not memory:
+            return not _OF_MEMORY.search(choice.text)
+        return choice.grows == 1 or peak_bytes * choice.grows <= _MOST_MEMORY * memory
+
+    return replace(knob, choices=tuple(replace(c, text=put_in(c.text)) for c in knob.choices if fits(c)))
 
 
 def _fitting(

@@ -140,6 +140,8 @@ class Spent:
         if patterns:
             parts.append(self._files(patterns))
         known = [p for p in parts if p is not None]
+        if not known:
+            return None
         # what is known may be enough to say yes, but not to say no
         return min(1.0, sum(known)) if len(known) == len(parts) or sum(known) >= LEAST_SHARE else None
 
