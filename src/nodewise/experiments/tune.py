@@ -186,6 +186,7 @@ class Tuner:
         with self._offer.watching(self._launcher, self._baseline):
             sample, cost = self._blocks.alone(Arm(self._baseline, self._question.timeout_s), "warm-up")
         self._take(self._baseline.key, sample, cost)
+        self._offer.used(sample.usage)
         if not sample.ok:
             shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             raise ProgramError(
