@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodewise.records.experiment import Experiment
+from nodewise.runner.launch import launch_of, start_from_json
 from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.interval import median_interval
@@ -155,7 +156,8 @@ def _chosen(experiment: Experiment, setting: Setting) -> dict[str, Any]:
         **{k: data[k] for k in ("key", "values", "env", "unset", "command", "mask", "places")},
         "placement": setting.values.get("placement", "os"),
         "threads": threads,
-        "launch_line": setting.launch_line(experiment.question["environment"]),
+        "launch_line": launch_of(setting, start_from_json(experiment.question.get("start"))).line(),
+        **({"build": setting.build} if setting.build else {}),
     }
 
 

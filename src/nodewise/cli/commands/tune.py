@@ -77,6 +77,7 @@ def command(
     from nodewise.records.budget import Budget
     from nodewise.report.page import write_report
     from nodewise.report.tables import label
+    from nodewise.runner.launch import start_of
     from nodewise.runner.local import LocalLauncher
     from nodewise.tuning.axes import Wanted
 
@@ -111,7 +112,7 @@ def command(
             build,
             constraint,
         ),
-        cwd=run.options.cwd,
+        start=start_of(run.options, run.env),
     )
     if not as_json:
         _introduce(question)
