@@ -151,7 +151,7 @@ def test_the_line_starts_what_the_runner_starts(tmp_path: Path) -> None:
 def test_the_shells_own_words_start_programs() -> None:
     assert launch_of(Setting(("time", "x"))).line() == "env time x"
     assert launch_of(Setting(("a=b",))).line() == "'a=b'"
-    assert launch_of(Setting(("a=b",), unset=("X",))).line() == "env -u X sh -c 'exec \"$@\"' sh a=b"
+    assert launch_of(Setting(("a=b",), unset=("X",))).line() == "env -u X nice -n 0 a=b"
 
 
 def test_a_line_is_in_the_order_that_people_write() -> None:

@@ -116,10 +116,10 @@ class Launch:
         return "\n".join([*lines, f"{text} < {quoted(self.stdin)}" if self.stdin else text]) + "\n"
 
     def _env_words(self, clear: tuple[str, ...] | list[str], env: Mapping[str, str]) -> list[str]:
-        """The words of env(1) for variables; it would take a program whose name has a sign in it for one more."""
+        """The words of env(1) for variables; it would take a program whose name has a sign in it for one more, nice not."""
         words = ["env", *(word for name in clear for word in ("-u", quoted(name)))]
         words += [quoted(f"{k}={v}") if not _NAME.fullmatch(k) else f"{k}={quoted(v)}" for k, v in env.items()]
-        return words if "=" not in self.words[0] else [*words, "sh", "-c", "'exec \"$@\"'", "sh"]
+        return words if "=" not in self.words[0] else [*words, "nice", "-n", "0"]
 
 
 def launch_of(setting: Setting, start: Start | None = None) -> Launch:
