@@ -19,6 +19,7 @@ from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Plan, Writer, inherited_facts, read_experiment
 from nodewise.records.recorder import Recorder
+from nodewise.runner.launch import Start
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.sample import Sample
@@ -60,8 +61,8 @@ class Question:
     """What is asked: the fastest way to run `command` on `machine`, over `axes`, within a budget.
 
     `within` is the difference that counts as none (0.01: 1 %), `out` the experiment's directory, `asked` the command
-    line that repeats the question, `environment` what programs inherit. `resume`: go on with what `out` holds. Without
-    `axes` they are chosen by what the program loads; `wanted` are axes of the user's own. With `accept_disturbed` blocks
+    line that repeats the question, `environment` what programs inherit and `start` what its user gave of that.
+    `resume`: go on with what `out` holds. Without `axes` they are chosen by what the program loads; `wanted` are axes of the user's own. With `accept_disturbed` blocks
     decide that something disturbed, too.
     """
 
@@ -79,7 +80,7 @@ class Question:
     shown: Shown = field(default_factory=Shown)
     resume: bool = False
     wanted: Wanted = field(default_factory=Wanted)
-    cwd: Path | None = None
+    start: Start = field(default_factory=Start)
     accept_disturbed: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -89,6 +90,7 @@ class Question:
             "command": list(self.command),
             "axes": {},
             "wanted": asdict(self.wanted),
+            "start": self.start.to_json(),
             "budget": {"seconds": self.budget.seconds, "runs": self.budget.runs},
             "within": self.within,
             "accept_disturbed": self.accept_disturbed,
@@ -114,7 +116,8 @@ class Tuner:
         self._observe = observe
         self._before_block = before_block
         self._offer = Offer(question.machine, question.command, question.axes, question.environment, question.wanted)
-        self._offer.builder = Builder(question.out / "builds", question.command[0], question.cwd, question.environment)
+        folder = Path(question.start.cwd) if question.start.cwd else None
+        self._offer.builder = Builder(question.out / "builds", question.command[0], folder, question.environment)
         self._offer.folder = question.out / "launch"
         self._options = self._offer.before_the_first_run()
         self._baseline = Setting(command=question.command)

@@ -84,6 +84,7 @@ class Offer:
             followers=followers,
             build=self.builder,
             folder=self.folder,
+            loaded=self._loaded,
         )
         return self._options
 
