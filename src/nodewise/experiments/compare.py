@@ -22,6 +22,7 @@ from nodewise.records.experiment import Writer, inherited_facts, read_experiment
 from nodewise.records.recorder import Recorder
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective, Shown
+from nodewise.runner.same_output import ANY_OUTPUT, SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.spoiled import repeat_worthy, repeats_due
@@ -35,7 +36,7 @@ class CompareQuestion:
     """What is asked: which of `contenders` is faster, the first one being the reference.
 
     `fewest` and `most` bound the runs of each (a block that was disturbed is kept, and another one made besides); `within` is the difference that counts as none. `threshold` is a slowdown
-    (0.02: 2 %) of which has to be said whether it is exceeded. `resume`: go on with what `out` holds.
+    (0.02: 2 %) of which has to be said whether it is exceeded. `same` is what of the output has to be as the reference's. `resume`: go on with what `out` holds.
     """
 
     contenders: tuple[Contender, ...]
@@ -55,6 +56,7 @@ class CompareQuestion:
     objective: Objective = SECONDS
     shown: Shown = field(default_factory=Shown)
     resume: bool = False
+    same: SameOutput = ANY_OUTPUT
 
     def to_json(self) -> dict[str, Any]:
         """What `question.json` holds."""
@@ -72,6 +74,7 @@ class CompareQuestion:
             "seed": self.seed,
             "objective": asdict(self.objective),
             "shown": asdict(self.shown),
+            "same_output": self.same.to_json(self.contenders[0].setting.key),
             "axes": {},
             **inherited_facts(self.machine, self.environment, self.asked),
         }

@@ -19,6 +19,7 @@ from nodewise.records.experiment import Plan, Writer, inherited_facts, read_expe
 from nodewise.records.recorder import Recorder
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective, Shown
+from nodewise.runner.same_output import SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.search.guided import GuidedSearch
@@ -57,7 +58,8 @@ class Question:
     """What is asked: the fastest way to run `command` on `machine`, over `axes`, within a budget.
 
     `within` is the difference that counts as none (0.01: 1 %), `out` the experiment's directory, `asked` the command
-    line that repeats the question, `environment` what programs inherit. `resume`: go on with what `out` holds. Without
+    line that repeats the question, `environment` what programs inherit, `same` what of a setting's output has to be as the
+    baseline's. `resume`: go on with what `out` holds. Without
     `axes` they are chosen by what the program loads; `wanted` are axes of the user's own.
     """
 
@@ -76,6 +78,7 @@ class Question:
     resume: bool = False
     wanted: Wanted = field(default_factory=Wanted)
     cwd: Path | None = None
+    same: SameOutput = field(default_factory=SameOutput)
 
     def to_json(self) -> dict[str, Any]:
         """What `question.json` holds; of the environment only what bears on threads and memory."""
@@ -88,6 +91,7 @@ class Question:
             "within": self.within,
             "objective": asdict(self.objective),
             "shown": asdict(self.shown),
+            "same_output": self.same.to_json("baseline"),
             "seed": self.seed,
             **inherited_facts(self.machine, self.environment, self.asked),
         }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
 from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import Ratio, ratio_interval
@@ -142,6 +143,7 @@ def _notes(experiment: Experiment, verdict: Verdict) -> list[str]:
     ]
     if verdict.word is Word.SLOWER:
         notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")
+    notes += answer_notes(experiment)
     if experiment.damaged_lines:
         notes.append(f"{experiment.damaged_lines} damaged lines of samples.jsonl were skipped")
     return notes
