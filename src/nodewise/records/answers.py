@@ -54,9 +54,8 @@ class AnswerJudge:
     @property
     def in_force(self) -> bool:
         """Whether a run that differs is wrong, as far as is known now."""
-        if self._rule.kind is Kind.AUTO:
-            return self._repeats >= 2 and not self._strays
-        return self._repeats >= 1
+        # before the reference has repeated it may as well be the one that differs from run to run
+        return self._repeats >= 2 and not (self._strays and self._rule.kind is Kind.AUTO)
 
     @property
     def reference(self) -> str | None:

@@ -99,13 +99,15 @@ class AnswerReader:
         if found is None:
             found = matches(pattern, reply["err"]["text"])
         if found is None:
-            return Answer(problem=f"wrong result: {pattern.pattern!r} is nowhere in the output")
+            return Answer(problem=f"wrong result: '{pattern.pattern}' is nowhere in the output")
         return Answer(hashlib.blake2b(found.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest(), found)
 
     def _written(self, started_at: float) -> Answer:
         state = _state(self._file)
         if state is None:
-            return Answer(problem=f"wrong result: the run left no file {self._rule.what}")
+            plain = re.fullmatch(r"[\w -]+", self._rule.what)
+            hint = f"; a regular expression has a group, such as '{self._rule.what} (\\S+)'" if plain else ""
+            return Answer(problem=f"wrong result: the run left no file {self._rule.what}{hint}")
         # what an earlier run left is no answer of this one
         if state.st_mtime < started_at - _TICK_S and self._before is not None and _same(state, self._before):
             return Answer(problem=f"wrong result: the run did not write {self._rule.what}")

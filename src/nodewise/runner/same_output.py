@@ -61,7 +61,7 @@ class SameOutput:
         """What is compared, for a sentence."""
         if self.kind is Kind.FILE:
             return self.what
-        return f"what matches {self.what!r}" if self.kind is Kind.PATTERN else "output"
+        return f"what matches '{self.what}'" if self.kind is Kind.PATTERN else "output"
 
     def to_json(self, reference: str) -> dict[str, Any]:
         """What a question stores; `reference` is the key of the setting whose answer is taken for right."""
