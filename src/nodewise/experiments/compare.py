@@ -23,6 +23,7 @@ from nodewise.records.experiment import Writer, inherited_facts, read_experiment
 from nodewise.records.recorder import Recorder
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective, Shown
+from nodewise.runner.same_output import ANY_OUTPUT, SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.statistics.sequential import OpenLooks
 from nodewise.statistics.summary import Running
@@ -47,8 +48,9 @@ class CompareQuestion:
     """What is asked: which of `contenders` is faster, the first one being the reference.
 
     `fewest` and `most` bound the runs of each (a block that was disturbed is kept, and another one made besides); `within` is the difference that counts as none. `threshold` is a slowdown
-    (0.02: 2 %) of which has to be said whether it is exceeded. `resume`: go on with what `out` holds. With
-    `accept_disturbed` blocks decide that something disturbed, too. `kind` is `run` where one command stands alone.
+    (0.02: 2 %) of which has to be said whether it is exceeded. `same` is what of the output has to be as the reference's.
+    `resume`: go on with what `out` holds. With `accept_disturbed` blocks decide that something disturbed, too. `kind` is
+    `run` where one command stands alone.
     """
 
     contenders: tuple[Contender, ...]
@@ -68,6 +70,7 @@ class CompareQuestion:
     objective: Objective = SECONDS
     shown: Shown = field(default_factory=Shown)
     resume: bool = False
+    same: SameOutput = ANY_OUTPUT
     accept_disturbed: bool = False
     kind: str = COMPARE
 
@@ -88,6 +91,7 @@ class CompareQuestion:
             "seed": self.seed,
             "objective": asdict(self.objective),
             "shown": asdict(self.shown),
+            "same_output": self.same.to_json(self.contenders[0].setting.key),
             "axes": {},
             **inherited_facts(self.machine, self.environment, self.asked),
         }

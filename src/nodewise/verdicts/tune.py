@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
 from nodewise.runner.launch import launch_of, start_from_json
 from nodewise.runner.setting import Setting
@@ -299,6 +300,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     ]
     if verdict.word is Word.SLOWER:
         notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")
+    notes += answer_notes(experiment)
     if experiment.damaged_lines:
         notes.append(f"{experiment.damaged_lines} damaged lines of samples.jsonl were skipped")
     return notes

@@ -13,8 +13,9 @@ import click
 
 from nodewise.base.units import format_percent, format_seconds, parse_seconds
 from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for
-from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options
+from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options, same_output_options
 from nodewise.runner.objective import format_metric
+from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
     from nodewise.verdicts.tune import TuneVerdict
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on with the experiment in this directory.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @run_options
+@same_output_options(Kind.AUTO)
 @click.argument("command_words", nargs=-1, metavar="[--] COMMAND...")
 @click.pass_context
 def command(
@@ -107,6 +109,7 @@ def command(
         objective=run.objective,
         shown=run.shown,
         resume=resume is not None,
+        same=run.options.same,
         wanted=Wanted(
             {**tries, **parse_parameters(parameter)},
             {
