@@ -151,8 +151,8 @@ BEFORE: dict[str, tuple[float, float]] = {
 
 def sequential(
     random: Random, noise: Family, speedup: float, within: float = WITHIN, contenders: int = 2
-) -> tuple[Word, int, int]:
-    """One comparison as `nodewise compare` makes it: the word, the runs until there was one, and how many were to be had.
+) -> tuple[Word, int, float]:
+    """One comparison as `nodewise compare` makes it: the word, the runs until there was one, and the size that it leaves open.
 
     The first of the contenders takes `speedup` times as long as the others. Of more than two it is the first word on any.
     """
@@ -181,10 +181,10 @@ def sequential(
             middle, above, below = holds(*costs, [1.0, 1 + within, 1 / (1 + within)], level)
             if middle and (above or below) and not final:
                 continue
-            word = judge(ratio_interval(*costs, level), within, final=final).word
-            if word is not Word.UNDECIDED and (contenders == 2 or word is not Word.NO_DIFFERENCE):
-                return word, contenders * (block + 1), contenders * blocks
-    return Word.UNDECIDED, contenders * blocks, contenders * blocks
+            verdict = judge(ratio_interval(*costs, level), within, final=final)
+            if verdict.word is not Word.UNDECIDED and (contenders == 2 or verdict.word is not Word.NO_DIFFERENCE):
+                return verdict.word, contenders * (block + 1), max(verdict.beyond, within)
+    return Word.UNDECIDED, contenders * blocks, math.inf
 
 
 def _one_after_the_other(random: Random, noise: Callable[[Random, int], Array], speedup: float) -> tuple[Array, Array]:
@@ -220,11 +220,11 @@ def _apart(one: Array, other: Array) -> bool:
 RULES = {"Welch's t-test": _t_test, "Mann-Whitney test": _rank_test, "mean ± sd do not overlap": _apart}
 
 
-def is_wrong(word: Word, speedup: float, within: float) -> bool:
-    """A difference said of equal commands, none of one that is larger than asked, or one of the wrong sign."""
+def is_wrong(word: Word, size: float, speedup: float) -> bool:
+    """A difference said of equal commands, one of the wrong sign, or none beyond a `size` of one that is larger."""
     if speedup == 1:
         return word in (Word.FASTER, Word.SLOWER)
-    return word is Word.SLOWER or (word is Word.NO_DIFFERENCE and speedup > 1 + within)
+    return word is Word.SLOWER or (word is Word.NO_DIFFERENCE and speedup > 1 + size)
 
 
 def _errors() -> None:
@@ -243,10 +243,10 @@ def _errors() -> None:
         row = f"{name:<26}"
         for column, (within, gain) in enumerate(QUESTIONS):
             random = np.random.default_rng([7, number, column])
-            same = [sequential(random, noise, 1.0, within)[0] for _ in range(EXPERIMENTS)]
+            same = [sequential(random, noise, 1.0, within) for _ in range(EXPERIMENTS)]
             real = [sequential(random, noise, 1 + gain, within) for _ in range(EXPERIMENTS)]
-            wrong = [np.mean([is_wrong(w, 1.0, within) for w in same])]
-            wrong.append(np.mean([is_wrong(w, 1 + gain, within) for w, *_ in real]))
+            wrong = [np.mean([is_wrong(w, size, 1.0) for w, _, size in same])]
+            wrong.append(np.mean([is_wrong(w, size, 1 + gain) for w, _, size in real]))
             runs = float(np.mean([r for _, r, _ in real]))
             row += f"{wrong[0]:>9.1%}{wrong[1]:>8.1%}{runs:>9.1f}"
             if name in BEFORE:
@@ -254,9 +254,8 @@ def _errors() -> None:
             row += f"{ratios[column][-1]:>7.2f}×" if name in BEFORE else f"{'':>8}"
         print(row, flush=True)
     random = np.random.default_rng([7, 99])
-    five = np.mean(
-        [is_wrong(sequential(random, _gaussian, 1.0, contenders=5)[0], 1.0, WITHIN) for _ in range(EXPERIMENTS // 4)]
-    )
+    said = [sequential(random, _gaussian, 1.0, contenders=5) for _ in range(EXPERIMENTS // 4)]
+    five = np.mean([is_wrong(w, size, 1.0) for w, _, size in said])
     print(f"{'five commands, Gaussian':<26}{five:>9.1%}")
     told = [f"{math.exp(float(np.mean(np.log(column)))):.2f}× (worst {max(column):.2f}×)" for column in ratios]
     print(f"runs over those of simpler rules, geometric means: {', '.join(told)}\n")
