@@ -61,6 +61,16 @@ def test_beyond_the_exact_ones_the_interval_hardly_differs(pairs: int, monkeypat
         assert math.log(near.high) == pytest.approx(math.log(exact.high), abs=0.15 * width)
 
 
+def test_single_ratios_are_held_as_by_the_interval() -> None:
+    random = np.random.default_rng(7)
+    for n in (5, 8, 12, 40):
+        times = [list(np.exp(0.01 * random.standard_t(3, n))) for _ in range(2)]
+        got = ratio_interval(*times, 0.97)
+        tested = [got.low * 0.9999, got.low * 1.0001, got.ratio, got.high * 0.9999, got.high * 1.0001]
+        wanted = [True] * 5 if n < 6 else [False, True, True, True, False]
+        assert holds(*times, [t or 1.0 for t in tested] if n < 6 else tested, 0.97) == wanted
+
+
 def test_outliers_do_not_move_the_ratio_far() -> None:
     baseline = [1.5] * 20
     candidate = [1.0] * 17 + [50.0] * 3
