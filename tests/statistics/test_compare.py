@@ -120,9 +120,9 @@ def test_a_real_gain_is_found() -> None:
 
 
 def test_the_sums_of_signs_have_lighter_tails_than_a_normal() -> None:
-    # twenty equal gaps: the sum of their signs is binomial, and the fourth moment tells that from a normal sum
+    # equal gaps: the sum of their signs is binomial, and the fourth moment tells that from a normal sum
     for level in (0.99, 0.999, 0.9999):
-        for pairs in (14, 20, 40):
+        for pairs in (16, 20, 40):
             exact = min(k for k in range(pairs + 1) if two_sided(pairs, k) <= 1 - level)
             for agree in (exact - 2, exact + 2):
                 logs = np.where(np.arange(pairs) < agree, 0.01, -0.01) * (1 + 1e-3 * np.arange(pairs) / pairs)
