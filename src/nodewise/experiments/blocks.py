@@ -75,7 +75,7 @@ class Blocks:
         objective: Objective = SECONDS,
         before_block: Callable[[], None] = lambda: None,
     ):
-        """`before_block` is called before each block that is made, not replayed; it may wait for quiet."""
+        """`before_block` is called before each block that is made, not replayed; it may wait for quiet, at no cost."""
         self._recorder = recorder
         self._meter = meter
         self._order = BalancedOrder(seed)
@@ -94,7 +94,8 @@ class Blocks:
         order = [by_key[key] for key in self._order.next(list(by_key))]
         self.number += 1
         if not self._recorder.replaying:
-            self._before_block()
+            with self._meter.standing_still():
+                self._before_block()
         samples: dict[str, Sample] = {}
         costs: dict[str, float] = {}
         for position, arm in enumerate(order):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodewise.base.units import format_percent, format_seconds, parse_seconds
-from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for
+from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for, quiet_wait
 from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options, same_output_options
 from nodewise.runner.objective import format_metric
 from nodewise.runner.same_output import Kind
@@ -125,7 +125,7 @@ def command(
     if not as_json:
         _introduce(question)
     with LocalLauncher(run.options, environment) as launcher, ProgressLine(limit) as line, ended_like_ctrl_c():
-        verdict = tune(question, launcher, line.show)
+        verdict = tune(question, launcher, line.show, quiet_wait(run.wait_quiet_s, question.machine.allowed))
     report = write_report(question.out)
     if as_json:
         print(json.dumps({**encode(verdict), "report": str(report)}, indent=1))
