@@ -135,6 +135,7 @@ class LocalLauncher:
             else {"mode": MODES[setting.memory.mode], "nodes": setting.memory.nodes},
             "no_huge_pages": setting.no_huge_pages,
             "limits": self._limits,
+            "domain": self._options.domain,
             "timeout_s": timeout_s or 0.0,
             **self._answers.request(),
         }

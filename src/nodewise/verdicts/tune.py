@@ -23,6 +23,7 @@ from nodewise.verdicts.pair import (
     Pairs,
     PairVerdict,
     costs_of,
+    disturbance_of,
     judge_pairs,
     medians_explained,
     pair_up,
@@ -198,7 +199,7 @@ def _candidate(experiment: Experiment) -> str:
 def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, str]:
     within = float(experiment.question["within"])
     plan = experiment.plan
-    nothing = Pairs((), (), (), {})
+    nothing = Pairs((), (), ())
     if candidate == BASELINE:
         why = "no other setting ran"
         return nothing, Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within), why
@@ -289,6 +290,8 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if comparison is not None and comparison.disturbed and not comparison.reason:
         counted = "decided, too" if _accepting(experiment) else "did not decide"
         notes.append(f"{comparison.disturbed} of {comparison.blocks} deciding blocks were disturbed and {counted}")
+    if comparison is not None and comparison.blocks:
+        notes += disturbance_of(experiment, CONFIRM).conditions
     if comparison is not None and comparison.low is not None:
         medians = [median(costs_of(experiment, key, CONFIRM)) for key in (comparison.one, comparison.other)]
         notes += filter(None, [medians_explained(comparison, medians)])
