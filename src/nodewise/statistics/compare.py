@@ -21,16 +21,17 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.statistics.steps import infer_step, spread_ties, widened
+
 Array = NDArray[np.float64]
 
 _EXACT_UP_TO = 10
 #: Beyond so many standard deviations of normal noise a log ratio says nothing; less would cost width, more lets bursts in.
-_REACH = 3.0
+_REACH = 3.5
 _BISECTIONS = 16
 #: A ratio farther from the centre than so many spreads has to have this share of the pairs as near to it.
 _NEAR, _BACKED = 3.0, 0.25
-#: With no more different times than this share of all, the clock is taken to be coarse; its step is no larger share of a time.
-_TIED, _COARSEST = 0.75, 0.1
 
 
 @dataclass(frozen=True)
@@ -42,23 +43,10 @@ class Ratio:
     high: float
     pairs: int
 
-
-def _spread_ties(one: Array, other: Array) -> tuple[Array, Array]:
-    """Times that a coarse clock has made equal, spread evenly over its step; others as they are.
-
-    Ratios on a lattice have no scale: more than half of them may be equal. What is added is symmetric, and the same for
-    both, so the ratios stay symmetric about the true one.
-    """
-    steps = []
-    for times in (one, other):
-        values = np.unique(times)
-        step = float(np.diff(values).min()) if values.size > 1 else np.inf
-        if values.size <= _TIED * times.size and step <= _COARSEST * float(np.median(times)):
-            steps.append(step)
-    if not steps:
-        return one, other
-    shift = min(steps) * (np.random.default_rng(0).random((one.size, 2)) - 0.5)
-    return one + shift[:, 0], other + shift[:, 1]
+    @property
+    def has_interval(self) -> bool:
+        """Whether there were enough runs for an interval."""
+        return self.low > 0 and math.isfinite(self.high)
 
 
 def _scores(gaps: Array) -> Array:
@@ -85,7 +73,7 @@ def _accepted(logs: Array, tested: Array, alpha: float) -> NDArray[np.bool_]:
     if logs.size <= _EXACT_UP_TO:
         sums = np.abs(scores @ _signs(logs.size).T)
         share = (sums >= total[:, None] * (1 - 1e-12) - 1e-12).mean(axis=1)
-        return np.asarray(share > alpha)
+        return np.asarray(share > alpha + 1e-12)
     squares = scores**2
     variance = np.maximum(squares.sum(axis=1), 1e-30)
     excess = -2 * (squares**2).sum(axis=1) / variance**2
@@ -130,20 +118,28 @@ def _end(logs: Array, centre: float, extreme: float, alpha: float) -> float:
     return centre + side * outside
 
 
-def ratio_interval(baseline: Sequence[float], candidate: Sequence[float], level: float = 0.95) -> Ratio:
+def ratio_interval(
+    baseline: Sequence[float], candidate: Sequence[float], level: float = 0.95, step: float | None = None
+) -> Ratio:
     """Speedup of `candidate` over `baseline`: seconds of the same n blocks in the same order, all above zero.
 
-    Raises ValueError where the lengths differ, there is no pair, or a time is not above zero.
+    `step` is that of the clock or the printed number, in seconds, 0 for none; where it is not known the times tell it. Where
+    something may carry over from one run to the next, give the blocks that `carryover.comparable` names. Raises ValueError
+    where the lengths differ, there is no pair, or a time is not above zero.
     """
     if len(baseline) != len(candidate) or not baseline:
         raise ValueError(f"pairs are needed: {len(baseline)} and {len(candidate)} times")
     if min(*baseline, *candidate) <= 0:
         raise ValueError("times must be above zero")
-    one, other = _spread_ties(np.asarray(baseline, dtype=float), np.asarray(candidate, dtype=float))
+    seen = np.asarray(baseline, dtype=float), np.asarray(candidate, dtype=float)
+    step = infer_step(*seen) if step is None else step
+    one, other = spread_ties(*seen, step)
     logs = np.log(one) - np.log(other)
     centre = _centre(logs)
     # where even equal signs of all pairs are no rare luck, nothing can be excluded
-    if 2.0 ** (1 - logs.size) > 1 - level + 1e-12:
+    if logs.size < FEWEST_BLOCKS or 2.0 ** (1 - logs.size) > 1 - level + 1e-12:
         return Ratio(math.exp(centre), 0.0, math.inf, logs.size)
     low, high = (math.exp(_end(logs, centre, float(extreme), 1 - level)) for extreme in (logs.min(), logs.max()))
+    if step > 0:
+        low, high = widened((low, high), *seen, step)
     return Ratio(math.exp(centre), low, high, logs.size)

@@ -12,6 +12,7 @@ runs, and so may have what disturbs them. Therefore now and then, at random, the
 block has unequal predecessors and counts for nothing (`carryover.comparable`).
 """
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from random import Random
@@ -50,7 +51,7 @@ class BalancedOrder:
 
     def _first(self, names: Sequence[str]) -> str | None:
         """Who begins, where that is not left to chance."""
-        if self._last not in names:
+        if self._last is None or self._last not in names:
             return None
         if len(names) != 2:
             return self._last
@@ -68,7 +69,7 @@ class BalancedOrder:
     def _neighbours(self, order: Sequence[str]) -> list[tuple[str, str]]:
         before = [] if self._last is None else [self._last]
         run = [*before, *order]
-        return list(zip(run, run[1:], strict=False))
+        return list(itertools.pairwise(run))
 
     def _familiar(self, order: Sequence[str]) -> int:
         """How often the neighbours of an order have met."""
