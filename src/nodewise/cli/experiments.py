@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -72,11 +72,19 @@ def ended_like_ctrl_c() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str] = ("as_json",)) -> None:
+def environment_of(question: Mapping[str, Any]) -> dict[str, str]:
+    """The environment of now, with the variables that bear on a run as they were when the question was asked."""
+    return {**{k: v for k, v in os.environ.items() if not k.startswith(TELLING)}, **question["environment"]}
+
+
+def again_in(
+    context: click.Context, path: Path, kind: str, anew: Collection[str] = ("as_json",), stored: str | None = None
+) -> None:
     """Run the command that made the experiment in `path` again, to go on in its directory.
 
     The working directory and the variables that bear on a run become those of then; `anew` names parameters that hold
-    if they are given now. Raises InputError for others, and where `path` holds no experiment of that kind.
+    if they are given now. `stored` is the kind that the question has, where that is not the command's name. Raises InputError
+    for other parameters, and where `path` holds no experiment of that kind.
     """
     path = path.absolute()
     now = _given(context)
@@ -88,7 +96,7 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
         )
     question = read_question(path)
     asked = list(question.get("asked") or [])
-    if question.get("kind") != kind or kind not in asked:
+    if question.get("kind") != (stored or kind) or kind not in asked:
         raise InputError(
             f"{path} holds no {kind} that can be continued",
             f"name the directory of a `nodewise {kind}` that was cut off",
@@ -97,9 +105,9 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
         os.chdir(question["cwd"])
     except OSError as problem:
         raise InputError(f"cannot go on in {question['cwd']}: {problem.strerror}") from problem
-    for variable in [v for v in os.environ if v.startswith(TELLING)]:
-        del os.environ[variable]
-    os.environ.update(question["environment"])
+    telling = environment_of(question)
+    os.environ.clear()
+    os.environ.update(telling)
     command = context.command
     inner = command.make_context(kind, asked[asked.index(kind) + 1 :], parent=context.parent, obj="resumed")
     inner.params |= {**now, "resume": path, "as_json": context.params["as_json"]}
