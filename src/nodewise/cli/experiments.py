@@ -77,14 +77,11 @@ def environment_of(question: Mapping[str, Any]) -> dict[str, str]:
     return {**{k: v for k, v in os.environ.items() if not k.startswith(TELLING)}, **question["environment"]}
 
 
-def again_in(
-    context: click.Context, path: Path, kind: str, anew: Collection[str] = ("as_json",), stored: str | None = None
-) -> None:
+def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str] = ("as_json",)) -> None:
     """Run the command that made the experiment in `path` again, to go on in its directory.
 
     The working directory and the variables that bear on a run become those of then; `anew` names parameters that hold
-    if they are given now. `stored` is the kind that the question has, where that is not the command's name. Raises InputError
-    for other parameters, and where `path` holds no experiment of that kind.
+    if they are given now. Raises InputError for others, and where `path` holds no experiment of that kind.
     """
     path = path.absolute()
     now = _given(context)
@@ -96,7 +93,7 @@ def again_in(
         )
     question = read_question(path)
     asked = list(question.get("asked") or [])
-    if question.get("kind") != (stored or kind) or kind not in asked:
+    if question.get("kind") != kind or kind not in asked:
         raise InputError(
             f"{path} holds no {kind} that can be continued",
             f"name the directory of a `nodewise {kind}` that was cut off",

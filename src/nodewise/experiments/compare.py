@@ -50,9 +50,10 @@ class CompareQuestion:
 
     `fewest` and `most` bound the runs of each (a block that was disturbed is kept, and another one made besides); `within` is the difference that counts as none. `threshold` is a slowdown
     (0.02: 2 %) of which has to be said whether it is exceeded. `same` is what of the output has to be as the reference's.
-    `resume`: go on with what `out` holds. With `accept_disturbed` blocks decide that something disturbed, too. More blocks
-    are made while it is open on which side of the ratio `apart` the others lie. That one of `may_fail` never runs well is
-    an answer, and no bad input. `more` is stored with the question.
+    `resume`: go on with what `out` holds. With `accept_disturbed` blocks decide that something disturbed, too. `kind` is
+    `run` where one command stands alone, `confirm` where a promise is repeated. More blocks are made while it is open on
+    which side of the ratio `apart` the others lie. That one of `may_fail` never runs well is an answer, and no bad input.
+    `more` is stored with the question.
     """
 
     contenders: tuple[Contender, ...]
@@ -74,6 +75,7 @@ class CompareQuestion:
     resume: bool = False
     same: SameOutput = ANY_OUTPUT
     accept_disturbed: bool = False
+    kind: str = COMPARE
     apart: float | None = None
     may_fail: frozenset[str] = frozenset()
     more: Mapping[str, Any] = field(default_factory=dict)
@@ -81,7 +83,7 @@ class CompareQuestion:
     def to_json(self) -> dict[str, Any]:
         """What `question.json` holds."""
         return {
-            "kind": COMPARE,
+            "kind": self.kind,
             "contenders": [
                 {"name": c.setting.name, "text": c.text, "shell": c.shell, "steps": asdict(c.steps)}
                 for c in self.contenders
@@ -207,7 +209,8 @@ class Comparer:
     def _measure(self) -> str:
         question = self._question
         for _ in range(question.warmup):
-            self._blocks.run(self._arms(), WARM_UP)
+            block = self._blocks.run(self._arms(), WARM_UP)
+            self._fail(block)
             self._report(WARM_UP)
         names = [c.setting.key for c in question.contenders]
         looks = looks_of(len(comparisons(names)))
@@ -235,24 +238,29 @@ class Comparer:
         return Arm(contender.setting, self._question.timeout_s, (before, lambda: self._step(contender, "conclude")))
 
     def _take(self, block: Block) -> None:
-        texts = {c.setting.key: c.text for c in self._question.contenders}
         for key, sample in block.samples.items():
             if sample.ok:
                 self._costs[key][block.number] = sample.seconds
                 self._centres[key].add(sample.seconds)
         # every good run of the block is kept before a failure ends the comparison
+        self._fail(block)
+        self._disturbed[block.number] = block.disturbed
+        self._report(COMPARE)
+
+    def _fail(self, block: Block) -> None:
+        texts = {c.setting.key: c.text for c in self._question.contenders}
         for key, sample in block.samples.items():
             if not sample.ok:
                 self._take_failure(key, texts[key], sample)
-        self._disturbed[block.number] = block.disturbed
-        self._report(COMPARE)
 
     def _take_failure(self, key: str, text: str, sample: Sample) -> None:
         """A command that never ran well is bad input; one that fails later is left out, and its row says so."""
         if not self._costs[key] and key not in self._question.may_fail:
             printed = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             hint = (
-                "with --ignore-failure its exit code does not matter" if "exit code" in (sample.error or "") else None
+                "with --ignore-failure its exit code does not matter"
+                if "exit code" in (sample.error or "") and self._question.kind == COMPARE
+                else None
             )
             raise ProgramError(f"{text}: {sample.error}{printed}", hint)
         self._failed[key] = str(sample.error)

@@ -18,12 +18,13 @@ from nodewise.experiments.contenders import Contender, Steps
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.experiment import Experiment, read_experiment, write_whole
+from nodewise.runner.launch import Start, launch_of
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.setting import Setting
 from nodewise.tuning.custom import put_in
 from nodewise.tuning.ranks import read_ranked
 from nodewise.verdicts.baseline import differences
-from nodewise.verdicts.compare import COMPARE
+from nodewise.verdicts.compare import COMPARE, CONFIRM
 from nodewise.verdicts.confirm import ConfirmVerdict, Promise, confirm_verdict, promise_of
 from nodewise.verdicts.encoding import encode
 
@@ -97,8 +98,11 @@ def with_arguments(
     return (*command[:end], *(put_in(word, values) for word in new))
 
 
-def repetition_of(earlier: Experiment, other: Sequence[str], environment: Mapping[str, str]) -> Repetition:
-    """What is to be run to repeat what an experiment promised. Raises InputError where there is nothing to repeat."""
+def repetition_of(earlier: Experiment, other: Sequence[str], start: Start) -> Repetition:
+    """What is to be run to repeat what an experiment promised; `start` is what is given for every run.
+
+    Raises InputError where there is nothing to repeat.
+    """
     promise = promise_of(earlier)
     asked = earlier.question
     steps = {c["name"]: c for c in asked.get("contenders", ())}
@@ -108,7 +112,7 @@ def repetition_of(earlier: Experiment, other: Sequence[str], environment: Mappin
         how = steps.get(key, {})
         if other:
             setting = replace(setting, command=_other_command(earlier, setting, how, other))
-        text = setting.launch_line(environment) if other or not how else str(how["text"])
+        text = launch_of(setting, start).line() if other or not how else str(how["text"])
         return Contender(
             replace(setting, name=setting.key), text, Steps(**how["steps"]) if how else Steps(), how.get("shell")
         )
@@ -172,6 +176,7 @@ def confirm(
     one, other = repetition.contenders
     asked = replace(
         question,
+        kind=CONFIRM,
         contenders=repetition.contenders,
         may_fail=frozenset({other.setting.key}),
         # more blocks are made while it is open on which side of the promise the ratio lies

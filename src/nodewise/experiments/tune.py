@@ -19,6 +19,7 @@ from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Plan, Writer, inherited_facts, read_experiment
 from nodewise.records.recorder import Recorder
+from nodewise.runner.launch import Start
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.same_output import SameOutput
@@ -61,9 +62,9 @@ class Question:
     """What is asked: the fastest way to run `command` on `machine`, over `axes`, within a budget.
 
     `within` is the difference that counts as none (0.01: 1 %), `out` the experiment's directory, `asked` the command
-    line that repeats the question, `environment` what programs inherit, `same` what of a setting's output has to be as the
-    baseline's. `resume`: go on with what `out` holds. Without `axes` they are chosen by what the program loads; `wanted` are
-    axes of the user's own. With `accept_disturbed` blocks decide that something disturbed, too.
+    line that repeats the question, `environment` what programs inherit, `start` what its user gave of that, `same` what of a
+    setting's output has to be as the baseline's. `resume`: go on with what `out` holds. Without `axes` they are chosen by what
+    the program loads; `wanted` are axes of the user's own. With `accept_disturbed` blocks decide that something disturbed, too.
     """
 
     command: tuple[str, ...]
@@ -80,7 +81,7 @@ class Question:
     shown: Shown = field(default_factory=Shown)
     resume: bool = False
     wanted: Wanted = field(default_factory=Wanted)
-    cwd: Path | None = None
+    start: Start = field(default_factory=Start)
     same: SameOutput = field(default_factory=SameOutput)
     accept_disturbed: bool = False
 
@@ -91,6 +92,7 @@ class Question:
             "command": list(self.command),
             "axes": {},
             "wanted": asdict(self.wanted),
+            "start": self.start.to_json(),
             "budget": {"seconds": self.budget.seconds, "runs": self.budget.runs},
             "within": self.within,
             "accept_disturbed": self.accept_disturbed,
@@ -117,7 +119,8 @@ class Tuner:
         self._observe = observe
         self._before_block = before_block
         self._offer = Offer(question.machine, question.command, question.axes, question.environment, question.wanted)
-        self._offer.builder = Builder(question.out / "builds", question.command[0], question.cwd, question.environment)
+        folder = Path(question.start.cwd) if question.start.cwd else None
+        self._offer.builder = Builder(question.out / "builds", question.command[0], folder, question.environment)
         self._offer.folder = question.out / "launch"
         self._options = self._offer.before_the_first_run()
         self._baseline = Setting(command=question.command)
@@ -189,6 +192,7 @@ class Tuner:
         with self._offer.watching(self._launcher, self._baseline):
             sample, cost = self._blocks.alone(Arm(self._baseline, self._question.timeout_s), "warm-up")
         self._take(self._baseline.key, sample, cost)
+        self._offer.used(sample.usage)
         if not sample.ok:
             shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             raise ProgramError(

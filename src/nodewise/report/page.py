@@ -20,7 +20,7 @@ from nodewise.report.tables import MOST_POINTS, condition_rows, label, labels_of
 from nodewise.report.template import render
 from nodewise.runner.objective import format_metric
 from nodewise.statistics.verdict import Word
-from nodewise.verdicts.compare import COMPARE, CompareVerdict, compare_verdict, describe, reference_of
+from nodewise.verdicts.compare import COMPARING, CONFIRM, CompareVerdict, compare_verdict, describe, reference_of
 from nodewise.verdicts.confirm import Held, confirm_verdict
 from nodewise.verdicts.pair import costs_of
 from nodewise.verdicts.secondary import MetricSummary
@@ -60,7 +60,7 @@ def verdict_of(experiment: Experiment) -> CompareVerdict | TuneVerdict:
     Raises InputError where the experiment was cut off before its first good run.
     """
     stopped = (experiment.verdict or {}).get("stopped", "cut off")
-    comparing = experiment.question["kind"] == COMPARE
+    comparing = experiment.question["kind"] in COMPARING
     first = reference_of(experiment) if comparing else BASELINE
     if not costs_of(experiment, first):
         raise InputError(
@@ -147,7 +147,7 @@ def _of_comparison(experiment: Experiment, verdict: CompareVerdict) -> dict[str,
     others = [p for p in verdict.pairs if p.one != verdict.contenders[0].name]
     headline, sentence = _comparison_headline(verdict, labels), describe(verdict, labels)
     said: list[str] = []
-    if "promise" in experiment.question:
+    if experiment.question["kind"] == CONFIRM:
         repeated = confirm_verdict(experiment, verdict.stopped)
         headline, sentence = f"The promise {_HELD[repeated.verdict]}", repeated.sentence
         said = [*repeated.differences, *repeated.notes]

@@ -26,7 +26,9 @@ from nodewise.verdicts.pair import PairVerdict, costs_of, judge_pairs, medians_e
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
 from nodewise.verdicts.tune import seconds_spent
 
-COMPARE, WARM_UP = "compare", "warm-up"
+COMPARE, RUN, CONFIRM, WARM_UP = "compare", "run", "confirm", "warm-up"
+#: The kinds of experiments that are judged here.
+COMPARING = (COMPARE, RUN, CONFIRM)
 #: A drift, or a first run that differs, of less than this is not worth a word.
 _DRIFT, _FIRST = 0.01, 0.1
 #: With more contenders than this each is held against the reference only, since every pair more widens all intervals.
@@ -370,7 +372,7 @@ def compare_verdict(experiment: Experiment, stopped: str) -> CompareVerdict:
     rows = _with_work(experiment, [_row(experiment, secondary, c, first.get(str(c["name"]))) for c in contenders])
     blocks = max((r.runs for r in rows), default=0)
     return CompareVerdict(
-        kind=COMPARE,
+        kind=str(experiment.question["kind"]),
         metric=experiment.objective.metric,
         maximise=experiment.objective.maximise,
         shown=tuple(o.metric for o in experiment.shown.metrics),

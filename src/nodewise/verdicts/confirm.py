@@ -12,13 +12,13 @@ from typing import Any
 from nodewise.base.errors import InputError
 from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
+from nodewise.runner.launch import launch_of, start_from_json
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.verdict import Word, format_ratio
-from nodewise.verdicts.compare import COMPARE, CompareVerdict, compare_verdict, reference_of
+from nodewise.verdicts.compare import COMPARE, CONFIRM, CompareVerdict, compare_verdict, reference_of
 from nodewise.verdicts.pair import PairVerdict, costs_of
 from nodewise.verdicts.tune import BASELINE, TUNE, tune_verdict
 
-CONFIRM = "confirm"
 #: A repeated ratio may fall short of the promised interval by this much, and the promise still holds.
 SLACK = 0.02
 
@@ -91,7 +91,7 @@ def promise_of(experiment: Experiment) -> Promise:
     """
     kind = experiment.question["kind"]
     hint = "only a decided gain can be repeated; name the directory of a tune or compare that found one"
-    if kind not in (TUNE, COMPARE) or "promise" in experiment.question:
+    if kind not in (TUNE, COMPARE):
         raise InputError(f"{experiment.path} holds no tune and no comparison, which alone promise anything", hint)
     first = BASELINE if kind == TUNE else reference_of(experiment)
     if not costs_of(experiment, first):
@@ -118,7 +118,7 @@ def promise_of(experiment: Experiment) -> Promise:
         ratio,
         low,
         high,
-        experiment.settings[other].launch_line(experiment.question["environment"]),
+        launch_of(experiment.settings[other], start_from_json(experiment.question.get("start"))).line(),
     )
 
 

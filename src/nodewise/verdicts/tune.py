@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
+from nodewise.runner.launch import launch_of, start_from_json
 from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks
@@ -39,7 +40,10 @@ _MOST_MORE = 5000
 
 @dataclass(frozen=True)
 class Launch:
-    """How a setting is started: what `Setting` holds, and the line for a shell. `threads` is None where nothing sets them."""
+    """How a setting is started: what `Setting` holds, and the line for a shell.
+
+    `threads` is None where nothing sets them; `build` is the command that made the program (empty: none was asked for).
+    """
 
     key: str
     values: Mapping[str, Any]
@@ -51,6 +55,7 @@ class Launch:
     placement: str
     threads: int | None
     launch_line: str
+    build: str
 
 
 @dataclass(frozen=True)
@@ -313,7 +318,8 @@ def _launch(experiment: Experiment, setting: Setting) -> Launch:
         places=places,
         placement=str(setting.values.get("placement", "os")),
         threads=setting.values.get("threads", len(places) if places else None),
-        launch_line=setting.launch_line(experiment.question["environment"]),
+        launch_line=launch_of(setting, start_from_json(experiment.question.get("start"))).line(),
+        build=setting.build,
     )
 
 

@@ -56,7 +56,7 @@ def command(
     Exit codes: 0 it holds; 1 it is smaller, gone, reversed or undecided; 2 bad input.
     """
     if given["resume"] is not None and not context.obj:
-        again_in(context, given["resume"], "confirm", ("as_json", "budget", "max_runs"), stored="compare")
+        again_in(context, given["resume"], "confirm", ("as_json", "budget", "max_runs"))
         return int(context.meta.get("nodewise.exit_code", 0))
     del run  # what was asked then is put beneath it
     from nodewise.cli.progress import ProgressLine
@@ -66,6 +66,7 @@ def command(
     from nodewise.records.budget import Budget
     from nodewise.records.experiment import read_experiment
     from nodewise.report.page import write_report
+    from nodewise.runner.launch import start_of
     from nodewise.runner.local import LocalLauncher
     from nodewise.verdicts.encoding import encode
 
@@ -79,7 +80,10 @@ def command(
     environment = {**environment_of(earlier.question), **chosen.env}
     run_in = chosen.options.cwd or Path.cwd()
     other, moved = moved_paths(other, run_in)
-    repetition = repetition_of(earlier, other, environment)
+    start = start_of(chosen.options, chosen.env)
+    # a line for the shell that one is in
+    start = replace(start, cwd="") if run_in.resolve() == Path.cwd().resolve() else start
+    repetition = repetition_of(earlier, other, start)
     machine = load_machine(None, None)
     check_runnable(repetition, machine)
     within = given["within"]
@@ -190,5 +194,5 @@ def _tell(verdict: ConfirmVerdict, report: Path) -> None:
         print(f"differs   {text}")
     for text in verdict.notes:
         print(f"note      {text}")
-    print(f"launch    {verdict.promise.launch_line}")
+    print(f"launch    {verdict.comparison.contenders[1].command}")
     print(f"report    {report}")

@@ -82,6 +82,7 @@ def command(
     from nodewise.records.budget import Budget
     from nodewise.report.page import write_report
     from nodewise.report.tables import label
+    from nodewise.runner.launch import start_of
     from nodewise.runner.local import LocalLauncher
     from nodewise.tuning.axes import Wanted
     from nodewise.verdicts.encoding import encode
@@ -118,7 +119,7 @@ def command(
             build,
             constraint,
         ),
-        cwd=run.options.cwd,
+        start=start_of(run.options, run.env),
         accept_disturbed=run.accept_disturbed,
     )
     if not as_json:
