@@ -34,9 +34,9 @@ from nodewise.verdicts.pair import (
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
 from nodewise.verdicts.tune import seconds_spent
 
-COMPARE, RUN, WARM_UP = "compare", "run", "warm-up"
+COMPARE, RUN, CONFIRM, WARM_UP = "compare", "run", "confirm", "warm-up"
 #: The kinds of experiments that are judged here.
-COMPARING = (COMPARE, RUN)
+COMPARING = (COMPARE, RUN, CONFIRM)
 #: A drift, or a first run that differs, of less than this is not worth a word.
 _DRIFT, _FIRST = 0.01, 0.1
 #: With more contenders than this each is held against the reference only, since every pair more widens all intervals.
