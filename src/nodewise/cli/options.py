@@ -27,13 +27,14 @@ class RunChoice:
     """How the user wants programs to be run and judged.
 
     `options` are for the launcher, `env` goes over the inherited environment, `objective` is the number that counts, `shown`
-    are those to be shown besides.
+    are those to be shown besides. With `accept_disturbed` runs that something disturbed decide, too.
     """
 
     options: RunOptions
     env: dict[str, str]
     objective: Objective = SECONDS
     shown: Shown = field(default_factory=Shown)
+    accept_disturbed: bool = False
 
 
 def parse_pair(text: str, option: str, example: str) -> tuple[str, str]:
@@ -72,6 +73,7 @@ def _choose(
     show: tuple[str, ...],
     cost: str | None,
     cost_per_core: bool,
+    accept_disturbed: bool,
 ) -> RunChoice:
     if minimize and maximize:
         raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
@@ -106,7 +108,8 @@ def _choose(
         needed=tuple(needed),
     )
     shown = Shown(tuple(asked.values()), price.currency if price else "")
-    return RunChoice(options, dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env), objective, shown)
+    variables = dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env)
+    return RunChoice(options, variables, objective, shown, accept_disturbed)
 
 
 def _shown(text: str) -> Objective:
@@ -171,6 +174,11 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--cost-per-core", is_flag=True, help="Of --cost only the share of the processors that a setting may use."
     )
+    @click.option(
+        "--accept-disturbed",
+        is_flag=True,
+        help="Let runs decide that something disturbed (other load, steal, throttling, paging), too.",
+    )
     @functools.wraps(function)
     def wrapped(
         *args: Any,
@@ -187,10 +195,24 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         show: tuple[str, ...],
         cost: str | None,
         cost_per_core: bool,
+        accept_disturbed: bool,
         **rest: Any,
     ) -> Any:
         run = _choose(
-            timeout, cwd, stdin, env, metric, expect, limit, work, minimize, maximize, show, cost, cost_per_core
+            timeout,
+            cwd,
+            stdin,
+            env,
+            metric,
+            expect,
+            limit,
+            work,
+            minimize,
+            maximize,
+            show,
+            cost,
+            cost_per_core,
+            accept_disturbed,
         )
         return function(*args, run=run, **rest)
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.units import format_seconds
+from nodewise.experiments.blocks import Arm, Block, Blocks
+from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Plan, Writer, inherited_facts, read_experiment
@@ -26,14 +28,15 @@ from nodewise.search.guided import GuidedSearch
 from nodewise.search.reduce import Reduction
 from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import AS_STARTED, Point
-from nodewise.statistics.compare import ratio_interval
-from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
+from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks, plan_looks
 from nodewise.statistics.summary import Running, median
-from nodewise.statistics.verdict import Verdict, Word, is_settled, judge
+from nodewise.statistics.verdict import Verdict, Word, is_settled
 from nodewise.tuning.axes import Wanted
 from nodewise.tuning.builds import Builder
 from nodewise.tuning.selection import Offer
-from nodewise.verdicts.tune import BASELINE, conclude
+from nodewise.verdicts.encoding import encode
+from nodewise.verdicts.pair import Pairs, judge_pairs
+from nodewise.verdicts.tune import BASELINE, CONFIRM, TuneVerdict, tune_verdict
 
 #: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
 FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS
@@ -58,6 +61,7 @@ _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
 _FIRST_RUN_SHARE = 0.25
 #: So many blocks, and so much of what is left for the search and the confirmation, go to telling what carries a gain.
 _REDUCTION_BLOCKS, _REDUCTION_SHARE = 3, 0.4
+SEARCH = "search"
 #: So many runs that were cut off end a candidate.
 _MOST_CUT = 2
 
@@ -68,7 +72,8 @@ class Question:
 
     `within` is the difference that counts as none (0.01: 1 %), `out` the experiment's directory, `asked` the command
     line that repeats the question, `environment` what programs inherit. `resume`: go on with what `out` holds. Without
-    `axes` they are chosen by what the program loads; `wanted` are axes of the user's own.
+    `axes` they are chosen by what the program loads; `wanted` are axes of the user's own. With `accept_disturbed` blocks
+    decide that something disturbed, too.
     """
 
     command: tuple[str, ...]
@@ -86,6 +91,7 @@ class Question:
     resume: bool = False
     wanted: Wanted = field(default_factory=Wanted)
     cwd: Path | None = None
+    accept_disturbed: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """What `question.json` holds; of the environment only what bears on threads and memory."""
@@ -96,23 +102,12 @@ class Question:
             "wanted": asdict(self.wanted),
             "budget": {"seconds": self.budget.seconds, "runs": self.budget.runs},
             "within": self.within,
+            "accept_disturbed": self.accept_disturbed,
             "objective": asdict(self.objective),
             "shown": asdict(self.shown),
             "seed": self.seed,
             **inherited_facts(self.machine, self.environment, self.asked),
         }
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a tune is: `phase` (`first run`, `search`, `confirm`), what was spent, and the leader so far with its speedup."""
-
-    phase: str
-    runs: int
-    seconds: float
-    leader: str | None = None
-    speedup: float | None = None
-    racing: int = 0
 
 
 class Tuner:
@@ -123,11 +118,13 @@ class Tuner:
         question: Question,
         launcher: Launcher,
         observe: Callable[[Progress], None] = lambda _: None,
+        before_block: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ):
         self._question = question
         self._launcher = launcher
         self._observe = observe
+        self._before_block = before_block
         self._offer = Offer(question.machine, question.command, question.axes, question.environment, question.wanted)
         self._offer.builder = Builder(question.out / "builds", question.command[0], question.cwd, question.environment)
         self._offer.folder = question.out / "launch"
@@ -139,11 +136,10 @@ class Tuner:
         self._costs: dict[str, list[float]] = {}
         self._searched: list[float] = []
         self._slowest_s = 0.0
-        self._block = 0
         self._closed: set[Hashable] = set()
 
-    def run(self) -> dict[str, Any]:
-        """Ask, search, confirm and conclude; the verdict as `tune --json` prints it. Ctrl-C ends with the best so far.
+    def run(self) -> TuneVerdict:
+        """Ask, search, confirm and conclude. Ctrl-C ends with the best so far.
 
         Raises ProgramError where the baseline does not run, InputError where the budget cannot decide anything,
         StoreError where the experiment cannot be written.
@@ -154,7 +150,8 @@ class Tuner:
             raise InputError(f"{limit} runs are too few for a verdict", f"give --max-runs {FEWEST_RUNS} or more")
         stopped = "decided"
         with Writer(question.out, None if question.resume else question.to_json()) as self._writer:
-            self._recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier)
+            recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier)
+            self._blocks = Blocks(recorder, self._meter, self._random, question.objective, self._before_block)
             try:
                 self._first_run()
                 self._choose_axes()
@@ -166,37 +163,35 @@ class Tuner:
                 stopped = self._answer()
             except KeyboardInterrupt:
                 stopped = "interrupted"
-            verdict = conclude(read_experiment(question.out), stopped)
-            self._writer.conclude(verdict)
+            verdict = tune_verdict(read_experiment(question.out), stopped)
+            self._writer.conclude(encode(verdict))
         return verdict
 
     # --- runs
 
-    def _sample(self, setting: Setting, phase: str, position: int, timeout_s: float | None) -> Sample:
-        sample, cost = self._recorder.sample(setting, phase, self._block, position, timeout_s)
+    def _take(self, key: str, sample: Sample, cost: float, phase: str) -> None:
+        """Learn what a run cost, where it ran to its end, and its time where it ran well."""
         if not sample.cut_off:
-            self._costs.setdefault(setting.key, []).append(cost)
-            if setting.key == BASELINE:
+            self._costs.setdefault(key, []).append(cost)
+            if key == BASELINE:
                 self._slowest_s = max(self._slowest_s, cost)
-            if phase == "search":
+            if phase == SEARCH:
                 self._searched.append(cost)
-        judged = self._question.objective.judged(sample)
-        if judged.ok:
-            self._times.setdefault(setting.key, Running()).add(judged.seconds)
-        return judged
+        if sample.ok:
+            self._times.setdefault(key, Running()).add(sample.seconds)
 
-    def _run_block(self, settings: Sequence[Setting], phase: str, timeout_s: float) -> dict[str, Sample]:
+    def _run_block(self, settings: Sequence[Setting], phase: str, timeout_s: float) -> Block:
         """Every setting once, in random order; none is started after the budget's end, nor runs long beyond it."""
-        order = list({s.key: s for s in settings}.values())
-        self._random.shuffle(order)
-        self._block += 1
-        samples = {}
-        for i, setting in enumerate(order):
-            left = self._left_s()
-            if left <= 0:
-                break
-            samples[setting.key] = self._sample(setting, phase, i, min(timeout_s, left + self._slowest_s))
-        return samples
+        arms = [Arm(s, timeout_s) for s in {s.key: s for s in settings}.values()]
+        block = self._blocks.run(arms, phase, self._allowed_s)
+        for key, sample in block.samples.items():
+            self._take(key, sample, block.costs[key], phase)
+        return block
+
+    def _allowed_s(self) -> float:
+        """How long the next run may take at most: to the budget's end and one run of the baseline more; 0: none may start."""
+        left = self._left_s()
+        return left + self._slowest_s if left > 0 else 0.0
 
     def _left_s(self) -> float:
         """What is left of the budget's seconds."""
@@ -223,7 +218,10 @@ class Tuner:
         own, share = self._question.timeout_s, self._left_s() * _FIRST_RUN_SHARE
         limit = min(math.inf if own is None else own, share)
         with self._offer.watching(self._launcher, self._baseline):
-            sample = self._sample(self._baseline, "warm-up", 0, None if math.isinf(limit) else limit)
+            arm = Arm(self._baseline, None if math.isinf(limit) else limit)
+            sample, cost = self._blocks.alone(arm, "warm-up")
+        self._take(BASELINE, sample, cost, "warm-up")
+        self._offer.used(sample.usage)
         if sample.cut_off and limit == share:
             enough = format_seconds(limit * FEWEST_RUNS)
             raise InputError(
@@ -238,7 +236,6 @@ class Tuner:
             )
         if sample.seconds <= 0:
             raise ProgramError(f"the program reports {sample.seconds} seconds", "only times above zero can be compared")
-        cost = self._costs[BASELINE][0]
         if self._meter.affordable(cost) < FEWEST_RUNS - 1:
             enough = format_seconds(cost * FEWEST_RUNS * 1.2)
             raise InputError(
@@ -332,11 +329,11 @@ class Tuner:
         if not math.isinf(self._left_s()):
             share_s = room * median(self._searched or self._costs[BASELINE]) / len(points)
             patience = min(patience, max(share_s, _LEAST_PATIENCE * self._slowest_s))
-        samples = self._run_block(list(settings.values()), "search", patience)
+        samples = self._run_block(list(settings.values()), SEARCH, patience).samples
         told = {p: self._outcome(samples[s.key]) for p, s in settings.items() if s.key in samples}
         self._search.tell(told)
         ranking = self._search.ranking
-        self._report("search", self._setting(ranking[0]) if ranking else None, len(points))
+        self._report(SEARCH, self._setting(ranking[0]) if ranking else None, len(points))
         return len(told) == len(points)
 
     def _outcome(self, sample: Sample) -> Outcome:
@@ -424,27 +421,22 @@ class Tuner:
             return "budget", False
         looks = plan_looks(blocks, alpha)
         self._writer.add_plan(Plan(candidate.key, looks.at, looks.alpha, {n: s.key for n, s in arms.items()}))
-        baseline: list[float] = []
-        times: list[float] = []
+        judged = _Confirmation(looks, self._question)
         stopped, cut = "budget", 0
-        while len(times) < blocks and self._meter.affordable(pair / 2) >= 2 + kept:
-            samples = self._run_block([self._baseline, candidate], "confirm", self._patience())
-            if len(samples) < 2:
+        while judged.count < blocks and self._meter.affordable(pair / 2) >= 2 + kept:
+            block = self._run_block([self._baseline, candidate], CONFIRM, self._patience())
+            if len(block.samples) < 2:
                 break
-            base, mine = samples[BASELINE], samples[candidate.key]
+            base, mine = block.samples[BASELINE], block.samples[candidate.key]
             self._search.tell({self._search.reference: self._outcome(base), point: self._outcome(mine)})
             cut += mine.cut_off
             if cut >= _MOST_CUT or (not mine.ok and not mine.cut_off and self._search.failed(point)):
                 return None, False
-            if not base.ok or not mine.ok:
-                continue
-            baseline.append(base.seconds)
-            times.append(mine.seconds)
-            self._report("confirm", candidate, 2)
-            if len(times) in looks.at and is_settled(self._word(baseline, times, looks.level)):
+            self._report(CONFIRM, candidate, 2)
+            if base.ok and mine.ok and judged.add(base.seconds, mine.seconds, block.disturbed):
                 stopped = "decided"
                 break
-        won = len(times) > 0 and self._word(baseline, times, looks.level, final=True).word is Word.FASTER
+        won = judged.word is Word.FASTER
         if won and arms and not self._ablate(candidate, point, arms, pair / 2):
             return None, False
         return stopped, won
@@ -454,16 +446,44 @@ class Tuner:
         for _ in range(_ABLATION_BLOCKS):
             if self._meter.affordable(cost) < 1 + len(arms):
                 break
-            samples = self._run_block([candidate, *arms.values()], "confirm", self._patience())
-            mine = samples.get(candidate.key)
+            mine = self._run_block([candidate, *arms.values()], CONFIRM, self._patience()).samples.get(candidate.key)
             if mine is not None and not mine.ok and not mine.cut_off:
                 self._search.tell({point: None})
                 if self._search.failed(point):
                     return False
         return True
 
-    def _word(self, baseline: Sequence[float], times: Sequence[float], level: float, final: bool = False) -> Verdict:
-        return judge(ratio_interval(baseline, times, level), self._question.within, final)
+
+class _Confirmation:
+    """The pairs of one confirmation, and what they bear so far."""
+
+    def __init__(self, looks: Looks, question: Question):
+        self._looks = looks
+        self._question = question
+        self._pairs: list[tuple[float, float, bool]] = []
+
+    def _judge(self, final: bool) -> Verdict:
+        one, other, disturbed = zip(*self._pairs, strict=True)
+        pairs = Pairs(one, other, disturbed, {})
+        level = self._looks.level
+        accept = self._question.accept_disturbed
+        return judge_pairs(pairs, lambda _: level, self._question.within, final=final, accept_disturbed=accept)[0]
+
+    @property
+    def count(self) -> int:
+        """How many pairs decide."""
+        return sum(self._question.accept_disturbed or not disturbed for _, _, disturbed in self._pairs)
+
+    def add(self, baseline_s: float, candidate_s: float, disturbed: bool) -> bool:
+        """Take one more pair; whether it is now known well enough, asked at the looks alone."""
+        before = self.count
+        self._pairs.append((baseline_s, candidate_s, disturbed))
+        return self.count > before and self.count in self._looks.at and is_settled(self._judge(final=False))
+
+    @property
+    def word(self) -> Word:
+        """What they bear where no more will come."""
+        return self._judge(final=True).word if self._pairs else Word.UNDECIDED
 
 
 def fewest_blocks(alpha: float) -> int:
@@ -475,7 +495,10 @@ def tune(
     question: Question,
     launcher: Launcher,
     observe: Callable[[Progress], None] = lambda _: None,
+    before_block: Callable[[], None] = lambda: None,
     clock: Callable[[], float] = time.monotonic,
-) -> dict[str, Any]:
-    """Answer a question: see `Tuner.run`. `clock` gives seconds, for budgets of them."""
-    return Tuner(question, launcher, observe, clock).run()
+) -> TuneVerdict:
+    """Answer a question: see `Tuner.run`; `before_block` is called before each block and may wait for quiet, `clock` gives
+    the seconds of the budget.
+    """
+    return Tuner(question, launcher, observe, before_block, clock).run()

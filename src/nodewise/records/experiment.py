@@ -61,10 +61,15 @@ class Experiment:
     question: dict[str, Any]
     settings: dict[str, Setting] = field(default_factory=dict)
     records: Records = field(default_factory=Records)
-    plan: Plan | None = None
+    plans: list[Plan] = field(default_factory=list)
     verdict: dict[str, Any] | None = None
     damaged_lines: int = 0
     whole_bytes: int = 0
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan of the last comparison, which decides; None where it did not come to one."""
+        return self.plans[-1] if self.plans else None
 
     @property
     def objective(self) -> Objective:
@@ -202,7 +207,7 @@ class Writer:
         self._known.add(record.setting)
 
     def add_plan(self, plan: Plan) -> None:
-        """Append the plan of the deciding comparison; the last one counts."""
+        """Append the plan of a comparison that decides; the last one counts."""
         self._append(json.dumps({"type": "plan", **asdict(plan)}) + "\n")
 
     def _append(self, text: str) -> None:
@@ -303,7 +308,10 @@ def _take(experiment: Experiment, text: bytes) -> bool:
             setting = setting_from_json(line)
             experiment.settings[setting.key] = setting
         elif kind == "plan":
-            experiment.plan = Plan(line["candidate"], tuple(line["looks"]), line["alpha"], line["ablations"])
+            plan = Plan(line["candidate"], tuple(line["looks"]), line["alpha"], line["ablations"])
+            # going on from a file writes its plans once more
+            if plan not in experiment.plans:
+                experiment.plans.append(plan)
     except (ValueError, KeyError, TypeError):
         return False
     return True

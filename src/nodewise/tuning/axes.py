@@ -236,7 +236,12 @@ class Options:
         if ranks > 1 and ranks * threads > max(len(self._machine.allowed), self._most_asked):
             return False
         values = {**self._defaults, **point}
-        return all(c.holds(values) for c in self._constraints)
+        return self._agree(values) and all(c.holds(values) for c in self._constraints)
+
+    def _agree(self, values: Mapping[str, Any]) -> bool:
+        """Whether each knob says something beside the others: glibc's allocator has none to tune beside another one."""
+        others = {n for n, v in values.items() if v != self._defaults[n]}
+        return not any(others.intersection(k.without) for n, k in self._knobs.items() if n in others)
 
     @property
     def _most_asked(self) -> int:
