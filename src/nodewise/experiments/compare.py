@@ -130,6 +130,7 @@ class Comparer:
         self._left: list[str] = []
         self._met: list[Met] = []
         self._made: list[int] = []
+        self._after: dict[tuple[int, str], str | None] = {}
 
     def run(self) -> CompareVerdict:
         """Measure and judge. Ctrl-C ends with what there is.
@@ -247,6 +248,7 @@ class Comparer:
         # every good run of the block is kept before a failure ends the comparison
         self._fail(block)
         self._met += [met_of(block.number, key, sample) for key, sample in block.samples.items()]
+        self._after |= {(block.number, key): before for key, before in block.after.items()}
         self._made.append(block.number)
         self._report(COMPARE)
 
@@ -289,6 +291,8 @@ class Comparer:
                 tuple(self._costs[key][b] for b in both),
                 tuple(both),
                 met,
+                tuple((self._after[b, self._reference], self._after[b, key]) for b in both),
+                (self._reference, key),
             )
             verdict, _ = judge_pairs(
                 pairs, looks.level, question.within, final=False, accept_disturbed=question.accept_disturbed
