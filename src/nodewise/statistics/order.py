@@ -17,8 +17,9 @@ from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
-#: After so many blocks of two contenders that begin as the one before ended, at random between these, one does not.
-_FEWEST_KEPT, _MOST_KEPT = 4, 10
+#: After so many blocks of two contenders that begin as the one before ended, at random between these, one does not. The
+#: first ones come later, since most comparisons are short, and the block that does not counts for nothing.
+_KEPT_FIRST, _KEPT = (9, 16), (7, 14)
 
 
 class BalancedOrder:
@@ -28,7 +29,7 @@ class BalancedOrder:
         self._random = random
         self._last: str | None = None
         self._met: Counter[tuple[str, str]] = Counter()
-        self._kept = random.randint(1, _MOST_KEPT)
+        self._kept = random.randint(*_KEPT_FIRST)
 
     def next(self, names: Sequence[str]) -> list[str]:
         """The order of the next block: each of `names` once, which may be others than in the block before.
@@ -58,7 +59,7 @@ class BalancedOrder:
         self._kept -= 1
         if self._kept >= 0:
             return self._last
-        self._kept = self._random.randint(_FEWEST_KEPT, _MOST_KEPT)
+        self._kept = self._random.randint(*_KEPT)
         return next(name for name in names if name != self._last)
 
     def _drawn(self, names: Sequence[str], first: str | None) -> list[str]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 #: Of fewer blocks even equal signs of all are no rare luck: 2 / 2^5 is above 5 %.
 FEWEST_BLOCKS = 6
 #: This share of alpha is not spent, since the sums are only nearly normal.
-_HELD_BACK = 0.2
+_HELD_BACK = 0.15
 #: Equal signs of all blocks may cost this share of alpha: with fewer blocks nobody looks.
 _FIRST_SHARE = 0.4
 #: What is left of alpha after n blocks falls as n to this power: more spends it too early for small differences, less too late.
