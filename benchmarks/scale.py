@@ -38,8 +38,9 @@ path = Path({path!r})
 """
 _READ = "from nodewise.records.experiment import read_experiment\nexperiment = read_experiment(path)"
 _CONCLUDE = {
-    "tune": _READ + "\nfrom nodewise.verdicts.tune import conclude\nconclude(experiment, 'decided')",
-    "compare": _READ + "\nfrom nodewise.verdicts.compare import weigh\nweigh(experiment, 'decided')",
+    "tune": _READ + "\nfrom nodewise.verdicts.tune import tune_verdict\ntune_verdict(experiment, 'decided')",
+    "compare": _READ
+    + "\nfrom nodewise.verdicts.compare import compare_verdict\ncompare_verdict(experiment, 'decided')",
 }
 _REPORT = "from nodewise.cli.main import main\nsys.argv = ['nodewise', 'report', str(path)]\nmain()"
 

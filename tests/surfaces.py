@@ -81,4 +81,4 @@ def many_core(setting: Setting) -> float:
 
 def verdict_of(result: dict[str, Any]) -> str:
     """The word, typed."""
-    return str(result["verdict"])
+    return str(result.verdict)

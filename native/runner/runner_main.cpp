@@ -3,13 +3,16 @@
 // small (a child's peak memory counts its parent's until exec), has no interpreter beside a run, and outlives its
 // engine's death just long enough to end what is running. A guard above it does that where it is killed itself. Frames
 // on standard input and output: four bytes of length, little-endian, then JSON.
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cinttypes>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -124,6 +127,7 @@ class Server {
 
     json answer(const json& request) {
         const nodewise::Job job = read_job(request);
+        keep_answer(request);
         const std::vector<int> domain = request.value("domain", std::vector<int>{});
         const double ready_before = conditions_.ready();
         const nodewise::Reading before = conditions_.read(job.mask, domain);
@@ -147,24 +151,43 @@ class Server {
         usage.update(json(counted));
         usage.update(json(waiting_.stop()));
         add_frequency(job, outcome.usage, counted, conditions);
-        return {{"wall_s", outcome.wall_s},
-                {"started_at", outcome.started_at},
-                {"exit_code", outcome.exit_code},
-                {"signal", outcome.signal},
-                {"timed_out", outcome.timed_out},
-                {"cancelled", outcome.cancelled},
-                {"left_behind", outcome.left_behind},
-                {"rebound", outcome.rebound},
-                {"usage", usage},
-                {"conditions", conditions},
-                {"counters_missing", counters_.hardware_missing()},
-                {"energy_missing", energy_.missing()},
-                {"energy_remedy", energy_.remedy()},
-                {"out", describe_stream(out_)},
-                {"err", describe_stream(err_)}};
+        json reply = {{"wall_s", outcome.wall_s},
+                      {"started_at", outcome.started_at},
+                      {"exit_code", outcome.exit_code},
+                      {"signal", outcome.signal},
+                      {"timed_out", outcome.timed_out},
+                      {"cancelled", outcome.cancelled},
+                      {"left_behind", outcome.left_behind},
+                      {"rebound", outcome.rebound},
+                      {"usage", usage},
+                      {"conditions", conditions},
+                      {"counters_missing", counters_.hardware_missing()},
+                      {"energy_missing", energy_.missing()},
+                      {"energy_remedy", energy_.remedy()},
+                      {"out", describe_stream(out_)},
+                      {"err", describe_stream(err_)}};
+        if (request.contains("answer")) {
+            std::array<char, 17> digits{};
+            std::snprintf(digits.data(), digits.size(), "%016" PRIx64, out_.answer_digest());
+            reply["answer"] = {{"digest", digits.data()}, {"bytes", out_.answer_bytes()}};
+        }
+        return reply;
     }
 
   private:
+    // Where the engine wants to compare what is printed, it hands over a file for it when it starts us.
+    void keep_answer(const json& request) {
+        int copy = -1;
+        std::uint64_t most = 0;
+        if (request.contains("answer")) {
+            copy = request["answer"].at("file");
+            most = request["answer"].at("most");
+            // no program is to find it open
+            fcntl(copy, F_SETFD, FD_CLOEXEC);
+        }
+        out_.keep_answer(copy, most);
+    }
+
     // The clock while the program ran, by its own cycles; else what the system says of the clock now.
     void add_frequency(const nodewise::Job& job, const rusage& usage, const std::map<std::string, double>& counted,
                        json& conditions) const {

@@ -5,6 +5,7 @@ import json
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from nodewise.runner.objective import Objective
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.baseline import against_baseline
-from nodewise.verdicts.compare import weigh
+from nodewise.verdicts.compare import compare_verdict
+from nodewise.verdicts.encoding import encode
 from tests.surfaces import machine
 
 HERE = machine(4, 1, live=True)
@@ -65,21 +67,18 @@ def _times(**seconds: float | str) -> Callable[[str], float | str]:
 
 def test_the_faster_of_two_is_named_with_its_gain(tmp_path: Path) -> None:
     result = compare(_question(tmp_path, ["a", "b"]), Stream(_times(a=1.5, b=1.0)))
-    (pair,) = result["pairs"]
-    assert (pair["verdict"], result["fastest"], result["stopped"]) == ("faster", ["b"], "decided")
-    assert pair["low"] <= 1.5 <= pair["high"]
-    assert result["contenders"][1]["against_reference"]["ratio"] == pair["ratio"]
-    assert (
-        weigh(read_experiment(tmp_path / "x"), "decided")
-        == result
-        == json.loads((tmp_path / "x/verdict.json").read_text())
-    )
+    (pair,) = result.pairs
+    assert (pair.verdict, result.fastest, result.stopped) == ("faster", ("b",), "decided")
+    assert pair.low <= 1.5 <= pair.high
+    assert result.contenders[1].against_reference.ratio == pair.ratio
+    assert compare_verdict(read_experiment(tmp_path / "x"), "decided") == result
+    assert encode(result) == json.loads((tmp_path / "x/verdict.json").read_text())
 
 
 def test_equal_ones_are_said_to_be_equal_and_it_ends(tmp_path: Path) -> None:
     result = compare(_question(tmp_path, ["a", "b"], within=0.02), Stream(_times(a=1.0, b=1.0)))
-    assert (result["pairs"][0]["verdict"], result["stopped"]) == ("no difference", "decided")
-    assert result["fastest"] == ["a", "b"]
+    assert (result.pairs[0].verdict, result.stopped) == ("no difference", "decided")
+    assert result.fastest == ("a", "b")
 
 
 def test_every_block_holds_each_command_once_in_random_order(tmp_path: Path) -> None:
@@ -96,32 +95,32 @@ def test_every_block_holds_each_command_once_in_random_order(tmp_path: Path) -> 
 def test_intervals_of_three_hold_together_and_are_wider_than_those_of_two(tmp_path: Path) -> None:
     two = compare(_question(tmp_path / "2", ["a", "b"], most=20, fewest=20), Stream(_times(a=1.2, b=1.0)))
     three = compare(_question(tmp_path / "3", ["a", "b", "c"], most=20, fewest=20), Stream(_times(a=1.2, b=1.0, c=1.1)))
-    assert three["level"] > two["level"]
-    assert len(three["pairs"]) == 3
-    assert three["fastest"] == ["b"]
+    assert three.level > two.level
+    assert len(three.pairs) == 3
+    assert three.fastest == ("b",)
 
 
 def test_with_many_commands_each_is_held_against_the_first(tmp_path: Path) -> None:
     seconds = {f"c{i}": 1 + 0.1 * i for i in range(8)}
     result = compare(_question(tmp_path, list(seconds)), Stream(_times(**seconds)))
-    assert [p["one"] for p in result["pairs"]] == ["c0"] * 7
-    assert result["fastest"] == ["c0"]
+    assert [p.one for p in result.pairs] == ["c0"] * 7
+    assert result.fastest == ("c0",)
     turned = dict(reversed(seconds.items()))
-    assert compare(_question(tmp_path / "t", list(turned)), Stream(_times(**turned)))["fastest"] == ["c0"]
+    assert compare(_question(tmp_path / "t", list(turned)), Stream(_times(**turned))).fastest == ("c0",)
 
 
 def test_speed_rate_and_redundancy_stand_side_by_side(tmp_path: Path) -> None:
     result = compare(_question(tmp_path, ["a", "bb"]), Stream(_times(a=1.0, bb=0.5)))
-    work = result["contenders"][1]["work"]
-    assert (work["kind"], work["amount"], work["redundancy"]) == ("flops", 2e9, 2.0)
-    assert work["rate_ratio"] == pytest.approx(4.0, rel=0.02)
+    work = result.contenders[1].work
+    assert (work.kind, work.amount, work.redundancy) == ("flops", 2e9, 2.0)
+    assert work.rate_ratio == pytest.approx(4.0, rel=0.02)
 
 
 def test_a_metric_may_decide_and_more_of_it_be_better(tmp_path: Path) -> None:
     result = compare(_question(tmp_path, ["a", "b"], objective=Objective("rate", True)), Stream(_times(a=1.0, b=0.8)))
-    assert result["pairs"][0]["verdict"] == "faster"
-    assert result["pairs"][0]["ratio"] == pytest.approx(1.25, rel=0.02)
-    assert result["contenders"][1]["median"] == pytest.approx(1.25e9, rel=0.02)
+    assert result.pairs[0].verdict == "faster"
+    assert result.pairs[0].ratio == pytest.approx(1.25, rel=0.02)
+    assert result.contenders[1].median == pytest.approx(1.25e9, rel=0.02)
 
 
 def test_a_metric_that_no_run_tells_is_one_clear_message(tmp_path: Path) -> None:
@@ -144,9 +143,9 @@ def test_one_that_fails_later_is_left_out_and_named(tmp_path: Path) -> None:
         return "killed by signal 9 (SIGKILL)" if key == "c" and count[key] > 4 else 1.0
 
     result = compare(_question(tmp_path, ["a", "b", "c"], within=0.02), Stream(seconds))
-    assert result["pairs"][0]["verdict"] == "no difference"
-    assert "c" not in result["fastest"]
-    assert any("SIGKILL" in w for w in result["warnings"])
+    assert result.pairs[0].verdict == "no difference"
+    assert "c" not in result.fastest
+    assert any("SIGKILL" in w for w in result.warnings)
 
 
 def test_waiting_is_told_from_computing(tmp_path: Path) -> None:
@@ -156,13 +155,13 @@ def test_waiting_is_told_from_computing(tmp_path: Path) -> None:
             return Sample(sample.seconds, sample.wall_s, sample.started_at, usage={"user_s": 0.1, "system_s": 0.0})
 
     result = compare(_question(tmp_path, ["a", "b"]), Waits(_times(a=1.0, b=1.0)))
-    assert sum("waits" in w for w in result["warnings"]) == 2
+    assert sum("waits" in w for w in result.warnings) == 2
 
 
 def test_noise_that_hides_the_answer_is_said(tmp_path: Path) -> None:
     result = compare(_question(tmp_path, ["a", "b"], most=12), Stream(_times(a=1.0, b=1.01), sigma=0.3))
-    assert result["pairs"][0]["verdict"] == "undecided"
-    assert any("noise hides" in w for w in result["warnings"])
+    assert result.pairs[0].verdict == "undecided"
+    assert any("noise hides" in w for w in result.warnings)
 
 
 def test_steps_run_around_and_in_their_order(tmp_path: Path) -> None:
@@ -201,8 +200,8 @@ def test_going_on_after_an_interrupt_gives_the_verdict_of_an_undisturbed_run(tmp
         return
     going_on = Stream(seconds)
     again = compare(_question(tmp_path / "cut", ["a", "b", "c"], resume=True), going_on)
-    assert len(dying.runs) + len(going_on.runs) == whole["runs"] == again["runs"]
-    assert {**again, "experiment": "", "seconds_spent": 0} == {**whole, "experiment": "", "seconds_spent": 0}
+    assert len(dying.runs) + len(going_on.runs) == whole.runs == again.runs
+    assert replace(again, experiment="", seconds_spent=0) == replace(whole, experiment="", seconds_spent=0)
 
 
 def test_going_on_with_another_question_is_refused(tmp_path: Path) -> None:
@@ -218,14 +217,14 @@ def test_a_later_experiment_is_held_against_an_earlier_one_of_the_same_machine(t
     compare(_question(tmp_path / "now", ["a", "b"], most=12), Stream(_times(a=1.5, b=1.2)))
     now, then = (read_experiment(tmp_path / d / "x") for d in ("now", "then"))
     told = against_baseline(now, then)
-    assert told["differences"] == []
-    slower, same = told["pairs"]
-    assert (slower["verdict"], same["verdict"]) == ("slower", "no difference")
-    assert slower["low"] <= 1 / 1.5 <= slower["high"]
+    assert told.differences == ()
+    slower, same = told.pairs
+    assert (slower.verdict, same.verdict) == ("slower", "no difference")
+    assert slower.low <= 1 / 1.5 <= slower.high
     then.question["machine"]["processor"]["model"] = "another"
     told = against_baseline(now, then)
-    assert "processor: another then" in told["differences"][0]
-    assert not any(p["comparable"] for p in told["pairs"])
+    assert "processor: another then" in told.differences[0]
+    assert not any(p.comparable for p in told.pairs)
 
 
 def test_a_full_disk_is_one_clear_message_and_nothing_measured_is_lost(tmp_path: Path, monkeypatch: Any) -> None:
@@ -248,7 +247,7 @@ def test_a_full_disk_is_one_clear_message_and_nothing_measured_is_lost(tmp_path:
     monkeypatch.setattr(store.os, "write", real)
     assert len(read_experiment(tmp_path / "x").records) == 8
     again = compare(_question(tmp_path, ["a", "b"], resume=True), Stream(_times(a=1.0, b=1.2)))
-    assert again["pairs"][0]["verdict"] == "slower"
+    assert again.pairs[0].verdict == "slower"
 
 
 def test_runs_that_gather_at_two_places_are_shown_as_such(tmp_path: Path) -> None:
@@ -259,10 +258,10 @@ def test_runs_that_gather_at_two_places_are_shown_as_such(tmp_path: Path) -> Non
             return Sample(sample.seconds * (1.5 if slow else 1.0), sample.wall_s, sample.started_at, usage=sample.usage)
 
     result = compare(_question(tmp_path, ["a", "b"], fewest=60, most=60), Two(_times(a=1.0, b=1.0)))
-    one, other = result["contenders"]
-    assert (len(one["modes"]), len(other["modes"])) == (1, 2)
-    assert [m["value"] for m in other["modes"]] == pytest.approx([1.0, 1.5], rel=0.02)
-    assert any("gather at 2 places" in w for w in result["warnings"])
+    one, other = result.contenders
+    assert (len(one.shape.modes), len(other.shape.modes)) == (1, 2)
+    assert [value for value, _ in other.shape.modes] == pytest.approx([1.0, 1.5], rel=0.02)
+    assert any("gather at 2 places" in w for w in result.warnings)
     assert " | " in table_rows(result)[1][1][1]
 
 
@@ -274,8 +273,8 @@ def test_a_first_run_that_differs_is_named_also_where_it_was_a_warm_up(tmp_path:
             return Sample(sample.seconds * factor, sample.wall_s, sample.started_at, usage=sample.usage)
 
     result = compare(_question(tmp_path, ["a", "b"], most=12, fewest=12), Cold(_times(a=1.0, b=1.0)))
-    assert sum("first run took" in w and "it was, here" in w for w in result["warnings"]) == 2
-    assert result["contenders"][0]["max"] < 1.2
+    assert sum("first run took" in w and "it was, here" in w for w in result.warnings) == 2
+    assert result.contenders[0].max < 1.2
 
 
 def test_disturbed_blocks_are_kept_and_others_made_besides(tmp_path: Path) -> None:
@@ -286,5 +285,5 @@ def test_disturbed_blocks_are_kept_and_others_made_besides(tmp_path: Path) -> No
             return Sample(sample.seconds, sample.wall_s, sample.started_at, usage=sample.usage, marks=marks)
 
     result = compare(_question(tmp_path, ["a", "b"], most=20, fewest=20), Disturbed(_times(a=1.0, b=1.0)))
-    assert result["blocks"] == 22
-    assert sum(r["disturbed"] for r in result["contenders"]) == 2
+    assert result.blocks == 22
+    assert sum(r.disturbed for r in result.contenders) == 2

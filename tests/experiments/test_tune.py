@@ -14,7 +14,8 @@ from nodewise.machine.model import Limits
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
 from nodewise.runner.setting import Setting
-from nodewise.verdicts.tune import conclude
+from nodewise.verdicts.encoding import encode
+from nodewise.verdicts.tune import tune_verdict
 from tests.surfaces import Scripted, machine, many_core, threads_of
 
 KNC = machine(61, 4)
@@ -30,47 +31,47 @@ def _question(out: Path, runs: int = 300, **changes: Any) -> Question:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_known_best_of_a_many_core_machine_is_found(tmp_path: Path, seed: int) -> None:
     result = tune(_question(tmp_path, seed=seed), Scripted(many_core, seed))
-    best = result["best"]
-    assert (best["threads"], best["placement"], result["verdict"]) == (183, "balanced", "faster")
+    best = result.best
+    assert (best.threads, best.placement, result.verdict) == (183, "balanced", "faster")
     truth = many_core(Setting(("x",))) / many_core(_setting(result))
-    assert result["low"] <= truth <= result["high"]
-    assert result["runs"] <= 300
-    assert sum(result["axes"].values()) == pytest.approx(1)
-    assert best["env"]["OMP_NUM_THREADS"] == "183"
-    assert "taskset" not in best["launch_line"]
-    assert any("nothing was bound" in note for note in result["notes"])
+    assert result.low <= truth <= result.high
+    assert result.runs <= 300
+    assert sum(result.axes.values()) == pytest.approx(1)
+    assert best.env["OMP_NUM_THREADS"] == "183"
+    assert "taskset" not in best.launch_line
+    assert any("nothing was bound" in note for note in result.notes)
 
 
 def _setting(result: dict[str, Any]) -> Setting:
-    best = result["best"]
-    return Setting(("x",), best["values"], best["env"], (), None, tuple(tuple(p) for p in best["places"]))
+    best = result.best
+    return Setting(("x",), best.values, best.env, (), None, tuple(tuple(p) for p in best.places))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_a_clear_gain_is_from_is_told_even_with_few_runs(tmp_path: Path, seed: int) -> None:
     result = tune(_question(tmp_path, 45, seed=seed), Scripted(many_core, seed))
-    assert result["verdict"] == "faster" and len(result["best"]["values"]) > 1
-    assert sum(result["axes"].values()) == pytest.approx(1)
+    assert result.verdict == "faster" and len(result.best.values) > 1
+    assert sum(result.axes.values()) == pytest.approx(1)
 
 
 def test_where_nothing_matters_it_says_no_difference(tmp_path: Path) -> None:
-    words = [tune(_question(tmp_path / str(s), 400, seed=s), Scripted(lambda _: 2.0, s))["verdict"] for s in range(60)]
+    words = [tune(_question(tmp_path / str(s), 400, seed=s), Scripted(lambda _: 2.0, s)).verdict for s in range(60)]
     assert words.count("no difference") >= 57
 
 
 def test_the_baseline_stays_where_nothing_is_faster(tmp_path: Path) -> None:
     result = tune(_question(tmp_path), Scripted(lambda s: 1.0 if not s.values else 1.5))
-    assert result["verdict"] == "no difference"
-    assert result["best"]["key"] == "baseline"
-    assert result["best"]["launch_line"] == "./app 'in put'"
-    assert any("slower" in note for note in result["notes"])
+    assert result.verdict == "no difference"
+    assert result.best.key == "baseline"
+    assert result.best.launch_line == "./app 'in put'"
+    assert any("slower" in note for note in result.notes)
 
 
 def test_on_the_live_machine_the_places_are_bound_too(tmp_path: Path) -> None:
     here = machine(4, 1, live=True)
     result = tune(_question(tmp_path, on=here), Scripted(lambda s: 4.0 / len(s.mask or (0,))))
-    assert result["best"]["mask"] == [0, 1, 2, 3]
-    assert "taskset -c 0-3 ./app 'in put'" in result["best"]["launch_line"]
+    assert result.best.mask == (0, 1, 2, 3)
+    assert "taskset -c 0-3 ./app 'in put'" in result.best.launch_line
 
 
 def test_a_process_allowed_two_of_64_processors_plans_for_two(tmp_path: Path) -> None:
@@ -91,8 +92,8 @@ def test_settings_that_fail_are_left_out_and_named(tmp_path: Path) -> None:
         return "exit code 3" if threads_of(setting, 244) == 183 else many_core(setting)
 
     result = tune(_question(tmp_path), Scripted(seconds))
-    assert result["best"]["threads"] != 183
-    assert any("threads=183" in note and "exit code 3" in note for note in result["notes"])
+    assert result.best.threads != 183
+    assert any("threads=183" in note and "exit code 3" in note for note in result.notes)
 
 
 def test_a_candidate_that_fails_in_the_confirmation_gives_way_to_the_next(tmp_path: Path) -> None:
@@ -104,8 +105,8 @@ def test_a_candidate_that_fails_in_the_confirmation_gives_way_to_the_next(tmp_pa
             return dataclasses.replace(sample, error="killed by signal 11") if late else sample
 
     result = tune(_question(tmp_path), Tires(many_core))
-    assert result["best"]["threads"] != 183
-    assert result["verdict"] == "faster"
+    assert result.best.threads != 183
+    assert result.verdict == "faster"
 
 
 def test_a_baseline_that_fails_is_an_error_with_its_output_and_leaves_nothing(tmp_path: Path) -> None:
@@ -122,27 +123,28 @@ def test_a_budget_too_small_is_said_with_what_would_do(tmp_path: Path) -> None:
 
 def test_the_fewest_runs_end_in_a_verdict(tmp_path: Path) -> None:
     result = tune(_question(tmp_path, FEWEST_RUNS), Scripted(many_core))
-    assert result["runs"] <= FEWEST_RUNS
-    assert result["verdict"] in ("faster", "no difference", "undecided")
+    assert result.runs <= FEWEST_RUNS
+    assert result.verdict in ("faster", "no difference", "undecided")
 
 
 @pytest.mark.parametrize("at", [3, 40, 80])
 def test_an_interrupt_ends_with_the_best_so_far(tmp_path: Path, at: int) -> None:
     result = tune(_question(tmp_path), Scripted(many_core, interrupt_at=at))
-    assert result["stopped"] == "interrupted"
-    assert result["runs"] == at - 1
-    assert result["best"]["command"] == ["./app", "in put"]
+    assert result.stopped == "interrupted"
+    assert result.runs == at - 1
+    assert result.best.command == ("./app", "in put")
 
 
 def test_the_verdict_follows_from_the_directory_alone(tmp_path: Path) -> None:
     result = tune(_question(tmp_path), Scripted(many_core))
-    again = conclude(read_experiment(tmp_path / "x"), result["stopped"])
-    assert again == result == json.loads((tmp_path / "x/verdict.json").read_text())
+    again = tune_verdict(read_experiment(tmp_path / "x"), result.stopped)
+    assert again == result
+    assert encode(result) == json.loads((tmp_path / "x/verdict.json").read_text())
 
 
 def test_equal_seeds_give_equal_experiments(tmp_path: Path) -> None:
     runs = [tune(_question(tmp_path / d, seed=4), Scripted(many_core, 4)) for d in "ab"]
-    assert [r["ratio"] for r in runs] == [runs[0]["ratio"]] * 2
+    assert [r.ratio for r in runs] == [runs[0].ratio] * 2
     records = [read_experiment(tmp_path / d / "x").records for d in "ab"]
     one, other = ([dataclasses.replace(r, spent_s=0) for r in found] for found in records)
     assert one == other
@@ -166,5 +168,5 @@ def test_an_unknown_axis_is_refused_with_the_known_ones(tmp_path: Path) -> None:
 def test_only_the_named_axes_are_changed(tmp_path: Path) -> None:
     question = dataclasses.replace(_question(tmp_path), axes=("threads",))
     result = tune(question, Scripted(many_core))
-    assert set(result["best"]["values"]) <= {"threads"}
-    assert result["axes"].keys() == {"threads"}
+    assert set(result.best.values) <= {"threads"}
+    assert result.axes.keys() == {"threads"}

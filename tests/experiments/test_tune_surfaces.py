@@ -20,12 +20,12 @@ def _outcomes(surface: Surface, seeds: range, folder: Path, runs: int | None = N
 def test_the_best_of_the_space_is_found_with_three_percent_of_a_grid(name: str, tmp_path: Path) -> None:
     outcomes = _outcomes(KNOWN[name], range(4), tmp_path)
     assert sorted(o.regret for o in outcomes)[2] <= 1
-    assert all(o.result["verdict"] == "faster" for o in outcomes)
+    assert all(o.result.verdict == "faster" for o in outcomes)
 
 
 def test_a_small_gain_between_two_sockets_is_found_with_sixty_runs(tmp_path: Path) -> None:
     outcomes = _outcomes(KNOWN["xeon-stream"], range(10), tmp_path)
-    assert all(o.result["runs"] <= 60 for o in outcomes)
+    assert all(o.result.runs <= 60 for o in outcomes)
     assert sorted(o.regret for o in outcomes)[5] <= 1
 
 
@@ -37,12 +37,12 @@ def test_surfaces_that_nothing_was_fitted_to_are_no_harder(tmp_path: Path) -> No
 
 
 def test_where_nothing_matters_no_difference_is_said(tmp_path: Path) -> None:
-    words = [o.result["verdict"] for o in _outcomes(KNOWN["flat"], range(20), tmp_path)]
+    words = [o.result.verdict for o in _outcomes(KNOWN["flat"], range(20), tmp_path)]
     assert words.count("no difference") >= 18
 
 
 def test_a_gain_of_three_percent_is_found(tmp_path: Path) -> None:
-    words = [o.result["verdict"] for o in _outcomes(gain_surface(), range(10), tmp_path, 200)]
+    words = [o.result.verdict for o in _outcomes(gain_surface(), range(10), tmp_path, 200)]
     assert words.count("faster") >= 9
 
 
@@ -52,5 +52,5 @@ def test_the_gain_told_is_not_inflated_by_having_been_picked(tmp_path: Path) -> 
         *_outcomes(gain_surface(), range(100, 120), tmp_path, 80),
         *_outcomes(KNOWN["knc-sort"], range(100, 110), tmp_path, 100),
     ]
-    inside = sum(o.result["low"] <= o.true_ratio <= o.result["high"] for o in outcomes)
+    inside = sum(o.result.low <= o.true_ratio <= o.result.high for o in outcomes)
     assert inside >= 0.9 * len(outcomes)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import altair
 import pytest
-from tests.api.test_compare import Stream, _question, _times
 
 from nodewise.experiments.compare import compare
 from nodewise.records.experiment import read_experiment
 from nodewise.report import bundle
 from nodewise.report.figures import make_figures
 from nodewise.report.page import verdict_of, write_report
+from tests.experiments.test_compare import Stream, _question, _times
 from tests.report.test_page import _experiment
 
 

@@ -75,8 +75,8 @@ def test_the_page_opens_offline_without_an_error_and_shows_the_answer(
     answer = view.locator("#answer")
     box = answer.bounding_box()
     assert box is not None and box["y"] + box["height"] < 800
-    assert verdict["sentence"] in answer.inner_text()
-    assert view.locator("#launch").inner_text() == verdict["best"]["launch_line"]
+    assert verdict.sentence in answer.inner_text()
+    assert view.locator("#launch").inner_text() == verdict.best.launch_line
     assert HOSTILE in view.locator("#launch").inner_text().replace("'", "")
     assert view.locator("#figure-time-over-threads svg").count() == 1
     assert view.locator("#figure-distributions svg").count() == 1

@@ -4,7 +4,7 @@
 import itertools
 import json
 import random
-from typing import Any
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -14,27 +14,59 @@ from nodewise.records.experiment import Experiment
 from nodewise.report.pareto import Label, pareto_figures, place_labels, span_of
 from nodewise.runner.objective import Objective
 from nodewise.runner.setting import Setting
+from nodewise.statistics.verdict import Word
+from nodewise.verdicts.secondary import MetricSummary
+from nodewise.verdicts.tune import Launch, SettingSummary, TuneVerdict
 
 HOSTILE = 'a "name",\nof </script> two lines'
 
 
-def _told(median: float) -> dict[str, float]:
-    return {"median": median, "mad": 0.0, "low": 0.98 * median, "high": 1.03 * median}
+def _summary(median: float) -> MetricSummary:
+    return MetricSummary(median, 0.0, 0.98 * median, 1.03 * median)
 
 
-def _made(points: list[tuple[float, float]], shown: list[str] | None = None) -> tuple[Experiment, dict[str, Any]]:
+def _row(key: str, x: float, y: float) -> SettingSummary:
+    metrics = {"heat": _summary(y), "cost": _summary(y), "a b/s": _summary(y)}
+    return SettingSummary(key, {}, 3, 0, x, 0.0, 0.98 * x, 1.03 * x, None, metrics)
+
+
+def _made(points: list[tuple[float, float]], shown: list[str] | None = None) -> tuple[Experiment, TuneVerdict]:
     """A tune's verdict with settings at these points; those of the first three are said to be the front."""
     keys = [f"n={i}" for i in range(len(points))]
-    names = {k: Setting(("x",), values={"n": HOSTILE if i == 4 else i}) for i, k in enumerate(keys)}
+    settings = {k: Setting(("x",), values={"n": HOSTILE if i == 4 else i}) for i, k in enumerate(keys)}
     metrics = [{"metric": m, "maximise": False} for m in shown or ["heat"]]
-    experiment = Experiment(__file__, {"kind": "tune", "shown": {"metrics": metrics}}, names)  # type: ignore[arg-type]
-    rows = [
-        {"key": k, "values": {}, "runs": 3, "failed": 0, **_told(x), "metrics": {"heat": _told(y), "cost": _told(y)}}
-        for k, (x, y) in zip(keys, points, strict=True)
-    ]
-    fronts = dict.fromkeys(shown or ["heat"], keys[:3])
-    verdict = {"metric": "seconds", "maximise": False, "currency": "", "shown": shown or ["heat"]}
-    return experiment, {**verdict, "settings": rows, "pareto": fronts}
+    experiment = Experiment(__file__, {"kind": "tune", "shown": {"metrics": metrics}}, settings)  # type: ignore[arg-type]
+    launch = Launch("baseline", {}, {}, (), ("x",), None, None, "os", None, "x")
+    verdict = TuneVerdict(
+        kind="tune",
+        verdict=Word.UNDECIDED,
+        sentence="",
+        reason="",
+        ratio=1.0,
+        low=None,
+        high=None,
+        within=0.01,
+        beyond=None,
+        more_runs=None,
+        best=launch,
+        baseline=launch,
+        candidate="baseline",
+        comparison=None,
+        metric="seconds",
+        maximise=False,
+        shown=tuple(shown or ["heat"]),
+        currency="",
+        runs=3 * len(points),
+        seconds_spent=1.0,
+        axes={},
+        why=(),
+        settings=tuple(_row(k, x, y) for k, (x, y) in zip(keys, points, strict=True)),
+        pareto=dict.fromkeys(shown or ["heat"], tuple(keys[:3])),
+        notes=(),
+        stopped="decided",
+        experiment="",
+    )
+    return experiment, verdict
 
 
 def _cloud(count: int) -> list[tuple[float, float]]:
@@ -71,9 +103,7 @@ def test_a_cost_that_is_time_times_a_price_is_not_drawn() -> None:
 def test_names_of_files_are_plain() -> None:
     experiment, verdict = _made(_cloud(5))
     experiment.question["shown"]["metrics"] = [{"metric": "a b/s", "maximise": True}]
-    for row in verdict["settings"]:
-        row["metrics"]["a b/s"] = row["metrics"]["heat"]
-    verdict["pareto"] = {"a b/s": ["n=0"]}
+    verdict = replace(verdict, pareto={"a b/s": ("n=0",)})
     assert list(pareto_figures(experiment, verdict)) == ["pareto-a-b-s"]
 
 

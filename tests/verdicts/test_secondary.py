@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Other metrics beside the number that decides."""
+"""Other metrics secondary the number that decides."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -18,7 +18,8 @@ from nodewise.report.tables import labels_of
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from nodewise.verdicts.secondary import Beside
+from nodewise.verdicts.compare import CompareVerdict
+from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics
 from tests.surfaces import Scripted, machine, many_core, threads_of
 
 #: Seconds, joules and bytes of commands: b is fast, d frugal, c between, a beaten by all but in memory, which hardly differs.
@@ -46,7 +47,7 @@ class Listed:
         """Nothing is kept running."""
 
 
-def _compared(path: Path, table: Mapping[str, tuple[float, float, float]] = TABLE, **more: Any) -> dict[str, Any]:
+def _compared(path: Path, table: Mapping[str, tuple[float, float, float]] = TABLE, **more: Any) -> CompareVerdict:
     contenders = tuple(make_contenders(["x"] * len(table), {}, names=list(table)))
     question = CompareQuestion(contenders, machine(2, 1), path / "x", fewest=14, most=14, environment={}, **more)
     return compare(question, Listed(table))
@@ -54,31 +55,31 @@ def _compared(path: Path, table: Mapping[str, tuple[float, float, float]] = TABL
 
 def test_the_front_holds_what_no_other_beats_the_fastest_first(tmp_path: Path) -> None:
     verdict = _compared(tmp_path)
-    assert verdict["pareto"] == {"energy_j": ["b", "c", "d"]}
-    told = verdict["contenders"][2]["metrics"]["energy_j"]
-    assert told["low"] <= told["median"] <= told["high"] and told["median"] == pytest.approx(40, rel=0.01)
-    assert 0 < told["mad"] < 1
+    assert verdict.pareto == {"energy_j": ("b", "c", "d")}
+    told = verdict.contenders[2].metrics["energy_j"]
+    assert told.low <= told.median <= told.high and told.median == pytest.approx(40, rel=0.01)
+    assert 0 < told.mad < 1
 
 
 def test_memory_that_hardly_differs_is_no_choice_unless_asked_for(tmp_path: Path) -> None:
     shown = Shown((Objective("peak_bytes"),))
-    assert _compared(tmp_path, shown=shown)["pareto"]["peak_bytes"] == ["b", "c", "d", "a"]
+    assert _compared(tmp_path, shown=shown).pareto["peak_bytes"] == ("b", "c", "d", "a")
     table = {**TABLE, "a": (4.0, 90.0, 0.9e8)}
-    assert "peak_bytes" in _compared(tmp_path / "y", table)["pareto"]
+    assert "peak_bytes" in _compared(tmp_path / "y", table).pareto
 
 
 def test_of_some_metrics_more_is_better(tmp_path: Path) -> None:
     best = _compared(tmp_path, shown=Shown((Objective("score", True),)))
-    assert best["pareto"]["score"] == ["b", "c", "d"]
+    assert best.pareto["score"] == ("b", "c", "d")
     worst = _compared(tmp_path / "y", shown=Shown((Objective("score"),)))
-    assert worst["pareto"]["score"] == ["b", "a"]
+    assert worst.pareto["score"] == ("b", "a")
 
 
 def test_where_energy_decides_it_is_held_against_time(tmp_path: Path) -> None:
     verdict = _compared(tmp_path, objective=Objective("energy_j"))
-    assert verdict["pareto"] == {"seconds": ["d", "c", "b"]}
-    assert verdict["fastest"] == ["d"]
-    assert any("energy is that of the whole machine's processor packages" in w for w in verdict["warnings"])
+    assert verdict.pareto == {"seconds": ("d", "c", "b")}
+    assert verdict.fastest == ("d",)
+    assert any("energy is that of the whole machine's processor packages" in w for w in verdict.warnings)
 
 
 def test_what_is_shown_stands_in_the_table_and_what_is_not_does_not(tmp_path: Path) -> None:
@@ -91,29 +92,34 @@ def test_what_is_shown_stands_in_the_table_and_what_is_not_does_not(tmp_path: Pa
     assert " J" in lines[2]
     plain = _compared(tmp_path / "y")
     assert "energy_j" not in comparison_lines(read_experiment(tmp_path / "y" / "x"), plain, None)[0]
-    assert not any("energy" in w for w in plain["warnings"])
+    assert not any("energy" in w for w in plain.warnings)
 
 
-def _row(key: str, median: float, energy: float, runs: int = 5, failed: int = 0) -> dict[str, Any]:
-    told = {"median": energy, "mad": 0.01 * energy, "low": energy, "high": energy}
-    return {
-        "key": key,
-        "median": median,
-        "mad": 0.01 * median,
-        "runs": runs,
-        "failed": failed,
-        "metrics": {"energy_j": told},
-    }
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A setting as its front sees it."""
+
+    key: str
+    median: float
+    mad: float
+    runs: int
+    failed: int
+    metrics: dict[str, MetricSummary]
+
+
+def _row(key: str, median: float, energy: float, runs: int = 5, failed: int = 0) -> Row:
+    metrics = {"energy_j": MetricSummary(energy, 0.01 * energy, energy, energy)}
+    return Row(key, median, 0.01 * median, runs, failed, metrics)
 
 
 def test_a_lone_lucky_run_drives_no_measured_setting_off_the_front() -> None:
     experiment = Experiment(Path(), {"shown": {"metrics": [{"metric": "energy_j", "maximise": False}]}})
-    beside = Beside(experiment)
+    secondary = SecondaryMetrics(experiment)
     rows = [_row("often", 1.0, 100.0), _row("slow", 2.0, 50.0), _row("lucky", 0.99, 99.0, runs=1)]
-    assert beside.fronts(rows)["energy_j"] == ["often", "slow"]
+    assert secondary.fronts(rows)["energy_j"] == ("often", "slow")
     # far better than any luck
-    assert beside.fronts([*rows, _row("frugal", 3.0, 10.0, runs=1)])["energy_j"] == ["often", "slow", "frugal"]
-    assert beside.fronts([*rows, _row("broken", 0.1, 1.0, failed=1)])["energy_j"] == ["often", "slow"]
+    assert secondary.fronts([*rows, _row("frugal", 3.0, 10.0, runs=1)])["energy_j"] == ("often", "slow", "frugal")
+    assert secondary.fronts([*rows, _row("broken", 0.1, 1.0, failed=1)])["energy_j"] == ("often", "slow")
 
 
 class Frugal(Scripted):
@@ -135,19 +141,19 @@ def test_a_tune_tells_the_front_in_json_and_lines(tmp_path: Path) -> None:
     verdict = tune(question, Frugal(many_core))
     experiment = read_experiment(tmp_path)
     keys = set(experiment.settings)
-    assert set(verdict["pareto"]) == {"energy_j", "peak_bytes"}
-    assert all(front and set(front) <= keys for front in verdict["pareto"].values())
-    assert len(verdict["pareto"]["peak_bytes"]) > 2
+    assert set(verdict.pareto) == {"energy_j", "peak_bytes"}
+    assert all(front and set(front) <= keys for front in verdict.pareto.values())
+    assert len(verdict.pareto["peak_bytes"]) > 2
     lines = shown_lines(verdict, labels_of(experiment))
     assert lines[0].startswith("shown     energy_j: baseline ")
     assert " J, best " in lines[0]
-    assert any("psys" in n for n in verdict["notes"])
+    assert any("psys" in n for n in verdict.notes)
 
 
 def test_short_runs_have_a_coarse_energy(tmp_path: Path) -> None:
     table = {k: (0.001 * s, j, b) for k, (s, j, b) in TABLE.items()}
     verdict = _compared(tmp_path, table, shown=Shown((Objective("energy_j"),)))
-    assert any("coarse" in w for w in verdict["warnings"])
+    assert any("coarse" in w for w in verdict.warnings)
 
 
 def test_an_experiment_without_what_is_shown_is_read_as_one_of_time(tmp_path: Path) -> None:

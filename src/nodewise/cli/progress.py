@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.text import Text
 
 from nodewise.base.units import format_seconds
-from nodewise.experiments.tune import Progress
+from nodewise.experiments.progress import Progress
 from nodewise.records.budget import Budget
 
 _EVERY_S = 10.0

@@ -9,25 +9,38 @@ import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
+from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.experiments.contenders import Contender
-from nodewise.experiments.tune import Progress
+from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Writer, inherited_facts, read_experiment
 from nodewise.records.recorder import Recorder
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective, Shown
+from nodewise.runner.same_output import ANY_OUTPUT, SameOutput
 from nodewise.runner.sample import Sample
-from nodewise.statistics.compare import ratio_interval
-from nodewise.statistics.spoiled import repeat_worthy, repeats_due
+from nodewise.statistics.sequential import OpenLooks
 from nodewise.statistics.summary import Running
-from nodewise.statistics.verdict import is_settled, judge
-from nodewise.verdicts.compare import COMPARE, WARM_UP, comparisons, looks_of, weigh
+from nodewise.statistics.verdict import is_settled
+from nodewise.verdicts.compare import (
+    COMPARE,
+    WARM_UP,
+    CompareVerdict,
+    compare_verdict,
+    comparisons,
+    looks_of,
+)
+from nodewise.verdicts.encoding import encode
+from nodewise.verdicts.pair import Pairs, judge_pairs
+
+#: So many runs of a command that stands alone are enough.
+_ALONE = 10
 
 
 @dataclass(frozen=True)
@@ -35,7 +48,9 @@ class CompareQuestion:
     """What is asked: which of `contenders` is faster, the first one being the reference.
 
     `fewest` and `most` bound the runs of each (a block that was disturbed is kept, and another one made besides); `within` is the difference that counts as none. `threshold` is a slowdown
-    (0.02: 2 %) of which has to be said whether it is exceeded. `resume`: go on with what `out` holds.
+    (0.02: 2 %) of which has to be said whether it is exceeded. `same` is what of the output has to be as the reference's.
+    `resume`: go on with what `out` holds. With `accept_disturbed` blocks decide that something disturbed, too. `kind` is
+    `run` where one command stands alone.
     """
 
     contenders: tuple[Contender, ...]
@@ -55,11 +70,14 @@ class CompareQuestion:
     objective: Objective = SECONDS
     shown: Shown = field(default_factory=Shown)
     resume: bool = False
+    same: SameOutput = ANY_OUTPUT
+    accept_disturbed: bool = False
+    kind: str = COMPARE
 
     def to_json(self) -> dict[str, Any]:
         """What `question.json` holds."""
         return {
-            "kind": COMPARE,
+            "kind": self.kind,
             "contenders": [
                 {"name": c.setting.name, "text": c.text, "shell": c.shell, "steps": asdict(c.steps)}
                 for c in self.contenders
@@ -68,10 +86,12 @@ class CompareQuestion:
             "budget": {"seconds": self.budget.seconds, "runs": self.budget.runs},
             "within": self.within,
             "threshold": self.threshold,
+            "accept_disturbed": self.accept_disturbed,
             "warmup": self.warmup,
             "seed": self.seed,
             "objective": asdict(self.objective),
             "shown": asdict(self.shown),
+            "same_output": self.same.to_json(self.contenders[0].setting.key),
             "axes": {},
             **inherited_facts(self.machine, self.environment, self.asked),
         }
@@ -81,7 +101,11 @@ class Comparer:
     """One comparison, from the setup of its commands to the verdict."""
 
     def __init__(
-        self, question: CompareQuestion, launcher: Launcher, observe: Callable[[Progress], None] = lambda _: None
+        self,
+        question: CompareQuestion,
+        launcher: Launcher,
+        observe: Callable[[Progress], None] = lambda _: None,
+        before_block: Callable[[], None] = lambda: None,
     ):
         names = [c.setting.key for c in question.contenders]
         if len(names) != len(set(names)):
@@ -89,19 +113,17 @@ class Comparer:
         self._question = question
         self._launcher = launcher
         self._observe = observe
+        self._before_block = before_block
         self._meter = Meter(question.budget)
-        self._random = random.Random(question.seed)
         self._costs: dict[str, dict[int, float]] = {name: {} for name in names}
         self._centres = {name: Running() for name in names}
         self._failed: dict[str, str] = {}
         self._set_up: list[Contender] = []
         self._left: list[str] = []
-        self._block = 0
-        self._disturbed = 0
-        self._spoiled = False
+        self._disturbed: dict[int, bool] = {}
 
-    def run(self) -> dict[str, Any]:
-        """Measure and judge; the verdict as `compare --json` prints it. Ctrl-C ends with what there is.
+    def run(self) -> CompareVerdict:
+        """Measure and judge. Ctrl-C ends with what there is.
 
         Raises ProgramError where a command or a step around it fails at its first run, StoreError where the experiment
         cannot be written.
@@ -109,7 +131,10 @@ class Comparer:
         question = self._question
         stopped = "decided"
         with Writer(question.out, None if question.resume else question.to_json()) as writer:
-            self._recorder = Recorder(writer, self._launcher, self._meter, writer.earlier)
+            recorder = Recorder(writer, self._launcher, self._meter, writer.earlier)
+            self._blocks = Blocks(
+                recorder, self._meter, random.Random(question.seed), question.objective, self._before_block
+            )
             try:
                 with self._cleaned_up():
                     stopped = self._measure()
@@ -124,9 +149,9 @@ class Comparer:
                 else:
                     problem.hint = f"{problem.hint or 'mend it'}; what was measured is kept: --resume {question.out}"
                 raise
-            verdict = weigh(read_experiment(question.out), stopped)
-            verdict["warnings"] += dict.fromkeys(self._left)
-            writer.conclude(verdict)
+            verdict = compare_verdict(read_experiment(question.out), stopped)
+            verdict = replace(verdict, warnings=(*verdict.warnings, *dict.fromkeys(self._left)))
+            writer.conclude(encode(verdict))
         return verdict
 
     @staticmethod
@@ -177,89 +202,92 @@ class Comparer:
     def _measure(self) -> str:
         question = self._question
         for _ in range(question.warmup):
-            self._run_block(WARM_UP)
-        blocks = 0
-        pairs = comparisons([c.setting.key for c in question.contenders])
-        while True:
-            begin = self._meter.seconds
-            self._run_block(COMPARE)
-            blocks += 1
-            running = [c for c in question.contenders if c.setting.key not in self._failed]
-            if len(running) < min(2, len(question.contenders)) or self._failed.keys() & {self._reference}:
-                return "failed"
-            # a disturbed block is kept, and another one is made besides
-            if question.most is not None and blocks >= question.most + repeats_due(self._disturbed, blocks):
-                return "runs"
-            if blocks >= question.fewest and looks_of(len(pairs)).due(blocks) and self._settled(blocks, len(pairs)):
-                return "decided"
-            cost = self._meter.seconds - begin
-            # a first block that alone is longer than the budget is still a comparison, but no interval
-            if self._meter.affordable(cost / len(running)) < len(running) and blocks >= question.fewest:
-                return "budget"
+            block = self._blocks.run(self._arms(), WARM_UP)
+            self._fail(block)
+            self._report(WARM_UP)
+        names = [c.setting.key for c in question.contenders]
+        looks = looks_of(len(comparisons(names)))
+        stop = Stop(fewest=question.fewest, most=question.most)
+        least = min(2, len(names))
+        return self._blocks.repeat(self._arms, COMPARE, stop, self._take, lambda _: self._settled(looks), least)
 
     @property
     def _reference(self) -> str:
         return self._question.contenders[0].setting.key
 
-    def _run_block(self, phase: str) -> None:
-        """Every contender that has not failed once, in random order."""
-        order = [c for c in self._question.contenders if c.setting.key not in self._failed]
-        self._random.shuffle(order)
-        self._block += 1
-        self._spoiled = False
-        for position, contender in enumerate(order):
-            self._run_one(contender, phase, position)
-        self._disturbed += self._spoiled
-        self._report(phase)
+    def _arms(self) -> list[Arm]:
+        """Those that have not failed; none where the reference has, which nothing can then be held against."""
+        if self._reference in self._failed:
+            return []
+        return [self._arm(c) for c in self._question.contenders if c.setting.key not in self._failed]
 
-    def _run_one(self, contender: Contender, phase: str, position: int) -> None:
-        key = contender.setting.key
-
+    def _arm(self, contender: Contender) -> Arm:
         def before() -> None:
             if contender not in self._set_up:
                 self._set_up.append(contender)
                 self._step(contender, "setup")
             self._step(contender, "prepare")
 
-        around = (before, lambda: self._step(contender, "conclude"))
-        sample, _ = self._recorder.sample(
-            contender.setting, phase, self._block, position, self._question.timeout_s, around
-        )
-        judged = self._question.objective.judged(sample)
-        if not judged.ok:
-            self._take_failure(contender, judged)
-        elif phase == COMPARE:
-            self._spoiled = self._spoiled or repeat_worthy(sample.marks)
-            self._costs[key][self._block] = judged.seconds
-            self._centres[key].add(judged.seconds)
+        return Arm(contender.setting, self._question.timeout_s, (before, lambda: self._step(contender, "conclude")))
 
-    def _take_failure(self, contender: Contender, sample: Sample) -> None:
+    def _take(self, block: Block) -> None:
+        for key, sample in block.samples.items():
+            if sample.ok:
+                self._costs[key][block.number] = sample.seconds
+                self._centres[key].add(sample.seconds)
+        # every good run of the block is kept before a failure ends the comparison
+        self._fail(block)
+        self._disturbed[block.number] = block.disturbed
+        self._report(COMPARE)
+
+    def _fail(self, block: Block) -> None:
+        texts = {c.setting.key: c.text for c in self._question.contenders}
+        for key, sample in block.samples.items():
+            if not sample.ok:
+                self._take_failure(key, texts[key], sample)
+
+    def _take_failure(self, key: str, text: str, sample: Sample) -> None:
         """A command that never ran well is bad input; one that fails later is left out, and its row says so."""
-        key = contender.setting.key
         if not self._costs[key]:
             printed = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             hint = (
-                "with --ignore-failure its exit code does not matter" if "exit code" in (sample.error or "") else None
+                "with --ignore-failure its exit code does not matter"
+                if "exit code" in (sample.error or "") and self._question.kind == COMPARE
+                else None
             )
-            raise ProgramError(f"{contender.text}: {sample.error}{printed}", hint)
+            raise ProgramError(f"{text}: {sample.error}{printed}", hint)
         self._failed[key] = str(sample.error)
 
-    def _settled(self, blocks: int, pairs: int) -> bool:
-        """Whether a word can be said of each contender against the reference, and its size is told well enough."""
-        level = looks_of(pairs).level(blocks)
+    def _settled(self, looks: OpenLooks) -> bool:
+        """Whether a verdict is reached on each contender against the reference, and its size is known well enough."""
+        question = self._question
+        blocks = len(self._disturbed)
+        undisturbed = blocks if question.accept_disturbed else blocks - sum(self._disturbed.values())
+        latest = next(reversed(self._disturbed))
+        if not looks.due(undisturbed) or (self._disturbed[latest] and not question.accept_disturbed):
+            return False
+        if len(question.contenders) < 2:
+            return blocks >= _ALONE
         reference = self._costs[self._reference]
-        for contender in self._question.contenders[1:]:
-            costs = self._costs[contender.setting.key]
-            if contender.setting.key in self._failed:
+        for contender in question.contenders[1:]:
+            key = contender.setting.key
+            if key in self._failed:
                 continue
-            both = sorted(reference.keys() & costs.keys())
-            ratio = ratio_interval([reference[b] for b in both], [costs[b] for b in both], level)
-            verdict = judge(ratio, self._question.within)
-            threshold = self._question.threshold
+            both = sorted(reference.keys() & self._costs[key].keys())
+            pairs = Pairs(
+                tuple(reference[b] for b in both),
+                tuple(self._costs[key][b] for b in both),
+                tuple(self._disturbed[b] for b in both),
+                {},
+            )
+            verdict, _ = judge_pairs(
+                pairs, looks.level, question.within, final=False, accept_disturbed=question.accept_disturbed
+            )
+            threshold, ratio = question.threshold, verdict.ratio
             at_threshold = threshold is not None and ratio.low * (1 + threshold) <= 1 <= ratio.high * (1 + threshold)
             if not is_settled(verdict) or at_threshold:
                 return False
-        return len(self._question.contenders) > 1 or blocks >= 10
+        return True
 
     def _report(self, phase: str) -> None:
         centres = {key: centre.median for key, centre in self._centres.items() if len(centre)}
@@ -273,7 +301,10 @@ class Comparer:
 
 
 def compare(
-    question: CompareQuestion, launcher: Launcher, observe: Callable[[Progress], None] = lambda _: None
-) -> dict[str, Any]:
-    """Answer a question: see `Comparer.run`."""
-    return Comparer(question, launcher, observe).run()
+    question: CompareQuestion,
+    launcher: Launcher,
+    observe: Callable[[Progress], None] = lambda _: None,
+    before_block: Callable[[], None] = lambda: None,
+) -> CompareVerdict:
+    """Answer a question: see `Comparer.run`; `before_block` may wait for quiet."""
+    return Comparer(question, launcher, observe, before_block).run()

@@ -13,12 +13,16 @@ from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.units import format_seconds
+from nodewise.experiments.blocks import Arm, Blocks
+from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Plan, Writer, inherited_facts, read_experiment
 from nodewise.records.recorder import Recorder
+from nodewise.runner.launch import Start
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective, Shown
+from nodewise.runner.same_output import SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.search.guided import GuidedSearch
@@ -30,7 +34,8 @@ from nodewise.statistics.verdict import is_settled, judge
 from nodewise.tuning.axes import Wanted
 from nodewise.tuning.builds import Builder
 from nodewise.tuning.selection import Offer
-from nodewise.verdicts.tune import conclude
+from nodewise.verdicts.encoding import encode
+from nodewise.verdicts.tune import TuneVerdict, tune_verdict
 
 #: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
 FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS
@@ -57,8 +62,9 @@ class Question:
     """What is asked: the fastest way to run `command` on `machine`, over `axes`, within a budget.
 
     `within` is the difference that counts as none (0.01: 1 %), `out` the experiment's directory, `asked` the command
-    line that repeats the question, `environment` what programs inherit. `resume`: go on with what `out` holds. Without
-    `axes` they are chosen by what the program loads; `wanted` are axes of the user's own.
+    line that repeats the question, `environment` what programs inherit, `start` what its user gave of that, `same` what of a
+    setting's output has to be as the baseline's. `resume`: go on with what `out` holds. Without `axes` they are chosen by what
+    the program loads; `wanted` are axes of the user's own. With `accept_disturbed` blocks decide that something disturbed, too.
     """
 
     command: tuple[str, ...]
@@ -75,7 +81,9 @@ class Question:
     shown: Shown = field(default_factory=Shown)
     resume: bool = False
     wanted: Wanted = field(default_factory=Wanted)
-    cwd: Path | None = None
+    start: Start = field(default_factory=Start)
+    same: SameOutput = field(default_factory=SameOutput)
+    accept_disturbed: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """What `question.json` holds; of the environment only what bears on threads and memory."""
@@ -84,36 +92,35 @@ class Question:
             "command": list(self.command),
             "axes": {},
             "wanted": asdict(self.wanted),
+            "start": self.start.to_json(),
             "budget": {"seconds": self.budget.seconds, "runs": self.budget.runs},
             "within": self.within,
+            "accept_disturbed": self.accept_disturbed,
             "objective": asdict(self.objective),
             "shown": asdict(self.shown),
+            "same_output": self.same.to_json("baseline"),
             "seed": self.seed,
             **inherited_facts(self.machine, self.environment, self.asked),
         }
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Where a tune is: `phase` (`first run`, `search`, `confirm`), what was spent, and the leader so far with its speedup."""
-
-    phase: str
-    runs: int
-    seconds: float
-    leader: str | None = None
-    speedup: float | None = None
-    racing: int = 0
-
-
 class Tuner:
     """One tune, from the first run to the verdict."""
 
-    def __init__(self, question: Question, launcher: Launcher, observe: Callable[[Progress], None] = lambda _: None):
+    def __init__(
+        self,
+        question: Question,
+        launcher: Launcher,
+        observe: Callable[[Progress], None] = lambda _: None,
+        before_block: Callable[[], None] = lambda: None,
+    ):
         self._question = question
         self._launcher = launcher
         self._observe = observe
+        self._before_block = before_block
         self._offer = Offer(question.machine, question.command, question.axes, question.environment, question.wanted)
-        self._offer.builder = Builder(question.out / "builds", question.command[0], question.cwd, question.environment)
+        folder = Path(question.start.cwd) if question.start.cwd else None
+        self._offer.builder = Builder(question.out / "builds", question.command[0], folder, question.environment)
         self._offer.folder = question.out / "launch"
         self._options = self._offer.before_the_first_run()
         self._baseline = Setting(command=question.command)
@@ -122,11 +129,10 @@ class Tuner:
         self._times: dict[str, Running] = {}
         self._costs: dict[str, list[float]] = {}
         self._slowest_s = 0.0
-        self._block = 0
         self._searched: dict[str, list[Sample]] = {}
 
-    def run(self) -> dict[str, Any]:
-        """Ask, search, confirm and conclude; the verdict as `tune --json` prints it. Ctrl-C ends with the best so far.
+    def run(self) -> TuneVerdict:
+        """Ask, search, confirm and conclude. Ctrl-C ends with the best so far.
 
         Raises ProgramError where the baseline does not run, InputError where the budget cannot decide anything,
         StoreError where the experiment cannot be written.
@@ -137,7 +143,8 @@ class Tuner:
             raise InputError(f"{limit} runs are too few for a verdict", f"give --max-runs {FEWEST_RUNS} or more")
         stopped = "decided"
         with Writer(question.out, None if question.resume else question.to_json()) as self._writer:
-            self._recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier)
+            recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier)
+            self._blocks = Blocks(recorder, self._meter, self._random, question.objective, self._before_block)
             try:
                 self._first_run()
                 self._choose_axes()
@@ -150,29 +157,27 @@ class Tuner:
                 stopped = self._confirm(ranking)
             except KeyboardInterrupt:
                 stopped = "interrupted"
-            verdict = conclude(read_experiment(question.out), stopped)
-            self._writer.conclude(verdict)
+            verdict = tune_verdict(read_experiment(question.out), stopped)
+            self._writer.conclude(encode(verdict))
         return verdict
 
     def _setting(self, point: Point) -> Setting:
         return self._options.setting(point)
 
-    def _sample(self, setting: Setting, phase: str, position: int, timeout_s: float | None) -> Sample:
-        sample, cost = self._recorder.sample(setting, phase, self._block, position, timeout_s)
-        self._costs.setdefault(setting.key, []).append(cost)
-        if setting.key == "baseline":
+    def _take(self, key: str, sample: Sample, cost: float) -> None:
+        """Learn what a run cost, and its time where it ran well."""
+        self._costs.setdefault(key, []).append(cost)
+        if key == "baseline":
             self._slowest_s = max(self._slowest_s, cost)
-        judged = self._question.objective.judged(sample)
-        if judged.ok:
-            self._times.setdefault(setting.key, Running()).add(judged.seconds)
-        return judged
+        if sample.ok:
+            self._times.setdefault(key, Running()).add(sample.seconds)
 
     def _run_block(self, settings: Sequence[Setting], phase: str, timeout_s: float | None) -> dict[str, Sample]:
         """Every setting once, in random order."""
-        order = list(settings)
-        self._random.shuffle(order)
-        self._block += 1
-        return {s.key: self._sample(s, phase, i, timeout_s) for i, s in enumerate(order)}
+        block = self._blocks.run([Arm(s, timeout_s) for s in settings], phase)
+        for key, sample in block.samples.items():
+            self._take(key, sample, block.costs[key])
+        return dict(block.samples)
 
     def _report(self, phase: str, leader: Setting | None, racing: int) -> None:
         base, mine = self._times.get("baseline"), self._times.get(leader.key) if leader else None
@@ -185,7 +190,9 @@ class Tuner:
         self._report("first run", None, 0)
         self._baseline = self._options.baseline()
         with self._offer.watching(self._launcher, self._baseline):
-            sample = self._sample(self._baseline, "warm-up", 0, self._question.timeout_s)
+            sample, cost = self._blocks.alone(Arm(self._baseline, self._question.timeout_s), "warm-up")
+        self._take(self._baseline.key, sample, cost)
+        self._offer.used(sample.usage)
         if not sample.ok:
             shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             raise ProgramError(
@@ -193,7 +200,6 @@ class Tuner:
             )
         if sample.seconds <= 0:
             raise ProgramError(f"the program reports {sample.seconds} seconds", "only times above zero can be compared")
-        cost = self._costs["baseline"][0]
         if self._meter.affordable(cost) < FEWEST_RUNS - 1:
             enough = format_seconds(cost * FEWEST_RUNS * 1.2)
             raise InputError(
@@ -326,7 +332,10 @@ class Tuner:
 
 
 def tune(
-    question: Question, launcher: Launcher, observe: Callable[[Progress], None] = lambda _: None
-) -> dict[str, Any]:
-    """Answer a question: see `Tuner.run`."""
-    return Tuner(question, launcher, observe).run()
+    question: Question,
+    launcher: Launcher,
+    observe: Callable[[Progress], None] = lambda _: None,
+    before_block: Callable[[], None] = lambda: None,
+) -> TuneVerdict:
+    """Answer a question: see `Tuner.run`; `before_block` is called before each block and may wait for quiet."""
+    return Tuner(question, launcher, observe, before_block).run()

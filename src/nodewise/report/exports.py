@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from nodewise.machine.model import machine_from_json
 from nodewise.records.experiment import Experiment
 from nodewise.report.comparison import table_rows
+from nodewise.verdicts.compare import CompareVerdict
 
 
 def _good(experiment: Experiment, key: str) -> Any:
@@ -47,26 +48,26 @@ def _statistics(times: Any) -> dict[str, Any]:
     return {"mean": float(np.mean(times)), "stddev": spread, "median": float(np.median(times))}
 
 
-def hyperfine_json(experiment: Experiment, verdict: Mapping[str, Any]) -> str:
+def hyperfine_json(experiment: Experiment, verdict: CompareVerdict) -> str:
     """The shape of `hyperfine --export-json`, in seconds; a metric that was compared instead stands beside the times."""
     results = []
-    for r in verdict["contenders"]:
-        if not r["runs"]:
+    for r in verdict.contenders:
+        if not r.runs:
             continue
-        key = r["name"]
+        key = r.name
         times = _seconds(experiment, key)
         result: dict[str, Any] = {"command": key, **_statistics(times)}
         result |= {n: float(np.mean(_series(experiment, key, f"{n}_s"))) for n in ("user", "system")}
         result |= {"min": float(np.min(times)), "max": float(np.max(times)), "times": times.tolist()}
         result["memory_usage_byte"] = [int(v) for v in _series(experiment, key, "peak_bytes")]
         result["exit_codes"] = [int(v) for v in _series(experiment, key, "exit_code")]
-        if r["values"]:
-            result["parameters"] = {k: str(v) for k, v in r["values"].items()}
+        if r.values:
+            result["parameters"] = {k: str(v) for k, v in r.values.items()}
         results.append(result | _compared(experiment, key))
     return json.dumps({"results": results}, indent=2) + "\n"
 
 
-def google_json(experiment: Experiment, verdict: Mapping[str, Any]) -> str:
+def google_json(experiment: Experiment, verdict: CompareVerdict) -> str:
     """The shape of `--benchmark_out_format=json`: each run an iteration, and mean, median, stddev and cv of them."""
     machine = machine_from_json(experiment.question["machine"])
     context = {
@@ -88,28 +89,28 @@ def google_json(experiment: Experiment, verdict: Mapping[str, Any]) -> str:
         "json_schema_version": 1,
     }
     benchmarks: list[dict[str, Any]] = []
-    for family, r in enumerate(verdict["contenders"]):
-        shared = {"family_index": family, "per_family_instance_index": 0, "run_name": r["name"]}
-        shared |= {"repetitions": r["runs"], "threads": 1}
-        if r["error"]:
-            failed = {"run_type": "iteration", "repetition_index": r["runs"], "iterations": 0, "real_time": 0.0}
-            failed |= {"cpu_time": 0.0, "time_unit": "ms", "error_occurred": True, "error_message": r["error"]}
-            benchmarks.append({"name": r["name"], **shared, **failed})
-        if not r["runs"]:
+    for family, r in enumerate(verdict.contenders):
+        shared = {"family_index": family, "per_family_instance_index": 0, "run_name": r.name}
+        shared |= {"repetitions": r.runs, "threads": 1}
+        if r.error:
+            failed = {"run_type": "iteration", "repetition_index": r.runs, "iterations": 0, "real_time": 0.0}
+            failed |= {"cpu_time": 0.0, "time_unit": "ms", "error_occurred": True, "error_message": r.error}
+            benchmarks.append({"name": r.name, **shared, **failed})
+        if not r.runs:
             continue
-        real = _seconds(experiment, r["name"])
-        processor = _series(experiment, r["name"], "user_s") + _series(experiment, r["name"], "system_s")
-        counters = _compared(experiment, r["name"])
+        real = _seconds(experiment, r.name)
+        processor = _series(experiment, r.name, "user_s") + _series(experiment, r.name, "system_s")
+        counters = _compared(experiment, r.name)
         benchmarks += [
-            {"name": r["name"], **shared, "run_type": "iteration", "repetition_index": i, "iterations": 1}
+            {"name": r.name, **shared, "run_type": "iteration", "repetition_index": i, "iterations": 1}
             | {"real_time": float(t) * 1e3, "cpu_time": float(c) * 1e3, "time_unit": "ms"}
             | {n: values[i] for n, values in counters.items()}
             for i, (t, c) in enumerate(zip(real, processor, strict=True))
         ]
         for name, function in _AGGREGATES.items():
             share = name == "cv"
-            made = {"name": f"{r['name']}_{name}", **shared, "run_type": "aggregate", "aggregate_name": name}
-            made |= {"aggregate_unit": "percentage" if share else "time", "iterations": r["runs"]}
+            made = {"name": f"{r.name}_{name}", **shared, "run_type": "aggregate", "aggregate_name": name}
+            made |= {"aggregate_unit": "percentage" if share else "time", "iterations": r.runs}
             scale = 1.0 if share else 1e3
             made |= {"real_time": function(real) * scale, "cpu_time": function(processor) * scale, "time_unit": "ms"}
             benchmarks.append(made | {n: function(np.array(values)) for n, values in counters.items()})
@@ -128,22 +129,22 @@ _AGGREGATES: dict[str, Callable[[Any], float]] = {
 }
 
 
-def table_csv(experiment: Experiment, verdict: Mapping[str, Any]) -> str:
+def table_csv(experiment: Experiment, verdict: CompareVerdict) -> str:
     """The columns of `hyperfine --export-csv`; a metric that was compared instead of the time has one of its own."""
-    metric = next((n for r in verdict["contenders"] if r["runs"] for n in _compared(experiment, r["name"])), None)
-    names = list(dict.fromkeys(n for r in verdict["contenders"] for n in r["values"]))
+    metric = next((n for r in verdict.contenders if r.runs for n in _compared(experiment, r.name)), None)
+    names = list(dict.fromkeys(n for r in verdict.contenders for n in r.values))
     plain = ["command", "mean", "stddev", "median", "user", "system", "min", "max"]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*plain, *(f"parameter_{n}" for n in names), *([metric] if metric else [])])
-    for r in verdict["contenders"]:
-        if r["runs"]:
-            times = _seconds(experiment, r["name"])
-            used = [float(np.mean(_series(experiment, r["name"], n))) for n in ("user_s", "system_s")]
+    for r in verdict.contenders:
+        if r.runs:
+            times = _seconds(experiment, r.name)
+            used = [float(np.mean(_series(experiment, r.name, n))) for n in ("user_s", "system_s")]
             told = ["" if v is None else v for v in _statistics(times).values()]
             numbers = [*told, *used, float(np.min(times)), float(np.max(times))]
-            more = [r["median"]] if metric else []
-            writer.writerow([r["name"], *numbers, *(r["values"].get(n, "") for n in names), *more])
+            more = [r.median] if metric else []
+            writer.writerow([r.name, *numbers, *(r.values.get(n, "") for n in names), *more])
     return out.getvalue()
 
 
@@ -177,7 +178,7 @@ def _orgmode(heads: list[str], rows: list[list[str]]) -> list[str]:
     return [line(heads), "|" + "+".join(["--"] * len(heads)) + "|", *(line([f"={r[0]}=", *r[1:]]) for r in rows)]
 
 
-def export_text(kind: str, experiment: Experiment, verdict: Mapping[str, Any]) -> str:
+def export_text(kind: str, experiment: Experiment, verdict: CompareVerdict) -> str:
     """A comparison as `json`, `csv`, `markdown`, `asciidoc`, `orgmode` or `google-benchmark`."""
     shapes = {"json": hyperfine_json, "google-benchmark": google_json, "csv": table_csv}
     tables = {"markdown": _markdown, "asciidoc": _asciidoc, "orgmode": _orgmode}

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from nodewise.report.charting import ACCENT, WIDTH, chart_of, finish, metric_tit
 from nodewise.report.machine_drawing import machine_svg
 from nodewise.report.pareto import pareto_figures
 from nodewise.report.tables import BASELINE, labels_of, leaders, machine_of, sample_rows, thread_rows
+from nodewise.verdicts.compare import CompareVerdict
+from nodewise.verdicts.tune import TuneVerdict
 
 #: One colour a placement, of the palette by Okabe and Ito that colour-blind people can tell apart.
 _COLOURS = {"os": "#767676", "compact": "#d55e00", "scatter": "#0072b2", "balanced": "#009e73"}
@@ -34,18 +36,18 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
     return {k: row[k] for k in ("order", "setting", "phase", "state", "marks")}
 
 
-def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
+def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | None:
     """Median time over threads, a line for each placement, as in published scaling graphs; None without threads."""
-    every = thread_rows(experiment, verdict["settings"])
+    every = thread_rows(experiment, verdict.settings)
     if not every:
         return None
-    rows = _best_lines(every, -1 if verdict["maximise"] else 1)
+    rows = _best_lines(every, -1 if verdict.maximise else 1)
     lines = len({r["series"] for r in every})
     under = [f"The {_MOST_LINES} best of {lines} combinations of the other axes."] if lines > _MOST_LINES else []
-    factor, unit = metric_unit(verdict["metric"], min(r["median"] for r in rows))
+    factor, unit = metric_unit(verdict.metric, min(r["median"] for r in rows))
     data = [
         {k: r[k] for k in ("series", "threads", "runs")}
-        | {k: _rounded(r[k] * factor) for k in ("median", "low", "high")}
+        | {k: _rounded(r[k] * factor) for k in ("median", "low", "high") if r[k] is not None}
         for r in rows
     ]
     names = list(dict.fromkeys(r["series"] for r in data))
@@ -59,7 +61,7 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
         scale=scale_for(threads[0], threads[-1], 2),
         axis=alt.Axis(values=threads, labelOverlap="greedy", format="d", grid=False, tickMinStep=1),
     )
-    title = f"{metric_title(verdict['metric'])} ({unit}, median and 95 % interval)"
+    title = f"{metric_title(verdict.metric)} ({unit}, median and 95 % interval)"
     y = alt.Y("median:Q", title=title, scale=scale_for(min(times), max(times), 10))
     # long names have no room beside the figure
     below = {"legend": alt.Legend(orient="bottom", columns=1, labelLimit=WIDTH)} if max(map(len, names)) > _LONG else {}
@@ -75,18 +77,20 @@ def time_over_threads(experiment: Experiment, verdict: Mapping[str, Any]) -> Any
     base = chart_of(data).encode(x=x, color=colour)
     layers = [
         base.mark_line(strokeWidth=2).encode(y=y, detail="series:N"),
-        base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title=title), y2="high:Q"),
+        chart_of([r for r in data if "low" in r])
+        .mark_rule(strokeWidth=1.5)
+        .encode(x=x, color=colour, y=alt.Y("low:Q", title=title), y2="high:Q"),
         base.mark_circle(size=48, opacity=1).encode(y=y, tooltip=tooltip),
     ]
-    baseline = next((s for s in verdict["settings"] if s["key"] == BASELINE and s["median"]), None)
+    baseline = next((s.median for s in verdict.settings if s.key == BASELINE and s.median), None)
     if baseline:
-        line = chart_of([{"at": baseline["median"] * factor, "text": "baseline, as started now"}])
+        line = chart_of([{"at": baseline * factor, "text": "baseline, as started now"}])
         layers.append(line.mark_rule(strokeDash=[5, 4], color="#444").encode(y="at:Q"))
         text = line.mark_text(align="left", dx=4, dy=-6, color="#444", fontSize=11)
         layers.append(text.encode(y="at:Q", text="text:N", x=alt.value(0)))
     return finish(
         alt.layer(*layers).properties(width=WIDTH, height=320),
-        f"{metric_title(verdict['metric']).capitalize()} over threads",
+        f"{metric_title(verdict.metric).capitalize()} over threads",
         under,
     )
 
@@ -100,23 +104,29 @@ def _best_lines(rows: list[dict[str, Any]], sign: int) -> list[dict[str, Any]]:
     return [r for r in rows if r["series"] in kept]
 
 
-def distributions(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
+def distributions(experiment: Experiment, verdict: CompareVerdict | TuneVerdict) -> Any | None:
     """Every sample of the leaders, outliers too, with median and interval."""
     chosen = leaders(verdict)
     if not chosen:
         return None
-    factor, unit = metric_unit(verdict["metric"], chosen[0]["median"])
-    rows = sample_rows(experiment, [s["key"] for s in chosen])
+    factor, unit = metric_unit(verdict.metric, chosen[0].median or 0.0)
+    rows = sample_rows(experiment, [s.key for s in chosen])
     jitter = random.Random(0)
     points = [
         {**_shown(r), "time": _rounded(r["value"] * factor), "jitter": round(jitter.uniform(-1, 1), 3)} for r in rows
     ]
     named = labels_of(experiment)
-    order = [named[s["key"]] for s in chosen]
-    centres = [{"setting": named[s["key"]], **{k: s[k] * factor for k in ("median", "low", "high")}} for s in chosen]
+    order = [named[s.key] for s in chosen]
+    centres = [
+        {
+            "setting": named[s.key],
+            **{k: v * factor for k in ("median", "low", "high") if (v := getattr(s, k)) is not None},
+        }
+        for s in chosen
+    ]
     y = alt.Y("setting:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=280, grid=True))
     x = alt.X(
-        "time:Q", title=f"{metric_title(verdict['metric'])} of a run ({unit})", scale=alt.Scale(zero=False, padding=12)
+        "time:Q", title=f"{metric_title(verdict.metric)} of a run ({unit})", scale=alt.Scale(zero=False, padding=12)
     )
     state = alt.Color(
         "state:N", title=None, scale=alt.Scale(domain=["undisturbed", "disturbed"], range=[ACCENT, "#d55e00"])
@@ -128,16 +138,18 @@ def distributions(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
         dots.encode(
             x=x, y=y, yOffset=alt.YOffset("jitter:Q", scale=alt.Scale(domain=[-2, 2])), color=state, tooltip=tips
         ),
-        middle.mark_rule(strokeWidth=4, color="#222").encode(x="low:Q", x2="high:Q", y=y),
+        chart_of([c for c in centres if "low" in c])
+        .mark_rule(strokeWidth=4, color="#222")
+        .encode(x="low:Q", x2="high:Q", y=y),
         middle.mark_tick(thickness=3, size=24, color="#222").encode(x="median:Q", y=y),
     )
     return finish(
         chart.properties(width=WIDTH, height=alt.Step(46)),
-        f"{'Commands' if 'contenders' in verdict else 'The leaders'}: every run, median and 95 % interval",
+        f"{'Commands' if isinstance(verdict, CompareVerdict) else 'The leaders'}: every run, median and 95 % interval",
     )
 
 
-def order_of_runs(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
+def order_of_runs(experiment: Experiment, verdict: CompareVerdict | TuneVerdict) -> Any | None:
     """Each run against its setting's median in the order of running: drift and disturbances show here."""
     rows = [r for r in sample_rows(experiment) if not r["alone"]]
     if not rows:
@@ -152,7 +164,7 @@ def order_of_runs(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
             x=alt.X("order:Q", title="run", axis=alt.Axis(grid=False, format="d", tickMinStep=1)),
             y=alt.Y(
                 "relative:Q",
-                title=f"{metric_title(verdict['metric'])} over the median of its setting",
+                title=f"{metric_title(verdict.metric)} over the median of its setting",
                 scale=scale,
                 axis=alt.Axis(format=".3~g"),
             ),
@@ -171,12 +183,12 @@ def order_of_runs(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | N
     return finish(chart.properties(width=WIDTH, height=190), "Runs in the order in which they were made")
 
 
-def axes(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
+def axes(experiment: Experiment, verdict: TuneVerdict) -> Any | None:
     """How much of the gain each axis brought; None where there is no gain to share out."""
     del experiment
-    if not any(verdict["axes"].values()):
+    if not any(verdict.axes.values()):
         return None
-    shares = sorted(verdict["axes"].items(), key=lambda item: -item[1])
+    shares = sorted(verdict.axes.items(), key=lambda item: -item[1])
     rows = [{"axis": name, "share": share} for name, share in shares]
     base = chart_of(rows).encode(
         y=alt.Y("axis:N", title=None, scale=alt.Scale(domain=[name for name, _ in shares])),
@@ -189,13 +201,14 @@ def axes(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
     return finish((bars + text).properties(width=WIDTH - 120, height=alt.Step(30)), "How much each axis mattered")
 
 
-def ratios(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
+def ratios(experiment: Experiment, verdict: CompareVerdict) -> Any | None:
     """How many times as fast as the reference each contender is, with its interval; None for a single one."""
     labels = labels_of(experiment)
-    pairs = [
-        {**r["against_reference"], "name": labels[r["name"]]} for r in verdict["contenders"] if r["against_reference"]
+    rows = [
+        {"name": labels[r.name], "verdict": p.verdict.value, "ratio": p.ratio, "low": p.low, "high": p.high}
+        for r in verdict.contenders
+        if (p := r.against_reference) is not None and p.low is not None
     ]
-    rows = [p for p in pairs if p["low"] is not None]
     if not rows:
         return None
     order = [p["name"] for p in rows]
@@ -220,7 +233,7 @@ def ratios(experiment: Experiment, verdict: Mapping[str, Any]) -> Any | None:
 
 
 #: The figures of each kind of experiment by the name of their file, the main one first.
-_FIGURES = {
+_FIGURES: dict[str, dict[str, Callable[[Experiment, Any], Any | None]]] = {
     "tune": {
         "time-over-threads": time_over_threads,
         "distributions": distributions,
@@ -228,31 +241,28 @@ _FIGURES = {
         "order": order_of_runs,
     },
     "compare": {"distributions": distributions, "ratios": ratios, "order": order_of_runs},
+    "run": {"distributions": distributions, "order": order_of_runs},
 }
 
 
-def make_figures(experiment: Experiment, verdict: Mapping[str, Any]) -> dict[str, Any]:
+def make_figures(experiment: Experiment, verdict: CompareVerdict | TuneVerdict) -> dict[str, Any]:
     """The figures that there is something to show in, by name."""
     makers = _FIGURES[experiment.question["kind"]]
     found = {name: chart for name, make in makers.items() if (chart := make(experiment, verdict)) is not None}
     return found | pareto_figures(experiment, verdict)
 
 
-def placement_drawings(experiment: Experiment, verdict: Mapping[str, Any]) -> dict[str, str]:
+def placement_drawings(experiment: Experiment, verdict: TuneVerdict) -> dict[str, str]:
     """Where the threads sat, as SVG, by title: the best setting, and the baseline, which binds nothing."""
     machine = machine_of(experiment)
-    best = verdict["best"]
-    if best["places"] is None:
-        threads = f" ({best['threads']} threads)" if best["threads"] else ""
+    best = verdict.best
+    if best.places is None:
+        threads = f" ({best.threads} threads)" if best.threads else ""
         return {f"the operating system places the threads{threads}": machine_svg(machine, None)}
-    return {
-        f"{best['threads']} threads, {best['placement']}": machine_svg(
-            machine, Placement(best["placement"], tuple(map(tuple, best["places"])))
-        )
-    }
+    return {f"{best.threads} threads, {best.placement}": machine_svg(machine, Placement(best.placement, best.places))}
 
 
-def write_figures(experiment: Experiment, verdict: Mapping[str, Any], target: Path, kind: str) -> list[Path]:
+def write_figures(experiment: Experiment, verdict: CompareVerdict | TuneVerdict, target: Path, kind: str) -> list[Path]:
     """Write the figures as `svg` or `png`: all of them into a directory, or the main one into a file of that suffix.
 
     Raises StoreError where a file cannot be written.
@@ -269,7 +279,7 @@ def write_figures(experiment: Experiment, verdict: Mapping[str, Any], target: Pa
         return [target]
     make_directory(target)
     contents = {name: render(chart) for name, chart in charts.items()}
-    if "best" in verdict:
+    if isinstance(verdict, TuneVerdict):
         svg = next(iter(placement_drawings(experiment, verdict).values()))
         contents["placement"] = svg if kind == "svg" else vl_convert.svg_to_png(svg, scale=2)
     paths = []

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,11 @@ from nodewise.report.figures import make_figures, placement_drawings
 from nodewise.report.tables import MOST_POINTS, condition_rows, label, labels_of, leaders, machine_of
 from nodewise.report.template import render
 from nodewise.runner.objective import format_metric
-from nodewise.verdicts.compare import COMPARE, describe, reference_of, weigh
-from nodewise.verdicts.tune import BASELINE, conclude, good_costs
+from nodewise.statistics.verdict import Word
+from nodewise.verdicts.compare import COMPARING, CompareVerdict, compare_verdict, describe, reference_of
+from nodewise.verdicts.pair import costs_of
+from nodewise.verdicts.secondary import MetricSummary
+from nodewise.verdicts.tune import BASELINE, TuneVerdict, tune_verdict
 
 #: So many commands are named over a comparison's page.
 _NAMED = 5
@@ -42,19 +46,19 @@ _COUNTS = {
 }
 
 
-def verdict_of(experiment: Experiment) -> dict[str, Any]:
+def verdict_of(experiment: Experiment) -> CompareVerdict | TuneVerdict:
     """The verdict, from the samples; what ended the experiment only its own file can say.
 
     Raises InputError where the experiment was cut off before its first good run.
     """
     stopped = (experiment.verdict or {}).get("stopped", "cut off")
-    comparing = experiment.question["kind"] == COMPARE
+    comparing = experiment.question["kind"] in COMPARING
     first = reference_of(experiment) if comparing else BASELINE
-    if not good_costs(experiment, first):
+    if not costs_of(experiment, first):
         raise InputError(
             f"{experiment.path} holds no good run of the {first}", "nothing can be said of it; go on with --resume"
         )
-    return weigh(experiment, stopped) if comparing else conclude(experiment, stopped)
+    return compare_verdict(experiment, stopped) if comparing else tune_verdict(experiment, stopped)
 
 
 def write_report(path: Path) -> Path:
@@ -65,10 +69,12 @@ def write_report(path: Path) -> Path:
     return target
 
 
-def page(experiment: Experiment, verdict: dict[str, Any]) -> str:
+def page(experiment: Experiment, verdict: CompareVerdict | TuneVerdict) -> str:
     """The page's HTML."""
-    comparing = experiment.question["kind"] == COMPARE
-    special = _of_comparison(experiment, verdict) if comparing else _of_tune(experiment, verdict)
+    comparing = isinstance(verdict, CompareVerdict)
+    special = (
+        _of_comparison(experiment, verdict) if isinstance(verdict, CompareVerdict) else _of_tune(experiment, verdict)
+    )
     values = {
         "question": experiment.question,
         "asked_for": _asked_for(experiment.question["command"])
@@ -82,7 +88,7 @@ def page(experiment: Experiment, verdict: dict[str, Any]) -> str:
         "repeat": shlex.join(experiment.question.get("asked") or []),
     }
     filters = {
-        "metric": lambda value: format_metric(verdict["metric"], value, verdict["currency"]),
+        "metric": lambda value: format_metric(verdict.metric, value, verdict.currency),
         "shown": lambda metrics: _shown_cells(verdict, metrics),
     }
     template = "compare.html" if comparing else "tune.html"
@@ -94,53 +100,50 @@ def _asked_for(commands: Sequence[str]) -> str:
     return " · ".join(commands[:_NAMED]) + (f" · and {more} more" if more > 0 else "")
 
 
-def _of_tune(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, Any]:
+def _of_tune(experiment: Experiment, verdict: TuneVerdict) -> dict[str, Any]:
     from markupsafe import Markup
 
     return {
         "headline": _headline(verdict),
-        "best_label": label(verdict["best"]["values"]),
-        "summaries": {s["key"]: s for s in verdict["settings"]},
+        "best_label": label(verdict.best.values),
+        "summaries": {s.key: s for s in verdict.settings},
         "labels": {key: label(s.values) for key, s in experiment.settings.items()},
         "drawings": {title: Markup(svg) for title, svg in placement_drawings(experiment, verdict).items()},
         "limits": [*_limitations(experiment, verdict), *_thinning(experiment)],
     }
 
 
-def _shown_cells(verdict: dict[str, Any], metrics: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
+def _shown_cells(verdict: CompareVerdict | TuneVerdict, metrics: Mapping[str, MetricSummary]) -> list[dict[str, Any]]:
     """Cells of the metrics that were asked for, median and MAD each, with the values by which they are sorted."""
-    values = [metrics.get(name, {}).get(n, 1e300) for name in verdict["shown"] for n in ("median", "mad")]
+    found = [metrics.get(name) for name in verdict.shown]
+    values = [v for one in found for v in ((1e300, 1e300) if one is None else (one.median, one.mad))]
     return [{"text": t, "value": v} for t, v in zip(shown_cells(verdict, metrics), values, strict=True)]
 
 
-def _of_comparison(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, Any]:
+def _of_comparison(experiment: Experiment, verdict: CompareVerdict) -> dict[str, Any]:
     labels = labels_of(experiment)
     heads, rows = table_rows(verdict, labels)
     made = []
-    for contender, cells in zip(verdict["contenders"], rows, strict=True):
-        pair = contender["against_reference"]
-        numbers = [contender[n] if contender[n] is not None else 1e300 for n in ("median", "mad", "min", "runs")]
-        work = contender.get("work") or {}
-        numbers += [
-            pair["ratio"] if pair else 1.0,
-            work.get("amount", 0),
-            work.get("rate", 0),
-            work.get("redundancy", 0),
-        ][: 4 if any("work" in r for r in verdict["contenders"]) else 1]
-        numbers += [cell["value"] for cell in _shown_cells(verdict, contender["metrics"])]
-        best = contender["name"] in verdict["fastest"] and len(verdict["fastest"]) < len(rows)
-        values = [contender["name"], *numbers]
+    counted = any(r.work for r in verdict.contenders)
+    for contender, cells in zip(verdict.contenders, rows, strict=True):
+        pair, work = contender.against_reference, contender.work
+        centre = (contender.median, contender.mad, contender.min, contender.runs)
+        numbers = [n if n is not None else 1e300 for n in centre]
+        numbers.append(pair.ratio if pair else 1.0)
+        if counted:
+            numbers += [work.amount, work.rate, work.redundancy or 0.0] if work else [0.0, 0.0, 0.0]
+        numbers += [cell["value"] for cell in _shown_cells(verdict, contender.metrics)]
+        best = contender.name in verdict.fastest and len(verdict.fastest) < len(rows)
+        values = [contender.name, *numbers]
         made.append({"best": best, "cells": [{"text": c, "value": v} for c, v in zip(cells, values, strict=False)]})
-    others = [p for p in verdict["pairs"] if p["one"] != verdict["contenders"][0]["name"]]
+    others = [p for p in verdict.pairs if p.one != verdict.contenders[0].name]
     return {
         "headline": _comparison_headline(verdict, labels),
-        "sentence": describe(experiment, verdict, labels),
-        "tone": "faster" if len(verdict["fastest"]) == 1 and len(rows) > 1 else "",
+        "sentence": describe(verdict, labels),
+        "tone": "faster" if len(verdict.fastest) == 1 and len(rows) > 1 else "",
         "table": {"heads": heads, "rows": made},
-        "pairs": [{**p, "one": labels[p["one"]], "other": labels[p["other"]]} for p in verdict["pairs"]]
-        if others
-        else [],
-        "limits": [*verdict["warnings"], *_of_intervals(verdict), *_thinning(experiment)],
+        "pairs": [replace(p, one=labels[p.one], other=labels[p.other]) for p in verdict.pairs] if others else [],
+        "limits": [*verdict.warnings, *_of_intervals(verdict), *_thinning(experiment)],
     }
 
 
@@ -155,44 +158,43 @@ def _thinning(experiment: Experiment) -> list[str]:
     ]
 
 
-def _of_intervals(verdict: dict[str, Any]) -> list[str]:
+def _of_intervals(verdict: CompareVerdict) -> list[str]:
     said = [
-        f"each interval is one at {verdict['level']:.2%}, so that all of them, at every look that was taken, hold together "
+        f"each interval is one at {verdict.level:.2%}, so that all of them, at every look that was taken, hold together "
         "at 95 %; runs are paired by block, and each block held every command once in random order"
     ]
-    going_on = f"`nodewise compare --resume {verdict['experiment']}"
-    if verdict["stopped"] in ("interrupted", "cut off"):
-        said.append(f"the comparison was {verdict['stopped']} before its end: {going_on}` goes on with it")
-    elif verdict["stopped"] == "budget":
+    going_on = f"`nodewise compare --resume {verdict.experiment}"
+    if verdict.stopped in ("interrupted", "cut off"):
+        said.append(f"the comparison was {verdict.stopped} before its end: {going_on}` goes on with it")
+    elif verdict.stopped == "budget":
         said.append(f"the budget ended the comparison: {going_on} --budget …` goes on with it")
     return said
 
 
-def _comparison_headline(verdict: dict[str, Any], labels: dict[str, str]) -> str:
-    rows = [r for r in verdict["contenders"] if r["runs"]]
-    if len(rows) == 2 and any(r["error"] for r in rows):
+def _comparison_headline(verdict: CompareVerdict, labels: dict[str, str]) -> str:
+    rows = [r for r in verdict.contenders if r.runs]
+    if len(rows) == 2 and any(r.error for r in rows):
         return "A command failed"
-    if len(rows) == 2:
-        pair = rows[1]["against_reference"]
+    if len(rows) == 2 and (pair := rows[1].against_reference) is not None:
+        ratio = pair.ratio
         return {
-            "faster": f"{pair['ratio']:.2f}× faster" if pair["ratio"] >= 1.095 else f"{pair['ratio']:.3f}× faster",
-            "slower": f"{1 / pair['ratio']:.2f}× slower"
-            if pair["ratio"] <= 0.91
-            else f"{1 / pair['ratio']:.3f}× slower",
-            "no difference": "No difference found",
-            "undecided": "Not decided",
-        }[pair["verdict"]]
+            Word.FASTER: f"{ratio:.2f}× faster" if ratio >= 1.095 else f"{ratio:.3f}× faster",
+            Word.SLOWER: f"{1 / ratio:.2f}× slower" if ratio <= 0.91 else f"{1 / ratio:.3f}× slower",
+            Word.NO_DIFFERENCE: "No difference found",
+            Word.UNDECIDED: "Undecided",
+        }[pair.verdict]
     if len(rows) < 2:
-        return format_metric(verdict["metric"], rows[0]["median"], verdict["currency"])
-    return labels[verdict["fastest"][0]] if len(verdict["fastest"]) == 1 else "Several may be the best"
+        return format_metric(verdict.metric, rows[0].median or 0.0, verdict.currency)
+    return labels[verdict.fastest[0]] if len(verdict.fastest) == 1 else "Several may be the best"
 
 
-def _headline(verdict: dict[str, Any]) -> str:
+def _headline(verdict: TuneVerdict) -> str:
     return {
-        "faster": f"{verdict['ratio']:.2f}× faster",
-        "no difference": "No difference found",
-        "undecided": "Not decided within the budget",
-    }[verdict["verdict"]]
+        Word.FASTER: f"{verdict.ratio:.2f}× faster",
+        Word.SLOWER: "No difference found",
+        Word.NO_DIFFERENCE: "No difference found",
+        Word.UNDECIDED: "Undecided",
+    }[verdict.verdict]
 
 
 def _of(count: int, what: str) -> str:
@@ -227,8 +229,8 @@ def machine_facts(machine: Machine) -> list[tuple[str, str]]:
     return facts
 
 
-def _conditions(experiment: Experiment, verdict: dict[str, Any]) -> dict[str, Any]:
-    names, rows = condition_rows(experiment, [s["key"] for s in leaders(verdict)])
+def _conditions(experiment: Experiment, verdict: CompareVerdict | TuneVerdict) -> dict[str, Any]:
+    names, rows = condition_rows(experiment, [s.key for s in leaders(verdict)])
     shown = [n for n in _COUNTS if n in names]
     cells = [
         [r["label"], str(r["runs"]), str(r["marked"]), *(_COUNTS[n][1](r[n]) if n in r else "" for n in shown)]
@@ -246,12 +248,12 @@ def _marks(experiment: Experiment) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: -item[1])
 
 
-def _limitations(experiment: Experiment, verdict: dict[str, Any]) -> list[str]:
-    said = list(verdict["notes"])
-    if verdict["low"] is None:
-        said.append("there were too few confirming runs for an interval; the ratio is a guess from the search")
-    if verdict["stopped"] in ("interrupted", "cut off"):
-        said.append(f"the experiment was {verdict['stopped']} before its end: this is the best so far")
+def _limitations(experiment: Experiment, verdict: TuneVerdict) -> list[str]:
+    said = list(verdict.notes)
+    if verdict.low is None and verdict.reason:
+        said.append(f"there is no interval, since {verdict.reason}; the ratio is a guess")
+    if verdict.stopped in ("interrupted", "cut off"):
+        said.append(f"the experiment was {verdict.stopped} before its end: this is the best so far")
     if experiment.plan is not None:
         looks = len(experiment.plan.looks)
         said.append(

@@ -16,7 +16,9 @@ from nodewise.report.charting import ACCENT, WIDTH, chart_of, finish, metric_tit
 from nodewise.report.tables import BASELINE, labels_of
 from nodewise.runner.price import COST
 from nodewise.statistics.summary import median
-from nodewise.verdicts.secondary import ENERGY, Beside, energy_parts, judged_rows
+from nodewise.verdicts.compare import CompareVerdict, ContenderSummary
+from nodewise.verdicts.secondary import ENERGY, SecondaryMetrics, energy_parts, judged_rows
+from nodewise.verdicts.tune import SettingSummary, TuneVerdict
 
 _HEIGHT = 340
 _FRONT, _OTHER, _FAILED = "no other is better in both", "another is better in both", "failed in some runs"
@@ -36,35 +38,37 @@ _FEWEST_TICKS = 4
 _SAME = 1e-3
 
 
-def pareto_figures(experiment: Experiment, verdict: Mapping[str, Any]) -> dict[str, Any]:
+def pareto_figures(experiment: Experiment, verdict: CompareVerdict | TuneVerdict) -> dict[str, Any]:
     """A figure for each metric of the verdict's `pareto` that says more than the number that decides, by its file's name."""
-    objectives = {o.metric: o for o in Beside(experiment).metrics}
+    objectives = {o.metric: o for o in SecondaryMetrics(experiment).metrics}
     figures = {}
-    for metric, front in verdict["pareto"].items():
+    for metric, front in verdict.pareto.items():
         rows = _rows(experiment, verdict, metric)
-        asked = metric in verdict["shown"] and metric != COST
+        asked = metric in verdict.shown and metric != COST
         if asked or not _same([(r["x"], r["y"]) for r in rows]):
             name = "pareto-" + re.sub(r"[^A-Za-z0-9_]+", "-", metric)
             figures[name] = _figure(experiment, verdict, metric, rows, front, objectives[metric].maximise)
     return figures
 
 
-def _rows(experiment: Experiment, verdict: Mapping[str, Any], metric: str) -> list[dict[str, Any]]:
+def _rows(experiment: Experiment, verdict: CompareVerdict | TuneVerdict, metric: str) -> list[dict[str, Any]]:
     """A row for each setting that tells the metric: both medians with their intervals, name, runs, and where it belongs."""
-    settings = [{**s, "key": s["name"]} for s in verdict["contenders"]] if "contenders" in verdict else None
-    settings = settings or list(verdict["settings"])
+    settings: Sequence[ContenderSummary | SettingSummary]
+    settings = verdict.contenders if isinstance(verdict, CompareVerdict) else verdict.settings
     labels = labels_of(experiment)
-    judged = {r["key"] for r in judged_rows(settings, metric)}
-    front = set(verdict["pareto"][metric])
+    judged = {r.key for r in judged_rows(settings, metric)}
+    front = set(verdict.pareto[metric])
     rows = []
     for one in settings:
-        told = one["metrics"].get(metric)
-        if one["median"] is None or told is None:
+        other = one.metrics.get(metric)
+        if one.median is None or other is None:
             continue
-        state = _FRONT if one["key"] in front else _OTHER if one["key"] in judged else _FAILED
-        row = {"key": one["key"], "name": labels[one["key"]], "runs": one["runs"], "state": state}
-        row |= {"x": one["median"], "x_low": one["low"], "x_high": one["high"]}
-        rows.append({**row, "y": told["median"], "y_low": told["low"], "y_high": told["high"]})
+        state = _FRONT if one.key in front else _OTHER if one.key in judged else _FAILED
+        row: dict[str, Any] = {"key": one.key, "name": labels[one.key], "runs": one.runs, "state": state}
+        row |= {"x": one.median, "y": other.median}
+        # too few runs have no intervals, and no bars
+        ends = {"x_low": one.low, "x_high": one.high, "y_low": other.low, "y_high": other.high}
+        rows.append(row | {k: v for k, v in ends.items() if v is not None})
     return rows
 
 
@@ -200,22 +204,22 @@ def _titled(metric: str, unit: str) -> str:
 
 def _figure(
     experiment: Experiment,
-    verdict: Mapping[str, Any],
+    verdict: CompareVerdict | TuneVerdict,
     metric: str,
     rows: Sequence[Mapping[str, Any]],
     front: Sequence[str],
     maximise: bool,
 ) -> Any:
-    x_factor, x_unit = _unit(verdict["metric"], [r["x"] for r in rows], verdict["currency"])
-    y_factor, y_unit = _unit(metric, [r["y"] for r in rows], verdict["currency"])
+    x_factor, x_unit = _unit(verdict.metric, [r["x"] for r in rows], verdict.currency)
+    y_factor, y_unit = _unit(metric, [r["y"] for r in rows], verdict.currency)
     factors = dict.fromkeys(("x", "x_low", "x_high"), x_factor) | dict.fromkeys(("y", "y_low", "y_high"), y_factor)
     # whoever compares has chosen what to see
-    near = rows if "contenders" in verdict else _near(rows, front)
+    near = rows if isinstance(verdict, CompareVerdict) else _near(rows, front)
     data = [{k: v * factors[k] if k in factors else v for k, v in r.items()} for r in near]
     ruled = data if len(data) <= _MOST_INTERVALS else [r for r in data if r["state"] == _FRONT]
-    across = span_of([r["x"] for r in data] + [r[k] for r in ruled for k in ("x_low", "x_high")], WIDTH)
-    up = span_of([r["y"] for r in data] + [r[k] for r in ruled for k in ("y_low", "y_high")], _HEIGHT)
-    x_title, y_title = _titled(verdict["metric"], x_unit), _titled(metric, y_unit)
+    across = span_of([r["x"] for r in data] + [r[k] for r in ruled for k in ("x_low", "x_high") if k in r], WIDTH)
+    up = span_of([r["y"] for r in data] + [r[k] for r in ruled for k in ("y_low", "y_high") if k in r], _HEIGHT)
+    x_title, y_title = _titled(verdict.metric, x_unit), _titled(metric, y_unit)
     x = alt.X("x:Q", title=f"{x_title}, median and 95 % interval", scale=across.scale(), axis=axis_ticks(across))
     y = alt.Y("y:Q", title=y_title, scale=up.scale(), axis=axis_ticks(up))
     states = [s for s in _COLOURS if any(r["state"] == s for r in data)]
@@ -234,10 +238,10 @@ def _figure(
     by_key = {r["key"]: r for r in data}
     line = [{"x": by_key[k]["x"], "y": by_key[k]["y"]} for k in front]
     layers = [
-        chart_of(ruled)
+        chart_of([r for r in ruled if "x_low" in r])
         .mark_rule(strokeWidth=1.2, opacity=0.55)
         .encode(x=alt.X("x_low:Q"), x2="x_high:Q", y=y, color=colour),
-        chart_of(ruled)
+        chart_of([r for r in ruled if "y_low" in r])
         .mark_rule(strokeWidth=1.2, opacity=0.55)
         .encode(y=alt.Y("y_low:Q"), y2="y_high:Q", x=x, color=colour),
         # the baseline has a ring, below its point, which is what answers to the pointer
@@ -254,13 +258,13 @@ def _figure(
         .encode(x=x, y=y, color=colour, tooltip=tips),
     ]
     figure = alt.layer(*layers).properties(width=WIDTH, height=_HEIGHT)
-    better = [f"{'more' if m else 'less'} is better" for m in (verdict["maximise"], maximise)]
+    better = [f"{'more' if m else 'less'} is better" for m in (verdict.maximise, maximise)]
     said = (
         f"{better[0].split()[0]} of both is better"
         if better[0] == better[1]
         else f"{better[0]} of the first, {better[1].split()[0]} of the second"
     )
-    title = f"{_titled(verdict['metric'], '').capitalize()} against {_titled(metric, '')}: {said}"
+    title = f"{_titled(verdict.metric, '').capitalize()} against {_titled(metric, '')}: {said}"
     under = []
     if metric == ENERGY:
         under.append(f"The energy is that of {energy_parts(experiment)} while a run lasted, whoever used it.")

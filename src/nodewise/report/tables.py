@@ -15,6 +15,8 @@ from nodewise.machine.model import Machine, machine_from_json
 from nodewise.placement.policies import POLICIES, place
 from nodewise.records.experiment import Experiment
 from nodewise.runner.setting import Setting
+from nodewise.verdicts.compare import CompareVerdict, ContenderSummary
+from nodewise.verdicts.tune import SettingSummary, TuneVerdict
 
 BASELINE = "baseline"
 #: A command longer than this is cut in its middle.
@@ -74,31 +76,31 @@ def _aliases(machine: Machine, setting: Setting) -> list[str]:
     return same or [str(setting.values.get("placement", "os"))]
 
 
-def thread_rows(experiment: Experiment, summaries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def thread_rows(experiment: Experiment, summaries: Sequence[SettingSummary]) -> list[dict[str, Any]]:
     """A row for each setting and each name of its placement: threads, series, median and interval in seconds."""
     machine = machine_of(experiment)
     rows = []
     for one in summaries:
-        if "threads" not in one["values"] or one["median"] is None:
+        if "threads" not in one.values or one.median is None:
             continue
-        for policy in _aliases(machine, experiment.settings[one["key"]]):
-            series = _series({**one["values"], "placement": policy})
-            numbers = {k: one[k] for k in ("median", "low", "high", "runs")}
-            rows.append({"threads": one["values"]["threads"], "series": series, "placement": policy, **numbers})
+        for policy in _aliases(machine, experiment.settings[one.key]):
+            series = _series({**one.values, "placement": policy})
+            numbers = {"median": one.median, "low": one.low, "high": one.high, "runs": one.runs}
+            rows.append({"threads": one.values["threads"], "series": series, "placement": policy, **numbers})
     return sorted(rows, key=lambda r: (r["series"], r["threads"]))
 
 
-def leaders(verdict: Mapping[str, Any], most: int = 6) -> list[dict[str, Any]]:
+def leaders(verdict: CompareVerdict | TuneVerdict, most: int = 6) -> list[ContenderSummary] | list[SettingSummary]:
     """The summaries worth a closer look: the baseline, the candidate, and the fastest that ran more than once.
 
     Of a comparison all contenders, as long as they can be told apart in a figure.
     """
-    if "contenders" in verdict:
-        return [{**r, "key": r["name"]} for r in verdict["contenders"] if r["runs"]][: 5 * most]
-    wanted = {BASELINE, verdict["candidate"]}
-    first = [s for s in verdict["settings"] if s["key"] in wanted and s["median"] is not None]
-    more = [s for s in verdict["settings"] if s["key"] not in wanted and s["runs"] > 2 and s["median"] is not None]
-    return sorted(first + more[: most - len(first)], key=lambda s: s["median"])
+    if isinstance(verdict, CompareVerdict):
+        return [r for r in verdict.contenders if r.runs][: 5 * most]
+    wanted = {BASELINE, verdict.candidate}
+    first = [s for s in verdict.settings if s.key in wanted and s.median is not None]
+    more = [s for s in verdict.settings if s.key not in wanted and s.runs > 2 and s.median is not None]
+    return sorted(first + more[: most - len(first)], key=lambda s: s.median or 0.0)
 
 
 def sample_rows(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from nodewise.runner.price import Price
+from nodewise.runner.same_output import ANY_OUTPUT, SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
@@ -23,6 +24,7 @@ class RunOptions:
     codes other than 0 that count as well done; None accepts all. `price` gives each sample the metric `cost`, over one of
     that name that the program prints. `needed` are metrics that the first good run has to tell. `domain` are processors on
     which others' load disturbs a run although it takes no processor from it, as those that share its memory's bandwidth.
+    `same` says which part of its output each sample keeps as its answer.
     """
 
     cwd: Path | None = None
@@ -35,6 +37,7 @@ class RunOptions:
     price: Price | None = None
     needed: tuple[str, ...] = ()
     domain: tuple[int, ...] = ()
+    same: SameOutput = ANY_OUTPUT
 
 
 class Launcher(Protocol):

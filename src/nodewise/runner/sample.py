@@ -24,7 +24,8 @@ class Sample:
     `base_frequency_hz` then; else the clock just after it), `load_average`, and `energy_j`, the whole machine's in joules
     while the run lasted (`energy_package_j` and `energy_dram_j`, or `energy_psys_j`). A name is absent where the system
     does not tell. `marks` say in words what spoiled it. A run that failed has `error` and is never fast; `output` keeps
-    the end of what it printed.
+    the end of what it printed. Where outputs are compared, `answer` is the digest of what is compared, `differs` says where
+    it is not that of the reference; `answer_text` is its text, which is not written down, None where it is too long.
     """
 
     seconds: float
@@ -38,6 +39,9 @@ class Sample:
     error: str | None = None
     output: str = ""
     cut_off: bool = False
+    answer: str = ""
+    differs: str = ""
+    answer_text: str | None = field(default=None, repr=False, compare=False)
 
     @property
     def ok(self) -> bool:
@@ -46,7 +50,7 @@ class Sample:
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain values; of those that may be empty the empty ones are left out."""
-        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "answer_text"}
         data |= {name: dict(data[name]) for name in ("metrics", "usage", "conditions")}
         return {k: v for k, v in data.items() if v or k in ("seconds", "wall_s", "started_at")}
 

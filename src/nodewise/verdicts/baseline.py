@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine, machine_from_json
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.unpaired import unpaired_interval
-from nodewise.statistics.verdict import judge
-from nodewise.verdicts.tune import good_costs
+from nodewise.statistics.verdict import Word, judge
+from nodewise.verdicts.pair import costs_of
 
 
 def _facts(machine: Machine) -> dict[str, Any]:
@@ -44,34 +45,54 @@ def _phase(experiment: Experiment) -> str:
     return "compare" if experiment.question["kind"] == "compare" else "confirm"
 
 
-def against_baseline(now: Experiment, then: Experiment) -> dict[str, Any]:
-    """Each contender against the one of its name then; the only one of each where no name is the same.
+@dataclass(frozen=True)
+class BaselinePair:
+    """One contender against the one of its name then; without `comparable` there is no ratio."""
 
-    `differences` name what does not match; where there are any, nothing is `comparable`, and no ratio is given.
-    """
+    name: str
+    comparable: bool
+    verdict: Word | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    sentence: str | None
+
+
+@dataclass(frozen=True)
+class AgainstBaseline:
+    """A comparison with an earlier experiment; `differences` name what does not match, and then nothing is comparable."""
+
+    experiment: str
+    taken_at: str
+    differences: tuple[str, ...]
+    pairs: tuple[BaselinePair, ...]
+
+
+def against_baseline(now: Experiment, then: Experiment) -> AgainstBaseline:
+    """Each contender against the one of its name then; the only one of each where no name is the same."""
     found = differences(now, then)
-    keys = [k for k in now.settings if good_costs(now, k, _phase(now))]
-    old = [k for k in then.settings if good_costs(then, k, _phase(then))]
+    keys = [k for k in now.settings if costs_of(now, k, _phase(now))]
+    old = [k for k in then.settings if costs_of(then, k, _phase(then))]
     pairs = [(k, k) for k in keys if k in old]
     if not pairs and len(keys) == len(old) == 1:
         pairs = [(keys[0], old[0])]
     if not pairs:
         found.append(f"commands: {', '.join(old) or 'none'} then, {', '.join(keys)} now")
-    told = [_pair(now, then, one, other, not found) for one, other in pairs]
-    return {"experiment": str(then.path), "taken_at": then.question["started_at"], "differences": found, "pairs": told}
+    judged = tuple(_pair(now, then, one, other, not found) for one, other in pairs)
+    return AgainstBaseline(str(then.path), str(then.question["started_at"]), tuple(found), judged)
 
 
-def _pair(now: Experiment, then: Experiment, key: str, old: str, comparable: bool) -> dict[str, Any]:
+def _pair(now: Experiment, then: Experiment, key: str, old: str, comparable: bool) -> BaselinePair:
     if not comparable:
-        return {"name": key, "comparable": False, "ratio": None, "low": None, "high": None, "sentence": None}
-    ratio = unpaired_interval(good_costs(then, old, _phase(then)), good_costs(now, key, _phase(now)))
+        return BaselinePair(key, False, None, None, None, None, None)
+    ratio = unpaired_interval(costs_of(then, old, _phase(then)), costs_of(now, key, _phase(now)))
     verdict = judge(ratio, float(now.question["within"]), final=True)
-    return {
-        "name": key,
-        "comparable": True,
-        "ratio": ratio.ratio,
-        "low": ratio.low if ratio.low > 0 else None,
-        "high": ratio.high if math.isfinite(ratio.high) else None,
-        "verdict": verdict.word.value,
-        "sentence": verdict.sentence,
-    }
+    return BaselinePair(
+        key,
+        True,
+        verdict.word,
+        ratio.ratio,
+        ratio.low if ratio.low > 0 else None,
+        ratio.high if math.isfinite(ratio.high) else None,
+        verdict.sentence,
+    )

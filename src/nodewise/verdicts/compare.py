@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,17 +15,20 @@ from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds
 from nodewise.records.experiment import Experiment
 from nodewise.runner.objective import WORK, format_metric
-from nodewise.statistics.compare import Ratio, ratio_interval
-from nodewise.statistics.interval import median_interval
+from nodewise.statistics.compare import Ratio
 from nodewise.statistics.sequential import OpenLooks
 from nodewise.statistics.spoiled import Mode, drift, first_run_differs, modes
 from nodewise.statistics.summary import mad, median
-from nodewise.statistics.verdict import Verdict, Word, format_ratio, judge
+from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.statistics.work import efficiency
-from nodewise.verdicts.secondary import Beside, energy_notes
-from nodewise.verdicts.tune import good_costs, paired_costs, seconds_spent
+from nodewise.verdicts.baseline import AgainstBaseline
+from nodewise.verdicts.pair import PairVerdict, costs_of, judge_pairs, medians_explained, pair_up, pair_verdict
+from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
+from nodewise.verdicts.tune import seconds_spent
 
-COMPARE, WARM_UP = "compare", "warm-up"
+COMPARE, RUN, WARM_UP = "compare", "run", "warm-up"
+#: The kinds of experiments that are judged here.
+COMPARING = (COMPARE, RUN)
 #: A drift, or a first run that differs, of less than this is not worth a word.
 _DRIFT, _FIRST = 0.01, 0.1
 #: With more contenders than this each is held against the reference only, since every pair more widens all intervals.
@@ -48,31 +51,110 @@ def looks_of(pairs: int) -> OpenLooks:
     return OpenLooks(0.05, max(1, pairs))
 
 
+@dataclass(frozen=True)
+class Shape:
+    """What a contender's runs look like in their order.
+
+    `modes` are values of the metric with the share of the runs around them, one where they gather at one place; `drift` the
+    change over all runs and `first_run` how far the first one was off, as shares, None where neither was seen.
+    """
+
+    modes: tuple[tuple[float, float], ...] = ()
+    drift: float | None = None
+    first_run: float | None = None
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a contender's runs did: `amount` of a `kind` of work a run, `rate` of it a second.
+
+    `rate_ratio` and `redundancy` are against the reference, None where its work is not known.
+    """
+
+    kind: str
+    amount: float
+    rate: float
+    rate_ratio: float | None
+    redundancy: float | None
+
+
+@dataclass(frozen=True)
+class ContenderSummary:
+    """A contender's runs in the metric's unit, and how it compares with the reference (None: it is the reference)."""
+
+    name: str
+    command: str
+    shell: str | None
+    values: Mapping[str, Any]
+    runs: int
+    failed: int
+    error: str | None
+    median: float | None
+    mad: float | None
+    low: float | None
+    high: float | None
+    mean: float | None
+    stddev: float | None
+    min: float | None
+    max: float | None
+    medians: Mapping[str, float]
+    shape: Shape
+    metrics: Mapping[str, MetricSummary]
+    disturbed: int
+    work: Work | None
+    against_reference: PairVerdict | None
+
+    @property
+    def key(self) -> str:
+        """Its name."""
+        return self.name
+
+
+@dataclass(frozen=True)
+class CompareVerdict:
+    """What a comparison found. All intervals hold together at 95 %, however early it was ended.
+
+    `fastest` are the contenders of which no other is surely better; `baseline` is the comparison with an earlier
+    experiment, where one was named.
+    """
+
+    kind: str
+    metric: str
+    maximise: bool
+    shown: tuple[str, ...]
+    currency: str
+    contenders: tuple[ContenderSummary, ...]
+    pairs: tuple[PairVerdict, ...]
+    fastest: tuple[str, ...]
+    pareto: Mapping[str, tuple[str, ...]]
+    blocks: int
+    runs: int
+    within: float
+    level: float
+    warnings: tuple[str, ...]
+    seconds_spent: float
+    stopped: str
+    experiment: str
+    baseline: AgainstBaseline | None = None
+
+
 def reference_of(experiment: Experiment) -> str:
     """The name of the first contender."""
     return str(experiment.question["contenders"][0]["name"])
 
 
-def _pair(experiment: Experiment, one: str, other: str, looks: OpenLooks) -> dict[str, Any]:
+def _accepting(experiment: Experiment) -> bool:
+    return bool(experiment.question.get("accept_disturbed"))
+
+
+def _pair(experiment: Experiment, one: str, other: str, looks: OpenLooks) -> PairVerdict:
     """Two contenders: how many times faster `other` is than `one`."""
-    costs = paired_costs(experiment, one, other, COMPARE)
+    pairs = pair_up(experiment, one, other, COMPARE)
     within = float(experiment.question["within"])
-    if not costs[0]:
-        return {"one": one, "other": other, **_told(Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within))}
-    ratio = ratio_interval(*costs, looks.level(len(costs[0])))
-    return {"one": one, "other": other, **_told(judge(ratio, within, final=True))}
-
-
-def _told(verdict: Verdict) -> dict[str, Any]:
-    ratio = verdict.ratio
-    return {
-        "ratio": ratio.ratio,
-        "low": ratio.low if ratio.low > 0 else None,
-        "high": ratio.high if math.isfinite(ratio.high) else None,
-        "pairs": ratio.pairs,
-        "verdict": verdict.word.value,
-        "sentence": verdict.sentence,
-    }
+    accept = _accepting(experiment)
+    return pair_verdict(
+        one, other, pairs, judge_pairs(pairs, looks.level, within, final=True, accept_disturbed=accept), accept
+    )
 
 
 def _work(experiment: Experiment, key: str) -> tuple[str, float] | None:
@@ -95,62 +177,64 @@ def _medians(experiment: Experiment, key: str) -> dict[str, float]:
     records = experiment.records
     own = records.of(key, COMPARE)
     own = own[records.ok[own]]
-    told = {name: records.column(group, name)[own] for group, name in records.named}
-    told |= {"seconds": records.plain("seconds")[own], "wall_s": records.plain("wall_s")[own]}
-    if {"user_s", "system_s"} <= told.keys():
-        told["cpu_s"] = told["user_s"] + told["system_s"]
-    return {name: float(np.nanmedian(column)) for name, column in told.items() if (~np.isnan(column)).any()}
+    found = {name: records.column(group, name)[own] for group, name in records.named}
+    found |= {"seconds": records.plain("seconds")[own], "wall_s": records.plain("wall_s")[own]}
+    if {"user_s", "system_s"} <= found.keys():
+        found["cpu_s"] = found["user_s"] + found["system_s"]
+    return {name: float(np.nanmedian(column)) for name, column in found.items() if (~np.isnan(column)).any()}
 
 
 def _row(
-    experiment: Experiment, beside: Beside, contender: Mapping[str, Any], pair: Mapping[str, Any] | None
-) -> dict[str, Any]:
+    experiment: Experiment, secondary: SecondaryMetrics, contender: Mapping[str, Any], pair: PairVerdict | None
+) -> ContenderSummary:
     key = str(contender["name"])
     setting = experiment.settings.get(key)
-    costs = good_costs(experiment, key, COMPARE)
     objective = experiment.objective
-    values = [objective.value(c) for c in costs]
-    low, high = median_interval(values) if values else (None, None)
+    values = [objective.value(c) for c in costs_of(experiment, key, COMPARE)]
+    low, high = interval_of(values)
     at = experiment.records.of(key, COMPARE)
     failure = experiment.records.failures().get(key)
-    return {
-        "name": key,
-        "command": contender["text"],
-        "shell": contender["shell"],
-        "values": dict(setting.values) if setting is not None else {},
-        "runs": len(values),
-        "failed": int(at.size) - len(values),
-        "error": None if failure is None else experiment.records[failure].sample.error,
-        "median": median(values) if values else None,
-        "mad": mad(values) if values else None,
-        "low": low,
-        "high": high,
-        "mean": float(np.mean(values)) if values else None,
-        "stddev": float(np.std(values, ddof=1)) if len(values) > 1 else None,
-        "min": min(values) if values else None,
-        "max": max(values) if values else None,
-        "medians": _medians(experiment, key) if values else {},
-        **(_shape(experiment, key) if values else {"modes": [], "drift": None, "first_run": None}),
-        "metrics": beside.of(at) if values else {},
-        "disturbed": int(experiment.records.marked[at].sum()),
-        "against_reference": None if pair is None else {k: v for k, v in pair.items() if k not in ("one", "other")},
-    }
+    return ContenderSummary(
+        name=key,
+        command=str(contender["text"]),
+        shell=contender["shell"],
+        values=dict(setting.values) if setting is not None else {},
+        runs=len(values),
+        failed=int(at.size) - len(values),
+        error=None if failure is None else experiment.records[failure].sample.error,
+        median=median(values) if values else None,
+        mad=mad(values) if values else None,
+        low=low,
+        high=high,
+        mean=float(np.mean(values)) if values else None,
+        stddev=float(np.std(values, ddof=1)) if len(values) > 1 else None,
+        min=min(values) if values else None,
+        max=max(values) if values else None,
+        medians=_medians(experiment, key) if values else {},
+        shape=_shape(experiment, key) if values else Shape(),
+        metrics=secondary.of(at) if values else {},
+        disturbed=int(experiment.records.marked[at].sum()),
+        work=None,
+        against_reference=pair,
+    )
 
 
-def _with_work(experiment: Experiment, rows: list[dict[str, Any]]) -> None:
+def _with_work(experiment: Experiment, rows: list[ContenderSummary]) -> list[ContenderSummary]:
     """Speed, rate and redundancy side by side, for the contenders whose runs counted the same kind of work."""
-    ran = [r for r in rows if r["runs"]]
-    work = {r["name"]: _work(experiment, r["name"]) for r in ran}
+    ran = [r for r in rows if r.runs]
+    work = {r.name: _work(experiment, r.name) for r in ran}
     kind = next((w[0] for w in work.values() if w is not None), None)
-    if not ran or ran[0] is not rows[0] or experiment.objective.metric not in ("seconds", "wall_s", "cpu_s"):
-        return
-    amounts = [w[1] if (w := work[r["name"]]) is not None and w[0] == kind else None for r in ran]
-    times = [float(r["median"]) for r in ran]
-    speedups = [r["against_reference"]["ratio"] if r["against_reference"] else 1.0 for r in ran]
+    timed = experiment.objective.metric in ("seconds", "wall_s", "cpu_s")
+    if kind is None or not ran or ran[0] is not rows[0] or not timed:
+        return rows
+    amounts = [w[1] if (w := work[r.name]) is not None and w[0] == kind else None for r in ran]
+    times = [float(r.median or 0.0) for r in ran]
+    speedups = [r.against_reference.ratio if r.against_reference else 1.0 for r in ran]
+    made: dict[str, Work] = {}
     for row, one, amount in zip(ran, efficiency(times, amounts, 0, speedups), amounts, strict=True):
-        if amount is not None:
-            row["work"] = {"kind": kind, "amount": amount, "rate": one.rate}
-            row["work"] |= {"rate_ratio": one.rate_ratio, "redundancy": one.redundancy}
+        if amount is not None and one.rate is not None:
+            made[row.name] = Work(kind, amount, one.rate, one.rate_ratio, one.redundancy)
+    return [replace(r, work=made.get(r.name)) for r in rows]
 
 
 #: So many contenders are named where several may be the best.
@@ -171,8 +255,8 @@ _MORE = {
 }
 
 
-def _warnings(experiment: Experiment, rows: Sequence[Mapping[str, Any]], stopped: str) -> list[str]:
-    found = [(row["name"], kind, text) for row in rows for kind, text in _notes(experiment, row, stopped)]
+def _warnings(experiment: Experiment, rows: Sequence[ContenderSummary], stopped: str) -> tuple[str, ...]:
+    found = [(row.name, kind, text) for row in rows for kind, text in _notes(experiment, row, stopped)]
     counts = Counter(kind for _, kind, _ in found)
     warnings: dict[str, None] = {}
     for name, kind, text in found:
@@ -182,22 +266,20 @@ def _warnings(experiment: Experiment, rows: Sequence[Mapping[str, Any]], stopped
             warnings[f"{which} {_ALIKE[kind]}{more}"] = None
         else:
             warnings[text if len(rows) == 1 else f"{name}: {text}"] = None
-    return list(warnings)
+    return tuple(warnings)
 
 
-def _notes(experiment: Experiment, row: Mapping[str, Any], stopped: str) -> list[tuple[str, str]]:
+def _notes(experiment: Experiment, row: ContenderSummary, stopped: str) -> list[tuple[str, str]]:
     """What is to be known of a contender's runs: a kind and a text for each."""
     notes = []
-    if row["error"]:
-        notes.append(("failed", f"failed in {_runs(row['failed'])} and was left out from then on: {row['error']}"))
-    if not row["runs"]:
+    if row.error:
+        notes.append(("failed", f"failed in {_runs(row.failed)} and was left out from then on: {row.error}"))
+    if not row.runs or row.median is None:
         return notes
-    medians = row["medians"]
-    cpu, wall = medians.get("cpu_s"), medians["wall_s"]
-    disturbed = row["disturbed"] > 0.2 * (row["runs"] + row["failed"])
-    if disturbed:
-        told = f"{row['disturbed']} of {_runs(row['runs'])} were disturbed; `nodewise quiet` says by what"
-        notes.append(("disturbed", told))
+    cpu, wall = row.medians.get("cpu_s"), row.medians["wall_s"]
+    if row.disturbed > 0.2 * (row.runs + row.failed):
+        text = f"{row.disturbed} of {_runs(row.runs)} were disturbed; `nodewise quiet` says by what"
+        notes.append(("disturbed", text))
     elif cpu is not None and wall > _WAITING * cpu and wall - cpu > 0.005:
         notes.append(
             (
@@ -206,19 +288,30 @@ def _notes(experiment: Experiment, row: Mapping[str, Any], stopped: str) -> list
                 "(files, network, sleep), which is then what is measured",
             )
         )
-    if row["shell"] and wall < _SHORT_S:
-        told = f"it takes less than {format_seconds(_SHORT_S)}, and the start of the shell ({row['shell']}) is a part of it"
-        notes.append(("shell", f"{told}; with -N there is none"))
+    if row.shell and wall < _SHORT_S:
+        text = (
+            f"it takes less than {format_seconds(_SHORT_S)}, and the start of the shell ({row.shell}) is a part of it"
+        )
+        notes.append(("shell", f"{text}; with -N there is none"))
     notes += [("shape", text) for text in _shape_warnings(experiment, row)]
-    pair = row["against_reference"]
-    if pair is not None and pair["verdict"] == Word.UNDECIDED.value and stopped != "failed":
-        more = f": {_MORE[stopped]}" if stopped in _MORE else ""
-        if pair["low"] is None:
-            told = f"{_runs(pair['pairs'])} are too few for an interval"
-        else:
-            told = f"noise hides the answer after {_runs(pair['pairs'])}, {format_span(pair['low'], pair['high'])} is possible"
-        notes.append(("noise", told + more))
+    pair = row.against_reference
+    if pair is None:
+        return notes
+    if pair.verdict is Word.UNDECIDED and stopped != "failed":
+        notes.append(("noise", _open(pair, stopped)))
+    reference = costs_of(experiment, pair.one, COMPARE)
+    if reference:
+        told = medians_explained(pair, (median(reference), median(costs_of(experiment, pair.other, COMPARE))))
+        notes += [("medians", told)] if told else []
     return notes
+
+
+def _open(pair: PairVerdict, stopped: str) -> str:
+    """Why a pair is not decided, and what would decide it."""
+    more = f": {_MORE[stopped]}" if stopped in _MORE else ""
+    if pair.low is None or pair.high is None:
+        return f"undecided: {pair.reason}{more}"
+    return f"noise hides the answer after {_runs(pair.pairs)}, {format_span(pair.low, pair.high)} is possible{more}"
 
 
 def _runs(count: int) -> str:
@@ -230,112 +323,108 @@ def format_span(low: float, high: float) -> str:
     return f"{low:.3f}× to {high:.3f}×"
 
 
-def _shape(experiment: Experiment, key: str) -> dict[str, Any]:
-    """What a contender's runs look like in their order: where they gather, whether they drift, how far the first was off.
-
-    `modes` are values of the metric with the share of the runs around them, one where they gather at one place.
-    """
-    costs = good_costs(experiment, key, COMPARE)
+def _shape(experiment: Experiment, key: str) -> Shape:
+    costs = costs_of(experiment, key, COMPARE)
     trend = drift(costs)
     # times that drift look as if they gathered at several places
     gathered = modes(costs)
     places = gathered.modes if gathered.bimodal and not trend.found else (Mode(median(costs), 1.0),)
-    every = [*good_costs(experiment, key, WARM_UP), *costs]
-    return {
-        "modes": [{"value": experiment.objective.value(m.seconds), "share": m.share} for m in places],
-        "drift": trend.size if trend.found else None,
-        "first_run": first_run_differs(every),
-    }
+    every = [*costs_of(experiment, key, WARM_UP), *costs]
+    return Shape(
+        tuple((experiment.objective.value(m.seconds), m.share) for m in places),
+        trend.size if trend.found else None,
+        first_run_differs(every),
+    )
 
 
-def _shape_warnings(experiment: Experiment, row: Mapping[str, Any]) -> list[str]:
-    told = []
-    metric = experiment.objective.metric
-    if len(row["modes"]) > 1:
-        places = ", ".join(f"{format_metric(metric, m['value'])} ({m['share']:.0%})" for m in row["modes"])
-        told.append(
-            f"its runs gather at {len(row['modes'])} places: {places}; the median is one of them by chance. Look for what "
+def _shape_warnings(experiment: Experiment, row: ContenderSummary) -> list[str]:
+    warnings = []
+    metric, shape = experiment.objective.metric, row.shape
+    if len(shape.modes) > 1:
+        places = ", ".join(f"{format_metric(metric, value)} ({share:.0%})" for value, share in shape.modes)
+        warnings.append(
+            f"its runs gather at {len(shape.modes)} places: {places}; the median is one of them by chance. Look for what "
             "differs between runs: placement, memory, turbo, a cache of files"
         )
-    if row["drift"] is not None and abs(row["drift"]) >= _DRIFT:
-        way = "more" if row["drift"] > 0 else "less"
-        told.append(
-            f"it drifted by {abs(row['drift']):.1%} to {way} over the comparison; pairs within a block cancel most of it"
+    if shape.drift is not None and abs(shape.drift) >= _DRIFT:
+        way = "more" if shape.drift > 0 else "less"
+        warnings.append(
+            f"it drifted by {abs(shape.drift):.1%} to {way} over the comparison; pairs within a block cancel most of it"
         )
-    if row["first_run"] is not None and abs(row["first_run"]) >= _FIRST:
-        told.append(
-            f"its first run took {1 + row['first_run']:.2f} times as much as the others: files were not cached, or something "
+    if shape.first_run is not None and abs(shape.first_run) >= _FIRST:
+        warnings.append(
+            f"its first run took {1 + shape.first_run:.2f} times as much as the others: files were not cached, or something "
             "had to start; with --warmup it is left out"
             + (" (it was, here)" if int(experiment.question.get("warmup", 0)) else "")
         )
-    return told
+    return warnings
 
 
-def weigh(experiment: Experiment, stopped: str) -> dict[str, Any]:
-    """What `compare --json` prints; `stopped`: `decided`, `runs`, `budget`, `failed` or `interrupted`.
-
-    All intervals hold together at 95 %, however early the comparison was ended. `fastest` are the contenders of which none
-    other is surely better.
-    """
+def compare_verdict(experiment: Experiment, stopped: str) -> CompareVerdict:
+    """Judge a comparison; `stopped`: `decided`, `runs`, `budget`, `failed`, `interrupted` or `cut off`."""
     contenders = experiment.question["contenders"]
     names = [str(c["name"]) for c in contenders]
     pairs = comparisons(names)
     looks = looks_of(len(pairs))
     judged = [_pair(experiment, one, other, looks) for one, other in pairs]
-    first = {p["other"]: p for p in judged if p["one"] == names[0]}
-    beside = Beside(experiment)
-    rows = [_row(experiment, beside, c, first.get(str(c["name"]))) for c in contenders]
-    _with_work(experiment, rows)
-    blocks = max((r["runs"] for r in rows), default=0)
-    return {
-        "kind": COMPARE,
-        "metric": experiment.objective.metric,
-        "maximise": experiment.objective.maximise,
-        "shown": [o.metric for o in experiment.shown.metrics],
-        "currency": experiment.shown.currency,
-        "contenders": rows,
-        "pairs": judged,
-        "fastest": _fastest(rows, judged),
-        "pareto": beside.fronts([{**r, "key": r["name"]} for r in rows]),
-        "blocks": blocks,
-        "runs": len(experiment.records),
-        "within": experiment.question["within"],
-        "level": looks.level(max(1, blocks)),
-        "warnings": [*_warnings(experiment, rows, stopped), *energy_notes(experiment)],
-        "seconds_spent": seconds_spent(experiment),
-        "stopped": stopped,
-        "experiment": str(experiment.path),
-    }
+    first = {p.other: p for p in judged if p.one == names[0]}
+    secondary = SecondaryMetrics(experiment)
+    rows = _with_work(experiment, [_row(experiment, secondary, c, first.get(str(c["name"]))) for c in contenders])
+    blocks = max((r.runs for r in rows), default=0)
+    return CompareVerdict(
+        kind=str(experiment.question["kind"]),
+        metric=experiment.objective.metric,
+        maximise=experiment.objective.maximise,
+        shown=tuple(o.metric for o in experiment.shown.metrics),
+        currency=experiment.shown.currency,
+        contenders=tuple(rows),
+        pairs=tuple(judged),
+        fastest=_fastest(rows, judged),
+        pareto=secondary.fronts(rows),
+        blocks=blocks,
+        runs=len(experiment.records),
+        within=float(experiment.question["within"]),
+        level=looks.level(max(1, blocks)),
+        warnings=(*_warnings(experiment, rows, stopped), *energy_notes(experiment)),
+        seconds_spent=seconds_spent(experiment),
+        stopped=stopped,
+        experiment=str(experiment.path),
+    )
 
 
-def _fastest(rows: Sequence[Mapping[str, Any]], judged: Sequence[Mapping[str, Any]]) -> list[str]:
+def _fastest(rows: Sequence[ContenderSummary], judged: Sequence[PairVerdict]) -> tuple[str, ...]:
     """The names of those that may be the best: no other one is surely better than they are."""
-    beaten = {p["one"] for p in judged if p["verdict"] == Word.FASTER.value}
-    beaten |= {p["other"] for p in judged if p["verdict"] == Word.SLOWER.value}
-    left = [r["name"] for r in rows if r["runs"] and not r["error"] and r["name"] not in beaten]
+    beaten = {p.one for p in judged if p.verdict is Word.FASTER}
+    beaten |= {p.other for p in judged if p.verdict is Word.SLOWER}
+    left = tuple(r.name for r in rows if r.runs and not r.error and r.name not in beaten)
     if len(rows) <= _ALL_PAIRS_UP_TO:
         return left
     # held against the reference only: those whose intervals reach that of the best one
-    against = {p["other"]: p for p in judged if p["low"] is not None}
-    best = max((p["low"] for p in against.values()), default=1.0)
+    against = {p.other: (p.low, p.high) for p in judged if p.low is not None and p.high is not None}
+    best = max((low for low, _ in against.values()), default=1.0)
     if best <= 1.0:
         return left
-    return [name for name, p in against.items() if p["high"] >= best]
+    return tuple(name for name, (_, high) in against.items() if high >= best)
 
 
-def describe(experiment: Experiment, verdict: Mapping[str, Any], labels: Mapping[str, str] | None = None) -> str:
-    """The answer in one sentence; `labels` are shorter names of the contenders."""
+def describe(verdict: CompareVerdict, labels: Mapping[str, str] | None = None) -> str:
+    """The answer in one sentence; `labels` are shorter names of the contenders. Raises InputError where nothing ran well."""
     called = labels or {}
-    rows = [r for r in verdict["contenders"] if r["runs"]]
-    fastest = [called.get(n, n) for n in verdict["fastest"]]
-    name = verdict["contenders"][0]["name"]
+    rows = [r for r in verdict.contenders if r.runs]
+    fastest = [called.get(n, n) for n in verdict.fastest]
+    reference = verdict.contenders[0]
     if len(rows) < 2:
-        value = experiment.objective.value(good_median(experiment, name))
-        return f"{called.get(name, name)}: {format_metric(verdict['metric'], value, verdict['currency'])}"
-    if len(rows) == 2:
-        told = describe_pair({"one": name, "other": rows[1]["name"], **rows[1]["against_reference"]}, called)
-        failed = [called.get(r["name"], r["name"]) for r in rows if r["error"]]
-        return f"{' and '.join(failed)} failed; before that {told}" if failed else told
+        if reference.median is None:
+            raise InputError(
+                f"{verdict.experiment} holds no good run of {reference.name}",
+                "nothing can be said of it; compare again",
+            )
+        value = format_metric(verdict.metric, reference.median, verdict.currency)
+        return f"{called.get(reference.name, reference.name)}: {value}"
+    if len(rows) == 2 and (pair := rows[1].against_reference) is not None:
+        answer = describe_pair(pair, called)
+        failed = [called.get(r.name, r.name) for r in rows if r.error]
+        return f"{' and '.join(failed)} failed; before that {answer}" if failed else answer
     if len(fastest) == 1:
         return f"{fastest[0]} is the best of {len(rows)}"
     if len(fastest) > _NAMED:
@@ -343,23 +432,13 @@ def describe(experiment: Experiment, verdict: Mapping[str, Any], labels: Mapping
     return f"the best cannot be told apart: {', '.join(fastest)}"
 
 
-def describe_pair(pair: Mapping[str, Any], called: Mapping[str, str]) -> str:
+def describe_pair(pair: PairVerdict, called: Mapping[str, str]) -> str:
     """`./new is 1.47× faster than ./old (1.45–1.49)`: what was found of two contenders, in a sentence."""
-    one, other = (called.get(pair[n], pair[n]) for n in ("one", "other"))
-    ratio = Ratio(pair["ratio"], pair["low"] or 0.0, math.inf if pair["high"] is None else pair["high"], pair["pairs"])
-    word = Word(pair["verdict"])
-    if word is Word.SLOWER:
+    one, other = (called.get(name, name) for name in (pair.one, pair.other))
+    ratio = pair.interval
+    if pair.verdict is Word.SLOWER:
         ratio = Ratio(1 / ratio.ratio, 1 / ratio.high, 1 / ratio.low, ratio.pairs)
-    if word in (Word.FASTER, Word.SLOWER):
+    if pair.verdict in (Word.FASTER, Word.SLOWER):
         size, _, span = format_ratio(ratio).partition(" ")
-        return f"{other} is {size} {word.value} than {one} {span}"
-    told = str(pair["sentence"])
-    return told if word is Word.NO_DIFFERENCE else f"{told}, {other} against {one}"
-
-
-def good_median(experiment: Experiment, key: str) -> float:
-    """The median cost of a contender. Raises InputError where it has no good run."""
-    costs = good_costs(experiment, key, COMPARE)
-    if not costs:
-        raise InputError(f"{experiment.path} holds no good run of {key}", "nothing can be said of it; compare again")
-    return median(costs)
+        return f"{other} is {size} {pair.verdict.value} than {one} {span}"
+    return pair.sentence if pair.verdict is Word.NO_DIFFERENCE else f"{pair.sentence}, {other} against {one}"

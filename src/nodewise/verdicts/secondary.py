@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,8 @@ from nodewise.runner.objective import SECONDS, Objective
 from nodewise.runner.price import COST
 from nodewise.statistics.interval import median_interval
 from nodewise.statistics.pareto import pareto_front
-from nodewise.statistics.summary import median
+from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.statistics.summary import mad, median
 
 ENERGY = "energy_j"
 _MEMORY = "peak_bytes"
@@ -28,7 +30,68 @@ _COARSE_S = 0.02
 _SURE = 3.0
 
 
-class Beside:
+@dataclass(frozen=True)
+class MetricSummary:
+    """A metric of a setting's good runs: median, median absolute deviation, and the 95 % interval of the median.
+
+    The interval is None where there are too few runs for one.
+    """
+
+    median: float
+    mad: float
+    low: float | None
+    high: float | None
+
+
+class Measured(Protocol):
+    """A row of a table of settings, as far as its front is concerned."""
+
+    @property
+    def key(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def median(self) -> float | None:
+        """Its median in the metric's unit."""
+        ...
+
+    @property
+    def mad(self) -> float | None:
+        """Its spread."""
+        ...
+
+    @property
+    def runs(self) -> int:
+        """How often it ran."""
+        ...
+
+    @property
+    def failed(self) -> int:
+        """How often it failed."""
+        ...
+
+    @property
+    def metrics(self) -> Mapping[str, MetricSummary]:
+        """Its other metrics."""
+        ...
+
+
+Row = TypeVar("Row", bound=Measured)
+
+
+def summary_of(values: Sequence[float]) -> MetricSummary:
+    """Centre, spread and interval of some values. Raises ValueError for none."""
+    low, high = interval_of(values)
+    return MetricSummary(median(values), mad(values), low, high)
+
+
+def interval_of(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """The 95 % interval of the median; None and None below six values, of which none can be had."""
+    return median_interval(values) if len(values) >= FEWEST_BLOCKS else (None, None)
+
+
+class SecondaryMetrics:
     """The other metrics of an experiment: those asked for, and energy, cost and memory where they were recorded."""
 
     def __init__(self, experiment: Experiment):
@@ -44,56 +107,58 @@ class Beside:
         self.metrics = tuple(metrics.values())
         self._columns = {m: experiment.records.values(m) for m in metrics}
 
-    def of(self, at: npt.NDArray[np.int64]) -> dict[str, dict[str, float]]:
-        """For each metric that the good ones of the records `at` tell: `median`, `mad`, `low` and `high` (95 %) of it."""
+    def of(self, at: npt.NDArray[np.int64]) -> dict[str, MetricSummary]:
+        """Of each metric that the good ones of the records `at` report its summary."""
         good = at[self._ok[at]]
         found = {}
         for metric, column in self._columns.items():
             values = column[good]
             values = values[~np.isnan(values)]
             if values.size:
-                low, high = median_interval(values.tolist())
-                centre = float(np.median(values))
-                spread = float(np.median(np.abs(values - centre)))
-                found[metric] = {"median": centre, "mad": spread, "low": low, "high": high}
+                found[metric] = summary_of(values.tolist())
         return found
 
-    def fronts(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    def fronts(self, rows: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
         """For each metric the rows' keys that no other beats in both it and the number that decides, the best of that first.
 
-        `rows` have `key`, `median`, `mad`, `runs`, `failed` and `metrics` (see `of`). One that ever failed is on no front; one
-        that ran once may have been lucky and is there only if it would be with numbers that are worse by the noise of the
-        others. Peak memory counts where it differs.
+        One that ever failed is on no front; one that ran once may have been lucky and is there only if it would be with
+        numbers that are worse by the noise of the others. Peak memory counts where it differs.
         """
         found = {}
         for other in self.metrics:
             judged = judged_rows(rows, other.metric)
-            values = [r["metrics"][other.metric]["median"] for r in judged]
+            values = [r.metrics[other.metric].median for r in judged]
             if other.metric == _MEMORY and other not in self._shown and not _differ(values):
                 continue
-            repeated = [r for r in judged if r["runs"] > 1]
-            doubts = [_noise(repeated), _noise([r["metrics"][other.metric] for r in repeated])]
+            repeated = [r for r in judged if r.runs > 1]
+            doubts = [
+                _noise([(r.median, r.mad) for r in repeated]),
+                _noise([(r.metrics[other.metric].median, r.metrics[other.metric].mad) for r in repeated]),
+            ]
             points = []
             for row, value in zip(judged, values, strict=True):
-                first, second = doubts if row["runs"] == 1 else (0.0, 0.0)
-                points.append((_worse(self._objective, row["median"], first), _worse(other, value, second)))
+                first, second = doubts if row.runs == 1 else (0.0, 0.0)
+                points.append((_worse(self._objective, row.median or 0.0, first), _worse(other, value, second)))
             if len(points) > 1:
                 front = [judged[i] for i in pareto_front(points)]
-                found[other.metric] = [str(r["key"]) for r in sorted(front, key=lambda r: self._rank(r["median"]))]
+                found[other.metric] = tuple(r.key for r in sorted(front, key=lambda r: self._rank(r.median or 0.0)))
         return found
 
     def _rank(self, value: float) -> float:
         return _worse(self._objective, value, 0.0)
 
 
-def judged_rows(rows: Sequence[Mapping[str, Any]], metric: str) -> list[Mapping[str, Any]]:
+def judged_rows(rows: Sequence[Row], metric: str) -> list[Row]:
     """The rows that may be on a front of `metric`."""
-    return [r for r in rows if r["median"] is not None and not r["failed"] and metric in r["metrics"]]
+    return [r for r in rows if r.median is not None and not r.failed and metric in r.metrics]
 
 
-def _noise(rows: Sequence[Mapping[str, float]]) -> float:
-    """How far a single run may lie from its setting's median, as a share of it: the usual spread, three times."""
-    shares = [r["mad"] / abs(r["median"]) for r in rows if r["median"]]
+def _noise(centres: Sequence[tuple[float | None, float | None]]) -> float:
+    """How far a single run may lie from its setting's median, as a share of it: the usual spread, three times.
+
+    `centres` are medians with their MAD.
+    """
+    shares = [(spread or 0.0) / abs(centre) for centre, spread in centres if centre]
     return _SURE * 1.4826 * median(shares) if shares else 0.0
 
 

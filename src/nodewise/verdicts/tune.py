@@ -4,43 +4,176 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
+from nodewise.runner.launch import launch_of, start_from_json
 from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import Ratio, ratio_interval
-from nodewise.statistics.interval import median_interval
-from nodewise.statistics.sequential import Looks
+from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks
 from nodewise.statistics.summary import mad, median
-from nodewise.statistics.verdict import Verdict, Word, judge
-from nodewise.verdicts.secondary import Beside, energy_notes
+from nodewise.statistics.verdict import Verdict, Word
+from nodewise.verdicts.pair import (
+    Pairs,
+    PairVerdict,
+    costs_of,
+    judge_pairs,
+    medians_explained,
+    pair_up,
+    pair_verdict,
+)
+from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
 
 BASELINE = "baseline"
+TUNE = "tune"
+#: The phase of the runs that decide.
+CONFIRM = "confirm"
+#: Of a gain that is not decided so many more blocks at most are said to be worth making.
+_MOST_MORE = 5000
 
 
-def good_costs(experiment: Experiment, key: str, phase: str | None = None) -> list[float]:
-    """The costs of a setting's good runs, in the order they were taken."""
-    found = experiment.costs[experiment.records.of(key, phase)]
-    return [float(c) for c in found[~np.isnan(found)]]
+@dataclass(frozen=True)
+class Launch:
+    """How a setting is started: what `Setting` holds, and the line for a shell.
+
+    `threads` is None where nothing sets them; `build` is the command that made the program (empty: none was asked for).
+    """
+
+    key: str
+    values: Mapping[str, Any]
+    env: Mapping[str, str]
+    unset: tuple[str, ...]
+    command: tuple[str, ...]
+    mask: tuple[int, ...] | None
+    places: tuple[tuple[int, ...], ...] | None
+    placement: str
+    threads: int | None
+    launch_line: str
+    build: str
 
 
-def paired_costs(
-    experiment: Experiment, one: str, other: str, phase: str | None = None
-) -> tuple[list[float], list[float]]:
-    """Costs of two settings in the blocks in which both ran well, in the same order."""
-    blocks = experiment.records.blocks
-    costs = experiment.costs
+@dataclass(frozen=True)
+class SettingSummary:
+    """A setting's runs in the metric's unit: centre, spread, the 95 % interval of the median (None below six runs).
 
-    def by_block(key: str) -> dict[int, float]:
-        at = experiment.records.of(key, phase)
-        return {int(blocks[i]): float(costs[i]) for i in at if not math.isnan(costs[i])}
+    `dropped_after` is the last block of the search that it ran in, where it left before the end.
+    """
 
-    first, second = by_block(one), by_block(other)
-    both = sorted(first.keys() & second.keys())
-    return [first[b] for b in both], [second[b] for b in both]
+    key: str
+    values: Mapping[str, Any]
+    runs: int
+    failed: int
+    median: float | None
+    mad: float | None
+    low: float | None
+    high: float | None
+    dropped_after: int | None
+    metrics: Mapping[str, MetricSummary]
+
+
+@dataclass(frozen=True)
+class TuneVerdict:
+    """What a tune found: the launch to keep, and what the runs bear of it.
+
+    `best` is the baseline unless `verdict` is `faster`; `candidate` is the setting that was held against it. `ratio` is how
+    many times as fast the candidate is, `low` and `high` its interval (None: none), `reason` why nothing is decided,
+    `more_runs` how many more would probably decide it. `axes` are each one's share of a decided gain. Medians are in the
+    unit of `metric`.
+    """
+
+    kind: str
+    verdict: Word
+    sentence: str
+    reason: str
+    ratio: float
+    low: float | None
+    high: float | None
+    within: float
+    beyond: float | None
+    more_runs: int | None
+    best: Launch
+    baseline: Launch
+    candidate: str
+    comparison: PairVerdict | None
+    metric: str
+    maximise: bool
+    shown: tuple[str, ...]
+    currency: str
+    runs: int
+    seconds_spent: float
+    axes: Mapping[str, float]
+    why: tuple[str, ...]
+    settings: tuple[SettingSummary, ...]
+    pareto: Mapping[str, tuple[str, ...]]
+    notes: tuple[str, ...]
+    stopped: str
+    experiment: str
+
+    def summary(self, key: str) -> SettingSummary:
+        """The summary of one setting. Raises KeyError."""
+        for one in self.settings:
+            if one.key == key:
+                return one
+        raise KeyError(key)
+
+
+def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
+    """Judge a tune; `stopped` says what ended it: `decided`, `budget`, `interrupted`, `cut off`."""
+    candidate = _candidate(experiment)
+    pairs, verdict, reason = _compare(experiment, candidate)
+    told = (
+        None
+        if candidate == BASELINE
+        else pair_verdict(BASELINE, candidate, pairs, (verdict, reason), _accepting(experiment))
+    )
+    ratio = verdict.ratio
+    baseline = experiment.settings[BASELINE]
+    best = experiment.settings[candidate] if verdict.word is Word.FASTER else baseline
+    dropped = _dropped_after(experiment)
+    secondary = SecondaryMetrics(experiment)
+    summaries = [_summary(experiment, key, dropped.get(key), secondary) for key in experiment.settings]
+    maximise = experiment.objective.maximise
+    sign = -1 if maximise else 1
+    return TuneVerdict(
+        kind=TUNE,
+        # one that is slower is no answer to what is asked; it is named among the notes
+        verdict=Word.NO_DIFFERENCE if verdict.word is Word.SLOWER else verdict.word,
+        sentence=verdict.sentence if told is None else told.sentence,
+        reason=reason,
+        ratio=ratio.ratio,
+        low=ratio.low if ratio.low > 0 else None,
+        high=ratio.high if math.isfinite(ratio.high) else None,
+        within=verdict.within,
+        beyond=verdict.beyond if math.isfinite(verdict.beyond) else None,
+        more_runs=_more_runs(verdict, pairs),
+        best=_launch(experiment, best),
+        baseline=_launch(experiment, baseline),
+        candidate=candidate,
+        comparison=told,
+        metric=experiment.objective.metric,
+        maximise=maximise,
+        shown=tuple(o.metric for o in experiment.shown.metrics),
+        currency=experiment.shown.currency,
+        runs=len(experiment.records),
+        seconds_spent=seconds_spent(experiment),
+        axes=_shares(experiment, candidate, verdict),
+        why=_why(experiment, best),
+        settings=tuple(sorted(summaries, key=lambda s: math.inf if s.median is None else sign * s.median)),
+        pareto=secondary.fronts(summaries),
+        notes=(*_notes(experiment, verdict, told), *energy_notes(experiment)),
+        stopped=stopped,
+        experiment=str(experiment.path),
+    )
+
+
+def _accepting(experiment: Experiment) -> bool:
+    return bool(experiment.question.get("accept_disturbed"))
 
 
 def _candidate(experiment: Experiment) -> str:
@@ -54,7 +187,7 @@ def _candidate(experiment: Experiment) -> str:
     times = {
         key: good
         for key in experiment.settings
-        if key != BASELINE and key not in failed and (good := good_costs(experiment, key))
+        if key != BASELINE and key not in failed and (good := costs_of(experiment, key))
     }
     if not times:
         return BASELINE
@@ -62,18 +195,41 @@ def _candidate(experiment: Experiment) -> str:
     return min(repeated, key=lambda k: median(repeated[k]))
 
 
-def _compare(experiment: Experiment, candidate: str) -> Verdict:
+def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, str]:
     within = float(experiment.question["within"])
     plan = experiment.plan
+    nothing = Pairs((), (), (), {})
     if candidate == BASELINE:
-        return Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within)
+        why = "no other setting ran"
+        return nothing, Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within), why
     if plan is not None and plan.candidate == candidate:
-        pairs = paired_costs(experiment, BASELINE, candidate, "confirm")
-        if pairs[0]:
-            return judge(ratio_interval(*pairs, level=Looks(plan.looks, plan.alpha).level), within, final=True)
+        pairs = pair_up(experiment, BASELINE, candidate, CONFIRM)
+        if pairs.one:
+            level = Looks(plan.looks, plan.alpha).level
+            return pairs, *judge_pairs(
+                pairs, lambda _: level, within, final=True, accept_disturbed=_accepting(experiment)
+            )
     # without a confirmation there is a guess but no interval: the candidate was picked for its good luck, too
-    guess = median(good_costs(experiment, BASELINE)) / median(good_costs(experiment, candidate))
-    return Verdict(Word.UNDECIDED, Ratio(guess, 0.0, math.inf, 0), within)
+    guess = median(costs_of(experiment, BASELINE)) / median(costs_of(experiment, candidate))
+    why = "there were too few runs to confirm it"
+    return nothing, Verdict(Word.UNDECIDED, Ratio(guess, 0.0, math.inf, 0), within), why
+
+
+def _more_runs(verdict: Verdict, pairs: Pairs) -> int | None:
+    """How many more runs of both together would probably decide: intervals narrow with the root of their number.
+
+    None where something is decided, or where nothing can be said of it.
+    """
+    ratio = verdict.ratio
+    if verdict.word is not Word.UNDECIDED or pairs.busy:
+        return None
+    if ratio.low <= 0 or not math.isfinite(ratio.high):
+        return 2 * (FEWEST_BLOCKS - len(pairs.one)) if len(pairs.one) < FEWEST_BLOCKS else None
+    half = math.log(ratio.high / ratio.low) / 2
+    # narrow enough to leave out 1, or to lie within what counts as none
+    wanted = max(abs(math.log(ratio.ratio)), math.log1p(verdict.within) - abs(math.log(ratio.ratio)))
+    more = math.ceil(len(pairs.one) * ((half / wanted) ** 2 - 1)) if wanted > 0 else _MOST_MORE
+    return 2 * min(_MOST_MORE, max(2, more))
 
 
 def _shares(experiment: Experiment, candidate: str, verdict: Verdict) -> dict[str, float]:
@@ -83,36 +239,32 @@ def _shares(experiment: Experiment, candidate: str, verdict: Verdict) -> dict[st
     if plan is None or verdict.word is not Word.FASTER:
         return shares
     for axis, key in plan.ablations.items():
-        without, best = paired_costs(experiment, key, candidate, "confirm")
-        if without:
-            shares[axis] = max(0.0, math.log(ratio_interval(without, best).ratio))
-    if not plan.ablations and len(changed := _changed(experiment, candidate)) == 1:
+        pairs = pair_up(experiment, key, candidate, CONFIRM)
+        if pairs.one:
+            shares[axis] = max(0.0, math.log(ratio_interval(pairs.one, pairs.other).ratio))
+    if not plan.ablations and len(changed := list(experiment.settings[candidate].values)) == 1:
         shares[changed[0]] = 1.0
     total = sum(shares.values())
     return {name: share / total if total > 0 else 0.0 for name, share in shares.items()}
 
 
-def _changed(experiment: Experiment, candidate: str) -> list[str]:
-    return list(experiment.settings[candidate].values)
-
-
-def summarise(experiment: Experiment, key: str) -> dict[str, Any]:
-    """One setting's runs: how many, and centre, spread and 95 % interval in the metric's unit."""
+def _summary(experiment: Experiment, key: str, dropped: int | None, secondary: SecondaryMetrics) -> SettingSummary:
     at = experiment.records.of(key)
-    costs = good_costs(experiment, key)
     objective = experiment.objective
-    values = [objective.value(c) for c in costs]
-    low, high = median_interval(values) if values else (None, None)
-    return {
-        "key": key,
-        "values": dict(experiment.settings[key].values),
-        "runs": int(at.size),
-        "failed": int(at.size) - int(experiment.records.ok[at].sum()),
-        "median": median(values) if values else None,
-        "mad": mad(values) if values else None,
-        "low": low,
-        "high": high,
-    }
+    values = [objective.value(c) for c in costs_of(experiment, key)]
+    low, high = interval_of(values)
+    return SettingSummary(
+        key=key,
+        values=dict(experiment.settings[key].values),
+        runs=int(at.size),
+        failed=int(at.size) - int(experiment.records.ok[at].sum()),
+        median=median(values) if values else None,
+        mad=mad(values) if values else None,
+        low=low,
+        high=high,
+        dropped_after=dropped,
+        metrics=secondary.of(at),
+    )
 
 
 def _dropped_after(experiment: Experiment) -> dict[str, int]:
@@ -126,7 +278,7 @@ def _dropped_after(experiment: Experiment) -> dict[str, int]:
     return {key: int(last[i]) for i, key in enumerate(records.keys) if 0 <= last[i] < last.max()}
 
 
-def _notes(experiment: Experiment, verdict: Verdict) -> list[str]:
+def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | None) -> list[str]:
     notes = []
     question = experiment.question
     if not question["machine_is_live"]:
@@ -134,6 +286,12 @@ def _notes(experiment: Experiment, verdict: Verdict) -> list[str]:
     for name, values in question["axes"].items():
         if len(values) == 1:
             notes.append(f"{name}: nothing to choose from here")
+    if comparison is not None and comparison.disturbed and not comparison.reason:
+        counted = "decided, too" if _accepting(experiment) else "did not decide"
+        notes.append(f"{comparison.disturbed} of {comparison.blocks} deciding blocks were disturbed and {counted}")
+    if comparison is not None and comparison.low is not None:
+        medians = [median(costs_of(experiment, key, CONFIRM)) for key in (comparison.one, comparison.other)]
+        notes += filter(None, [medians_explained(comparison, medians)])
     failed = {key: experiment.records[i] for key, i in experiment.records.failures().items()}
     notes += [
         f"{key} was left out: {(record.sample.error or 'it failed').splitlines()[0]}"
@@ -142,87 +300,37 @@ def _notes(experiment: Experiment, verdict: Verdict) -> list[str]:
     ]
     if verdict.word is Word.SLOWER:
         notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")
+    notes += answer_notes(experiment)
     if experiment.damaged_lines:
         notes.append(f"{experiment.damaged_lines} damaged lines of samples.jsonl were skipped")
     return notes
 
 
-def _chosen(experiment: Experiment, setting: Setting) -> dict[str, Any]:
-    data = setting.to_json()
+def _launch(experiment: Experiment, setting: Setting) -> Launch:
     places = setting.places
-    threads = setting.values.get("threads", len(places) if places else None)
-    return {
-        **{k: data[k] for k in ("key", "values", "env", "unset", "command", "mask", "places")},
-        "placement": setting.values.get("placement", "os"),
-        "threads": threads,
-        "launch_line": setting.launch_line(experiment.question["environment"]),
-    }
+    return Launch(
+        key=setting.key,
+        values=dict(setting.values),
+        env=dict(setting.env),
+        unset=setting.unset,
+        command=setting.command,
+        mask=setting.mask,
+        places=places,
+        placement=str(setting.values.get("placement", "os")),
+        threads=setting.values.get("threads", len(places) if places else None),
+        launch_line=launch_of(setting, start_from_json(experiment.question.get("start"))).line(),
+        build=setting.build,
+    )
 
 
-def conclude(experiment: Experiment, stopped: str) -> dict[str, Any]:
-    """What `tune --json` prints; `stopped` says what ended it: `decided`, `budget` or `interrupted`.
-
-    `low` and `high` are None where there were too few runs for an interval. `best` is the baseline unless the verdict is
-    that another setting is faster, or may be. Medians and spreads are in the unit of `metric`.
-    """
-    candidate = _candidate(experiment)
-    verdict = _compare(experiment, candidate)
-    ratio = verdict.ratio
-    keep = verdict.word in (Word.SLOWER, Word.NO_DIFFERENCE)
-    word = Word.NO_DIFFERENCE if keep else verdict.word
-    baseline = experiment.settings[BASELINE]
-    best = baseline if keep else experiment.settings[candidate]
-    dropped = _dropped_after(experiment)
-    beside = Beside(experiment)
-    summaries = [
-        {
-            **summarise(experiment, key),
-            "dropped_after": dropped.get(key),
-            "metrics": beside.of(experiment.records.of(key)),
-        }
-        for key in experiment.settings
-    ]
-    base = next(s for s in summaries if s["key"] == BASELINE)
-    maximise = experiment.objective.maximise
-    return {
-        "best": _chosen(experiment, best),
-        "candidate": candidate,
-        "baseline": {**_chosen(experiment, baseline), "median": base["median"], "mad": base["mad"]},
-        "metric": experiment.objective.metric,
-        "maximise": maximise,
-        "shown": [o.metric for o in experiment.shown.metrics],
-        "currency": experiment.shown.currency,
-        "ratio": ratio.ratio,
-        "low": ratio.low if ratio.low > 0 else None,
-        "high": ratio.high if math.isfinite(ratio.high) else None,
-        "verdict": word.value,
-        "sentence": verdict.sentence,
-        "within": verdict.within,
-        "beyond": verdict.beyond if math.isfinite(verdict.beyond) else None,
-        "runs": len(experiment.records),
-        "seconds_spent": seconds_spent(experiment),
-        "axes": _shares(experiment, candidate, verdict),
-        "why": _why(experiment, best),
-        "settings": sorted(summaries, key=lambda s: _order(s["median"], maximise)),
-        "pareto": beside.fronts(summaries),
-        "notes": [*_notes(experiment, verdict), *energy_notes(experiment)],
-        "stopped": stopped,
-        "experiment": str(experiment.path),
-    }
-
-
-def _why(experiment: Experiment, best: Setting) -> list[str]:
+def _why(experiment: Experiment, best: Setting) -> tuple[str, ...]:
     """For each knob that the best setting changes, what it does, why it helps here, and where that is documented."""
-    told = []
+    reported = []
     for name, knob in experiment.question.get("knobs", {}).items():
         reason = knob["why"].get(str(best.values.get(name)), "")
         if reason:
-            told.append(f"{name}={best.values[name]} ({knob['variable']}): {reason} See {knob['source']}")
-    return told
-
-
-def _order(value: float | None, maximise: bool) -> float:
-    return math.inf if value is None else -value if maximise else value
+            reported.append(f"{name}={best.values[name]} ({knob['variable']}): {reason} See {knob['source']}")
+    return tuple(reported)
 
 
 def seconds_spent(experiment: Experiment) -> float:

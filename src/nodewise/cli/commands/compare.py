@@ -8,15 +8,19 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.units import parse_seconds
-from nodewise.cli.experiments import STDOUT, again_in, check_target, ended_like_ctrl_c, place_for
+from nodewise.cli.experiments import STDOUT, again_in, check_target, ended_like_ctrl_c, place_for, quiet_wait
 from nodewise.cli.hyperfine import HyperfineWords
-from nodewise.cli.options import RunChoice, parse_share, run_options
+from nodewise.cli.options import RunChoice, parse_share, run_options, same_output_options
+from nodewise.runner.same_output import Kind
+
+if TYPE_CHECKING:
+    from nodewise.verdicts.compare import CompareVerdict
 
 SLOWER, UNTOLD = 1, 2
 _EXPORTS = ("json", "csv", "markdown", "asciidoc", "orgmode", "google-benchmark")
@@ -116,6 +120,7 @@ _ANEW = (
 @_exports
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @run_options
+@same_output_options(Kind.OFF)
 @click.argument("commands", nargs=-1, metavar="COMMAND...")
 @click.pass_context
 def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
@@ -153,10 +158,10 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
         ProgressLine(question.budget) as line,
         ended_like_ctrl_c(),
     ):
-        verdict = compare(question, launcher, line.show)
+        verdict = compare(question, launcher, line.show, quiet_wait(run.wait_quiet_s, question.machine.allowed))
     experiment = read_experiment(question.out)
     if earlier is not None:
-        verdict["baseline"] = against_baseline(experiment, earlier)
+        verdict = dataclasses.replace(verdict, baseline=against_baseline(experiment, earlier))
     code = _exit_code(verdict, question.threshold)
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code
@@ -165,13 +170,14 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
 
 
 def _hand_out(
-    experiment: Any, verdict: dict[str, Any], targets: dict[str, Path], as_json: bool, threshold: float | None
+    experiment: Any, verdict: CompareVerdict, targets: dict[str, Path], as_json: bool, threshold: float | None
 ) -> None:
     """The page, the exports and the words. What was found is told also where a file cannot be written: StoreError then."""
     from nodewise.records.experiment import write_whole
     from nodewise.report.comparison import comparison_lines
     from nodewise.report.exports import export_text
     from nodewise.report.page import write_report
+    from nodewise.verdicts.encoding import encode
 
     def export(kind: str, target: Path) -> None:
         text = export_text(kind, experiment, verdict)
@@ -192,7 +198,7 @@ def _hand_out(
         except StoreError as problem:
             problems.append(problem)
     if as_json:
-        print(json.dumps({**verdict, "report": report and str(report)}, indent=1))
+        print(json.dumps({**encode(verdict), "report": report and str(report)}, indent=1))
     else:
         # beside an export there is no room for words
         file = sys.stderr if STDOUT in targets.values() else sys.stdout
@@ -263,6 +269,8 @@ def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
         objective=run.objective,
         shown=run.shown,
         resume=given["resume"] is not None,
+        same=run.options.same,
+        accept_disturbed=run.accept_disturbed,
     )
     return question, dataclasses.replace(run.options, accepted=accepted)
 
@@ -274,16 +282,16 @@ def _codes(text: str | None) -> frozenset[int]:
         raise InputError(f"--accept-codes {text!r} is no list of exit codes", "write it such as 1,3") from problem
 
 
-def _exit_code(verdict: dict[str, Any], threshold: float | None) -> int:
+def _exit_code(verdict: CompareVerdict, threshold: float | None) -> int:
     """1 where something failed or is surely slower than the reference (or than it was at the baseline) by more than asked.
 
     2 where a baseline was given and nothing could be held against it.
     """
     if threshold is None:
         return 0
-    pairs = [r["against_reference"] for r in verdict["contenders"] if r["against_reference"]]
-    then = [p for p in verdict.get("baseline", {}).get("pairs", []) if p["comparable"]]
-    slower = any(p["high"] is not None and p["high"] * (1 + threshold) < 1 for p in [*pairs, *then])
-    if slower or any(r["error"] for r in verdict["contenders"]):
+    then = [p for p in verdict.baseline.pairs if p.comparable] if verdict.baseline is not None else []
+    highs = [r.against_reference.high for r in verdict.contenders if r.against_reference] + [p.high for p in then]
+    slower = any(high is not None and high * (1 + threshold) < 1 for high in highs)
+    if slower or any(r.error for r in verdict.contenders):
         return SLOWER
-    return UNTOLD if "baseline" in verdict and not then else 0
+    return UNTOLD if verdict.baseline is not None and not then else 0

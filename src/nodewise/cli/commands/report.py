@@ -36,6 +36,7 @@ def command(
     from nodewise.report.figures import write_figures
     from nodewise.report.page import page, verdict_of, write_report
     from nodewise.report.tables import csv_text
+    from nodewise.verdicts.encoding import encode
 
     if holds_result(directory):
         _redraw(directory, html, png, svg, csv_file, as_json)
@@ -56,7 +57,7 @@ def command(
         write_whole(csv_file, csv_text(experiment))
         written.append(csv_file)
     if as_json:
-        print(json.dumps(verdict, indent=1))
+        print(json.dumps(encode(verdict), indent=1))
     else:
         for path in written:
             print(path)

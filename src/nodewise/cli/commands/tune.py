@@ -7,14 +7,18 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nodewise.base.units import format_percent, format_seconds, parse_seconds
-from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for
-from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options
+from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for, quiet_wait
+from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options, same_output_options
 from nodewise.runner.objective import format_metric
+from nodewise.runner.same_output import Kind
+
+if TYPE_CHECKING:
+    from nodewise.verdicts.tune import TuneVerdict
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
@@ -43,6 +47,7 @@ from nodewise.runner.objective import format_metric
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on with the experiment in this directory.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @run_options
+@same_output_options(Kind.AUTO)
 @click.argument("command_words", nargs=-1, metavar="[--] COMMAND...")
 @click.pass_context
 def command(
@@ -77,8 +82,10 @@ def command(
     from nodewise.records.budget import Budget
     from nodewise.report.page import write_report
     from nodewise.report.tables import label
+    from nodewise.runner.launch import start_of
     from nodewise.runner.local import LocalLauncher
     from nodewise.tuning.axes import Wanted
+    from nodewise.verdicts.encoding import encode
 
     if resume is not None and not context.obj:
         again_in(context, resume, "tune")
@@ -102,6 +109,7 @@ def command(
         objective=run.objective,
         shown=run.shown,
         resume=resume is not None,
+        same=run.options.same,
         wanted=Wanted(
             {**tries, **parse_parameters(parameter)},
             {
@@ -111,17 +119,18 @@ def command(
             build,
             constraint,
         ),
-        cwd=run.options.cwd,
+        start=start_of(run.options, run.env),
+        accept_disturbed=run.accept_disturbed,
     )
     if not as_json:
         _introduce(question)
     with LocalLauncher(run.options, environment) as launcher, ProgressLine(limit) as line, ended_like_ctrl_c():
-        verdict = tune(question, launcher, line.show)
+        verdict = tune(question, launcher, line.show, quiet_wait(run.wait_quiet_s, question.machine.allowed))
     report = write_report(question.out)
     if as_json:
-        print(json.dumps({**verdict, "report": str(report)}, indent=1))
+        print(json.dumps({**encode(verdict), "report": str(report)}, indent=1))
     else:
-        _tell(verdict, report, {s["key"]: label(s["values"]) for s in verdict["settings"]})
+        _tell(verdict, report, {s.key: label(s.values) for s in verdict.settings})
 
 
 def _introduce(question: Any) -> None:
@@ -146,46 +155,43 @@ def _warn(question: Any) -> None:
         print(f"warning: {trap}", file=sys.stderr)
 
 
-def _tell(verdict: dict[str, Any], report: Path, labels: dict[str, str]) -> None:
+def _tell(verdict: TuneVerdict, report: Path, labels: dict[str, str]) -> None:
     """The closing lines, which are what one came for."""
     from nodewise.report.comparison import shown_lines
+    from nodewise.statistics.verdict import Word
 
-    base, best = verdict["baseline"], verdict["best"]
-    by_key = {s["key"]: s for s in verdict["settings"]}
+    def shown(value: float | None) -> str:
+        return "–" if value is None else format_metric(verdict.metric, value, verdict.currency)
 
-    def told(value: float) -> str:
-        return format_metric(verdict["metric"], value, verdict["currency"])
-
-    spread = f" ± {told(base['mad'])}" if base["mad"] is not None else ""
+    base = verdict.summary(verdict.baseline.key)
+    faster = verdict.verdict is Word.FASTER
+    spread = f" ± {shown(base.mad)}" if base.mad is not None else ""
     print()
-    print(f"axes      {', '.join(verdict['axes'])}")
-    print(f"baseline  {told(base['median'])}{spread}, started as now")
-    if best["key"] == "baseline":
-        print("best      as it is: no setting was found that is faster")
-        if verdict["candidate"] != "baseline":
-            print(f"next      {verdict['candidate']}")
+    print(f"axes      {', '.join(verdict.axes)}")
+    print(f"baseline  {shown(base.median)}{spread}, started as now")
+    if faster:
+        print(f"best      {verdict.best.key}: {shown(verdict.summary(verdict.best.key).median)}")
     else:
-        unsure = ", which may be no better" if verdict["verdict"] == "undecided" else ""
-        print(f"best      {best['key']}: {told(by_key[best['key']]['median'])}{unsure}")
+        print("best      as it is: no setting was shown to be faster")
+        if verdict.candidate != verdict.baseline.key:
+            print(f"next      {verdict.candidate}: {shown(verdict.summary(verdict.candidate).median)}")
     for line in shown_lines(verdict, labels):
         print(line)
-    print(
-        f"ratio     {verdict['sentence']} (95 % interval; {verdict['runs']} runs, {format_seconds(verdict['seconds_spent'])})"
-    )
-    if any(verdict["axes"].values()):
-        shares = sorted(verdict["axes"].items(), key=lambda item: -item[1])
+    print(f"ratio     {verdict.sentence} (95 % interval; {verdict.runs} runs, {format_seconds(verdict.seconds_spent)})")
+    if any(verdict.axes.values()):
+        shares = sorted(verdict.axes.items(), key=lambda item: -item[1])
         print(f"gain from {', '.join(f'{name} {format_percent(share)}' for name, share in shares)}")
-    elif verdict["verdict"] == "faster" and len(verdict["axes"]) == 1:
-        print(f"gain from {next(iter(verdict['axes']))}")
-    elif verdict["verdict"] == "faster":
+    elif faster and len(verdict.axes) == 1:
+        print(f"gain from {next(iter(verdict.axes))}")
+    elif faster:
         print("gain from several axes together: there were too few runs to tell them apart")
     else:
-        print("gain from none of the axes, as far as could be told")
-    for text in verdict["why"]:
+        print("gain from none of the axes, as far as could be shown")
+    for text in verdict.why:
         print(f"why       {text}")
-    if verdict["stopped"] == "interrupted":
+    if verdict.stopped == "interrupted":
         print("note      interrupted: this is the best so far")
-    for note in verdict["notes"]:
+    for note in verdict.notes:
         print(f"note      {note}")
-    print(f"launch    {best['launch_line']}")
+    print(f"launch    {verdict.best.launch_line}")
     print(f"report    {report}")

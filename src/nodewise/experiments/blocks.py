@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Blocks: the one interleaving loop, on which every kind of experiment is built.
+
+A block holds every contender once, beside each other in time, in random order balanced for carry-over. Each run is recorded
+before the next is made, so a kill loses none; going on replays what was recorded. A block in which something disturbed a
+run is kept, and another one is made besides while the budget lasts.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from nodewise.records.budget import Meter
+from nodewise.records.recorder import Recorder
+from nodewise.runner.objective import SECONDS, Objective
+from nodewise.runner.sample import Sample
+from nodewise.runner.setting import Setting
+from nodewise.statistics.order import BalancedOrder
+from nodewise.statistics.spoiled import repeat_worthy, repeats_due
+
+#: At most so many blocks are made besides for disturbed ones, as a share of the blocks that there are.
+_MOST_AGAIN = 1.0
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What takes part in a block: a setting, the time after which a run is cut off, and what is done before and after a run."""
+
+    setting: Setting
+    timeout_s: float | None = None
+    around: tuple[Callable[[], None], Callable[[], None]] | None = None
+
+    @property
+    def key(self) -> str:
+        """The setting's key."""
+        return self.setting.key
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block: a sample of each contender by its key, with the cost under the objective for `seconds`, as long as it ran well.
+
+    `disturbed`: another run may be spared what befell one of these. `costs` are what each run took of the budget in seconds.
+    """
+
+    number: int
+    samples: Mapping[str, Sample]
+    costs: Mapping[str, float]
+    disturbed: bool
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When blocks end: `most` of them (None: no bound), or the budget, once there were `fewest`.
+
+    `reserved` runs of the budget are left for what comes after; no block begins that would end after `limit_s` seconds.
+    """
+
+    fewest: int = 1
+    most: int | None = None
+    reserved: int = 0
+    limit_s: float | None = None
+
+
+class Blocks:
+    """The loop of one experiment; block numbers go on over all its phases, 0 being what comes before any block."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        meter: Meter,
+        seed: random.Random,
+        objective: Objective = SECONDS,
+        before_block: Callable[[], None] = lambda: None,
+    ):
+        """`before_block` is called before each block that is made, not replayed; it may wait for quiet, at no cost."""
+        self._recorder = recorder
+        self._meter = meter
+        self._order = BalancedOrder(seed)
+        self._objective = objective
+        self._before_block = before_block
+        self.number = 0
+
+    def alone(self, arm: Arm, phase: str) -> tuple[Sample, float]:
+        """One run outside of all blocks, and what it took of the budget: a first one, or what is found once for all runs."""
+        self._order.ran(arm.key)
+        return self._one(arm, phase, 0)
+
+    def run(self, arms: Sequence[Arm], phase: str) -> Block:
+        """Every arm once."""
+        by_key = {arm.key: arm for arm in arms}
+        order = [by_key[key] for key in self._order.next(list(by_key))]
+        self.number += 1
+        if not self._recorder.replaying:
+            with self._meter.standing_still():
+                self._before_block()
+        samples: dict[str, Sample] = {}
+        costs: dict[str, float] = {}
+        for position, arm in enumerate(order):
+            samples[arm.key], costs[arm.key] = self._one(arm, phase, position)
+        disturbed = any(repeat_worthy(sample.marks) for sample in samples.values())
+        return Block(self.number, samples, costs, disturbed)
+
+    def _one(self, arm: Arm, phase: str, position: int) -> tuple[Sample, float]:
+        sample, cost = self._recorder.sample(arm.setting, phase, self.number, position, arm.timeout_s, arm.around)
+        return self._objective.judged(sample), cost
+
+    def repeat(
+        self,
+        arms: Callable[[], Sequence[Arm]],
+        phase: str,
+        stop: Stop,
+        take: Callable[[Block], None],
+        settled: Callable[[int], bool] = lambda _: False,
+        least_arms: int = 1,
+    ) -> str:
+        """Blocks until `settled` (asked with how many there were), or as `stop` says; what ended it.
+
+        `arms` are asked for before each block, `take` is handed each block. The word is `decided`, `runs`, `budget`, or
+        `failed` where fewer than `least_arms` were left.
+        """
+        made = disturbed = 0
+        while True:
+            now = arms()
+            if len(now) < least_arms or not now:
+                return "failed"
+            begin = self._meter.seconds
+            block = self.run(now, phase)
+            made += 1
+            disturbed += block.disturbed
+            take(block)
+            if len(arms()) < least_arms:
+                return "failed"
+            if stop.most is not None and made >= stop.most + repeats_due(disturbed, stop.most, _MOST_AGAIN):
+                return "runs"
+            if made >= stop.fewest and settled(made):
+                return "decided"
+            spent = self._meter.seconds - begin
+            if stop.limit_s is not None and self._meter.seconds + spent > stop.limit_s:
+                return "budget"
+            if made >= stop.fewest and self._meter.affordable(spent / len(now)) < len(now) + stop.reserved:
+                return "budget"
