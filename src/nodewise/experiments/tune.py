@@ -32,6 +32,7 @@ from nodewise.statistics.summary import Running, median
 from nodewise.statistics.verdict import is_settled, judge
 from nodewise.tuning.axes import Wanted
 from nodewise.tuning.builds import Builder
+from nodewise.tuning.outline import Outline
 from nodewise.tuning.selection import Offer
 from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.tune import TuneVerdict, tune_verdict
@@ -110,8 +111,11 @@ class Tuner:
         launcher: Launcher,
         observe: Callable[[Progress], None] = lambda _: None,
         before_block: Callable[[], None] = lambda: None,
+        announce: Callable[[Outline], None] = lambda _: None,
     ):
+        """`announce` is told what will be done, once that is known; `before_block` may wait for quiet."""
         self._question = question
+        self._announce = announce
         self._launcher = launcher
         self._observe = observe
         self._before_block = before_block
@@ -140,15 +144,7 @@ class Tuner:
             raise InputError(f"{limit} runs are too few for a verdict", f"give --max-runs {FEWEST_RUNS} or more")
         stopped = "decided"
         with Writer(question.out, None if question.resume else question.to_json()) as self._writer:
-            recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier)
-            self._blocks = Blocks(recorder, self._meter, self._random, question.objective, self._before_block)
-            try:
-                self._first_run()
-                self._choose_axes()
-            except (ProgramError, InputError, KeyboardInterrupt):
-                if self._writer.earlier is None:
-                    self._writer.discard()
-                raise
+            self._begin()
             try:
                 ranking = self._search()
                 stopped = self._confirm(ranking)
@@ -157,6 +153,34 @@ class Tuner:
             verdict = tune_verdict(read_experiment(question.out), stopped)
             self._writer.conclude(encode(verdict))
         return verdict
+
+    def preview(self) -> Outline:
+        """What `run` would do: one run of the program, and nothing of it is kept. Raises as `run` does."""
+        with Writer(self._question.out, self._question.to_json()) as self._writer:
+            self._begin()
+            self._writer.discard()
+        return self._outline()
+
+    def _begin(self) -> None:
+        """The first run and the axes; where that fails nothing is left behind of a new experiment."""
+        recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier, self._question.budget)
+        self._blocks = Blocks(recorder, self._meter, self._random, self._question.objective, self._before_block)
+        try:
+            self._first_run()
+            self._choose_axes()
+        except (ProgramError, InputError, KeyboardInterrupt):
+            if self._writer.earlier is None:
+                self._writer.discard()
+            raise
+        self._announce(self._outline())
+
+    def _outline(self) -> Outline:
+        space, budget = self._options.space, self._question.budget
+        cost = self._costs["baseline"][0]
+        runs = 1 + self._meter.affordable(cost)
+        # nothing but what was left out says why an axis has but one value
+        seconds = budget.seconds if budget.runs is None else min(budget.seconds or math.inf, budget.runs * cost)
+        return Outline(space.open, self._offer.left_out(), self._options.way.why, cost, runs, seconds, space.size)
 
     def _setting(self, point: Point) -> Setting:
         return self._options.setting(point)
@@ -327,11 +351,20 @@ class Tuner:
         return is_settled(judge(ratio_interval(baseline, times, level), self._question.within))
 
 
+def preview(question: Question, launcher: Launcher) -> Outline:
+    """What a tune would do: see `Tuner.preview`."""
+    return Tuner(question, launcher).preview()
+
+
 def tune(
     question: Question,
     launcher: Launcher,
     observe: Callable[[Progress], None] = lambda _: None,
     before_block: Callable[[], None] = lambda: None,
+    announce: Callable[[Outline], None] = lambda _: None,
 ) -> TuneVerdict:
-    """Answer a question: see `Tuner.run`; `before_block` is called before each block and may wait for quiet."""
-    return Tuner(question, launcher, observe, before_block).run()
+    """Answer a question: see `Tuner.run`; `before_block` is called before each block and may wait for quiet.
+
+    `announce` is told what will be done, once that is known.
+    """
+    return Tuner(question, launcher, observe, before_block, announce).run()

@@ -137,6 +137,10 @@ class Offer:
             self._knobs, names = tuple(dict.fromkeys(wanted)), list(self._names)
         return self._make(names, self._knobs, followers_for(self._loaded, catalogue))
 
+    def left_out(self) -> dict[str, str]:
+        """What might have been tried and is not, and why."""
+        return {} if self._options is None else dict(self._options.without_effect)
+
     def _own_axes(self) -> list[Axis]:
         """The axes that the user brings: parameters and variables."""
         names = {*self._wanted.parameters, *self._wanted.variables}
