@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m benchmarks [NAME[:PART,…]…]`: run the benchmarks, all or those named, or parts of one: `studies:is,dgemm`."""
+"""`python -m benchmarks [NAME[:PART,…]…]`: run the benchmarks, all or those named, or parts of one: `studies:is,dgemm`.
+
+`real`, which installs programs and takes an hour, must be named, and takes options of its own: `real --only zstd`.
+"""
 
 import importlib
 import sys
@@ -7,11 +10,17 @@ from pathlib import Path
 
 from nodewise.base.errors import InputError
 
+_ALONE = "real"
+
 
 def main() -> int:
     """Run them one after another; exit code 2 for a name that is none."""
     known = sorted(p.stem for p in Path(__file__).parent.glob("[!_]*.py"))
-    asked = sys.argv[1:] or known
+    words = sys.argv[1:]
+    if words[:1] == [_ALONE]:
+        asked, options = words[:1], words[1:]
+    else:
+        asked, options = words or [name for name in known if name != _ALONE], []
     unknown = [name for name in asked if name.partition(":")[0] not in known]
     if unknown:
         print(f"error: no such benchmark: {', '.join(unknown)}\n\nhint: there are {', '.join(known)}", file=sys.stderr)
@@ -20,7 +29,7 @@ def main() -> int:
         print(f"== {name}")
         module, _, parts = name.partition(":")
         try:
-            importlib.import_module(f"benchmarks.{module}").main(*filter(None, parts.split(",")))
+            importlib.import_module(f"benchmarks.{module}").main(*filter(None, parts.split(",")), *options)
         except InputError as problem:
             print(f"error: {problem}", file=sys.stderr)
             return 2

@@ -30,6 +30,9 @@ def test_a_program_is_read_as_binutils_read_it():
     rows = [line.split() for line in told.splitlines()]
     undefined = {r[7].split("@")[0] for r in rows if len(r) > 7 and r[6] == "UND"}
     assert set(elf.imports()) == undefined
+    # of a program that is linked to lie anywhere, code lies in the file where it lies in memory, or by a constant beside
+    told = {(r[7].split("@")[0], int(r[2], 0)) for r in rows if len(r) > 7 and r[3] == "FUNC" and r[6] != "UND"}
+    assert {(name, size) for _, size, name in elf.functions()} == {t for t in told if t[1]}
 
 
 @pytest.mark.parametrize("data", [b"", b"\x7fELF", b"#!/bin/sh\n", b"MZ" + bytes(100), b"\x7fELF\x09\x01" + bytes(60)])
@@ -46,6 +49,6 @@ def test_a_broken_file_is_refused_or_read_and_never_crashes(length, changes):
             data[at] = value
     try:
         elf = Elf(bytes(data))
-        _ = (elf.dynamic, elf.interpreter, elf.needed, elf.search, sum(1 for _ in elf.imports()))
+        _ = (elf.dynamic, elf.interpreter, elf.needed, elf.search, sum(1 for _ in elf.imports()), list(elf.functions()))
     except InputError as problem:
         assert "ELF" in problem.what

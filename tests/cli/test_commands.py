@@ -130,7 +130,8 @@ def test_a_study_gives_a_row_for_each_contender(nodewise: Command, tmp_path: Pat
     for row in rows.values():
         assert row.keys() >= keys | {"share_of_limit", "verified", "not_run"}
         assert row["not_run"] is None and row["seconds"] > 0 and row["threads"] == 2
-        assert row["low"] <= row["ratio_to_best_peer"] <= row["high"]
+        if row["low"] is not None and row["high"] is not None:
+            assert row["low"] <= row["ratio_to_best_peer"] <= row["high"]
     assert rows["read"]["kind"] == "limit" and rows["read"]["share_of_limit"] == 1
     assert all(r["verified"] for r in rows.values() if r["kind"] != "limit")
 

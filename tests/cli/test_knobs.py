@@ -28,8 +28,10 @@ def test_a_commands_knobs_are_those_of_what_it_loads(nodewise: Command) -> None:
     assert told["loaded"]["mapped"] and "glibc-malloc" in told["libraries"]
     assert {k["library"] for k in told["knobs"]} <= {*told["libraries"], "allocator"}
     assert set(told["tried"]) <= {k["name"] for k in told["knobs"]}
+    assert all(k["reason"] for k in told["knobs"])
     shown = nodewise("knobs", "--", sys.executable, *WAITING).stdout
     assert "files mapped by 1 process" in shown and "worth trying first: " in shown
+    assert "time       " in shown and "    tried  " in shown
 
 
 def test_without_a_run_the_file_alone_tells(nodewise: Command) -> None:
@@ -65,3 +67,7 @@ def test_the_example_says_its_time_and_checks_itself() -> None:
 def test_the_examples_blas_is_seen(nodewise: Command) -> None:
     told = json.loads(nodewise("knobs", "--json", "--", sys.executable, str(EXAMPLE), "1000").stdout)
     assert "numpy" in told["libraries"]
+    profile = told["loaded"]["profile"]
+    if profile["samples"] and "openblas" in told["libraries"]:
+        (share,) = {k["share"] for k in told["knobs"] if k["library"] == "openblas"} or {None}
+        assert share is None or share > 0.1

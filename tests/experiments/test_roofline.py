@@ -12,7 +12,7 @@ from nodewise.base.errors import InputError
 from nodewise.experiments.roofline import bound_of, cache_levels, measure_roofline, roof_points
 from nodewise.machine.model import Cache, Machine
 from nodewise.machine.sources import load_machine
-from nodewise.records.result_store import STUDY, holds_result, keep_result, read_result
+from nodewise.records.result_store import ROOFLINE, STUDY, holds_result, keep_result, read_result
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from tests.surfaces import machine
@@ -95,8 +95,8 @@ class Pretend:
         """Nothing is kept running."""
 
 
-def test_of_each_study_the_best_variant_is_placed_and_the_others_are_said() -> None:
-    result = measure_roofline(load_machine(), 1, Pretend(), ("schedule", "is", "flops"))
+def test_of_each_study_the_best_variant_is_placed_and_the_others_are_said(tmp_path: Path) -> None:
+    result = measure_roofline(load_machine(), 1, Pretend(), tmp_path / "x", ("schedule", "is", "flops"))
     rates = {r["name"]: r["rate"] for r in result["roofs"]}
     assert rates["f64 peak"] == pytest.approx(1e11) and rates["f32 peak"] == pytest.approx(2e11)
     assert rates["memory"] == pytest.approx(5e10)
@@ -104,20 +104,20 @@ def test_of_each_study_the_best_variant_is_placed_and_the_others_are_said() -> N
     assert kernel["contender"] == "guided" and kernel["role"] == "best" and kernel["intensity"] == pytest.approx(20)
     assert kernel["bound"] == "f64 peak" and kernel["share"] == pytest.approx(0.2)
     assert [one["study"] for one in result["left_out"]] == ["flops", "is"]
-    json.dumps(result)
+    record = read_result(tmp_path / "x")
+    assert record["kind"] == ROOFLINE and record["result"] == json.loads(json.dumps(result))
 
 
 def test_a_kept_result_comes_back_and_a_damaged_one_is_said(tmp_path: Path) -> None:
     record = keep_result(tmp_path / "x", STUDY, {"results": []}, machine(2, 1), {"OMP_X": "1"}, ("nodewise",))
     assert holds_result(tmp_path / "x") and read_result(tmp_path / "x") == json.loads(json.dumps(record))
     assert not holds_result(tmp_path)
-    with pytest.raises(InputError, match="holds no result"):
+    with pytest.raises(InputError, match="holds no experiment"):
         read_result(tmp_path)
-    for text, said in (
-        ("{", "damaged"),
-        ("{}", "not a result"),
-        ('{"nodewise_result": 1, "kind": "x"}', "unknown kind"),
-    ):
-        (tmp_path / "result.json").write_text(text)
+    for text, said in (("{", "damaged"), ("{}", "holds no results")):
+        (tmp_path / "x/verdict.json").write_text(text)
         with pytest.raises(InputError, match=said):
-            read_result(tmp_path)
+            read_result(tmp_path / "x")
+    (tmp_path / "x/verdict.json").unlink()
+    with pytest.raises(InputError, match="cut off before its end"):
+        read_result(tmp_path / "x")

@@ -29,7 +29,7 @@ class Given:
         self.order: list[str] = []
         self._failing = failing
 
-    def run(self, setting: Setting) -> Sample:
+    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
         words = setting.command
         name = words[words.index("--variant") + 1] if "--variant" in words else "numpy_bincount"
         if "class=W" in words:
@@ -115,7 +115,7 @@ def test_less_work_than_the_study_counts_has_a_nearer_limit_and_more_work_has_no
     found = replace(IS, study=replace(IS.study, limits=(limit,)))
 
     class Unequal(Given):
-        def run(self, setting: Setting) -> Sample:
+        def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
             sample = super().run(setting)
             factor = {"narrow": 0.5, "bucketed": 3}.get(self.order[-1] if self.order else "", 1)
             if "class=W" in setting.command:
@@ -143,7 +143,7 @@ def test_what_holds_for_all_runs_is_found_once_before_the_blocks(monkeypatch: py
     ran: list[tuple[str, ...]] = []
 
     class Settling(Given):
-        def run(self, setting: Setting) -> Sample:
+        def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
             if setting.command[0] not in ("near", "lost"):
                 return super().run(setting)
             ran.append(setting.command)
@@ -164,7 +164,7 @@ def test_what_holds_for_all_runs_is_found_once_before_the_blocks(monkeypatch: py
 
 def test_what_tells_that_it_is_for_scale_is_shown_and_not_compared() -> None:
     class Unlike(Given):
-        def run(self, setting: Setting) -> Sample:
+        def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
             sample = super().run(setting)
             unlike = {"narrow", "numpy_bincount"} & {self.order[-1]}
             return replace(sample, metrics={**sample.metrics, "for_scale": float(bool(unlike))})

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Results of studies and rooflines as they are stored, without a clock."""
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from nodewise.experiments.roofline import bound_of
+from nodewise.records.result_store import ROOFLINE, STUDY, keep_result
+from nodewise.report.stored import redraw_page
+from tests.surfaces import machine
 
 
 def row(name: str, kind: str, seconds: float | None, **more: Any) -> dict[str, Any]:
@@ -14,6 +19,8 @@ def row(name: str, kind: str, seconds: float | None, **more: Any) -> dict[str, A
     made |= {"low": 0.039 / seconds if seconds else None, "high": 0.041 / seconds if seconds else None}
     made |= {"ratio_to_plain": [0.1 / seconds, None, None] if seconds else None}
     made |= {"share_of_limit": 0.02 / seconds if seconds else None, "verified": kind != "limit" or None}
+    made |= {"best_peer": "library" if seconds and kind == "variant" else None, "reason": "", "disturbed": 0}
+    made |= {"verdict": None if not seconds else "faster" if seconds < 0.04 else "slower"}
     made |= {"for_scale": False, "not_run": None if seconds else "scikit-learn is not installed"}
     return {**made, **more}
 
@@ -34,6 +41,8 @@ def study_result(point: dict[str, str] | None = None, seconds: float = 0.025) ->
     return {
         **result,
         "blocks": 25,
+        "disturbed": 0,
+        "conditions": [],
         "seconds_spent": 61.0,
         "plain_variant": "plain",
         "published": [published],
@@ -64,3 +73,16 @@ def roofline_result(kernels: int = 8) -> dict[str, Any]:
             placed.append({**kernel, "low": rate, "high": rate, **bound_of(intensity, rate, "f64 peak", roofs)})
     left_out = [{"study": "is", "why": "its work is not counted in floating-point operations"}]
     return {"threads": 2, "roofs": roofs, "kernels": placed, "left_out": left_out, "blocks": 5, "seconds_spent": 88.0}
+
+
+def study_page_of(results: Mapping[str, Any] | Sequence[Mapping[str, Any]], readme: str, folder: Path) -> Path:
+    """The page of stored results, of one run or several."""
+    several = [results] if isinstance(results, Mapping) else list(results)
+    keep_result(folder, STUDY, {"readme": readme, "results": several}, machine(2, 1), {}, ("nodewise",))
+    return redraw_page(folder)
+
+
+def roofline_page_of(result: Mapping[str, Any], folder: Path) -> Path:
+    """The page of a stored roofline."""
+    keep_result(folder, ROOFLINE, {"result": dict(result)}, machine(2, 1), {}, ("nodewise",))
+    return redraw_page(folder)

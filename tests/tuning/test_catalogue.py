@@ -26,10 +26,10 @@ from nodewise.tuning.catalogue.choose import (
     knobs_for,
     libraries_loaded,
     marks_of,
-    worth_trying,
 )
 from nodewise.tuning.catalogue.knob import Choice, Knob, Setter, apply, cleared
 from nodewise.tuning.catalogue.read import OWN_FOLDER, load_catalogue, read_library
+from nodewise.tuning.catalogue.weigh import weigh_knobs
 from nodewise.tuning.catalogue.why import Facts, facts_of, why
 
 CATALOGUE = load_catalogue()
@@ -49,6 +49,10 @@ def loading(*names, **fields):
 
 def offered(loaded, here, environment=None, answers=None):
     return {k.name: k for k in knobs_for(loaded, here, environment or {}, CATALOGUE, answers)}
+
+
+def tried(knobs, **known):
+    return [w.knob.name for w in weigh_knobs(knobs.values(), CATALOGUE, **known) if w.tried]
 
 
 OPENBLAS = "libscipy_openblas64_-32a4b2a6.so"
@@ -412,8 +416,8 @@ def test_schedules_are_offered_unless_the_program_is_known_to_have_no_such_loop(
     assert "schedule" in offered(has, machine())
     assert "schedule" not in offered(replace(has, openmp=("GOMP_parallel", "GOMP_loop_end")), machine())
     unknown = offered(replace(has, openmp=()), machine())
-    assert "schedule" in unknown and "schedule" not in {k.name for k in worth_trying(unknown.values())}
-    assert "schedule" in {k.name for k in worth_trying(offered(has, machine()).values())}
+    assert "schedule" in unknown and "schedule" not in tried(unknown)
+    assert "schedule" in tried(offered(has, machine()))
 
 
 def test_static_programs_are_known_by_their_marks():
@@ -435,27 +439,6 @@ def test_nothing_that_the_loader_drops_is_offered_to_guarded_programs():
     found = offered(loading("libc.so.6", "libgomp.so.1.0.0", guarded=True), machine())
     assert "wait" in found and "malloc-arenas" not in found
     assert allocator_knob(loading("libc.so.6", guarded=True), {}) is None
-
-
-def test_the_most_promising_come_first_and_few_where_runs_are_few():
-    here = machine("avx2", "fma", *AVX512)
-    knobs = tuple(offered(loading(OPENBLAS, "libc.so.6", "libgomp.so.1.0.0"), here).values())
-    tried = worth_trying(knobs)
-    assert tried[0].name == "openblas-core-type"
-    assert [k.worth for k in tried] == sorted((k.worth for k in tried), reverse=True)
-    assert {k.name for k in tried} < {k.name for k in knobs}
-    assert [k.name for k in worth_trying(knobs, runs=15)] == ["openblas-core-type"]
-    assert worth_trying(knobs, runs=3) == ()
-    assert worth_trying(()) == ()
-
-
-def test_knobs_without_evidence_are_not_tried():
-    knobs = tuple(offered(loading("libc.so.6", "libgomp.so.1.0.0"), machine()).values())
-    few = {"minor_faults": 5000, "user_s": 1.0, "system_s": 0.1}
-    assert "malloc-mmap-threshold" not in {k.name for k in worth_trying(knobs, usage=few)}
-    assert "wait" in {k.name for k in worth_trying(knobs, usage=few)}
-    many = {**few, "minor_faults": 500_000}
-    assert "malloc-mmap-threshold" in {k.name for k in worth_trying(knobs, usage=many)}
 
 
 def test_huge_pages_of_a_library_are_offered_where_the_system_heeds_them():

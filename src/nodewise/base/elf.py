@@ -13,6 +13,7 @@ from nodewise.base.errors import InputError
 
 _INTERPRETER, _DYNAMIC, _LOAD = 3, 2, 1
 _NEEDED, _STRINGS, _SYMBOLS, _STRINGS_SIZE, _RPATH, _RUNPATH, _HASH, _GNU_HASH = 1, 5, 6, 10, 15, 29, 4, 0x6FFFFEF5
+_FUNCTION = 2
 #: More symbols than any program's dynamic table has.
 _MOST_SYMBOLS = 1 << 22
 
@@ -120,6 +121,18 @@ class Elf:
 
     def imports(self) -> Iterator[str]:
         """The names of functions and variables that it takes from its libraries."""
+        for name, _, section, _, _ in self._symbols():
+            if section == 0 and name:
+                yield self._string(name)
+
+    def functions(self) -> Iterator[tuple[int, int, str]]:
+        """The functions that it gives to others: where each begins in the file, its size in bytes, its name."""
+        for name, info, section, address, size in self._symbols():
+            if section and info & 15 == _FUNCTION and size:
+                yield self._offset(address), size, self._string(name)
+
+    def _symbols(self) -> Iterator[tuple[int, int, int, int, int]]:
+        """Of each dynamic symbol the place of its name, its kind, section, address and size."""
         table = self._value(_SYMBOLS)
         if table is None:
             return
@@ -128,9 +141,11 @@ class Elf:
         width, layout = (24, "IBBHQQ") if wide else (16, "IIIBBH")
         for i in range(self._symbol_count()):
             fields = self._read(layout, start + i * width)
-            section = fields[3] if wide else fields[5]
-            if section == 0 and fields[0]:
-                yield self._string(fields[0])
+            if wide:
+                name, info, _, section, address, size = fields
+            else:
+                name, address, size, info, _, section = fields
+            yield name, info, section, address, size
 
     def _symbol_count(self) -> int:
         """How many dynamic symbols there are, which only the hash tables tell."""

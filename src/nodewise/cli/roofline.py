@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,8 @@ def run_roofline(threads: int | None, name: str | None, out: Path | None, as_jso
 
     from nodewise.experiments.roofline import measure_roofline
     from nodewise.machine.sources import load_machine
-    from nodewise.report.roofline_page import write_roofline
+    from nodewise.records.result_store import read_result
+    from nodewise.report.stored import redraw_page, write_stored_figures
     from nodewise.runner.launcher import RunOptions
     from nodewise.runner.local import LocalLauncher
 
@@ -31,14 +33,24 @@ def run_roofline(threads: int | None, name: str | None, out: Path | None, as_jso
         status.update(f"run {progress.done + 1} of about {progress.runs}: {progress.what}")
 
     with LocalLauncher(RunOptions(timeout_s=600)) as launcher, status:
-        result = measure_roofline(machine, threads or machine.parallelism, launcher, (name,) if name else (), show)
-    written = write_roofline(result, machine, folder)
+        result = measure_roofline(
+            machine,
+            threads or machine.parallelism,
+            launcher,
+            folder,
+            (name,) if name else (),
+            show,
+            ("nodewise", *sys.argv[1:]),
+        )
+    page = redraw_page(folder)
+    record = read_result(folder)
+    pictures = [write_stored_figures(record, folder / f"roofline.{kind}", kind)[0] for kind in ("svg", "png")]
     if as_json:
-        print(json.dumps({**result, "report": str(written[0])}, indent=1))
+        print(json.dumps({**result, "report": str(page)}, indent=1))
         return
     tell_roofline(result)
-    print(f"report    {written[0]}")
-    print(f"picture   {written[2]}")
+    print(f"report    {page}")
+    print(f"picture   {pictures[1]}")
 
 
 def tell_roofline(result: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from nodewise.records.recorder import Recorder
 from nodewise.runner.objective import SECONDS, Objective
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from nodewise.statistics.order import BalancedOrder
 from nodewise.statistics.spoiled import repeat_worthy, repeats_due
 
 #: At most so many blocks are made besides for disturbed ones, as a share of the blocks that there are.
@@ -74,25 +75,27 @@ class Blocks:
         objective: Objective = SECONDS,
         before_block: Callable[[], None] = lambda: None,
     ):
-        """`before_block` is called before each block that is made, not replayed; it may wait for quiet."""
+        """`before_block` is called before each block that is made, not replayed; it may wait for quiet, at no cost."""
         self._recorder = recorder
         self._meter = meter
-        self._random = seed
+        self._order = BalancedOrder(seed)
         self._objective = objective
         self._before_block = before_block
         self.number = 0
 
     def alone(self, arm: Arm, phase: str) -> tuple[Sample, float]:
         """One run outside of all blocks, and what it took of the budget: a first one, or what is found once for all runs."""
+        self._order.ran(arm.key)
         return self._one(arm, phase, 0)
 
     def run(self, arms: Sequence[Arm], phase: str) -> Block:
         """Every arm once."""
-        order = list(arms)
-        self._random.shuffle(order)
+        by_key = {arm.key: arm for arm in arms}
+        order = [by_key[key] for key in self._order.next(list(by_key))]
         self.number += 1
         if not self._recorder.replaying:
-            self._before_block()
+            with self._meter.standing_still():
+                self._before_block()
         samples: dict[str, Sample] = {}
         costs: dict[str, float] = {}
         for position, arm in enumerate(order):
@@ -130,7 +133,7 @@ class Blocks:
             take(block)
             if len(arms()) < least_arms:
                 return "failed"
-            if stop.most is not None and made >= stop.most + repeats_due(disturbed, made, _MOST_AGAIN):
+            if stop.most is not None and made >= stop.most + repeats_due(disturbed, stop.most, _MOST_AGAIN):
                 return "runs"
             if made >= stop.fewest and settled(made):
                 return "decided"

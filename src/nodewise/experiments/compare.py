@@ -23,8 +23,10 @@ from nodewise.records.experiment import Writer, inherited_facts, read_experiment
 from nodewise.records.recorder import Recorder
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective, Shown
+from nodewise.runner.same_output import ANY_OUTPUT, SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.statistics.sequential import OpenLooks
+from nodewise.statistics.spoiled import Met, disturbance
 from nodewise.statistics.summary import Running
 from nodewise.statistics.verdict import is_settled
 from nodewise.verdicts.compare import (
@@ -36,7 +38,7 @@ from nodewise.verdicts.compare import (
     looks_of,
 )
 from nodewise.verdicts.encoding import encode
-from nodewise.verdicts.pair import Pairs, judge_pairs
+from nodewise.verdicts.pair import Pairs, judge_pairs, met_of
 
 #: So many runs of a command that stands alone are enough.
 _ALONE = 10
@@ -47,8 +49,9 @@ class CompareQuestion:
     """What is asked: which of `contenders` is faster, the first one being the reference.
 
     `fewest` and `most` bound the runs of each (a block that was disturbed is kept, and another one made besides); `within` is the difference that counts as none. `threshold` is a slowdown
-    (0.02: 2 %) of which has to be said whether it is exceeded. `resume`: go on with what `out` holds. With
-    `accept_disturbed` blocks decide that something disturbed, too.
+    (0.02: 2 %) of which has to be said whether it is exceeded. `same` is what of the output has to be as the reference's.
+    `resume`: go on with what `out` holds. With `accept_disturbed` blocks decide that something disturbed, too. `kind` is
+    `run` where one command stands alone.
     """
 
     contenders: tuple[Contender, ...]
@@ -68,12 +71,14 @@ class CompareQuestion:
     objective: Objective = SECONDS
     shown: Shown = field(default_factory=Shown)
     resume: bool = False
+    same: SameOutput = ANY_OUTPUT
     accept_disturbed: bool = False
+    kind: str = COMPARE
 
     def to_json(self) -> dict[str, Any]:
         """What `question.json` holds."""
         return {
-            "kind": COMPARE,
+            "kind": self.kind,
             "contenders": [
                 {"name": c.setting.name, "text": c.text, "shell": c.shell, "steps": asdict(c.steps)}
                 for c in self.contenders
@@ -87,6 +92,7 @@ class CompareQuestion:
             "seed": self.seed,
             "objective": asdict(self.objective),
             "shown": asdict(self.shown),
+            "same_output": self.same.to_json(self.contenders[0].setting.key),
             "axes": {},
             **inherited_facts(self.machine, self.environment, self.asked),
         }
@@ -115,7 +121,8 @@ class Comparer:
         self._failed: dict[str, str] = {}
         self._set_up: list[Contender] = []
         self._left: list[str] = []
-        self._disturbed: dict[int, bool] = {}
+        self._met: list[Met] = []
+        self._made: list[int] = []
 
     def run(self) -> CompareVerdict:
         """Measure and judge. Ctrl-C ends with what there is.
@@ -197,7 +204,8 @@ class Comparer:
     def _measure(self) -> str:
         question = self._question
         for _ in range(question.warmup):
-            self._blocks.run(self._arms(), WARM_UP)
+            block = self._blocks.run(self._arms(), WARM_UP)
+            self._fail(block)
             self._report(WARM_UP)
         names = [c.setting.key for c in question.contenders]
         looks = looks_of(len(comparisons(names)))
@@ -225,24 +233,30 @@ class Comparer:
         return Arm(contender.setting, self._question.timeout_s, (before, lambda: self._step(contender, "conclude")))
 
     def _take(self, block: Block) -> None:
-        texts = {c.setting.key: c.text for c in self._question.contenders}
         for key, sample in block.samples.items():
             if sample.ok:
                 self._costs[key][block.number] = sample.seconds
                 self._centres[key].add(sample.seconds)
         # every good run of the block is kept before a failure ends the comparison
+        self._fail(block)
+        self._met += [met_of(block.number, key, sample) for key, sample in block.samples.items()]
+        self._made.append(block.number)
+        self._report(COMPARE)
+
+    def _fail(self, block: Block) -> None:
+        texts = {c.setting.key: c.text for c in self._question.contenders}
         for key, sample in block.samples.items():
             if not sample.ok:
                 self._take_failure(key, texts[key], sample)
-        self._disturbed[block.number] = block.disturbed
-        self._report(COMPARE)
 
     def _take_failure(self, key: str, text: str, sample: Sample) -> None:
         """A command that never ran well is bad input; one that fails later is left out, and its row says so."""
         if not self._costs[key]:
             printed = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             hint = (
-                "with --ignore-failure its exit code does not matter" if "exit code" in (sample.error or "") else None
+                "with --ignore-failure its exit code does not matter"
+                if "exit code" in (sample.error or "") and self._question.kind == COMPARE
+                else None
             )
             raise ProgramError(f"{text}: {sample.error}{printed}", hint)
         self._failed[key] = str(sample.error)
@@ -250,13 +264,13 @@ class Comparer:
     def _settled(self, looks: OpenLooks) -> bool:
         """Whether a verdict is reached on each contender against the reference, and its size is known well enough."""
         question = self._question
-        blocks = len(self._disturbed)
-        undisturbed = blocks if question.accept_disturbed else blocks - sum(self._disturbed.values())
-        latest = next(reversed(self._disturbed))
-        if not looks.due(undisturbed) or (self._disturbed[latest] and not question.accept_disturbed):
+        met = disturbance(self._met)
+        spoiled = frozenset() if question.accept_disturbed else met.which
+        undisturbed = sum(number not in spoiled for number in self._made)
+        if not looks.due(undisturbed) or self._made[-1] in spoiled:
             return False
         if len(question.contenders) < 2:
-            return blocks >= _ALONE
+            return undisturbed >= _ALONE
         reference = self._costs[self._reference]
         for contender in question.contenders[1:]:
             key = contender.setting.key
@@ -266,8 +280,8 @@ class Comparer:
             pairs = Pairs(
                 tuple(reference[b] for b in both),
                 tuple(self._costs[key][b] for b in both),
-                tuple(self._disturbed[b] for b in both),
-                {},
+                tuple(both),
+                met,
             )
             verdict, _ = judge_pairs(
                 pairs, looks.level, question.within, final=False, accept_disturbed=question.accept_disturbed

@@ -9,15 +9,21 @@ moves can do at most min(peak, intensity × bandwidth) operations a second.
 from __future__ import annotations
 
 import math
+import os
 import random
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.experiments.study import setting_of
 from nodewise.machine.model import Machine
 from nodewise.placement.policies import place
+from nodewise.records.budget import Budget, Meter
+from nodewise.records.experiment import Writer, inherited_facts
+from nodewise.records.recorder import Recorder
+from nodewise.records.result_store import ROOFLINE
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.sample import Sample
 from nodewise.statistics.interval import median_interval
@@ -66,6 +72,11 @@ class _Series:
             return
         self.times.append(sample.seconds)
         self.work = sample.metrics
+
+    @property
+    def key(self) -> str:
+        """Its name among all series."""
+        return f"{self.study} {self.contender.name} {' '.join(f'{k}={v}' for k, v in self.roof['point'].items())}"
 
     def rate(self, per: str) -> float:
         """Median operations or bytes a second."""
@@ -119,53 +130,94 @@ def measure_roofline(
     machine: Machine,
     threads: int,
     launcher: Launcher,
+    out: Path,
     names: Sequence[str] = (),
     observe: Callable[[RooflineProgress], None] = lambda _: None,
+    asked: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Measure the roofs, and the studies that count operations (all, or those of `names`) at their quick points.
 
-    Of each study the best variant that is right and the plain one are placed; roofs and kernels are interleaved.
+    Of each study the best variant that is right and the plain one are placed; roofs and kernels are interleaved. Every run
+    is kept in the directory `out`. Raises StoreError.
     """
-    begin = time.monotonic()
     roofs = [_roof(spec) for spec in roof_points(machine, threads)]
     kernels, left_out = _candidates(names, threads)
-    runs = _Runs(launcher, threads, observe, _TRIALS * len(kernels) + _BLOCKS * (len(roofs) + 2 * len(kernels)))
-    runs.blocks(_TRIALS, kernels)
-    chosen = _choose(kernels)
-    runs.total = runs.done + _BLOCKS * (len(roofs) + len(chosen))
-    for one in chosen:
-        one.times.clear()
-    runs.blocks(_BLOCKS, [*roofs, *chosen])
+    question = {
+        "kind": ROOFLINE,
+        "threads": threads,
+        "studies": list(names),
+        **inherited_facts(machine, os.environ, asked),
+    }
+    with Writer(out, question) as writer:
+        try:
+            total = _TRIALS * len(kernels) + _BLOCKS * (len(roofs) + 2 * len(kernels))
+            runs = _Runs(Recorder(writer, launcher, meter := Meter(Budget(None))), meter, threads, observe, total)
+            runs.blocks(_TRIALS, kernels, "choose")
+            chosen = _choose(kernels)
+            runs.total = runs.done + _BLOCKS * (len(roofs) + len(chosen))
+            for one in chosen:
+                one.times.clear()
+            runs.blocks(_BLOCKS, [*roofs, *chosen], ROOFLINE)
+        except KeyboardInterrupt:
+            writer.discard()
+            raise
+        left_out += _failed(kernels, chosen)
+        result = _placed(threads, roofs, chosen, left_out, meter.seconds)
+        writer.conclude({"result": result})
+    return result
+
+
+def _placed(
+    threads: int,
+    roofs: Sequence[_Series],
+    chosen: Sequence[_Series],
+    left_out: Sequence[Mapping[str, str]],
+    seconds: float,
+) -> dict[str, Any]:
     measured = _measured_roofs(roofs)
-    left_out += _failed(kernels, chosen)
     return {
         "threads": threads,
         "roofs": measured,
         "kernels": [_place(one, measured) for one in chosen if one.error is None and one.times],
         "left_out": sorted(left_out, key=lambda one: one["study"]),
         "blocks": _BLOCKS,
-        "seconds_spent": time.monotonic() - begin,
+        "seconds_spent": seconds,
     }
 
 
 class _Runs:
-    """Runs series in blocks, each of them once in random order."""
+    """Series in blocks, and how far all of them are."""
 
     def __init__(
-        self, launcher: Launcher, threads: int, observe: Callable[[RooflineProgress], None], total: int
+        self,
+        recorder: Recorder,
+        meter: Meter,
+        threads: int,
+        observe: Callable[[RooflineProgress], None],
+        total: int,
     ) -> None:
         self.done, self.total = 0, total
-        self._launcher, self._threads, self._observe = launcher, threads, observe
-        self._shuffle = random.Random(0)
+        self._threads, self._observe = threads, observe
+        self._blocks = Blocks(recorder, meter, random.Random(0))
 
-    def blocks(self, count: int, series: Sequence[_Series]) -> None:
-        for _ in range(count):
-            order = [s for s in series if s.error is None]
-            self._shuffle.shuffle(order)
-            for one in order:
-                self._observe(RooflineProgress(self.done, self.total, f"{one.study} {one.contender.name}"))
-                one.add(self._launcher.run(setting_of(one.contender, self._threads)))
-                self.done += 1
+    def blocks(self, count: int, series: Sequence[_Series], phase: str) -> None:
+        by_key = {one.key: one for one in series}
+
+        def take(block: Block) -> None:
+            for key, sample in block.samples.items():
+                by_key[key].add(sample)
+
+        if series:
+            self._blocks.repeat(
+                lambda: [self._arm(s) for s in series if s.error is None], phase, Stop(count, count), take
+            )
+
+    def _arm(self, one: _Series) -> Arm:
+        def before() -> None:
+            self._observe(RooflineProgress(self.done, self.total, f"{one.study} {one.contender.name}"))
+            self.done += 1
+
+        return Arm(replace(setting_of(one.contender, self._threads), name=one.key), around=(before, lambda: None))
 
 
 def _roof(spec: Mapping[str, Any]) -> _Series:

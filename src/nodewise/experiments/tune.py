@@ -22,6 +22,7 @@ from nodewise.records.recorder import Recorder
 from nodewise.runner.launch import Start
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective, Shown
+from nodewise.runner.same_output import SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.search.guided import GuidedSearch
@@ -62,9 +63,9 @@ class Question:
     """What is asked: the fastest way to run `command` on `machine`, over `axes`, within a budget.
 
     `within` is the difference that counts as none (0.01: 1 %), `out` the experiment's directory, `asked` the command
-    line that repeats the question, `environment` what programs inherit and `start` what its user gave of that.
-    `resume`: go on with what `out` holds. Without `axes` they are chosen by what the program loads; `wanted` are axes of the user's own. With `accept_disturbed` blocks
-    decide that something disturbed, too.
+    line that repeats the question, `environment` what programs inherit, `start` what its user gave of that, `same` what of a
+    setting's output has to be as the baseline's. `resume`: go on with what `out` holds. Without `axes` they are chosen by what
+    the program loads; `wanted` are axes of the user's own. With `accept_disturbed` blocks decide that something disturbed, too.
     """
 
     command: tuple[str, ...]
@@ -82,6 +83,7 @@ class Question:
     resume: bool = False
     wanted: Wanted = field(default_factory=Wanted)
     start: Start = field(default_factory=Start)
+    same: SameOutput = field(default_factory=SameOutput)
     accept_disturbed: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -97,6 +99,7 @@ class Question:
             "accept_disturbed": self.accept_disturbed,
             "objective": asdict(self.objective),
             "shown": asdict(self.shown),
+            "same_output": self.same.to_json("baseline"),
             "seed": self.seed,
             **inherited_facts(self.machine, self.environment, self.asked),
         }
@@ -213,6 +216,7 @@ class Tuner:
         with self._offer.watching(self._launcher, self._baseline):
             sample, cost = self._blocks.alone(Arm(self._baseline, self._question.timeout_s), "warm-up")
         self._take(self._baseline.key, sample, cost)
+        self._offer.used(sample.usage)
         if not sample.ok:
             shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             raise ProgramError(

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from nodewise.base.errors import InputError
+from nodewise.records.answers import AnswerJudge
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.columns import Record, Records
 from nodewise.records.experiment import Experiment, Writer
@@ -44,6 +45,7 @@ class Recorder:
         self._meter = meter
         self._earlier = earlier
         self._replayed = 0
+        self._judge = writer.judge()
         self._budgets = _budgets(writer, earlier, budget)
         self._set_budget()
 
@@ -80,7 +82,8 @@ class Recorder:
                 )
             self._meter.count(record.spent_s)
             self._set_budget()
-            return record.sample, record.spent_s - begin
+            judged = record.sample if self._judge is None else self._judge.replayed(setting, record.sample)
+            return judged, record.spent_s - begin
         self._meter.resume()
         if around is not None:
             around[0]()
@@ -88,8 +91,21 @@ class Recorder:
         if around is not None:
             around[1]()
         self._meter.count()
+        late: list[tuple[int, str]] = []
+        if self._judge is not None:
+            sample, late = self._compared(self._judge, setting, sample)
         self._writer.add(Record(setting.key, phase, block, position, sample, self._meter.seconds), setting)
-        return sample, self._meter.seconds - begin
+        for number, differs in late:
+            self._writer.add_difference(number, differs)
+        return sample if self._judge is None else self._judge.judged(sample), self._meter.seconds - begin
+
+    def _compared(self, judge: AnswerJudge, setting: Setting, sample: Sample) -> tuple[Sample, list[tuple[int, str]]]:
+        """The sample with where its answer differs, and the same of earlier ones; the reference is stored when it comes."""
+        known = judge.reference
+        compared = judge.compared(setting, sample)
+        if judge.reference is not None and judge.reference is not known:
+            self._writer.keep_reference(judge.reference)
+        return compared
 
     def _next_recorded(self) -> Record | None:
         if self._earlier is None:

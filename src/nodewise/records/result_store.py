@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results that are one file: what a study or a roofline measured, with the machine and all that its page needs."""
+"""Studies and rooflines as they are kept: the question, the runs, and what was found, with all that their pages need."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
-from nodewise.records.experiment import inherited_facts, make_directory, write_whole
+from nodewise.records.experiment import (
+    SCHEMA,
+    inherited_facts,
+    make_directory,
+    read_question,
+    write_whole,
+)
 
-SCHEMA = 1
-FILE = "result.json"
 STUDY, ROOFLINE = "study", "roofline"
+_QUESTION, _VERDICT = "question.json", "verdict.json"
 
 
 def keep_result(
@@ -25,32 +30,45 @@ def keep_result(
     environment: Mapping[str, str],
     asked: Sequence[str],
 ) -> dict[str, Any]:
-    """Write a result of that kind into a directory, which is made; the record as `read_result` gives it.
+    """Keep results that were got without an experiment of their own; the record as `read_result` gives it.
 
-    Raises StoreError.
+    Of `content` `results` or `result` are what was found, the rest belongs to the question. The directory is made. Raises
+    StoreError.
     """
-    record = {"nodewise_result": SCHEMA, "kind": kind, **inherited_facts(machine, environment, asked), **content}
+    found = {name: content[name] for name in ("results", "result") if name in content}
+    rest = {name: value for name, value in content.items() if name not in found}
+    question = {"nodewise_experiment": SCHEMA, "kind": kind, **inherited_facts(machine, environment, asked), **rest}
     make_directory(folder)
-    write_whole(folder / FILE, json.dumps(record, indent=1) + "\n")
-    return record
+    write_whole(folder / _QUESTION, json.dumps(question, indent=1))
+    write_whole(folder / _VERDICT, json.dumps(found, indent=1))
+    return {**question, **found}
 
 
 def holds_result(folder: Path) -> bool:
-    """Whether a directory holds such a result."""
-    return (folder / FILE).is_file()
+    """Whether a directory holds a study or a roofline."""
+    try:
+        return read_question(folder)["kind"] in (STUDY, ROOFLINE)
+    except InputError:
+        return False
 
 
 def read_result(folder: Path) -> dict[str, Any]:
-    """The record in a directory. Raises InputError where there is none, or it is damaged or newer than this nodewise."""
-    path = folder / FILE
+    """Question and findings in one. Raises InputError where there is none, or it is damaged or of another version."""
+    question = read_question(folder)
+    if question["kind"] not in (STUDY, ROOFLINE):
+        raise InputError(f"{folder} holds no study and no roofline but a {question['kind']}")
+    path = folder / _VERDICT
     try:
-        record = json.loads(path.read_text())
+        found = json.loads(path.read_text())
+    except FileNotFoundError as problem:
+        raise InputError(
+            f"{folder} was cut off before its end (no {_VERDICT})", f"go on with it: nodewise study --resume {folder}"
+        ) from problem
     except OSError as problem:
-        raise InputError(f"{folder} holds no result: {problem.strerror}") from problem
+        raise InputError(f"{path} cannot be read: {problem.strerror}") from problem
     except ValueError as problem:
         raise InputError(f"{path} is damaged: {problem}") from problem
-    if not isinstance(record, dict) or record.get("nodewise_result") != SCHEMA:
-        raise InputError(f"{path} is not a result that this nodewise can read")
-    if record.get("kind") not in (STUDY, ROOFLINE):
-        raise InputError(f"{path} holds a result of an unknown kind: {record.get('kind')!r}")
-    return record
+    wanted = "results" if question["kind"] == STUDY else "result"
+    if not isinstance(found, dict) or wanted not in found:
+        raise InputError(f"{path} is damaged: it holds no {wanted}")
+    return {**question, **found}

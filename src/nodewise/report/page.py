@@ -20,7 +20,7 @@ from nodewise.report.tables import MOST_POINTS, condition_rows, label, labels_of
 from nodewise.report.template import render
 from nodewise.runner.objective import format_metric
 from nodewise.statistics.verdict import Word
-from nodewise.verdicts.compare import COMPARE, CompareVerdict, compare_verdict, describe, reference_of
+from nodewise.verdicts.compare import COMPARING, CompareVerdict, compare_verdict, describe, reference_of
 from nodewise.verdicts.pair import costs_of
 from nodewise.verdicts.secondary import MetricSummary
 from nodewise.verdicts.tune import BASELINE, TuneVerdict, tune_verdict
@@ -52,7 +52,7 @@ def verdict_of(experiment: Experiment) -> CompareVerdict | TuneVerdict:
     Raises InputError where the experiment was cut off before its first good run.
     """
     stopped = (experiment.verdict or {}).get("stopped", "cut off")
-    comparing = experiment.question["kind"] == COMPARE
+    comparing = experiment.question["kind"] in COMPARING
     first = reference_of(experiment) if comparing else BASELINE
     if not costs_of(experiment, first):
         raise InputError(

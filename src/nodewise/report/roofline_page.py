@@ -3,37 +3,16 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.units import format_bytes, format_percent, format_seconds
-from nodewise.machine.model import Machine, machine_from_json
-from nodewise.records.experiment import write_whole
-from nodewise.records.result_store import ROOFLINE, keep_result
+from nodewise.machine.model import machine_from_json
 from nodewise.report.page import machine_facts
 from nodewise.report.roofline_figure import roofline_figure
 from nodewise.report.template import render
-
-
-def write_roofline(result: Mapping[str, Any], machine: Machine, folder: Path) -> list[Path]:
-    """Keep what `measure_roofline` gave in a directory, and write its page and its picture there. Raises StoreError."""
-    import vl_convert
-
-    content = {"result": dict(result)}
-    record = keep_result(folder, ROOFLINE, content, machine, os.environ, ("nodewise", *sys.argv[1:]))
-    spec = roofline_figure(result).to_json()
-    written: dict[str, str | bytes] = {
-        "report.html": roofline_page(record, folder),
-        "roofline.svg": vl_convert.vegalite_to_svg(spec),
-        "roofline.png": vl_convert.vegalite_to_png(spec, scale=2),
-    }
-    for name, content_of in written.items():
-        write_whole(folder / name, content_of)
-    return [folder / name for name in written]
 
 
 def roofline_page(record: Mapping[str, Any], folder: Path) -> str:

@@ -3,18 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.machine.model import machine_from_json
-from nodewise.machine.sources import load_machine
-from nodewise.records.experiment import write_whole
-from nodewise.records.result_store import STUDY, keep_result
 from nodewise.report.page import machine_facts
 from nodewise.report.study_figures import binding_limit, kind_of, point_text, study_figures
 from nodewise.report.template import render
@@ -25,16 +20,6 @@ _ORDER = ("variant", "peer", "limit")
 _Row = Mapping[str, Any]
 #: Its head, what it shows of a row, and how that is written (None: the ratio with its interval).
 _Column = tuple[str, Callable[[_Row], float | None], Callable[[float], str] | None]
-
-
-def write_study_page(results: Mapping[str, Any] | Sequence[Mapping[str, Any]], readme: str, folder: Path) -> Path:
-    """Keep what `run_study` gave, of one run or several, in a directory, and write its page there. Raises StoreError."""
-    several = [results] if isinstance(results, Mapping) else list(results)
-    content = {"readme": readme, "results": several}
-    record = keep_result(folder, STUDY, content, load_machine(), os.environ, ("nodewise", *sys.argv[1:]))
-    target = folder / "report.html"
-    write_whole(target, study_page(record, folder))
-    return target
 
 
 def study_page(record: Mapping[str, Any], folder: Path) -> str:
@@ -80,7 +65,7 @@ def _gain(result: Mapping[str, Any]) -> float | None:
 
 def _surely_faster(results: Sequence[Mapping[str, Any]]) -> bool:
     best = _best(_best_run(results))
-    return best is not None and (best["low"] or 0.0) > 1
+    return best is not None and best["verdict"] == "faster"
 
 
 def _best_run(results: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -102,9 +87,9 @@ def headline(results: Sequence[Mapping[str, Any]]) -> str:
     if best is None:
         return "No variant could run"
     if best["ratio_to_best_peer"] is not None:
-        # an interval that holds 1, or none at all, leaves open who is faster
-        told = (best["low"] or 0.0) > 1 or 0 < (best["high"] or 0.0) < 1
-        return f"{best['ratio_to_best_peer']:.2f}× the best peer" + ("" if told else ", which may be noise")
+        if best["verdict"] in ("faster", "slower"):
+            return f"{best['ratio_to_best_peer']:.2f}× the best peer"
+        return "No difference from the best peer" if best["verdict"] == "no difference" else "Undecided"
     return f"{best['rate']:.4g} {best['unit']}"
 
 
@@ -115,10 +100,8 @@ def _sentence(results: Sequence[Mapping[str, Any]]) -> str:
         return "the table says why"
     parts = [f"best variant {best['contender']}: {best['rate']:.4g} {best['unit']}"]
     if best["ratio_to_best_peer"] is not None:
-        # not those for scale: the best of the others is what ratios are to
-        peers = [r for r in result["rows"] if r["kind"] == "peer" and r["ratio_to_best_peer"] is not None]
-        peer = min(peers, key=lambda r: abs(r["ratio_to_best_peer"] - 1))["contender"]
-        parts.append(f"{_span(best)} against {peer}")
+        why = f", undecided: {best['reason']}" if best["verdict"] == "undecided" else ""
+        parts.append(f"{_span(best)} against {best['best_peer']}{why}")
     if best.get("ratio_to_plain") and best["contender"] != result["plain_variant"]:
         parts.append(f"{best['ratio_to_plain'][0]:.2f}× against {result['plain_variant']}")
     limit = binding_limit(result)

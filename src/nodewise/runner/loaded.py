@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Loaded: which libraries a program really loads: those that its file needs, and those mapped while it and its children run."""
+"""Loaded: which libraries a program really loads and spends its time in: by its file, and watched while it and its children run."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from nodewise.base.errors import InputError
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.proc_files import children_of
+from nodewise.runner.profile import Profile, Profiler, profile_from_json
 from nodewise.runner.program import find_on_path, inspect_program
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
@@ -30,6 +31,10 @@ _MOST_COST, _AT_ONCE_S = 0.01, 0.03
 _SHORTEST_S, _GROWTH, _LONGEST_S = 0.001, 1.3, 0.05
 #: Larger files are read no further for marks.
 _MOST_BYTES = 1 << 28
+#: Programs with a smaller share of the time are not read for marks, nor more than so many.
+_WORTH_READING, _MOST_PROGRAMS = 0.05, 8
+#: Of command lines no more words, and of a word no more characters, are kept.
+_MOST_WORDS, _LONGEST_WORD = 500, 200
 _VERSION = re.compile(r"\.so\.(\d+(?:\.\d+)+)$|[-_]r?(\d+(?:\.\d+)+)(?:[-.]|\.so|$)")
 #: What a program and its libraries take from an OpenMP runtime tells which of the runtime's settings can matter.
 _OPENMP_IMPORT = re.compile(r"(GOMP_|__kmpc_|omp_)\w+")
@@ -48,9 +53,9 @@ class Loaded:
 
     `needed` are the names of the libraries that its file names, with theirs; `mapped` the files that were mapped for
     execution by it or its children while it ran (empty where it was not watched, or ended before the first look).
-    `marks` are those of the texts asked for that stand in its file, `openmp` what it and the files mapped import from an
-    OpenMP runtime.
-    `guarded`: the system keeps preloads and tunables from it.
+    `marks` are those of the texts asked for that stand in its file or in that of a program that it starts, `openmp` what it
+    and the files mapped import from an OpenMP runtime, `words` those of the command lines that were seen.
+    `guarded`: the system keeps preloads and tunables from it. `profile` tells where the time went; None where it was not watched.
     """
 
     program: str = ""
@@ -60,8 +65,10 @@ class Loaded:
     mapped: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     openmp: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     processes: int = 0
     looks: int = 0
+    profile: Profile | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,8 +95,10 @@ class Loaded:
             "mapped": list(self.mapped),
             "marks": list(self.marks),
             "openmp": list(self.openmp),
+            "words": list(self.words),
             "processes": self.processes,
             "looks": self.looks,
+            "profile": None if self.profile is None else self.profile.to_json(),
             "versions": versions,
         }
 
@@ -104,8 +113,10 @@ def loaded_from_json(data: Mapping[str, Any]) -> Loaded:
         mapped=tuple(map(str, data["mapped"])),
         marks=tuple(map(str, data["marks"])),
         openmp=tuple(map(str, data["openmp"])),
+        words=tuple(map(str, data["words"])),
         processes=int(data["processes"]),
         looks=int(data["looks"]),
+        profile=None if data["profile"] is None else profile_from_json(data["profile"]),
     )
 
 
@@ -121,12 +132,17 @@ def needs_of(command: Sequence[str], environment: Mapping[str, str], marks: Coll
     loaded = Loaded(str(path), program.linkage, program.guarded, program.libraries)
     if program.kind != "elf":
         return loaded
-    with contextlib.suppress(OSError):
-        with path.open("rb") as file:
+    return replace(loaded, marks=_marks_in(str(path), marks), openmp=openmp_imports([str(path)]))
+
+
+def _marks_in(path: str, marks: Collection[str]) -> tuple[str, ...]:
+    """Those of the texts that stand in a file; none where it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
             data = file.read(_MOST_BYTES)
-        found = tuple(mark for mark in dict.fromkeys(marks) if mark.encode() in data)
-        return replace(loaded, marks=found, openmp=openmp_imports([str(path)]))
-    return loaded
+    except OSError:
+        return ()
+    return tuple(mark for mark in dict.fromkeys(marks) if mark.encode() in data)
 
 
 def openmp_imports(paths: Iterable[str]) -> tuple[str, ...]:
@@ -163,7 +179,9 @@ class MapsWatcher:
 
     root: int
     mapped: dict[str, None] = field(default_factory=dict)
-    pids: set[int] = field(default_factory=set)
+    programs: dict[str, None] = field(default_factory=dict)
+    words: dict[str, None] = field(default_factory=dict)
+    pids: dict[int, str] = field(default_factory=dict)
     looks: int = 0
     cost_s: float = 0.0
 
@@ -190,14 +208,23 @@ class MapsWatcher:
                 continue
             met.add(pid)
             waiting += children_of(pid)
-            if own and _executable(pid) == own:
+            program = _executable(pid)
+            if own and program == own:
                 continue
             with contextlib.suppress(OSError):
                 files = mapped_files(Path(f"/proc/{pid}/maps").read_text(errors="replace"))
                 self.mapped.update(dict.fromkeys(files))
-                if files:
-                    self.pids.add(pid)
+                if files and self.pids.get(pid) != program:
+                    self._meet(pid, program)
         self.looks += 1
+
+    def _meet(self, pid: int, program: str) -> None:
+        """A process, or one that has become another program."""
+        self.pids[pid] = program
+        self.programs[program] = None
+        if len(self.words) < _MOST_WORDS:
+            said = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            self.words.update(dict.fromkeys(word.decode(errors="replace")[:_LONGEST_WORD] for word in said if word))
 
     def _watch(self) -> None:
         begin = time.monotonic()
@@ -211,11 +238,6 @@ class MapsWatcher:
             owed = (self.cost_s - _AT_ONCE_S) / _MOST_COST - (time.monotonic() - begin)
             wait = max(wait, owed)
 
-    def add_to(self, loaded: Loaded) -> Loaded:
-        """The same with what was seen."""
-        taken = tuple(sorted({*loaded.openmp, *openmp_imports(self.mapped)}))
-        return replace(loaded, mapped=tuple(self.mapped), openmp=taken, processes=len(self.pids), looks=self.looks)
-
 
 def _executable(pid: int) -> str:
     try:
@@ -224,14 +246,42 @@ def _executable(pid: int) -> str:
         return ""
 
 
+@dataclass(frozen=True)
+class Watch:
+    """What is watched of a run: its maps and where its time goes."""
+
+    maps: MapsWatcher
+    profiler: Profiler
+
+    def add_to(self, loaded: Loaded, marks: Collection[str] = ()) -> Loaded:
+        """The same with what was seen; `marks` are texts to look for in programs that the first one started, too."""
+        profile, tally = self.profiler.profile, self.profiler.tally
+        # a run too short to be looked at has been recorded all the same
+        mapped = tuple(dict.fromkeys([*self.maps.mapped, *tally.mapped]))
+        programs = profile.programs or dict.fromkeys(self.maps.programs, 1.0)
+        own = os.path.realpath(loaded.program) if loaded.program else ""
+        others = [p for p, share in programs.items() if share >= _WORTH_READING and os.path.realpath(p) != own]
+        found = (mark for p in others[:_MOST_PROGRAMS] for mark in _marks_in(p, marks))
+        return replace(
+            loaded,
+            mapped=mapped,
+            marks=tuple(dict.fromkeys([*loaded.marks, *found])),
+            openmp=tuple(sorted({*loaded.openmp, *openmp_imports(mapped)})),
+            words=tuple(self.maps.words),
+            processes=len(self.maps.pids) or tally.processes,
+            looks=self.maps.looks,
+            profile=profile,
+        )
+
+
 @contextlib.contextmanager
-def watched_launcher(launcher: Launcher) -> Iterator[MapsWatcher | None]:
+def watched_launcher(launcher: Launcher) -> Iterator[Watch | None]:
     """Watch what a launcher runs meanwhile; None where its processes are not this machine's to see."""
     if not isinstance(launcher, LocalLauncher):
         yield None
         return
-    with MapsWatcher(launcher.process) as watcher:
-        yield watcher
+    with Profiler(launcher.process) as profiler, MapsWatcher(launcher.process) as maps:
+        yield Watch(maps, profiler)
 
 
 def run_watched(
@@ -243,14 +293,14 @@ def run_watched(
 ) -> tuple[Sample, Loaded]:
     """Run a setting once, and say what it loaded: tune's first run. `environment` is what the launcher's settings change.
 
-    A program that ends within about 10 ms is known by its file's needs only (`Loaded.watched` is false then). Raises as
-    `Launcher.run` does.
+    Where the kernel does not let it be sampled (`Loaded.profile` says so), a program that ends within about 10 ms is known by
+    its file's needs only (`Loaded.watched` is false then). Raises as `Launcher.run` does.
     """
     inherited = os.environ if environment is None else environment
     loaded = needs_of(setting.command, setting.environment(inherited), marks)
     with watched_launcher(launcher) as watcher:
         sample = launcher.run(setting, timeout_s=timeout_s)
-    return sample, loaded if watcher is None else watcher.add_to(loaded)
+    return sample, loaded if watcher is None else watcher.add_to(loaded, marks)
 
 
 def libraries_of(

@@ -271,20 +271,16 @@ class Options:
         if ranks > 1 and ranks * threads > max(len(self._machine.allowed), self._most_asked):
             return False
         values = {**self._defaults, **point}
-        return not self._clashes(values) and all(c.holds(values) for c in self._constraints)
+        return self._agree(values) and all(c.holds(values) for c in self._constraints)
 
-    def _clashes(self, values: Mapping[str, Any]) -> bool:
-        """Whether something is set of an allocator that another one takes the place of."""
-        other = self._other_malloc(values)
-        if other is None:
+    def _agree(self, values: Mapping[str, Any]) -> bool:
+        """Whether each part has a reader beside the others: glibc's allocator has none beside another one."""
+        others = {n for n, v in values.items() if v != self._defaults[n]}
+        if any(others.intersection(k.without) for n, k in self._knobs.items() if n in others):
             return False
-        if values.get("hugepages") in ("transparent", "reserved") and other not in ("jemalloc", "mimalloc"):
-            return True
-        allocators = {_GLIBC_MALLOC, *(c.name for c in self._knobs["allocator"].choices)} - {other}
-        return any(
-            knob.library in allocators and values.get(name, knob.default) not in (knob.default, UNSET)
-            for name, knob in self._knobs.items()
-        )
+        other = self._other_malloc(values)
+        own_pages = other is None or other in ("jemalloc", "mimalloc")
+        return own_pages or values.get("hugepages") not in ("transparent", "reserved")
 
     @property
     def _most_asked(self) -> int:

@@ -23,10 +23,10 @@ from nodewise.tuning.catalogue.choose import (
     knobs_for,
     libraries_loaded,
     marks_of,
-    worth_trying,
 )
 from nodewise.tuning.catalogue.knob import Follower, Knob, Library, as_set_by_the_user
 from nodewise.tuning.catalogue.read import load_catalogue
+from nodewise.tuning.catalogue.weigh import LEAST_WORTH, Weighed, weigh_knobs
 from nodewise.tuning.catalogue.why import facts_of, why
 
 _ALWAYS = ("threads", "placement")
@@ -34,8 +34,8 @@ _ALWAYS = ("threads", "placement")
 _OF_LIBRARIES = ("knobs", "schedule", "wait", "allocator")
 #: The share of the runs that knobs may take, where nobody has named them.
 _SHARE = 0.3
-#: A knob of at least this worth is tried before anything else is known.
-_WORTHY = 80
+#: A knob that promises so much (see `weigh.Weighed.promise`) is tried before anything else is known.
+_PROMISING = 15
 #: An axis of the user's own with more values than this is left to the search.
 _MOST_GUESSED = 8
 
@@ -58,7 +58,10 @@ class Offer:
         self._environment = dict(environment)
         self._wanted = wanted
         self._loaded: Loaded | None = None
+        self._usage: Mapping[str, float] | None = None
         self._knobs: tuple[Knob, ...] = ()
+        #: The knobs of what the program loads, the most promising first, and why each is tried or not.
+        self.weighed: tuple[Weighed, ...] = ()
         self._answers = Answers()
         self._options: Options | None = None
         self.builder: Builder | None = None
@@ -104,7 +107,11 @@ class Offer:
         loaded = needs_of(setting.command, setting.environment(self._environment), marks)
         with watched_launcher(launcher) as watcher:
             yield
-        self._loaded = loaded if watcher is None else watcher.add_to(loaded)
+        self._loaded = loaded if watcher is None else watcher.add_to(loaded, marks)
+
+    def used(self, usage: Mapping[str, float]) -> None:
+        """Take what the first run used (`Sample.usage`)."""
+        self._usage = dict(usage)
 
     def recall(self, record: Mapping[str, Any] | None) -> None:
         """Take what an earlier process saw loaded."""
@@ -124,22 +131,42 @@ class Offer:
             return self._make(names, self._knobs, ())
         libraries = libraries_loaded(self._loaded, catalogue)
         self._answers = ask_libraries(libraries, self._loaded, self._machine, self._environment)
-        every = list(knobs_for(self._loaded, self._machine, self._environment, catalogue, self._answers))
+        every = [
+            *knobs_for(
+                self._loaded,
+                self._machine,
+                self._environment,
+                catalogue,
+                self._answers,
+                command=self._command,
+                usage=self._usage,
+            )
+        ]
         allocator = allocator_knob(self._loaded, self._environment, catalogue)
         every += [allocator] if allocator is not None else []
-        worth = list(worth_trying(every, int(runs * _SHARE)))
+        self.weighed = weigh_knobs(every, catalogue, self._loaded, self._usage, int(runs * _SHARE))
+        worth = [w.knob for w in self.weighed if w.tried]
         if self._names is None:
             self._knobs, names = tuple(worth), [*self._plain_defaults(), "knobs"]
         else:
-            wanted = [k for k in every if k.name in self._names] + (worth if "knobs" in self._names else [])
+            wanted = [k for k in every if k.name in self._names]
             held = {k.name for k in wanted}
+            # what is named has all its values
+            wanted += [k for k in worth if "knobs" in self._names and k.name not in held]
+            held |= {k.name for k in wanted}
             wanted += [k for k in self._named(catalogue) if k.name not in held]
             self._knobs, names = tuple(dict.fromkeys(wanted)), list(self._names)
         return self._make(names, self._knobs, followers_for(self._loaded, catalogue))
 
     def left_out(self) -> dict[str, str]:
-        """What might have been tried and is not, and why."""
-        return {} if self._options is None else dict(self._options.without_effect)
+        """What might have been tried and is not, and why: axes without effect, and knobs that are usually worth it."""
+        found = {} if self._options is None else dict(self._options.without_effect)
+        if self._names is None or "knobs" in self._names:
+            taken = {k.name for k in self._knobs}
+            found |= {
+                w.knob.name: w.reason for w in self.weighed if w.knob.worth >= LEAST_WORTH and w.knob.name not in taken
+            }
+        return found
 
     def _own_axes(self) -> list[Axis]:
         """The axes that the user brings: parameters and variables."""
@@ -153,7 +180,7 @@ class Offer:
 
     def first_guesses(self, default: Point) -> list[Point]:
         """Points to run first of all: the program as it is, but for one thing that its user names or that promises much."""
-        worthy = {k.name: k.values for k in self._knobs if k.worth >= _WORTHY}
+        worthy = {w.knob.name: w.knob.values for w in self.weighed if w.tried and w.promise >= _PROMISING}
         own = {a.name: a.values for a in self._own_axes() if len(a.values) <= _MOST_GUESSED}
         return [
             default.having(**{name: value})
@@ -166,12 +193,14 @@ class Offer:
     def reasons(self) -> dict[str, Any]:
         """For each knob that is tried where it is documented, and for each value why it may help here."""
         facts = facts_of(self._machine, self._answers)
+        shares = {w.knob.name: w.share for w in self.weighed}
         return {
             k.name: {
                 "title": k.title,
                 "variable": f"{k.setter.variable} {k.setter.part}".strip(),
                 "source": k.source,
                 "exact": k.exact,
+                "share": shares.get(k.name),
                 "why": {value: why(k, value, facts) for value in k.values},
             }
             for k in self._knobs

@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 
 from nodewise.base.errors import InputError
 from nodewise.runner.compilers.attempt import Attempt, Outcome
 from nodewise.runner.compilers.database import Command, optimises, own_flags, says_how
-from nodewise.runner.compilers.source_loops import SourceLoop, innermost, loops_of, without_noise
+from nodewise.runner.compilers.directives import Directive, collapsed_into, directives_of, openmp_of
+from nodewise.runner.compilers.functions import function_at, functions_of
+from nodewise.runner.compilers.object_code import code_of
+from nodewise.runner.compilers.preprocessed import lines_left_out, with_macros
+from nodewise.runner.compilers.source_loops import SourceLoop, loops_of, without_noise
 from nodewise.runner.compilers.toolchain import (
     DRIVERS,
     PACKAGES,
@@ -22,18 +27,35 @@ from nodewise.runner.compilers.toolchain import (
     find_compiler,
     identify,
     language_of,
+    names_of,
 )
+from nodewise.vectorization.places import Places
 
 KINDS = ("gcc", "clang")
 #: Clang looks for OpenMP's header beside itself, where Debian has it in a package of its own.
 _OPENMP = "libomp-dev"
 
 
+class Unseen(StrEnum):
+    """Why a compiler tells nothing of a loop."""
+
+    LEFT_OUT = "left out"
+    COLLAPSED = "collapsed"
+    NO_CODE = "no code"
+    NO_FUNCTION = "no function"
+    STRAIGHT = "straight"
+    LOOP = "loop"
+    UNKNOWN = "unknown"
+
+
 @dataclass
 class Loop:
-    """A loop of the source with its instances by compiler; `own` is its own text without comments and literals.
+    """A loop of the source with its instances by compiler; `own` is its own text without comments and literals, but with directives.
 
-    `in_source` is whether its keyword was found; a loop of a macro, or an array statement of Fortran, has none.
+    `in_source` is whether its keyword was found; a loop of an array statement of Fortran has none. `function` is the name of
+    the one that it is written in, `directive` the OpenMP directive that is about it, `collapsed` the line of the loop that
+    such a directive makes one with it. `unseen` says of compilers that tell nothing of it why that is so, `still` names those
+    in whose machine code its lines are in a loop.
     """
 
     line: int
@@ -44,13 +66,18 @@ class Loop:
     depth: int = 0
     nest: bool = False
     in_source: bool = True
+    function: str = ""
+    directive: Directive | None = None
+    collapsed: int = 0
     attempts: dict[str, list[Attempt]] = field(default_factory=dict)
+    unseen: dict[str, Unseen] = field(default_factory=dict)
+    still: set[str] = field(default_factory=set)
 
     @property
     def functions(self) -> tuple[str, ...]:
         """Those that it stands in, as far as compilers say; where it was inlined, its own first."""
         names = [a.chain[0] if a.chain else a.function for found in self.attempts.values() for a in found]
-        return tuple(dict.fromkeys(names))
+        return tuple(dict.fromkeys([*([self.function] if self.function else []), *names]))
 
     def outcomes(self, compiler: str) -> set[Outcome]:
         """What became of its instances."""
@@ -59,7 +86,10 @@ class Loop:
 
 @dataclass
 class Examined:
-    """A file's loops, and how that was found out; `elsewhere` counts loops of other files by file."""
+    """A file's loops, and how that was found out; `elsewhere` counts loops of other files by file.
+
+    `simd` is whether `omp simd` means anything with these flags.
+    """
 
     file: Path
     language: str
@@ -70,6 +100,7 @@ class Examined:
     loops: list[Loop] = field(default_factory=list)
     straight: list[Attempt] = field(default_factory=list)
     elsewhere: dict[str, int] = field(default_factory=dict)
+    simd: bool = False
 
     @property
     def compilers(self) -> list[Compiler]:
@@ -101,11 +132,10 @@ def examine(
     if all(done.problem for done in compiled):
         raise InputError(f"{compiled[0].compiler.name} does not compile {file}: {compiled[0].problem}", _hint(command))
     found = Examined(file, language, tuple(used), origin, remarks, compiled)
-    attempts = [a for done in compiled for a in done.attempts]
-    if not attempts and not optimises(used):
+    if not any(done.attempts for done in compiled) and not optimises(used):
         remarks.append("no compiler looked for loops with these flags: -O3 makes them")
-    names = demangled([a.function for a in attempts])
-    _gather(found, [replace(a, function=names.get(a.function, a.function)) for a in attempts], folder)
+    found.simd = openmp_of(used)[1]
+    _gather(found, folder or Path.cwd())
     return found
 
 
@@ -153,36 +183,116 @@ def _package(wanted: Iterable[str], language: str) -> str:
     return PACKAGES[DRIVERS[first, language][0]]
 
 
-def _gather(found: Examined, attempts: Iterable[Attempt], folder: Path | None) -> None:
+def _gather(found: Examined, folder: Path) -> None:
     text = found.file.read_text(errors="replace")
-    lines = text.splitlines()
-    clean = text.splitlines() if found.language == "fortran" else without_noise(text).splitlines()
-    sources = loops_of(text, found.language == "fortran")
-    loops = {s: _loop_of(s, sources, lines, clean) for s in sources}
+    source = _Source(text, found)
+    loops = {s: source.loop(s) for s in source.loops}
     loose: dict[int, Loop] = {}
-    wanted = found.file.resolve()
-    files: dict[str, bool] = {}
-    for attempt in attempts:
-        name = attempt.place.file
-        if name not in files:
-            files[name] = _is(name, wanted, (folder or Path.cwd()).resolve())
-        if not files[name]:
-            found.elsewhere[name] = found.elsewhere.get(name, 0) + (attempt.outcome is not Outcome.STRAIGHT)
-        elif attempt.outcome is Outcome.STRAIGHT:
-            found.straight.append(attempt)
-        else:
-            source = innermost(sources, attempt.place.line, attempt.place.column)
-            loop = loops[source] if source else _loose_loop(loose, attempt.place.line, lines)
-            loop.attempts.setdefault(attempt.compiler, []).append(attempt)
+    places = Places(source.loops, source.directives, names_of(found.file, folder), folder.resolve(), source.functions)
+    for done in found.compiled:
+        _take(found, done, places, loops, loose, source)
     for loop in loops.values():
         for compiler, seen in loop.attempts.items():
             loop.attempts[compiler] = _without_removed(seen)
+    for written, loop in loops.items():
+        for done in found.compiled:
+            if done.code and code_of(done.code, range(loop.line, loop.end_line + 1))[1]:
+                loop.still.add(done.compiler.name)
+            if not done.problem and done.compiler.name not in loop.attempts:
+                loop.unseen[done.compiler.name] = source.unseen(written, loop, done)
     found.loops = sorted([*loops.values(), *loose.values()], key=lambda loop: (loop.line, loop.column))
+    if any("omp" in d.text for d in source.directives) and not openmp_of(found.flags)[0]:
+        half = "only its simd directives count, by -fopenmp-simd" if found.simd else "its directives are ignored"
+        found.remarks.append(f"the file uses OpenMP and is compiled without -fopenmp: {half}")
 
 
-def _is(name: str, wanted: Path, folder: Path) -> bool:
-    """Whether a name in a record is the file's; Clang writes it from the folder that both it and the compile are in."""
-    return any((base / name).resolve() == wanted for base in (folder, *folder.parents))
+def _take(
+    found: Examined,
+    done: Compiled,
+    places: Places,
+    loops: Mapping[SourceLoop, Loop],
+    loose: dict[int, Loop],
+    source: _Source,
+) -> None:
+    """Put what a compiler tells where it belongs."""
+    names = demangled([name for a in done.attempts for name in (a.function, *a.chain)])
+    lost = 0
+    for one in places.of(done.attempts, done.compiler.kind):
+        a = one.attempt
+        chain = tuple(names.get(n, n) for n in a.chain)
+        attempt = replace(a, function=names.get(a.function, a.function), chain=chain)
+        if a.outcome is Outcome.STRAIGHT:
+            if places.is_file(a.place.file):
+                found.straight.append(attempt)
+        elif one.loop or one.line:
+            loop = loops[one.loop] if one.loop else _loose_loop(loose, one.line, source)
+            loop.attempts.setdefault(a.compiler, []).append(attempt)
+        elif a.place.line:
+            found.elsewhere[a.place.file] = found.elsewhere.get(a.place.file, 0) + 1
+        else:
+            lost += 1
+    if lost:
+        found.remarks.append(f"{done.compiler.name} tells of {lost} more loops without saying where they are")
+
+
+class _Source:
+    """A file's loops, directives and functions, with what the preprocessors make of them."""
+
+    def __init__(self, text: str, found: Examined):
+        fortran = found.language == "fortran"
+        self.lines = text.splitlines()
+        self._clean = self.lines if fortran else without_noise(text).splitlines()
+        self.loops = loops_of(text, fortran)
+        self.directives = directives_of(text, self.loops, fortran)
+        self.functions = functions_of(text, fortran)
+        for d in self.directives if not fortran else ():
+            # they are part of what a loop does
+            self._clean[d.line - 1 : d.end_line] = self.lines[d.line - 1 : d.end_line]
+        self._left_out: dict[str, frozenset[int]] = {}
+        for done in found.compiled:
+            if done.preprocessed is not None:
+                self._left_out[done.compiler.name] = lines_left_out(text, done.preprocessed.present)
+                self.loops, self.directives = with_macros(text, self.loops, self.directives, done.preprocessed, fortran)
+        self._collapsed = collapsed_into(self.directives, self.loops)
+
+    def loop(self, source: SourceLoop) -> Loop:
+        """A loop of the text, of which nothing is told yet."""
+        own = list(self._clean[source.line - 1 : source.end_line])
+        if own:
+            own[-1] = own[-1][: source.end_column]
+            own[0] = " " * (source.column - 1) + own[0][source.column - 1 :]
+        into = self._collapsed.get(source)
+        return Loop(
+            source.line,
+            source.column,
+            source.end_line,
+            self.text_of(source.line),
+            "\n".join(own),
+            source.depth,
+            any(source.around(s) for s in self.loops),
+            function=function_at(self.functions, source.line),
+            directive=next((d for d in self.directives if d.loop == source), None),
+            collapsed=into.line if into else 0,
+        )
+
+    def text_of(self, line: int) -> str:
+        """A line as it is written, without the blanks around it."""
+        return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
+
+    def unseen(self, source: SourceLoop, loop: Loop, done: Compiled) -> Unseen:
+        """Why a compiler tells nothing of a loop, by what the preprocessor and the object code show."""
+        if source.line in self._left_out.get(done.compiler.name, ()):
+            return Unseen.LEFT_OUT
+        if loop.collapsed:
+            return Unseen.COLLAPSED
+        if done.code is None:
+            return Unseen.UNKNOWN
+        there, in_loop = code_of(done.code, range(source.line, source.end_line + 1))
+        if there:
+            return Unseen.LOOP if in_loop else Unseen.STRAIGHT
+        around = [f for f in self.functions if f.line <= source.line <= f.end_line]
+        whole = [code_of(done.code, range(f.line, f.end_line + 1))[0] for f in around]
+        return Unseen.NO_CODE if not around or any(whole) else Unseen.NO_FUNCTION
 
 
 def _without_removed(attempts: list[Attempt]) -> list[Attempt]:
@@ -192,25 +302,9 @@ def _without_removed(attempts: list[Attempt]) -> list[Attempt]:
     return attempts
 
 
-def _loop_of(source: SourceLoop, sources: Sequence[SourceLoop], lines: Sequence[str], clean: Sequence[str]) -> Loop:
-    own = list(clean[source.line - 1 : source.end_line])
-    if own:
-        own[-1] = own[-1][: source.end_column]
-        own[0] = " " * (source.column - 1) + own[0][source.column - 1 :]
-    nest = any(s is not source and source.holds(s.line, s.column) for s in sources)
-    return Loop(
-        source.line,
-        source.column,
-        source.end_line,
-        lines[source.line - 1].strip() if source.line <= len(lines) else "",
-        "\n".join(own),
-        source.depth,
-        nest,
-    )
-
-
-def _loose_loop(loose: dict[int, Loop], line: int, lines: Sequence[str]) -> Loop:
+def _loose_loop(loose: dict[int, Loop], line: int, source: _Source) -> Loop:
     if line not in loose:
-        text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-        loose[line] = Loop(line, 1, line, text, text, in_source=False)
+        text = source.text_of(line)
+        function = function_at(source.functions, line)
+        loose[line] = Loop(line, 1, line, text, text, in_source=False, function=function)
     return loose[line]

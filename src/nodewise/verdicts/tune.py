@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
 from nodewise.runner.launch import launch_of, start_from_json
 from nodewise.runner.setting import Setting
@@ -22,6 +23,7 @@ from nodewise.verdicts.pair import (
     Pairs,
     PairVerdict,
     costs_of,
+    disturbance_of,
     judge_pairs,
     medians_explained,
     pair_up,
@@ -197,7 +199,7 @@ def _candidate(experiment: Experiment) -> str:
 def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, str]:
     within = float(experiment.question["within"])
     plan = experiment.plan
-    nothing = Pairs((), (), (), {})
+    nothing = Pairs((), (), ())
     if candidate == BASELINE:
         why = "no other setting ran"
         return nothing, Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within), why
@@ -288,6 +290,8 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if comparison is not None and comparison.disturbed and not comparison.reason:
         counted = "decided, too" if _accepting(experiment) else "did not decide"
         notes.append(f"{comparison.disturbed} of {comparison.blocks} deciding blocks were disturbed and {counted}")
+    if comparison is not None and comparison.blocks:
+        notes += disturbance_of(experiment, CONFIRM).conditions
     if comparison is not None and comparison.low is not None:
         medians = [median(costs_of(experiment, key, CONFIRM)) for key in (comparison.one, comparison.other)]
         notes += filter(None, [medians_explained(comparison, medians)])
@@ -299,6 +303,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     ]
     if verdict.word is Word.SLOWER:
         notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")
+    notes += answer_notes(experiment)
     if experiment.damaged_lines:
         notes.append(f"{experiment.damaged_lines} damaged lines of samples.jsonl were skipped")
     return notes

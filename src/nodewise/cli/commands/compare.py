@@ -14,9 +14,10 @@ import click
 
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.units import parse_seconds
-from nodewise.cli.experiments import STDOUT, again_in, check_target, ended_like_ctrl_c, place_for
+from nodewise.cli.experiments import STDOUT, again_in, check_target, ended_like_ctrl_c, place_for, quiet_wait
 from nodewise.cli.hyperfine import HyperfineWords
-from nodewise.cli.options import RunChoice, parse_share, run_options
+from nodewise.cli.options import RunChoice, parse_share, run_options, same_output_options
+from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
     from nodewise.verdicts.compare import CompareVerdict
@@ -119,6 +120,7 @@ _ANEW = (
 @_exports
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @run_options
+@same_output_options(Kind.OFF)
 @click.argument("commands", nargs=-1, metavar="COMMAND...")
 @click.pass_context
 def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
@@ -156,7 +158,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
         ProgressLine(question.budget) as line,
         ended_like_ctrl_c(),
     ):
-        verdict = compare(question, launcher, line.show)
+        verdict = compare(question, launcher, line.show, quiet_wait(run.wait_quiet_s, question.machine.allowed))
     experiment = read_experiment(question.out)
     if earlier is not None:
         verdict = dataclasses.replace(verdict, baseline=against_baseline(experiment, earlier))
@@ -267,6 +269,7 @@ def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
         objective=run.objective,
         shown=run.shown,
         resume=given["resume"] is not None,
+        same=run.options.same,
         accept_disturbed=run.accept_disturbed,
     )
     return question, dataclasses.replace(run.options, accepted=accepted)

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from nodewise.runner.loaded import Loaded
     from nodewise.tuning.catalogue.choose import Answers
     from nodewise.tuning.catalogue.knob import Follower, Knob, Library
+    from nodewise.tuning.catalogue.weigh import Spent, Weighed
 
 _WIDTH = 118
+#: Of the time a smaller share is not shown.
+_LEAST_SHOWN = 0.01
 
 
 @click.command()
@@ -37,7 +40,8 @@ _WIDTH = 118
 def command(catalogue: tuple[Path, ...], no_run: bool, as_json: bool, run: RunChoice, words: tuple[str, ...]) -> None:
     """Without COMMAND list every knob that nodewise knows; with it run it once, and list those of what it loads.
 
-    Each comes with its values, what it means, what it may cost and where it is documented.
+    Each comes with its values, what it means, what it may cost and where it is documented; with COMMAND also with the share of
+    the run's time that it bears on, and whether tune tries it by itself.
     """
     from nodewise.tuning.catalogue.read import load_catalogue
 
@@ -62,34 +66,35 @@ def _of_command(
         followers_for,
         knobs_for,
         libraries_loaded,
-        worth_trying,
     )
+    from nodewise.tuning.catalogue.weigh import Spent, weigh_knobs
 
     environment = {**os.environ, **run.env}
     machine = load_machine(None)
     loaded, usage = _loaded(words, libraries, run, environment, no_run)
     found = libraries_loaded(loaded, libraries)
     answers = ask_libraries(found, loaded, machine, environment)
-    knobs = knobs_for(loaded, machine, environment, libraries, answers)
+    knobs = knobs_for(loaded, machine, environment, libraries, answers, command=words, usage=usage)
     allocator = allocator_knob(loaded, environment, libraries)
-    knobs = tuple(sorted((*knobs, *([allocator] if allocator else ())), key=lambda k: -k.worth))
+    weighed = weigh_knobs((*knobs, *([allocator] if allocator else ())), libraries, loaded, usage)
+    knobs = tuple(w.knob for w in weighed)
     followers = followers_for(loaded, libraries)
-    tried = [k.name for k in worth_trying(knobs, usage=usage)]
+    tried = [w.knob.name for w in weighed if w.tried]
     if as_json:
         record: dict[str, Any] = {
             "loaded": loaded.to_json(),
             "libraries": [library.name for library in found],
             "chosen": dict(answers.chosen),
             "versions": dict(answers.versions),
-            "knobs": [k.to_json() for k in knobs],
+            "knobs": [{**w.knob.to_json(), "share": w.share, "tried": w.tried, "reason": w.reason} for w in weighed],
             "followers": [_follower(f) for f in followers],
             "tried": tried,
         }
         print(json.dumps(record, indent=1))
         return
-    print("\n".join(_heading(words, loaded, found, answers, machine)))
+    print("\n".join(_heading(words, loaded, found, answers, machine, Spent(loaded, usage or {}, libraries))))
     print()
-    _tell(knobs, followers)
+    _tell(knobs, followers, weighed)
     print(f"worth trying first: {', '.join(tried) or 'none'}")
 
 
@@ -115,24 +120,66 @@ def _loaded(
 
 
 def _heading(
-    words: tuple[str, ...], loaded: Loaded, found: Sequence[Library], answers: Answers, machine: Machine
+    words: tuple[str, ...],
+    loaded: Loaded,
+    found: Sequence[Library],
+    answers: Answers,
+    machine: Machine,
+    spent: Spent,
 ) -> list[str]:
     if loaded.watched:
         seen = f"{len(loaded.mapped)} files mapped by {loaded.processes} process{'es' * (loaded.processes != 1)}"
     else:
         seen = "known by its file alone: it was not run, or ended before anyone could look"
-    named = [f"{library.title} {answers.versions.get(library.name, '')}".strip() for library in found]
+    named = [_named(library, spent, answers) for library in found]
+    said = textwrap.fill(
+        f"loads      {', '.join(named) or 'nothing that the catalogue has'}", _WIDTH, subsequent_indent=" " * 11
+    )
     return [
         f"program    {' '.join(words)}: {seen}",
-        f"loads      {', '.join(named) or 'nothing that the catalogue has'}",
+        *_spent(loaded),
+        said,
         f"processor  {machine.processor.model or 'unknown'}",
     ]
 
 
-def _tell(knobs: Iterable[Knob], followers: Iterable[Follower]) -> None:
+def _named(library: Library, spent: Spent, answers: Answers) -> str:
+    """A library with its version and the share of the time that its knobs bear on, where that is known."""
+    from nodewise.base.units import format_percent
+
+    name = f"{library.title} {answers.versions.get(library.name, '')}".strip()
+    share = spent.share(library.time, library.name)
+    return name if share is None else f"{name} ({format_percent(share)})"
+
+
+def _spent(loaded: Loaded) -> list[str]:
+    """Where the time of the run went, in lines."""
+    from nodewise.base.units import format_percent
+
+    profile = loaded.profile
+    if profile is None:
+        return []
+    if profile.missing:
+        return [f"time       not known: {profile.missing}"]
+    told = [
+        f"{format_percent(share)} {Path(file).name}" for file, share in profile.files.items() if share >= _LEAST_SHOWN
+    ]
+    giving = (
+        f"; {format_percent(profile.allocation)} in malloc and its like" if profile.allocation >= _LEAST_SHOWN else ""
+    )
+    user = "" if profile.kernel else ", of the time in user mode"
+    few = "" if profile.enough else ", too few to tell"
+    text = f"time       {', '.join(told)}{giving} ({profile.samples} samples{user}{few})"
+    return [textwrap.fill(text, _WIDTH, subsequent_indent=" " * 11)]
+
+
+def _tell(knobs: Iterable[Knob], followers: Iterable[Follower], weighed: Iterable[Weighed] = ()) -> None:
+    judged = {w.knob.name: w for w in weighed}
     for knob in knobs:
         by = f"{knob.setter.variable} {knob.setter.part}".strip()
         print(f"  {knob.name} ({by}): {', '.join(knob.values)}")
+        if knob.name in judged:
+            _line("tried", f"{'yes' if judged[knob.name].tried else 'no'}: {judged[knob.name].reason}")
         if knob.set_by_user:
             _line("yours", f"{knob.default}, as your environment sets it")
         if knob.own:

@@ -5,73 +5,121 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
-from nodewise.base.errors import InputError, ProgramError
+from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
-from nodewise.base.units import format_bytes, format_seconds
+from nodewise.base.units import format_bytes, format_seconds, parse_seconds
+from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for, quiet_wait
 from nodewise.cli.options import RunChoice, run_options
 from nodewise.runner.objective import Shown, format_metric, value_of
 from nodewise.runner.sample import Sample
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--runs", type=int, default=10, show_default=True, help="How many runs are measured.")
-@click.option("--warmup", type=int, default=1, show_default=True, help="How many runs come before, unmeasured.")
+@click.option(
+    "-r", "--runs", type=int, default=10, show_default=True, help="Runs to measure, and as many as were disturbed."
+)
+@click.option("-w", "--warmup", type=int, default=1, show_default=True, help="How many runs come before, unmeasured.")
 @click.option("--affinity", metavar="LIST", help="Hold the program to these processors, such as 0-3,8.")
+@click.option("--budget", default="10min", show_default=True, help="How long it may take.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Directory of the experiment.")
+@click.option("--resume", type=click.Path(path_type=Path), metavar="DIR", help="Go on with the run in this directory.")
 @click.option("--json", "as_json", is_flag=True, help="Print every sample as JSON.")
 @run_options
-@click.argument("command_words", nargs=-1, required=True, metavar="[--] COMMAND...")
+@click.argument("command_words", nargs=-1, metavar="[--] COMMAND...")
+@click.pass_context
 def command(
-    runs: int, warmup: int, affinity: str | None, as_json: bool, run: RunChoice, command_words: tuple[str, ...]
+    context: click.Context,
+    runs: int,
+    warmup: int,
+    affinity: str | None,
+    budget: str,
+    out: Path | None,
+    resume: Path | None,
+    as_json: bool,
+    run: RunChoice,
+    command_words: tuple[str, ...],
 ) -> None:
     """Run COMMAND without a shell and say how long it took, what it used and what disturbed it."""
+    if resume is not None and not context.obj:
+        again_in(context, resume, "run")
+        return
+    from nodewise.experiments.compare import CompareQuestion, compare
+    from nodewise.experiments.contenders import Contender
     from nodewise.experiments.target import resolve_command
+    from nodewise.machine.sources import load_machine
     from nodewise.placement.traps import environment_traps
+    from nodewise.records.budget import Budget
+    from nodewise.report.page import write_report
     from nodewise.runner.local import LocalLauncher
     from nodewise.runner.setting import Setting
+    from nodewise.verdicts.compare import RUN
 
+    if not command_words:
+        raise InputError("there is no command to run", "name it: nodewise run -- ./app")
     if runs < 1 or warmup < 0:
         raise InputError("at least one run is needed, and no less than no warm-up", "give --runs 1 or more")
     mask = parse_processors(affinity) if affinity else None
-    for trap in environment_traps({**os.environ, **run.env}):
+    environment = {**os.environ, **run.env}
+    for trap in environment_traps(environment):
         print(f"warning: {trap}", file=sys.stderr)
-    setting = Setting(command=resolve_command(command_words), mask=mask)
-    with LocalLauncher(run.options, {**os.environ, **run.env}) as launcher:
-        samples = [_checked(launcher.run(setting)) for _ in range(warmup + runs)][warmup:]
+    words = resolve_command(command_words)
+    question = CompareQuestion(
+        contenders=(Contender(Setting(words, mask=mask, name=shlex.join(words)), shlex.join(words)),),
+        machine=load_machine(None, None),
+        out=resume or out or place_for(Path(words[0]).name),
+        budget=Budget(parse_seconds(budget)),
+        fewest=1,
+        most=runs,
+        warmup=warmup,
+        timeout_s=run.options.timeout_s,
+        cwd=run.options.cwd,
+        environment=environment,
+        asked=("nodewise", *sys.argv[1:]),
+        objective=run.objective,
+        shown=run.shown,
+        resume=resume is not None,
+        accept_disturbed=run.accept_disturbed,
+        kind=RUN,
+    )
+    with LocalLauncher(run.options, environment) as launcher, ended_like_ctrl_c():
+        verdict = compare(question, launcher, before_block=quiet_wait(run.wait_quiet_s, question.machine.allowed))
         missing, no_energy = launcher.counters_missing, launcher.energy_missing
+    samples = _samples(question.out)
+    report = write_report(question.out)
     if as_json:
-        print(
-            json.dumps(
-                {
-                    **_summary(samples, run.shown),
-                    "counters": missing,
-                    "energy": no_energy,
-                    "samples": [s.to_json() for s in samples],
-                },
-                indent=1,
-            )
-        )
+        more = {"counters": missing, "energy": no_energy, "experiment": verdict.experiment, "report": str(report)}
+        print(json.dumps({**_summary(samples, run.shown), **more, "samples": [s.to_json() for s in samples]}, indent=1))
     else:
         _tell(samples, missing, no_energy, run.shown)
+        print(f"report    {report}")
 
 
-def _checked(sample: Sample) -> Sample:
-    if not sample.ok:
-        printed = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
-        raise ProgramError(f"the program failed: {sample.error}{printed}")
-    return sample
+def _samples(out: Path) -> list[Sample]:
+    """The good runs that were measured, in their order."""
+    from nodewise.records.experiment import read_experiment
+    from nodewise.verdicts.compare import COMPARE
+
+    experiment = read_experiment(out)
+    return [r.sample for r in experiment.records if r.phase == COMPARE and r.sample.ok]
 
 
 def _summary(samples: list[Sample], shown: Shown) -> dict[str, Any]:
-    from nodewise.statistics.interval import median_interval
+    from nodewise.statistics.spoiled import repeat_worthy
     from nodewise.statistics.summary import mad, median
+    from nodewise.verdicts.secondary import interval_of
 
+    every, samples = samples, [s for s in samples if not repeat_worthy(s.marks)]
+    # where most were disturbed there is nothing else to be had, and the notes say by what
+    samples = samples if 2 * len(samples) >= len(every) else every
     times = [s.seconds for s in samples]
-    low, high = median_interval(times)
+    low, high = interval_of(times)
     usage = {name: median([s.usage[name] for s in samples]) for name in samples[0].usage}
     metrics = {name: median([s.metrics.get(name, 0.0) for s in samples]) for name in samples[0].metrics}
     beside = {}
@@ -87,6 +135,7 @@ def _summary(samples: list[Sample], shown: Shown) -> dict[str, Any]:
         "min_s": min(times),
         "max_s": max(times),
         "runs": len(times),
+        "left_out": len(every) - len(samples),
         "source": samples[0].source,
         "usage": usage,
         "metrics": metrics,
@@ -98,9 +147,14 @@ def _tell(samples: list[Sample], missing: str | None, no_energy: str | None, sho
     summary = _summary(samples, shown)
     usage = summary["usage"]
     told = "as the program says" if summary["source"] == "program" else "wall time"
-    seconds = {name: format_seconds(summary[f"{name}_s"]) for name in ("median", "low", "high", "mad", "min", "max")}
-    print(f"time      {seconds['median']} (95 % interval {seconds['low']} – {seconds['high']}), {told}")
-    print(f"spread    MAD {seconds['mad']}, from {seconds['min']} to {seconds['max']}, {summary['runs']} runs")
+    seconds = {name: format_seconds(summary[f"{name}_s"]) for name in ("median", "mad", "min", "max")}
+    span = "too few runs for an interval"
+    if summary["low_s"] is not None:
+        span = f"95 % interval {format_seconds(summary['low_s'])} – {format_seconds(summary['high_s'])}"
+    left_out = f"; {summary['left_out']} more were disturbed and do not count" if summary["left_out"] else ""
+    runs = f"{summary['runs']} run{'s' * (summary['runs'] != 1)}{left_out}"
+    print(f"time      {seconds['median']} ({span}), {told}")
+    print(f"spread    MAD {seconds['mad']}, from {seconds['min']} to {seconds['max']}, {runs}")
     print(f"processor {format_seconds(usage['user_s'])} user, {format_seconds(usage['system_s'])} system")
     print(
         f"memory    {format_bytes(usage['peak_bytes'])} at most; {usage['minor_faults']:.0f} minor, {usage['major_faults']:.0f} major page faults"

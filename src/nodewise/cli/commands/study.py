@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -49,10 +48,17 @@ def split_knobs(words: Sequence[str]) -> list[str]:
 @click.option("--budget", default="2min", show_default=True, help="How long it may take, once each ran six times.")
 @click.option("--roofline", is_flag=True, help="Place all studies that compute, or NAME, under this machine's roofs.")
 @click.option("--out", type=click.Path(path_type=Path), help="Directory to make for the result and its page.")
+@click.option("--resume", type=click.Path(path_type=Path), help="Go on with the study in this directory.")
+@click.option("--accept-disturbed", is_flag=True, help="Let blocks decide that something disturbed, too.")
+@click.option(
+    "--wait-quiet", metavar="TIME", help="Before each block wait until the machine is quiet, at most so long."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 @click.argument("name", required=False, metavar="[NAME|FOLDER]")
 @click.argument("knob_words", nargs=-1, type=click.UNPROCESSED, metavar="[--KNOB VALUE]...")
+@click.pass_context
 def command(
+    context: click.Context,
     threads: int | None,
     quick: bool,
     only: str,
@@ -60,6 +66,9 @@ def command(
     budget: str,
     roofline: bool,
     out: Path | None,
+    resume: Path | None,
+    accept_disturbed: bool,
+    wait_quiet: str | None,
     as_json: bool,
     name: str | None,
     knob_words: tuple[str, ...],
@@ -68,6 +77,11 @@ def command(
 
     Without a name the studies are listed. Knobs are given as --class A or class=A.
     """
+    if resume is not None and not context.obj:
+        from nodewise.cli.experiments import again_in
+
+        again_in(context, resume, "study")
+        return
     if threads is not None and not 1 <= threads <= _MOST_THREADS:
         raise InputError(f"{threads} threads cannot run", f"give --threads from 1 to {_MOST_THREADS}")
     if roofline and knob_words:
@@ -91,10 +105,10 @@ def command(
     ):
         _use(use, words, threads or found.study.threads)
     # not before a use, which may be over before they are imported
-    from nodewise.cli.experiments import result_place
+    from nodewise.cli.experiments import ended_like_ctrl_c, quiet_wait, result_place
     from nodewise.experiments.study import StudyQuestion, run_study
     from nodewise.machine.sources import load_machine
-    from nodewise.report.study_page import write_study_page
+    from nodewise.report.stored import redraw_page
     from nodewise.runner.launcher import RunOptions
     from nodewise.runner.local import LocalLauncher
     from nodewise.studies.contract import parse_knobs
@@ -105,13 +119,18 @@ def command(
         threads=threads or found.study.threads or load_machine().parallelism,
         blocks=min(blocks, 6) if quick else blocks,
         seconds=_QUICK_S if quick else parse_seconds(budget),
-        limit_s=_QUICK_LIMIT_S if quick else math.inf,
+        limit_s=_QUICK_LIMIT_S if quick else None,
         only=tuple(filter(None, only.split(","))),
+        out=resume or result_place(out, f"study-{found.study.name}"),
+        resume=resume is not None,
+        accept_disturbed=accept_disturbed,
+        asked=("nodewise", *sys.argv[1:]),
     )
-    folder = result_place(out, f"study-{found.study.name}")
-    with LocalLauncher(RunOptions(timeout_s=600)) as launcher, _Line() as line:
-        result = run_study(question, launcher, line.show)
-    page = write_study_page(result, (found.folder / "README.md").read_text(), folder)
+    assert question.out is not None
+    quiet_s = parse_seconds(wait_quiet) if wait_quiet else None
+    with LocalLauncher(RunOptions(timeout_s=600)) as launcher, _Line() as line, ended_like_ctrl_c():
+        result = run_study(question, launcher, line.show, quiet_wait(quiet_s, load_machine().allowed))
+    page = redraw_page(question.out)
     if as_json:
         print(json.dumps({**result, "report": str(page)}, indent=1))
     else:
@@ -183,7 +202,7 @@ def _list(as_json: bool) -> None:
 def _span(row: dict[str, Any]) -> str:
     if row["ratio_to_best_peer"] is None:
         return ""
-    if row["low"] is None:
+    if row["low"] is None or row["high"] is None:
         return f"{row['ratio_to_best_peer']:.2f}×"
     return f"{row['ratio_to_best_peer']:.2f}× ({row['low']:.2f}–{row['high']:.2f})"
 
@@ -218,6 +237,8 @@ def tell_study(result: dict[str, Any]) -> None:
     console.print(f"{result['study']}: {point}, {threads}", markup=False, highlight=False, soft_wrap=True)
     console.print(table)
     _summarise(result, console)
+    for condition in result["conditions"]:
+        console.print(f"condition: {condition}", markup=False, highlight=False, soft_wrap=True)
     for line in result["told"]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -229,10 +250,13 @@ def _summarise(result: dict[str, Any], console: Any) -> None:
     best = ran[0]
     parts = [f"best variant {best['contender']}"]
     if best["ratio_to_best_peer"] is not None:
-        parts.append(f"{_span(best)} against the best peer")
+        why = f" (undecided: {best['reason']})" if best["verdict"] == "undecided" else ""
+        parts.append(f"{_span(best)} against the best peer, {best['best_peer']}{why}")
     if best["ratio_to_plain"] and best["contender"] != result["plain_variant"]:
         ratio, low, high = best["ratio_to_plain"]
         span = f" ({low:.2f}–{high:.2f})" if low is not None else ""
         parts.append(f"{ratio:.2f}×{span} against {result['plain_variant']}")
-    told = f"{', '.join(parts)}; {result['blocks']} blocks, {format_seconds(result['seconds_spent'])}"
+    spoiled = f" ({result['disturbed']} disturbed)" if result["disturbed"] else ""
+    blocks = f"{result['blocks']} block{'s' * (result['blocks'] != 1)}{spoiled}"
+    told = f"{', '.join(parts)}; {blocks}, {format_seconds(result['seconds_spent'])}"
     console.print(told, markup=False, highlight=False, soft_wrap=True)

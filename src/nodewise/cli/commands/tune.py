@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from nodewise.base.units import parse_seconds
-from nodewise.cli.experiments import again_in, check_target, ended_like_ctrl_c, place_for
-from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options
+from nodewise.cli.experiments import again_in, check_target, ended_like_ctrl_c, place_for, quiet_wait
+from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options, same_output_options
+from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
     from nodewise.experiments.tune import Question
@@ -74,6 +75,7 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     "--dry-run", is_flag=True, help="Run the program once, say what would be tried and how long it takes, and end."
 )
 @run_options
+@same_output_options(Kind.AUTO)
 @click.argument("command_words", nargs=-1, metavar="[--] COMMAND...")
 @click.pass_context
 def command(
@@ -138,6 +140,7 @@ def command(
         objective=run.objective,
         shown=run.shown,
         resume=resume is not None,
+        same=run.options.same,
         wanted=Wanted(
             {**tries, **parse_parameters(parameter)},
             {
@@ -159,7 +162,8 @@ def command(
         return
     announce = (lambda _: None) if as_json else tell_outline
     with LocalLauncher(run.options, environment) as launcher, ProgressLine(limit) as line, ended_like_ctrl_c():
-        verdict = tune(question, launcher, line.show, announce=announce)
+        wait = quiet_wait(run.wait_quiet_s, question.machine.allowed)
+        verdict = tune(question, launcher, line.show, wait, announce)
     report = write_report(question.out)
     written = None if script is None else _write_script(*script, question.out, verdict)
     if as_json:

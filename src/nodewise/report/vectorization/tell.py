@@ -12,8 +12,9 @@ from typing import Any
 
 from nodewise.report.vectorization.causes import UNKNOWN, Causes, Found, find_cause, find_notes
 from nodewise.runner.compilers.attempt import Attempt, Outcome
+from nodewise.runner.compilers.functions import function_name
 from nodewise.runner.compilers.toolchain import Compiler
-from nodewise.vectorization.loops import Examined, Loop
+from nodewise.vectorization.loops import Examined, Loop, Unseen
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -26,7 +27,37 @@ class Status(StrEnum):
     MISSED = "not vectorized"
     GONE = "no loop any more"
     OUTER = "outer loop"
+    COLLAPSED = "collapsed"
+    LEFT_OUT = "not compiled"
     UNSEEN = "not seen"
+
+
+#: What is said of a loop of which a compiler tells nothing, by what else is known of it.
+_UNSEEN = {
+    Unseen.LEFT_OUT: (Status.LEFT_OUT, "left out by the preprocessor (#if)"),
+    Unseen.NO_FUNCTION: (
+        Status.LEFT_OUT,
+        "its function has no machine code: a template or inline function that nothing uses here, or one that was removed",
+    ),
+    Unseen.NO_CODE: (
+        Status.GONE,
+        "no machine code is of its lines: it was removed, or became part of what is around it",
+    ),
+    Unseen.STRAIGHT: (
+        Status.GONE,
+        "its machine code is no loop: it was unrolled, or goes round once at most",
+    ),
+    Unseen.LOOP: (
+        Status.UNSEEN,
+        "the compiler tells nothing of it, though its machine code is still a loop or part of one; Clang is silent on a loop "
+        "around others, also around one of a function that was inlined",
+    ),
+    Unseen.UNKNOWN: (
+        Status.UNSEEN,
+        "the compiler tells nothing of it, and objdump (package binutils), which could show what became of it, is not there",
+    ),
+}
+_OUTER_WORDS = "a loop around others, of which the compiler vectorizes the innermost"
 
 
 @dataclass(frozen=True)
@@ -41,7 +72,10 @@ class Reason:
 
 @dataclass(frozen=True)
 class Told:
-    """One loop and one compiler; `how` are the ways in which instances were vectorized, each with its count."""
+    """One loop and one compiler; `how` are the ways in which instances were vectorized, each with its count.
+
+    `why` says why nothing is told of it; `simd` whether an `omp simd` on it was honoured, None where there is none or no loop.
+    """
 
     compiler: str
     status: Status
@@ -49,6 +83,8 @@ class Told:
     how: tuple[tuple[str, int], ...] = ()
     reasons: tuple[Reason, ...] = ()
     notes: tuple[Found, ...] = ()
+    why: str = ""
+    simd: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain values."""
@@ -56,6 +92,8 @@ class Told:
             "compiler": self.compiler,
             "status": str(self.status),
             "instances": self.instances,
+            "why": self.why,
+            "simd_honoured": self.simd,
             "how": [{"words": words, "count": count} for words, count in self.how],
             "reasons": [
                 {**asdict(r.found), "do": list(r.found.do), "count": r.count, "line": r.line, "column": r.column}
@@ -87,37 +125,57 @@ class LoopTold:
 def tell(found: Examined, causes: Causes) -> list[LoopTold]:
     """All loops in the file's order."""
     return [
-        LoopTold(loop, function_names(loop), tuple(_told(loop, c, causes, found.loops) for c in found.compilers))
+        LoopTold(loop, function_names(loop), tuple(_told(loop, c, causes, found) for c in found.compilers))
         for loop in found.loops
     ]
 
 
-def _told(loop: Loop, compiler: Compiler, causes: Causes, loops: Sequence[Loop]) -> Told:
+def _told(loop: Loop, compiler: Compiler, causes: Causes, found: Examined) -> Told:
     attempts = loop.attempts.get(compiler.name, [])
+    if not attempts:
+        return Told(compiler.name, *_nothing(loop, compiler, found.loops))
     done = [a for a in attempts if a.outcome is Outcome.VECTORIZED]
     missed = [a for a in attempts if a.outcome is Outcome.MISSED]
     gone = [a for a in attempts if a.outcome in (Outcome.LIBRARY, Outcome.UNROLLED, Outcome.REMOVED)]
     status = (
-        (Status.OUTER if compiler.kind == "clang" and _around_seen(loop, compiler, loops) else Status.UNSEEN)
-        if not attempts
-        else Status.PARTLY
-        if done and missed
-        else Status.VECTORIZED
-        if done
-        else Status.MISSED
-        if missed
-        else Status.GONE
+        Status.PARTLY if done and missed else Status.VECTORIZED if done else Status.MISSED if missed else Status.GONE
     )
+    why = ""
+    if status is Status.GONE and compiler.kind == "clang" and all(a.outcome is not Outcome.UNROLLED for a in gone):
+        # Clang tells nothing of a loop around others, and yet of a copy of it that became something else
+        if _around_seen(loop, compiler, found.loops):
+            status, why = Status.OUTER, _OUTER_WORDS
+        elif compiler.name in loop.still and not loop.depth:
+            status, why = _UNSEEN[Unseen.LOOP]
     how = Counter(how_words(a) for a in (*done, *gone))
     notes = {n.name: n for a in done for n in find_notes(causes, compiler.kind, a.notes)}
+    asked = loop.directive is not None and loop.directive.simd and status is not Status.GONE
     return Told(
         compiler.name,
         status,
         len(attempts),
         tuple(how.most_common()),
-        tuple(_reasons(loop, missed, compiler, causes)),
+        tuple(_reasons(loop, missed, compiler, causes, found.loops)),
         tuple(notes.values()),
+        why,
+        simd=found.simd and status is Status.VECTORIZED if asked else None,
     )
+
+
+def _nothing(
+    loop: Loop, compiler: Compiler, loops: Sequence[Loop]
+) -> tuple[Status, int, tuple[()], tuple[()], tuple[()], str]:
+    """The status of a loop of which the compiler tells nothing, and why, after the fields that are empty then."""
+    unseen = loop.unseen.get(compiler.name, Unseen.UNKNOWN)
+    if unseen is Unseen.COLLAPSED:
+        status, why = Status.COLLAPSED, f"one loop with that of line {loop.collapsed}, by its directive's collapse"
+    elif unseen is not Unseen.LEFT_OUT and _around_seen(loop, compiler, loops):
+        status, why = Status.OUTER, _OUTER_WORDS
+    elif not loop.in_source:
+        status, why = Status.UNSEEN, "the compiler tells nothing of a loop here"
+    else:
+        status, why = _UNSEEN[unseen]
+    return status, 0, (), (), (), why
 
 
 def _around_seen(loop: Loop, compiler: Compiler, loops: Sequence[Loop]) -> bool:
@@ -128,10 +186,24 @@ def _around_seen(loop: Loop, compiler: Compiler, loops: Sequence[Loop]) -> bool:
     return any(i.attempts.get(compiler.name) for i in inside)
 
 
-def _reasons(loop: Loop, missed: Sequence[Attempt], compiler: Compiler, causes: Causes) -> Iterable[Reason]:
+def _around_kept(loop: Loop, attempt: Attempt, loops: Sequence[Loop]) -> bool:
+    """Whether within it is a loop that is still one in the same function."""
+    return any(
+        a.function == attempt.function and a.outcome in (Outcome.VECTORIZED, Outcome.MISSED)
+        for i in loops
+        if loop.nest and i.depth > loop.depth and loop.line <= i.line and i.end_line <= loop.end_line
+        for a in i.attempts.get(attempt.compiler, ())
+    )
+
+
+def _reasons(
+    loop: Loop, missed: Sequence[Attempt], compiler: Compiler, causes: Causes, loops: Sequence[Loop]
+) -> Iterable[Reason]:
     counted: dict[tuple[str, str], list[Any]] = {}
     for a in missed:
-        found = find_cause(causes, compiler.kind, a.why, loop.own, loop.nest, _named(loop, a))
+        # in the text there may be a loop within that is gone, or another function's; GCC does not always say that there is one
+        nest = loop.nest if compiler.kind == "clang" else a.nest or _around_kept(loop, a, loops)
+        found = find_cause(causes, compiler.kind, a.why, loop.own, nest, _named(loop, a))
         entry = counted.setdefault((found.name, found.words), [found, 0, a])
         entry[1] += 1
     for found, count, a in sorted(counted.values(), key=lambda e: -e[1]):
@@ -176,10 +248,19 @@ def how_words(a: Attempt) -> str:
 
 
 def function_names(loop: Loop) -> tuple[str, ...]:
-    """Short names of the functions that a loop stands in; of its own where a compiler says which that is."""
-    chained = [a.chain[0] for found in loop.attempts.values() for a in found if a.chain]
-    names = chained or list(loop.functions)
-    return tuple(dict.fromkeys(short_name(name) for name in names))
+    """Short names of the functions that a loop is written in: one, or several of a template.
+
+    A compiler's name says more (its class, its template's types) where it is of that function and not of one that it was
+    inlined into.
+    """
+    names = dict.fromkeys(
+        short for name in loop.functions[bool(loop.function) :] if (short := short_name(function_name(name)))
+    )
+    own = re.sub(r".*::", "", loop.function).lower()
+    of_own = [n for n in names if re.sub(r"<.*>$|.*::(?![^<]*>)", "", n).rpartition("::")[2].lower() == own]
+    if not loop.function:
+        return tuple(names)
+    return tuple(of_own) or (loop.function,)
 
 
 def short_name(name: str) -> str:
@@ -240,12 +321,14 @@ def vectorization_json(found: Examined, told: Sequence[LoopTold]) -> dict[str, A
                 "end_line": t.loop.end_line,
                 "depth": t.loop.depth,
                 "source": t.loop.text,
+                "directive": t.loop.directive.text if t.loop.directive else None,
                 "functions": list(t.functions),
                 "compilers": [entry.to_json() for entry in t.told],
             }
             for t in told
         ],
         "reasons_unknown": unknown_reasons(told),
+        "simd_directives_count": found.simd,
         "straight_line": [
             {"line": a.place.line, "column": a.place.column, "compiler": a.compiler, "width_bytes": a.width_bytes}
             for a in found.straight

@@ -17,11 +17,9 @@ _CODES = {
     Status.MISSED: "31",
     Status.GONE: "36",
     Status.OUTER: "2",
+    Status.COLLAPSED: "2",
+    Status.LEFT_OUT: "2",
     Status.UNSEEN: "2",
-}
-_NOTHING = {
-    Status.UNSEEN: "not seen: removed before, never compiled (a template, #if), or one with another loop",
-    Status.OUTER: "a loop around others, of which Clang vectorizes the innermost only",
 }
 _LEAST_WIDTH = 60
 _FUNCTIONS_SHOWN = 3
@@ -31,7 +29,8 @@ def vectorization_text(
     found: Examined, told: Sequence[LoopTold], shown: Sequence[LoopTold], width: int = 100, colour: bool = False
 ) -> str:
     """The head with counts over all loops, then those that are to be shown."""
-    painter = _Painter(max(_LEAST_WIDTH, width), colour, max((len(c.name) for c in found.compilers), default=0))
+    name = max((len(c.name) for c in found.compilers), default=0)
+    painter = _Painter(max(_LEAST_WIDTH, width), colour, name, found.simd)
     lines = painter.head(found, told)
     for loop in shown:
         lines += ["", *painter.loop(loop)]
@@ -40,8 +39,8 @@ def vectorization_text(
 
 
 class _Painter:
-    def __init__(self, width: int, colour: bool, name: int):
-        self._width, self._colour, self._name = width, colour, max(name, 4)
+    def __init__(self, width: int, colour: bool, name: int, simd: bool):
+        self._width, self._colour, self._name, self._simd = width, colour, max(name, 4), simd
 
     def _paint(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self._colour else text
@@ -78,6 +77,8 @@ class _Painter:
                 if len(named) < self._width - 10
                 else [f"  {named[: self._width - 3]}…"]
             )
+        if told.loop.directive is not None:
+            lines += self._wrapped("", f"under {told.loop.directive.text}", 2)
         causes: list[Found] = []
         for entry in told.told:
             lines += self._compiler(entry, causes)
@@ -86,8 +87,12 @@ class _Painter:
     def _compiler(self, told: Told, causes: list[Found]) -> list[str]:
         times = f" (×{told.instances})" if told.instances > 1 else ""
         done = "; ".join(f"{words}{f' (×{n})' if n > 1 and len(told.how) > 1 else ''}" for words, n in told.how)
-        said = _NOTHING.get(told.status) or f"{told.status}{times}{f': {done}' if done else ''}"
+        done = told.why or done
+        said = f"{told.status}{times}{f': {done}' if done else ''}"
         lines = self._wrapped(told.compiler, said, 2, _CODES[told.status])
+        if told.simd is False:
+            why = "was not honoured" if self._simd else "is ignored: neither -fopenmp nor -fopenmp-simd is given"
+            lines += self._wrapped("", f"omp simd {why}", 2, _CODES[Status.MISSED])
         for note in told.notes:
             lines += self._wrapped("", note.words, 2)
         for reason in told.reasons:

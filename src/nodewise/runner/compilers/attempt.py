@@ -27,11 +27,17 @@ class Place:
     column: int = 0
 
 
+#: The place of a loop of which the record gives none.
+NOWHERE = Place("", 0)
+
+
 @dataclass(frozen=True)
 class Attempt:
     """One instance of a loop, as it stands in `function` after inlining.
 
-    `chain` are the functions that it was inlined through, its own first. `width_bytes` is of one vector, `elements` how many
+    `chain` are the functions that it was inlined through, its own first, and `sites` the places of these calls, from the
+    innermost on. `place` may be one of a function that was inlined into the loop, not of the loop. `nest` is whether there was
+    a loop within it then; `early` is of an unrolled loop, whether it was gone before others were looked at. `width_bytes` is of one vector, `elements` how many
     iterations one step takes, `interleave` how many such steps are taken at once; None where the compiler does not say.
     `why` are the compiler's own words, the most telling ones not sorted out yet; `at` is the statement that they are about.
     """
@@ -41,6 +47,9 @@ class Attempt:
     function: str
     outcome: Outcome
     chain: tuple[str, ...] = ()
+    sites: tuple[Place, ...] = ()
+    nest: bool = False
+    early: bool = False
     width_bytes: int | None = None
     elements: int | None = None
     interleave: int | None = None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from nodewise.runner.compilers.attempt import Attempt, Outcome, Place
+from nodewise.runner.compilers.attempt import NOWHERE, Attempt, Outcome, Place
 
 PASSES = "loop-vectorize|slp-vectorizer|loop-unroll|loop-idiom|loop-delete"
 
@@ -20,6 +20,9 @@ _LOCATION = re.compile(r"\{ File: (?P<file>.*), Line: (?P<line>\d+), *Column: (?
 _WIDTH = re.compile(r"vscale x (\d+)|(\d+)")
 #: Missed by the vectorizer's own account, but only a part of what was said of the loop just before.
 _SECOND = re.compile(r"interleav", re.IGNORECASE)
+
+_GIVEN_UP = {"loop not vectorized: cannot prove it is safe to reorder memory operations"}
+_NO_GAIN = {"VectorizationNotBeneficial", "InterleavingNotBeneficial"}
 
 
 @dataclass
@@ -120,7 +123,7 @@ def read_clang_record(lines: Iterable[str], compiler: str) -> list[Attempt]:
             others += _other(remark, compiler)
         elif remark.kind.startswith("Analysis"):
             waiting.append(remark)
-        elif remark.place is not None:
+        else:
             _take(attempts, remark, waiting, compiler)
             waiting = []
     seen = {(a.place, a.function) for a in attempts}
@@ -129,10 +132,10 @@ def read_clang_record(lines: Iterable[str], compiler: str) -> list[Attempt]:
 
 
 def _take(attempts: list[Attempt], remark: Remark, waiting: list[Remark], compiler: str) -> None:
-    assert remark.place is not None
+    place = remark.place or NOWHERE
     said = tuple(dict.fromkeys(w.text for w in waiting if w.text))
     at = next((w.place for w in waiting if w.place is not None and w.place != remark.place), None)
-    common = Attempt(compiler, remark.place, remark.function, Outcome.MISSED, at=at)
+    common = Attempt(compiler, place, remark.function, Outcome.MISSED, at=at)
     if remark.kind == "Passed" and remark.name == "Vectorized":
         scalable = any("vscale" in value for key, value in remark.args if key == "VectorizationFactor")
         attempts.append(
@@ -148,7 +151,10 @@ def _take(attempts: list[Attempt], remark: Remark, waiting: list[Remark], compil
         )
         return
     last = attempts[-1] if attempts else None
-    same = last is not None and (last.place, last.function) == (remark.place, remark.function)
+    same = last is not None and (last.place, last.function) == (place, remark.function)
+    if last is not None and same and not waiting and _GIVEN_UP & set(last.why) and remark.name in _NO_GAIN:
+        # too many tests before the loop: then the compiler goes on with this loop as if there were no gain
+        return
     if last is not None and same and not waiting and last.outcome is Outcome.MISSED and _SECOND.search(remark.name):
         attempts[-1] = replace(last, why=(*last.why, remark.text))
         return

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TextIO
 
-from nodewise.runner.compilers.attempt import Attempt, Outcome, Place
+from nodewise.runner.compilers.attempt import NOWHERE, Attempt, Outcome, Place
 
 #: Passes before or beside the vectorizer that end a loop's life.
 _UNROLLS = ("cunrolli", "cunroll")
@@ -38,7 +38,12 @@ _TELLING_NOTES = re.compile(
 _DISTANCE = re.compile(r"^dependence distance\s*=\s*(-?\d+)")
 _STRAIGHT = re.compile(r"basic block part vectorized using (?:(\d+) byte|variable length) vectors")
 _LIBRARY = re.compile(r"distributed: split to (\d+) loops and (\d+) library calls")
-_UNROLLED = re.compile(r"loop with (\d+) iterations completely unrolled")
+_UNROLLED = re.compile(r"loop with (\d+) iterations completely unrolled|loop turned into non-loop; it never loops")
+#: Said of loops around others only.
+_NEST = re.compile(
+    r"Considering outer-loop|multiple nested loops|Bad inner loop|inner-loop count not|outerloop form|OUTER LOOP VECTORIZED"
+)
+_FORM = "=== vect_analyze_loop_form ==="
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,8 @@ class _Line:
     function: str
     place: Place | None
     chain: tuple[str, ...]
+    sites: tuple[Place, ...] = ()
+    depth: int = 0
 
 
 @dataclass
@@ -60,6 +67,9 @@ class _Loop:
     place: Place | None = None
     function: str = ""
     chain: tuple[str, ...] = ()
+    sites: tuple[Place, ...] = ()
+    nest: bool = False
+    form_depth: int | None = None
     first: list[str] = field(default_factory=list)
     later: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -185,15 +195,16 @@ def _pass_names(passes: Any, names: dict[str, str]) -> None:
             _pass_names(entry.get("children"), names)
 
 
-def _lines(records: Iterable[Any], names: dict[str, str], passed: str) -> Iterator[_Line]:
+def _lines(records: Iterable[Any], names: dict[str, str], passed: str, depth: int = 0) -> Iterator[_Line]:
     for entry in records:
         if not isinstance(entry, dict):
             continue
         own = names.get(str(entry["pass"]), "") if "pass" in entry else passed
         if own not in _PASSES:
             continue
-        chain = entry.get("inlining_chain")
-        functions = tuple(str(c.get("fndecl", "")) for c in chain or () if isinstance(c, dict))
+        inlined = entry.get("inlining_chain")
+        chain = [c for c in inlined if isinstance(c, dict)] if isinstance(inlined, list) else []
+        functions = tuple(str(c.get("fndecl", "")) for c in chain)
         message = entry.get("message")
         text = message_text(message) if isinstance(message, list) else ""
         yield _Line(
@@ -203,9 +214,11 @@ def _lines(records: Iterable[Any], names: dict[str, str], passed: str) -> Iterat
             functions[-1] if functions else str(entry.get("function", "")),
             _place(entry.get("location")),
             functions,
+            tuple(site for c in chain if (site := _place(c.get("site"))) is not None),
+            depth,
         )
         children = entry.get("children")
-        yield from _lines(children if isinstance(children, list) else (), names, own)
+        yield from _lines(children if isinstance(children, list) else (), names, own, depth + 1)
 
 
 def _place(location: Any) -> Place | None:
@@ -243,10 +256,19 @@ def _split(text: str) -> tuple[str, bool, str]:
     return text[: found.start()].strip(), True, text[found.end() :].partition("\n")[2].strip()
 
 
+def _locate(loop: _Loop, line: _Line) -> None:
+    loop.place, loop.function, loop.chain, loop.sites = line.place, line.function, line.chain, line.sites
+
+
 def _take(loop: _Loop, line: _Line, text: str) -> None:
+    if _FORM in text:
+        # the form of a loop within is looked at from within its own
+        loop.nest = loop.nest or (loop.form_depth is not None and line.depth > loop.form_depth)
+        loop.form_depth = line.depth if loop.form_depth is None else loop.form_depth
+    loop.nest = loop.nest or _NEST.search(text) is not None
     done = _DONE.search(text)
     if loop.place is None and line.place is not None:
-        loop.place, loop.function, loop.chain = line.place, line.function, line.chain
+        _locate(loop, line)
     if done or _OUTER in text:
         _take_success(loop, line, text, done)
     elif found := _MODE_FAILED.search(text):
@@ -268,7 +290,7 @@ def _take(loop: _Loop, line: _Line, text: str) -> None:
 
 def _take_success(loop: _Loop, line: _Line, text: str, done: re.Match[str] | None) -> None:
     if not loop.widths and line.place is not None:
-        loop.place, loop.function, loop.chain = line.place, line.function, line.chain
+        _locate(loop, line)
     loop.outer = loop.outer or _OUTER in text
     if done:
         loop.widths.append(int(done["bytes"] or 0))
@@ -290,10 +312,19 @@ def _take_failure(loop: _Loop, line: _Line, text: str) -> None:
 
 def _finished(loop: _Loop, last: _Line | None, compiler: str) -> Iterator[Attempt]:
     place = last.place if last is not None and last.place is not None else loop.place
-    if place is None:
-        return
-    function, chain = (last.function, last.chain) if last is not None else (loop.function, loop.chain)
-    common = Attempt(compiler, place, function, Outcome.MISSED, chain=chain, at=loop.at)
+    function = loop.function or (last.function if last is not None else "")
+    if last is not None and last.place is not None:
+        _locate(loop, last)
+    common = Attempt(
+        compiler,
+        place or NOWHERE,
+        function,
+        Outcome.MISSED,
+        chain=loop.chain,
+        sites=loop.sites,
+        nest=loop.nest,
+        at=loop.at,
+    )
     if loop.widths:
         notes = (*loop.notes, *(["outer loop vectorized"] if loop.outer else []))
         yield replace(
@@ -336,7 +367,8 @@ def _others(lines: Iterable[_Line], compiler: str, seen: set[tuple[Place, str]])
         attempt = _other(line, compiler)
         if attempt is None:
             continue
-        if attempt.outcome in (Outcome.LIBRARY, Outcome.UNROLLED) and (attempt.place, attempt.function) in seen:
+        gone = attempt.outcome in (Outcome.LIBRARY, Outcome.UNROLLED) and not attempt.early
+        if gone and (attempt.place, attempt.function) in seen:
             continue
         key = (attempt.place, attempt.function, attempt.outcome)
         if key not in told:
@@ -346,11 +378,13 @@ def _others(lines: Iterable[_Line], compiler: str, seen: set[tuple[Place, str]])
 
 def _other(line: _Line, compiler: str) -> Attempt | None:
     assert line.place is not None
-    common = Attempt(compiler, line.place, line.function, Outcome.STRAIGHT, chain=line.chain)
+    common = Attempt(compiler, line.place, line.function, Outcome.STRAIGHT, chain=line.chain, sites=line.sites)
     if line.passed == "slp" and (found := _STRAIGHT.search(line.text)):
         return replace(common, width_bytes=int(found[1]) if found[1] else None, scalable=not found[1])
     if line.passed == "ldist" and (found := _LIBRARY.search(line.text)) and int(found[2]) > 0:
         return replace(common, outcome=Outcome.LIBRARY, notes=(line.text,)) if int(found[1]) == 0 else None
     if line.passed in _UNROLLS and (found := _UNROLLED.search(line.text)):
-        return replace(common, outcome=Outcome.UNROLLED, elements=int(found[1]), notes=(line.text,))
+        times = int(found[1]) if found[1] else 1
+        early = line.passed == _UNROLLS[0]
+        return replace(common, outcome=Outcome.UNROLLED, elements=times, early=early, notes=(line.text,))
     return None

@@ -2,14 +2,14 @@
 """The loops that a source file has, by reading its words: C, C++ and Fortran, without a compiler.
 
 Compilers name a loop by its keyword, its condition or a statement in it; the extents found here bring these together.
-What a macro expands to is not seen.
+What a macro expands to is not seen here, but in the preprocessor's output (preprocessed.py).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _KEPT = re.compile(r"[^\n]")
 _C_NOISE = re.compile(
@@ -26,7 +26,10 @@ _DEEPEST = 200
 
 @dataclass(frozen=True)
 class SourceLoop:
-    """From its keyword to its last character, lines and columns from 1; `depth` counts the loops around it."""
+    """From its keyword to its last character, lines and columns from 1; `depth` counts the loops around it.
+
+    A loop that a macro brings (`macro`) begins where the macro is used.
+    """
 
     keyword: str
     line: int
@@ -34,6 +37,7 @@ class SourceLoop:
     end_line: int
     end_column: int
     depth: int = 0
+    macro: bool = False
 
     def holds(self, line: int, column: int) -> bool:
         """Whether a place is within; a column of 0 is any on its line."""
@@ -41,22 +45,23 @@ class SourceLoop:
             return self.line <= line <= self.end_line
         return (self.line, self.column) <= (line, column) <= (self.end_line, self.end_column)
 
+    def around(self, other: SourceLoop) -> bool:
+        """Whether another loop is within this one."""
+        return (
+            other is not self and self.holds(other.line, other.column) and self.holds(other.end_line, other.end_column)
+        )
+
 
 def loops_of(text: str, fortran: bool = False) -> tuple[SourceLoop, ...]:
     """The loops of a text, in its order."""
     found = _fortran_loops(text) if fortran else _CReader(text).loops()
-    found.sort(key=lambda loop: (loop.line, loop.column))
-    return tuple(
-        SourceLoop(
-            f.keyword,
-            f.line,
-            f.column,
-            f.end_line,
-            f.end_column,
-            sum(o is not f and o.holds(f.line, f.column) and o.holds(f.end_line, f.end_column) for o in found[:i]),
-        )
-        for i, f in enumerate(found)
-    )
+    return with_depths(found)
+
+
+def with_depths(loops: Sequence[SourceLoop]) -> tuple[SourceLoop, ...]:
+    """The loops in the order of the text, each with the number of those around it."""
+    found = sorted(loops, key=lambda loop: (loop.line, loop.column, -loop.end_line, -loop.end_column))
+    return tuple(replace(f, depth=sum(o.around(f) for o in found[:i])) for i, f in enumerate(found))
 
 
 def innermost(loops: Sequence[SourceLoop], line: int, column: int) -> SourceLoop | None:
@@ -73,6 +78,11 @@ def innermost(loops: Sequence[SourceLoop], line: int, column: int) -> SourceLoop
 def without_noise(text: str) -> str:
     """A C or C++ text of the same length, with blanks for comments, literals and lines of the preprocessor."""
     return _C_NOISE.sub(lambda match: _KEPT.sub(" ", match[0]), text)
+
+
+def without_comments(text: str) -> str:
+    """A C or C++ text of the same length, with blanks for comments and literals; lines of the preprocessor stay."""
+    return _C_NOISE.sub(lambda match: match[0] if match[0].lstrip().startswith("#") else _KEPT.sub(" ", match[0]), text)
 
 
 class _CReader:

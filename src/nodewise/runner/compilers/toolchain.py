@@ -10,14 +10,17 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from nodewise.base.errors import InputError
 from nodewise.runner.compilers.attempt import Attempt
 from nodewise.runner.compilers.clang_record import PASSES, read_clang_record
 from nodewise.runner.compilers.gcc_record import read_gcc_stream
+from nodewise.runner.compilers.object_code import code_lines
+from nodewise.runner.compilers.preprocessed import Preprocessed, preprocess
 
 SUFFIXES = {
     "c": {".c"},
@@ -36,6 +39,7 @@ DRIVERS = {
 PACKAGES = {"gcc": "gcc", "g++": "g++", "gfortran": "gfortran", "clang": "clang", "clang++": "clang", "flang": "flang"}
 _NEWEST, _OLDEST = 30, 9
 _COMPILE_LIMIT_S = 900.0
+_OBJECT = "object.o"
 _UNKNOWN_FLAG = re.compile(r"(?:unrecognized command-line option|unknown argument:|unsupported option) '?([^'\s;]+)'?")
 _VERSION = re.compile(r"(\d+)\.\d+(?:\.\d+)?")
 
@@ -56,13 +60,19 @@ class Compiler:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What a compile said: the attempts, or `problem` where it failed; `dropped` are flags that this compiler does not know."""
+    """What a compile said: the attempts, or `problem` where it failed; `dropped` are flags that this compiler does not know.
+
+    `preprocessed` is None where the file is not preprocessed. `code` says of each line with machine code whether some of that is
+    in a loop; None where the object could not be read.
+    """
 
     compiler: Compiler
     flags: tuple[str, ...]
     attempts: tuple[Attempt, ...] = ()
     problem: str = ""
     dropped: tuple[str, ...] = ()
+    preprocessed: Preprocessed | None = None
+    code: Mapping[int, bool] | None = None
 
 
 def language_of(file: Path) -> str:
@@ -109,9 +119,21 @@ def default_flags() -> tuple[str, ...]:
     return ("-O3", "-mcpu=native" if platform.machine() == "aarch64" else "-march=native")
 
 
+def names_of(file: Path, folder: Path) -> Callable[[str], bool]:
+    """Whether a name is the file's; Clang writes it from the folder that both it and the compile in `folder` are in."""
+    wanted, bases = file.resolve(), (folder.resolve(), *folder.resolve().parents)
+
+    @cache
+    def is_file(name: str) -> bool:
+        return Path(name).name == wanted.name and any((base / name).resolve() == wanted for base in bases)
+
+    return is_file
+
+
 def compile_recorded(compiler: Compiler, file: Path, flags: Sequence[str], cwd: Path | None = None) -> Compiled:
     """Compile `file`, keep nothing, and read what was recorded. Flags that the compiler does not know are dropped."""
     used, dropped = list(flags), []
+    is_file = names_of(file, cwd or Path.cwd())
     while True:
         with tempfile.TemporaryDirectory(prefix="nodewise-vec-") as folder:
             problem, unknown = _compile(compiler, file, used, cwd, Path(folder))
@@ -120,8 +142,12 @@ def compile_recorded(compiler: Compiler, file: Path, flags: Sequence[str], cwd: 
                 used = [flag for flag in used if flag not in fresh]
                 dropped += fresh
                 continue
-            attempts = () if problem else tuple(_read(compiler, Path(folder)))
-            return Compiled(compiler, tuple(used), attempts, problem, tuple(dropped))
+            if problem:
+                return Compiled(compiler, tuple(used), (), problem, tuple(dropped))
+            attempts = tuple(_read(compiler, Path(folder)))
+            seen = preprocess(compiler.program, file, used, cwd, is_file)
+            code = code_lines(Path(folder) / _OBJECT, is_file)
+            return Compiled(compiler, tuple(used), attempts, "", tuple(dropped), seen, code)
 
 
 def _environment() -> dict[str, str]:
@@ -133,14 +159,15 @@ def _compile(
 ) -> tuple[str, list[str]]:
     """The first error, empty where there is none, and the flags that are said to be unknown."""
     if compiler.kind == "gcc":
-        record = ["-fsave-optimization-record"]
+        record = ["-fsave-optimization-record", "-g1"]
     else:
         record = [
             "-fsave-optimization-record",
             f"-foptimization-record-file={folder / 'record.yaml'}",
             f"-foptimization-record-passes={PASSES}",
+            "-g1",
         ]
-    words = [compiler.program, *flags, "-w", *record, "-c", str(file), "-o", str(folder / "object.o")]
+    words = [compiler.program, *flags, "-w", *record, "-c", str(file), "-o", str(folder / _OBJECT)]
     try:
         done = subprocess.run(
             words,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which knobs of the catalogue a program has on a machine, with which values, and which are worth a search's time."""
+"""Which knobs of the catalogue a program has on a machine, and with which values."""
 
 from __future__ import annotations
 
@@ -13,15 +13,22 @@ from nodewise.machine.model import Machine
 from nodewise.runner.allocators import find_preloads
 from nodewise.runner.ask import ask_library
 from nodewise.runner.loaded import Loaded, version_of
-from nodewise.tuning.catalogue.knob import Choice, Follower, Knob, Library, Setter, as_set_by_the_user
+from nodewise.tuning.catalogue.knob import (
+    ALLOCATION,
+    FAULTS_AGAIN,
+    Choice,
+    Follower,
+    Knob,
+    Library,
+    Setter,
+    as_set_by_the_user,
+)
 from nodewise.tuning.catalogue.read import load_catalogue
+from nodewise.tuning.catalogue.weigh import LEAST_WORTH, matches, set_by_command
 
-#: Knobs of less worth are tried only where they are asked for.
-LEAST_WORTH = 30
-#: A page fault takes about so long, with the clearing of its page; below this share of a run's time they do not matter.
-_FAULT_S, _FAULTS_SHARE = 5e-7, 0.01
-#: How many runs a search spends on a value before it knows whether it is any good.
-_RUNS_A_VALUE = 4
+#: A value is left out where it may take more than this share of the memory that a program may use.
+_MOST_MEMORY = 0.5
+_OF_MEMORY = re.compile(r"\{(\d+)% of memory\}")
 
 
 def marks_of(catalogue: Iterable[Library]) -> tuple[str, ...]:
@@ -31,11 +38,14 @@ def marks_of(catalogue: Iterable[Library]) -> tuple[str, ...]:
 
 def file_of(library: Library, loaded: Loaded) -> str | None:
     """The name of the file by which a library is known to be loaded; None where none is."""
-    return next((n for n in loaded.names if any(fnmatchcase(n, pattern) for pattern in library.files)), None)
+    paths = dict.fromkeys([*loaded.mapped, *loaded.needed])
+    return next((Path(p).name for p in paths if matches(p, library.files)), None)
 
 
 def _is_loaded(library: Library, loaded: Loaded) -> bool:
     if file_of(library, loaded) is not None:
+        return True
+    if any(fnmatchcase(word, pattern) for word in loaded.words for pattern in library.words):
         return True
     if loaded.linkage != "static" and not library.marks_anywhere:
         return False
@@ -104,11 +114,32 @@ def _runnable(knob: Knob, machine: Machine) -> tuple[Choice, ...]:
     return tuple(c for c in knob.choices if flags.issuperset(c.needs))
 
 
+def _memory(machine: Machine) -> int:
+    """How many bytes a program may use here; 0 where nobody knows."""
+    limit = machine.limits.memory_bytes
+    return machine.memory_bytes if limit is None else min(limit, machine.memory_bytes or limit)
+
+
+def _in_memory(knob: Knob, machine: Machine, peak_bytes: float) -> Knob:
+    """The knob without values that may take too much memory, and with numbers in those that are shares of it."""
+    memory = _memory(machine)
+
+    def put_in(text: str) -> str:
+        return _OF_MEMORY.sub(lambda m: str(memory * int(m[1]) // 100 >> 20), text)
+
+    def fits(choice: Choice) -> bool:
+        if not memory:
+            return not _OF_MEMORY.search(choice.text)
+        return choice.grows == 1 or peak_bytes * choice.grows <= _MOST_MEMORY * memory
+
+    return replace(knob, choices=tuple(replace(c, text=put_in(c.text)) for c in knob.choices if fits(c)))
+
+
 def _fitting(
     knob: Knob, loaded: Loaded, machine: Machine, environment: Mapping[str, str], answers: Answers
 ) -> Knob | None:
     """The knob with the values that make sense here; None where there is nothing to choose."""
-    if (knob.vendors and machine.processor.vendor not in knob.vendors) or any(environment.get(v) for v in knob.also):
+    if knob.vendors and machine.processor.vendor not in knob.vendors:
         return None
     if loaded.guarded and knob.setter.form in ("tunable", "preload"):
         return None
@@ -140,44 +171,29 @@ def knobs_for(
     environment: Mapping[str, str],
     catalogue: Sequence[Library] | None = None,
     answers: Answers | None = None,
+    command: Sequence[str] = (),
+    usage: Mapping[str, float] | None = None,
 ) -> tuple[Knob, ...]:
     """The knobs of what a program loads, those of most worth first.
 
-    Values that the processor cannot run are left out, and with `answers` (see `ask_libraries`) those that the library
-    takes by itself or does not have; what the user has set is the default, and can be unset.
+    Values that the processor cannot run are left out, with `answers` (see `ask_libraries`) those that the library
+    takes by itself or does not have, with a run's `usage` (`Sample.usage`) those that may take too much memory; what the user
+    has set is the default, and can be unset. What the words of the `command` set is left alone.
     """
     known = load_catalogue() if catalogue is None else catalogue
+    peak_bytes = (usage or {}).get("peak_bytes", 0.0)
     found = [
         fitting
         for library in libraries_loaded(loaded, known)
         for knob in library.knobs
-        if (fitting := _fitting(knob, loaded, machine, environment, answers or Answers()))
+        if not set_by_command(knob, command, environment)
+        and (
+            fitting := _fitting(
+                _in_memory(knob, machine, peak_bytes), loaded, machine, environment, answers or Answers()
+            )
+        )
     ]
     return tuple(sorted(found, key=lambda k: -k.worth))
-
-
-def worth_trying(
-    knobs: Iterable[Knob], runs: int | None = None, usage: Mapping[str, float] | None = None
-) -> tuple[Knob, ...]:
-    """Those that a search tries unless it is told otherwise, in order of worth, and no more than `runs` runs can tell apart.
-
-    `usage` is that of a run of the program (`Sample.usage`): what there is no evidence for in it is left out.
-    """
-    found: list[Knob] = []
-    spent = 0
-    for knob in sorted(knobs, key=lambda k: -k.worth):
-        if knob.worth < LEAST_WORTH or (usage is not None and knob.evidence == "faults" and not _faults_matter(usage)):
-            continue
-        spent += _RUNS_A_VALUE * (len(knob.values) - 1)
-        if runs is not None and spent > runs:
-            break
-        found.append(knob)
-    return tuple(found)
-
-
-def _faults_matter(usage: Mapping[str, float]) -> bool:
-    busy_s = usage.get("user_s", 0.0) + usage.get("system_s", 0.0)
-    return usage.get("minor_faults", 0) * _FAULT_S >= _FAULTS_SHARE * busy_s
 
 
 def allocator_knob(
@@ -214,7 +230,8 @@ def allocator_knob(
         source=allocators[choices[0].name].source,
         usual="the program's own allocator, mostly that of the C library",
         risk="more memory may be held; a program that looks into its allocator may fail",
-        worth=40,
+        worth=60,
+        time=(ALLOCATION, FAULTS_AGAIN),
     )
     return as_set_by_the_user(knob, environment)
 

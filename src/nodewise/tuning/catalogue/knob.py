@@ -11,6 +11,18 @@ from typing import Any
 #: The value of a knob that is left as it is, and where the user has set it, the value that takes that back.
 DEFAULT, UNSET = "default", "unset"
 
+#: What a knob may bear on besides the time in files, as `time` of a knob names it: functions that give out memory, page faults, those beyond one
+#: for each page held at the peak, waiting threads, the kernel, and all of the processes that load the library.
+ALLOCATION, FAULTS, FAULTS_AGAIN, WAITING, SYSTEM, WITHIN = (
+    "[allocation]",
+    "[faults]",
+    "[faults-again]",
+    "[waiting]",
+    "[kernel]",
+    "[process]",
+)
+PLACES = (ALLOCATION, FAULTS, FAULTS_AGAIN, WAITING, SYSTEM, WITHIN)
+
 #: How a value comes into a variable: `plain`: it is the whole of it; `tunable`: one `part=value` of several between colons;
 #: `conf`: one `part:value` of several between commas; `debug`: one `part=value` between commas; `options`: one word of
 #: several between blanks; `preload`: the first file of several between colons.
@@ -81,6 +93,7 @@ class Choice:
     """A value of a knob: `name` is what people read, `text` what is set, `needs` the processor's features that it takes.
 
     `spellings` are other texts that mean it to other versions of the library; which one does, the library is asked.
+    `grows` is how many times the memory of a default run it may make a program hold.
     """
 
     name: str
@@ -88,6 +101,7 @@ class Choice:
     needs: tuple[str, ...] = ()
     meaning: str = ""
     spellings: tuple[str, ...] = ()
+    grows: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -97,10 +111,11 @@ class Knob:
     `library` and `title` are the catalogue entry's names, `default` the value that holds unless something is set: the
     word `default`, or what the user has set. `usual` says what the library does then. `exact`: results are the same bit
     by bit whatever the value. `parallel` is `threads` or `ranks` where it matters only with several of them, else empty.
-    With `evidence` it is worth trying only where a run shows that (`faults`: many page faults), with `huge_pages` it does
-    something only under those settings of the system. With `set_by_user` there may also be the value `unset`. `own` is what the library said that it takes by itself, where it
-    was asked. `worth` is how much is to be expected of it, 0 to 100. `ask` are functions of the library that tell its own choice,
-    `also` variables that set the same thing in another way.
+    `time` are patterns of what the time is spent in that it bears on (see `weigh.py`). With `huge_pages` it does something only
+    under those settings of the system. With `set_by_user` there may also be the value `unset`. `own` is what the library said
+    that it takes by itself, where it was asked. `worth` is how much is to be expected of it where all of the time is spent there, 0 to 100. `ask` are
+    functions of the library that tell its own choice, `also` variables that set the same thing in another way, `arguments` a
+    pattern of words of a command that do. `without` are axes beside whose values, but for their defaults, it says nothing.
     """
 
     name: str
@@ -120,7 +135,9 @@ class Knob:
     also: tuple[str, ...] = ()
     vendors: tuple[str, ...] = ()
     imports: str = ""
-    evidence: str = ""
+    time: tuple[str, ...] = ()
+    arguments: str = ""
+    without: tuple[str, ...] = ()
     huge_pages: tuple[str, ...] = ()
     default: str = DEFAULT
     set_by_user: bool = False
@@ -167,8 +184,9 @@ class Follower:
 class Library:
     """A runtime or library of the catalogue: how it is known, and its knobs.
 
-    `files` are patterns of file names (as in a shell); `marks` texts in the file of a program that is linked statically
-    with it, or with `marks_anywhere` of any program. It is passed over where a library named in `unless` is loaded.
+    `files` are patterns of file names (as in a shell), or of paths where they hold a slash; `marks` texts in the file of a program
+    that is linked statically with it, or with `marks_anywhere` of any program; `words` patterns of the words of command lines.
+    It is passed over where a library named in `unless` is loaded. `time` is what its knobs bear on unless they say so themselves.
     `preloads` are the file names under which an allocator is looked for to preload it, `ask_version` functions that tell
     its version in a text.
     """
@@ -180,6 +198,8 @@ class Library:
     files: tuple[str, ...]
     marks: tuple[str, ...] = ()
     marks_anywhere: bool = False
+    words: tuple[str, ...] = ()
+    time: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     preloads: tuple[str, ...] = ()
     ask_version: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
-from nodewise.tuning.catalogue.knob import DEFAULT, FORMS, UNSET, Choice, Follower, Knob, Library, Setter
+from nodewise.tuning.catalogue.knob import DEFAULT, FORMS, UNSET, WITHIN, Choice, Follower, Knob, Library, Setter
 
 #: The files that come with nodewise.
 OWN_FOLDER = Path(__file__).parent
@@ -19,7 +19,6 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(r"https?://\S+")
 _PARALLEL = ("", "threads", "ranks")
-_EVIDENCE = ("", "faults")
 
 
 class _Table:
@@ -36,7 +35,7 @@ class _Table:
         place = " ".join(p for p in (self._where, key) if p) or "it"
         return InputError(f"{self._file}: {place} {what}", f"the keys are explained in {OWN_FOLDER / 'README.md'}")
 
-    def get(self, key: str, kind: type, default: Any = None) -> Any:
+    def get(self, key: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
         self._asked.add(key)
         if key not in self._data:
             if default is None:
@@ -44,8 +43,14 @@ class _Table:
             return default
         value = self._data[key]
         # true and false are numbers to Python
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            names = {str: "a text", int: "a whole number", bool: "true or false", list: "a list"}
+        if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+            names = {
+                str: "a text",
+                int: "a whole number",
+                bool: "true or false",
+                list: "a list",
+                (int, float): "a number",
+            }
             raise self.wrong(key, f"must be {names[kind]}, not {value!r}")
         return value
 
@@ -115,7 +120,8 @@ def _choices(table: _Table) -> tuple[Choice, ...]:
         one = _Table(table._file, f"{table._where} value {i + 1}", entry)
         name = one.text("is")
         text, needs, meaning = one.text("set", name), one.texts("needs"), one.text("meaning", "")
-        found.append(Choice(name, text, needs, meaning, one.texts("spellings")))
+        grows = float(one.get("grows", (int, float), 1.0))
+        found.append(Choice(name, text, needs, meaning, one.texts("spellings"), grows))
         one.finish()
     names = [c.name for c in found]
     if not names or len(set(names)) != len(names) or {DEFAULT, UNSET} & set(names) or not all(names):
@@ -123,7 +129,7 @@ def _choices(table: _Table) -> tuple[Choice, ...]:
     return tuple(found)
 
 
-def _knob(table: _Table, library: str, title: str) -> Knob:
+def _knob(table: _Table, library: str, title: str, time: tuple[str, ...]) -> Knob:
     worth = table.get("worth", int)
     if not 0 <= worth <= 100:
         raise table.wrong("worth", f"must be from 0 to 100, not {worth}")
@@ -145,7 +151,9 @@ def _knob(table: _Table, library: str, title: str) -> Knob:
         also=table.texts("also"),
         vendors=table.texts("vendors"),
         imports=table.pattern("imports"),
-        evidence=table.one_of("evidence", _EVIDENCE),
+        time=table.texts("time") or time,
+        arguments=table.pattern("arguments"),
+        without=table.texts("without"),
         huge_pages=table.texts("huge_pages"),
     )
     if not knob.ask and any(c.spellings for c in knob.choices):
@@ -184,22 +192,26 @@ def read_library(file: Path) -> Library:
     table = _Table(file, "", data)
     name = table.matching("name", _NAME, "words in small letters with - between")
     title = table.text("title")
+    files = table.texts("files")
+    time = table.texts("time") or files or (WITHIN,)
     library = Library(
         name=name,
         title=title,
         about=table.text("about"),
         source=table.matching("source", _ADDRESS, "an address on the web"),
-        files=table.texts("files"),
+        files=files,
         marks=table.texts("marks"),
         marks_anywhere=table.get("marks_anywhere", bool, False),
+        words=table.texts("words"),
+        time=time,
         unless=table.texts("unless"),
         preloads=table.texts("preloads"),
         ask_version=table.texts("ask_version"),
-        knobs=tuple(_knob(t, name, title) for t in table.tables("knob")),
+        knobs=tuple(_knob(t, name, title, time) for t in table.tables("knob")),
         followers=tuple(_follower(t, name) for t in table.tables("follower")),
     )
-    if not library.files and not library.marks:
-        raise table.wrong("files", "is missing, and so is marks: nothing tells that the library is loaded")
+    if not (library.files or library.marks or library.words):
+        raise table.wrong("files", "is missing, and so are marks and words: nothing tells that the library is loaded")
     table.finish()
     return library
 

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which lines of a file have machine code, and whether that code is in a loop, by what objdump lists.
+
+Compilers tell nothing of loops that are gone before their vectorizer comes; the object code shows which these are.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+_FUNCTION = re.compile(r"[0-9a-f]+ <(.*)>:$")
+_LINE = re.compile(r"(\S.*):(\d+)(?: \(discriminator \d+\))?$")
+_CODE = re.compile(r"\s+([0-9a-f]+):\s+(\S+)\s*(.*)")
+#: Jumps of x86, and branches of Arm that do not call.
+_JUMP = re.compile(r"j\w+$|b$|b\.\w+$|cbn?z$|tbn?z$|b(?:eq|ne|lt|gt|le|ge|cc|cs|hi|ls|mi|pl)(?:\.n)?$")
+_TARGET = re.compile(r"\b([0-9a-f]+) <([^>+]*)(?:\+0x[0-9a-f]+)?>")
+_LIMIT_S = 60.0
+
+
+def code_lines(objects: Path, is_file: Callable[[str], bool]) -> dict[int, bool] | None:
+    """For each line of the file with code in an object, whether some of it is in a loop; None where it cannot be read.
+
+    `is_file` knows the file's names. The object needs a table of lines (-g1).
+    """
+    program = shutil.which("objdump") or shutil.which("llvm-objdump")
+    if program is None:
+        return None
+    try:
+        done = subprocess.run(
+            [program, "-d", "-l", "--no-show-raw-insn", str(objects)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=_LIMIT_S,
+            env={**os.environ, "LC_ALL": "C"},
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return read_listing(done.stdout.splitlines(), is_file) if done.returncode == 0 else None
+
+
+def read_listing(listing: Iterable[str], is_file: Callable[[str], bool]) -> dict[int, bool]:
+    """The same of a listing."""
+    lines: dict[int, bool] = {}
+    known: dict[str, bool] = {}
+    code: list[tuple[int, int]] = []
+    loops: list[tuple[int, int]] = []
+    function, at = "", 0
+    for text in listing:
+        if begun := _FUNCTION.match(text):
+            _add(lines, code, loops)
+            code, loops, function, at = [], [], begun[1], 0
+        elif found := _CODE.match(text):
+            address = int(found[1], 16)
+            if at:
+                code.append((address, at))
+            target = _TARGET.search(found[3]) if _JUMP.match(found[2]) else None
+            if target and target[2] == function and int(target[1], 16) <= address:
+                loops.append((int(target[1], 16), address))
+        elif place := _LINE.match(text.removeprefix("; ")):
+            if place[1] not in known:
+                known[place[1]] = is_file(place[1])
+            at = int(place[2]) if known[place[1]] else 0
+    _add(lines, code, loops)
+    return lines
+
+
+def _add(lines: dict[int, bool], code: Iterable[tuple[int, int]], loops: Iterable[tuple[int, int]]) -> None:
+    within = _joined(loops)
+    which = 0
+    for address, line in code:
+        while which < len(within) and within[which][1] < address:
+            which += 1
+        in_loop = which < len(within) and within[which][0] <= address
+        lines[line] = lines.get(line, False) or in_loop
+
+
+def _joined(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(loops):
+        if joined and first <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def code_of(lines: Mapping[int, bool], own: Iterable[int]) -> tuple[bool, bool]:
+    """Whether any of these lines has code, and whether any of it is in a loop."""
+    there = [lines[n] for n in own if n in lines]
+    return bool(there), any(there)

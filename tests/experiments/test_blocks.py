@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The interleaving loop, on runs without a clock."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
+from nodewise.records.budget import Budget, Meter
+from nodewise.records.experiment import Writer, inherited_facts, read_experiment
+from nodewise.records.recorder import Recorder
+from nodewise.runner.sample import Sample
+from nodewise.runner.setting import Setting
+from tests.surfaces import machine
+
+
+class Runs:
+    """A launcher without a clock; `marks` says what disturbed the n-th run."""
+
+    def __init__(self, marks: Callable[[int], tuple[str, ...]] = lambda _: (), failing: str = ""):
+        self.order: list[str] = []
+        self._marks, self._failing = marks, failing
+
+    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+        self.order.append(setting.key)
+        error = "exit code 1" if setting.key == self._failing else None
+        return Sample(1.0, 1.0, float(len(self.order)), marks=self._marks(len(self.order)), error=error)
+
+    def close(self) -> None:
+        """Nothing is kept running."""
+
+
+def _blocks(
+    out: Path, launcher: Runs, budget: Budget | None = None, before: Callable[[], None] = lambda: None
+) -> Blocks:
+    question = {"kind": "compare", **inherited_facts(machine(2, 1), {}, ())}
+    writer = Writer(out, question)
+    meter = Meter(budget or Budget(None))
+    return Blocks(Recorder(writer, launcher, meter), meter, random.Random(1), before_block=before)
+
+
+def _arms(*names: str) -> list[Arm]:
+    return [Arm(Setting((name,), name=name)) for name in names]
+
+
+def test_each_block_holds_each_once_and_every_run_is_kept(tmp_path: Path) -> None:
+    runs = Runs()
+    blocks = _blocks(tmp_path / "x", runs)
+    for _ in range(30):
+        blocks.run(_arms("a", "b", "c"), "compare")
+    kept = read_experiment(tmp_path / "x").records
+    assert [r.setting for r in kept] == runs.order
+    assert all(Counter(runs.order[i : i + 3]) == Counter("abc") for i in range(0, 90, 3))
+
+
+@pytest.mark.parametrize("names", ["ab", "abc", "abcde"])
+def test_what_ran_before_is_each_other_equally_often_also_over_the_edges_of_blocks(tmp_path: Path, names: str) -> None:
+    runs = Runs()
+    blocks = _blocks(tmp_path / "x", runs)
+    for _ in range(300):
+        blocks.run(_arms(*names), "compare")
+    met = Counter(pairwise(runs.order))
+    assert len(met) == len(names) ** 2
+    fair = 300 * len(names) / len(names) ** 2
+    assert max(met.values()) < 1.5 * fair and min(met.values()) > 0.5 * fair
+
+
+def test_disturbed_blocks_are_made_again_as_often_as_there_were_to_be_at_most(tmp_path: Path) -> None:
+    def made(marks: Callable[[int], tuple[str, ...]], name: str) -> int:
+        blocks, taken = _blocks(tmp_path / name, Runs(marks)), []
+        assert blocks.repeat(lambda: _arms("a", "b"), "compare", Stop(8, 8), taken.append) == "runs"
+        return len(taken)
+
+    assert made(lambda n: ("other load: much",) if n in (3, 4, 9) else (), "some") == 10
+    assert made(lambda _: ("other load: much",), "all") == 16
+    # what would be there again is no reason
+    assert made(lambda _: ("rebound: elsewhere",), "lasting") == 8
+
+
+def test_it_ends_when_settled_and_not_before_the_fewest(tmp_path: Path) -> None:
+    blocks, asked = _blocks(tmp_path / "x", Runs()), []
+
+    def settled(count: int) -> bool:
+        asked.append(count)
+        return count >= 7
+
+    assert blocks.repeat(lambda: _arms("a", "b"), "compare", Stop(5), lambda _: None, settled) == "decided"
+    assert asked == [5, 6, 7]
+
+
+def test_the_budget_of_runs_ends_it_and_leaves_what_is_reserved(tmp_path: Path) -> None:
+    for reserved, expected in ((0, 20), (7, 12)):
+        runs = Runs()
+        blocks = _blocks(tmp_path / f"x{reserved}", runs, Budget(None, 20))
+        assert blocks.repeat(lambda: _arms("a", "b"), "c", Stop(1, reserved=reserved), lambda _: None) == "budget"
+        assert len(runs.order) == expected
+
+
+def test_too_few_arms_end_it(tmp_path: Path) -> None:
+    blocks, failed = _blocks(tmp_path / "x", Runs(failing="b")), set()
+
+    def take(block: Block) -> None:
+        failed.update(k for k, s in block.samples.items() if not s.ok)
+
+    assert blocks.repeat(
+        lambda: [a for a in _arms("a", "b") if a.key not in failed], "c", Stop(), take, least_arms=2
+    ) == ("failed")
+
+
+def test_waiting_costs_no_budget() -> None:
+    now = [0.0]
+    meter = Meter(Budget(10.0), lambda: now[0])
+    now[0] = 2.0
+    meter.count()
+    with meter.standing_still():
+        now[0] = 500.0
+    now[0] = 503.0
+    meter.count()
+    assert (meter.seconds, meter.runs) == (5.0, 2)
+
+
+def test_before_each_block_there_may_be_a_wait(tmp_path: Path) -> None:
+    waits: list[int] = []
+    blocks = _blocks(tmp_path / "x", Runs(), before=lambda: waits.append(1))
+    for _ in range(3):
+        blocks.run(_arms("a", "b"), "compare")
+    assert len(waits) == 3

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is written of verdicts holds to the schemas that are published."""
+
+import json
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from nodewise.experiments.compare import compare
+from nodewise.experiments.tune import tune
+from nodewise.records.experiment import read_experiment
+from nodewise.verdicts.baseline import against_baseline
+from nodewise.verdicts.encoding import encode, schema_of
+from tests.experiments.test_compare import Stream, _times
+from tests.experiments.test_compare import _question as compared
+from tests.experiments.test_tune import _question as tuned
+from tests.surfaces import Scripted, many_core
+from tools.schemas import FOLDER, KINDS, text_of
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_the_published_schemas_are_those_of_the_verdicts(kind: str) -> None:
+    assert (FOLDER / f"{kind}.schema.json").read_text() == text_of(kind), "run: .venv/bin/python tools/schemas.py"
+
+
+def _check(kind: str, verdict: Any) -> None:
+    schema = json.loads((FOLDER / f"{kind}.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads(json.dumps(encode(verdict), allow_nan=False)), schema)
+
+
+@pytest.mark.parametrize("runs", [20, 120])
+def test_a_tune_holds_to_its_schema(tmp_path: Path, runs: int) -> None:
+    verdict = tune(tuned(tmp_path, runs), Scripted(many_core, 1))
+    _check("tune", verdict)
+    stored = json.loads((tmp_path / "x/verdict.json").read_text())
+    assert stored == json.loads(json.dumps(encode(verdict)))
+
+
+@pytest.mark.parametrize("runs", [1, 12])
+def test_a_comparison_holds_to_its_schema_with_an_earlier_one_too(tmp_path: Path, runs: int) -> None:
+    times = _times(a=1.0, b=1.2)
+    verdict = compare(compared(tmp_path / "1", ["a", "b"], most=runs, fewest=runs), Stream(times))
+    _check("compare", verdict)
+    compare(compared(tmp_path / "2", ["a", "b"], most=runs, fewest=runs), Stream(times))
+    earlier, later = (read_experiment(tmp_path / n / "x") for n in "12")
+    _check("compare", replace(verdict, baseline=against_baseline(later, earlier)))
+
+
+def test_what_is_no_number_is_null_and_what_is_no_kind_is_refused() -> None:
+    @dataclass(frozen=True)
+    class Odd:
+        """Odd."""
+
+        value: float | None
+        more: object = None
+
+    assert encode(Odd(math.inf))["value"] is None
+    with pytest.raises(TypeError, match="holds a set"):
+        encode(Odd(1.0, {1}))
+    with pytest.raises(TypeError, match="no schema"):
+        schema_of(Odd)
