@@ -36,6 +36,7 @@ from nodewise.statistics.summary import Running, median
 from nodewise.statistics.verdict import Verdict, Word, is_settled
 from nodewise.tuning.axes import Wanted
 from nodewise.tuning.builds import Builder
+from nodewise.tuning.outline import Outline
 from nodewise.tuning.selection import Offer
 from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.pair import Pairs, judge_pairs, met_of
@@ -125,9 +126,12 @@ class Tuner:
         launcher: Launcher,
         observe: Callable[[Progress], None] = lambda _: None,
         before_block: Callable[[], None] = lambda: None,
+        announce: Callable[[Outline], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
     ):
+        """`announce` is told what will be done, once that is known; `before_block` may wait for quiet."""
         self._question = question
+        self._announce = announce
         self._launcher = launcher
         self._observe = observe
         self._before_block = before_block
@@ -157,15 +161,7 @@ class Tuner:
             raise InputError(f"{limit} runs are too few for a verdict", f"give --max-runs {FEWEST_RUNS} or more")
         stopped = "decided"
         with Writer(question.out, None if question.resume else question.to_json()) as self._writer:
-            recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier)
-            self._blocks = Blocks(recorder, self._meter, self._random, question.objective, self._before_block)
-            try:
-                self._first_run()
-                self._choose_axes()
-            except (ProgramError, InputError, KeyboardInterrupt):
-                if self._writer.earlier is None:
-                    self._writer.discard()
-                raise
+            self._begin()
             try:
                 stopped = self._answer()
             except KeyboardInterrupt:
@@ -173,6 +169,34 @@ class Tuner:
             verdict = tune_verdict(read_experiment(question.out), stopped)
             self._writer.conclude(encode(verdict))
         return verdict
+
+    def preview(self) -> Outline:
+        """What `run` would do: one run of the program, and nothing of it is kept. Raises as `run` does."""
+        with Writer(self._question.out, self._question.to_json()) as self._writer:
+            self._begin()
+            self._writer.discard()
+        return self._outline()
+
+    def _begin(self) -> None:
+        """The first run and the axes; where that fails nothing is left behind of a new experiment."""
+        recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier, self._question.budget)
+        self._blocks = Blocks(recorder, self._meter, self._random, self._question.objective, self._before_block)
+        try:
+            self._first_run()
+            self._choose_axes()
+        except (ProgramError, InputError, KeyboardInterrupt):
+            if self._writer.earlier is None:
+                self._writer.discard()
+            raise
+        self._announce(self._outline())
+
+    def _outline(self) -> Outline:
+        space, budget = self._options.space, self._question.budget
+        cost = self._costs["baseline"][0]
+        runs = 1 + self._meter.affordable(cost)
+        # nothing but what was left out says why an axis has but one value
+        seconds = budget.seconds if budget.runs is None else min(budget.seconds or math.inf, budget.runs * cost)
+        return Outline(space.open, self._offer.left_out(), self._options.way.why, cost, runs, seconds, space.size)
 
     # --- runs
 
@@ -511,14 +535,21 @@ def fewest_blocks(alpha: float) -> int:
     return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(alpha)))
 
 
+def preview(question: Question, launcher: Launcher) -> Outline:
+    """What a tune would do: see `Tuner.preview`."""
+    return Tuner(question, launcher).preview()
+
+
 def tune(
     question: Question,
     launcher: Launcher,
     observe: Callable[[Progress], None] = lambda _: None,
     before_block: Callable[[], None] = lambda: None,
+    announce: Callable[[Outline], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> TuneVerdict:
-    """Answer a question: see `Tuner.run`; `before_block` is called before each block and may wait for quiet, `clock` gives
-    the seconds of the budget.
+    """Answer a question: see `Tuner.run`; `before_block` is called before each block and may wait for quiet.
+
+    `announce` is told what will be done, once that is known; `clock` gives the seconds of the budget.
     """
-    return Tuner(question, launcher, observe, before_block, clock).run()
+    return Tuner(question, launcher, observe, before_block, announce, clock).run()
