@@ -93,6 +93,11 @@ def test_a_loop_around_one_that_is_still_there(tmp_path: Path) -> None:
     assert lines(tmp_path, "gcc", unnamed, inner, nowhere) == [9, 9, 8]
 
 
+def test_the_loop_that_hands_out_parts_is_the_compilers_own(tmp_path: Path) -> None:
+    inner = attempt(5, outcome=Outcome.VECTORIZED)
+    assert lines(tmp_path, "gcc", attempt(5, nest=True), inner) == [4]
+
+
 def test_a_loop_without_a_place_is_known_by_its_function(tmp_path: Path) -> None:
     nowhere = Attempt("c", NOWHERE, "f.omp_outlined", Outcome.VECTORIZED)
     assert lines(tmp_path, "clang", nowhere) == [4]

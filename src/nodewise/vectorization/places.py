@@ -145,19 +145,24 @@ class Places:
             for f in found
             if f.loop and f.attempt.outcome in _ANALYSED and not f.attempt.nest and not f.made
         }
+        shared = {d.loop for d in self.directives if d.loop}
         moved: list[Found] = []
         for f in found:
-            loop = f.loop
-            while loop is not None and not f.made and f.attempt.outcome in _ANALYSED:
-                fits = not (
-                    (loop, f.attempt.function, self._sites_in(f.attempt, loop)) in gone
-                    or (f.attempt.nest and not self._has_inner(loop) and (loop, f.attempt.function) in inner)
-                )
-                outer = None if fits else self._around(loop, f.attempt)
-                if outer is None:
+            loop, made = f.loop, f.made
+            while loop is not None and not made and f.attempt.outcome in _ANALYSED:
+                key = (loop, f.attempt.function)
+                around_it = f.attempt.nest and not self._has_inner(loop) and key in inner
+                if not around_it and (*key, self._sites_in(f.attempt, loop)) not in gone:
                     break
-                loop = outer
-            moved.append(Found(f.attempt, loop, f.line, f.made))
+                outer = self._around(loop, f.attempt)
+                if around_it and loop in shared and (outer is None or self._outlined(outer, loop)):
+                    # the loop that hands out its parts
+                    loop, made = None, True
+                elif outer is None:
+                    break
+                else:
+                    loop = outer
+            moved.append(replace(f, loop=loop, made=made))
         return moved
 
     def _outer_first(self, found: Sequence[Found], unplaced: set[str]) -> list[Found]:
