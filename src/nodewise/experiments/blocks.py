@@ -102,9 +102,9 @@ class Blocks:
             most = allowed_s()
             if most <= 0:
                 break
-            if not math.isinf(most):
-                arm = replace(arm, timeout_s=most if arm.timeout_s is None else min(most, arm.timeout_s))
-            samples[arm.key], costs[arm.key] = self._one(arm, phase, position)
+            timeout_s = min(most, math.inf if arm.timeout_s is None else arm.timeout_s)
+            timed = replace(arm, timeout_s=None if math.isinf(timeout_s) else timeout_s)
+            samples[arm.key], costs[arm.key] = self._one(timed, phase, position)
         disturbed = any(repeat_worthy(sample.marks) for sample in samples.values())
         return Block(self.number, samples, costs, disturbed)
 
