@@ -49,6 +49,11 @@ class PairVerdict:
     sentence: str
 
     @property
+    def busy(self) -> bool:
+        """Whether nothing is decided because most blocks were disturbed."""
+        return bool(self.reason) and 2 * self.disturbed > self.blocks
+
+    @property
     def interval(self) -> Ratio:
         """The ratio with its interval, endless where there is none."""
         return Ratio(self.ratio, self.low or 0.0, math.inf if self.high is None else self.high, self.pairs)
