@@ -16,7 +16,7 @@ import pytest
 
 from nodewise.cli.hyperfine import as_our_words
 from nodewise.cli.main import main
-from tests.cli.conftest import Command
+from tests.cli.conftest import Command, on_any_machine
 
 #: What a run of the command line left: in this process, since starting one takes longer than most of these tests.
 Done = subprocess.CompletedProcess[str]
@@ -46,7 +46,7 @@ def nodewise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
     def run(*arguments: str, timeout: float = 60) -> Done:
         del timeout
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["nodewise", *arguments])
+        monkeypatch.setattr(sys, "argv", ["nodewise", *on_any_machine(arguments)])
         capfd.readouterr()
         code = main()
         out, err = capfd.readouterr()

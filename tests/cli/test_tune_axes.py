@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from nodewise.cli.main import main
-from tests.cli.conftest import Command
+from tests.cli.conftest import Command, on_any_machine
 
 Done = subprocess.CompletedProcess[str]
 
@@ -49,7 +49,7 @@ def nodewise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
     def run(*arguments: str, timeout: float = 60) -> Done:
         del timeout
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["nodewise", *arguments])
+        monkeypatch.setattr(sys, "argv", ["nodewise", *on_any_machine(arguments)])
         capfd.readouterr()
         code = main()
         out, err = capfd.readouterr()
