@@ -68,7 +68,7 @@ class Disturbance:
     """How much of an experiment was disturbed by what comes and goes, and under what constant conditions it ran.
 
     A block is disturbed where any of its runs is. `kinds` are those of the marks that disturbed, the most frequent first;
-    `conditions` are in words, such as `steal of 8 % in all runs`.
+    `conditions` are in words, such as `steal of 8 % in all runs`; `which` are the numbers of the blocks.
     """
 
     blocks: int
@@ -77,6 +77,7 @@ class Disturbance:
     disturbed_runs: int
     kinds: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
+    which: frozenset[int] = frozenset()
 
     @property
     def share(self) -> float:
@@ -123,13 +124,15 @@ def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
         said.append(f"a quota of {quota:g} processors")
     elif any("throttled" in _kinds(run) for run in runs):
         said.append("a quota that held runs back")
+    which = frozenset(run.block for run, kinds in zip(runs, spoiled, strict=True) if kinds)
     return Disturbance(
         blocks=len({run.block for run in runs}),
-        disturbed_blocks=len({run.block for run, kinds in zip(runs, spoiled, strict=True) if kinds}),
+        disturbed_blocks=len(which),
         runs=len(runs),
         disturbed_runs=sum(map(bool, spoiled)),
         kinds=tuple(kind for kind, _ in counts.most_common()),
         conditions=tuple(said),
+        which=which,
     )
 
 

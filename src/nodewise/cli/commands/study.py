@@ -237,6 +237,8 @@ def tell_study(result: dict[str, Any]) -> None:
     console.print(f"{result['study']}: {point}, {threads}", markup=False, highlight=False, soft_wrap=True)
     console.print(table)
     _summarise(result, console)
+    for condition in result["conditions"]:
+        console.print(f"condition: {condition}", markup=False, highlight=False, soft_wrap=True)
     for line in result["told"]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
