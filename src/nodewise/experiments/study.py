@@ -184,7 +184,7 @@ class _Run:
     def _take(self, block: Block) -> None:
         for one in self._series:
             if one.contender.name in block.samples:
-                one.add(self._made, block.samples[one.contender.name])
+                one.add(self._made, block.samples[one.contender.name], block.after[one.contender.name])
         self._met += [met_of(self._made, key, sample) for key, sample in block.samples.items()]
         self._made += 1
 

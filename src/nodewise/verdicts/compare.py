@@ -34,9 +34,9 @@ from nodewise.verdicts.pair import (
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
 from nodewise.verdicts.tune import seconds_spent
 
-COMPARE, RUN, WARM_UP = "compare", "run", "warm-up"
+COMPARE, RUN, CONFIRM, WARM_UP = "compare", "run", "confirm", "warm-up"
 #: The kinds of experiments that are judged here.
-COMPARING = (COMPARE, RUN)
+COMPARING = (COMPARE, RUN, CONFIRM)
 #: A drift, or a first run that differs, of less than this is not worth a word.
 _DRIFT, _FIRST = 0.01, 0.1
 #: With more contenders than this each is held against the reference only, since every pair more widens all intervals.
@@ -245,6 +245,8 @@ def _with_work(experiment: Experiment, rows: list[ContenderSummary]) -> list[Con
     return [replace(r, work=made.get(r.name)) for r in rows]
 
 
+#: What helps where the machine was busy.
+WHEN_BUSY = "--wait-quiet 10min waits for quiet before each block, --accept-disturbed lets all runs decide"
 #: So many contenders are named where several may be the best.
 _NAMED = 6
 #: A note that so many commands share is told once for all of them.
@@ -317,6 +319,8 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str) -> list[
 def _open(pair: PairVerdict, stopped: str) -> str:
     """Why a pair is not decided, and what would decide it."""
     more = f": {_MORE[stopped]}" if stopped in _MORE else ""
+    if pair.busy:
+        return f"undecided: {pair.reason}; {WHEN_BUSY}"
     if pair.low is None or pair.high is None:
         return f"undecided: {pair.reason}{more}"
     return f"noise hides the answer after {_runs(pair.pairs)}, {format_span(pair.low, pair.high)} is possible{more}"

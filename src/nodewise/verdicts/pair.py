@@ -16,6 +16,7 @@ import numpy as np
 from nodewise.records.experiment import Experiment
 from nodewise.runner.marks import stolen_s
 from nodewise.runner.sample import Sample
+from nodewise.statistics.carryover import comparable
 from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.spoiled import Disturbance, Met, disturbance
 from nodewise.statistics.verdict import Verdict, Word, judge
@@ -48,6 +49,11 @@ class PairVerdict:
     sentence: str
 
     @property
+    def busy(self) -> bool:
+        """Whether nothing is decided because most blocks were disturbed."""
+        return bool(self.reason) and 2 * self.disturbed > self.blocks
+
+    @property
     def interval(self) -> Ratio:
         """The ratio with its interval, endless where there is none."""
         return Ratio(self.ratio, self.low or 0.0, math.inf if self.high is None else self.high, self.pairs)
@@ -57,13 +63,16 @@ class PairVerdict:
 class Pairs:
     """Costs of two settings in the blocks that both ran well in, in their order, with the blocks' numbers.
 
-    `met` is what disturbed the experiment's deciding runs.
+    `met` is what disturbed the experiment's deciding runs. `after` are for each block what ran directly before the one and
+    before the other, by the two's `names`; nothing where that is not known.
     """
 
     one: tuple[float, ...]
     other: tuple[float, ...]
     blocks: tuple[int, ...]
     met: Disturbance = QUIET
+    after: tuple[tuple[str | None, str | None], ...] = ()
+    names: tuple[str, str] = ("", "")
 
     @property
     def disturbed(self) -> int:
@@ -76,8 +85,13 @@ class Pairs:
         return 2 * self.disturbed > len(self.blocks)
 
     def deciding(self, accept_disturbed: bool) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """The pairs that decide: the undisturbed ones, or all where that is accepted."""
+        """The pairs that decide: the undisturbed ones, or all where that is accepted.
+
+        Of these only blocks in which what ran before favours none of the two (`statistics.carryover`).
+        """
         kept = [i for i, block in enumerate(self.blocks) if accept_disturbed or block not in self.met.which]
+        if self.after:
+            kept = [kept[i] for i in comparable(*self.names, [self.after[i] for i in kept])]
         return tuple(self.one[i] for i in kept), tuple(self.other[i] for i in kept)
 
 
@@ -112,14 +126,26 @@ def pair_up(
     """The blocks of two settings, in one phase or in all; `met` is what disturbed that phase (None: the two alone are asked)."""
     blocks, costs, records = experiment.records.blocks, experiment.costs, experiment.records
 
-    def by_block(key: str) -> dict[int, float]:
-        return {int(blocks[i]): float(costs[i]) for i in records.of(key, phase) if not math.isnan(costs[i])}
+    codes, keys = records.codes, records.keys
+
+    def by_block(key: str) -> dict[int, int]:
+        return {int(blocks[i]): int(i) for i in records.of(key, phase) if not math.isnan(costs[i])}
+
+    def before(at: int) -> str | None:
+        return keys[codes[at - 1]] if at else None
 
     first, second = by_block(one), by_block(other)
     both = sorted(first.keys() & second.keys())
     if met is None:
         met = disturbance_of(experiment, phase, (one, other)) if phase is not None else QUIET
-    return Pairs(tuple(first[b] for b in both), tuple(second[b] for b in both), tuple(both), met)
+    return Pairs(
+        tuple(float(costs[first[b]]) for b in both),
+        tuple(float(costs[second[b]]) for b in both),
+        tuple(both),
+        met,
+        tuple((before(first[b]), before(second[b])) for b in both),
+        (one, other),
+    )
 
 
 def judge_pairs(
@@ -140,7 +166,8 @@ def judge_pairs(
     if verdict.word is not Word.UNDECIDED:
         return verdict, ""
     if ratio.low <= 0 or not math.isfinite(ratio.high):
-        count = f"{len(one)} {'undisturbed ' * bool(pairs.disturbed)}block{'s' * (len(one) != 1)}"
+        kind = "undisturbed " if pairs.disturbed else "comparable " if len(one) < len(pairs.blocks) else ""
+        count = f"{len(one)} {kind}block{'s' * (len(one) != 1)}"
         return verdict, f"{count} {'is' if len(one) == 1 else 'are'} too few"
     return verdict, "the noise leaves it open"
 

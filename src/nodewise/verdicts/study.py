@@ -36,6 +36,7 @@ class Series:
     def __init__(self, contender: Contender, limit: Limit | None = None, work: Mapping[str, float] | None = None):
         self.contender = contender
         self.times: dict[int, float] = {}
+        self.after: dict[int, str | None] = {}
         self.metrics: dict[str, list[float]] = {}
         self.reason = contender.not_run
         self.verified: bool | None = None
@@ -43,8 +44,9 @@ class Series:
         if limit is not None and not self._work.get(limit.per):
             self.reason = f"the work counts no {limit.per}"
 
-    def add(self, block: int, sample: Sample) -> None:
-        """Take the run of a block; one that failed takes all of them away, and is the reason."""
+    def add(self, block: int, sample: Sample, after: str | None = None) -> None:
+        """Take the run of a block, and what ran before it; one that failed takes all of them away, and is the reason."""
+        self.after[block] = after
         if not sample.ok:
             self.reason = f"{sample.error}" + (f": {sample.output.strip()[-200:]}" if sample.output.strip() else "")
             self.verified = False if "wrong result" in (sample.error or "") else self.verified
@@ -108,7 +110,14 @@ def _share_of_limit(one: Series, series: Sequence[Series]) -> float | None:
 
 def _pairs(one: Series, other: Series, met: Disturbance) -> Pairs:
     blocks = sorted(one.times.keys() & other.times.keys())
-    return Pairs(tuple(one.times[b] for b in blocks), tuple(other.times[b] for b in blocks), tuple(blocks), met)
+    return Pairs(
+        tuple(one.times[b] for b in blocks),
+        tuple(other.times[b] for b in blocks),
+        tuple(blocks),
+        met,
+        tuple((one.after[b], other.after[b]) for b in blocks),
+        (one.contender.name, other.contender.name),
+    )
 
 
 def compare_series(one: Mapping[int, float], other: Mapping[int, float]) -> Ratio:
