@@ -32,6 +32,8 @@ from nodewise.tuning.catalogue.why import facts_of, why
 _ALWAYS = ("threads", "placement")
 #: What is chosen only once the program has run.
 _OF_LIBRARIES = ("knobs", "schedule", "wait", "allocator")
+#: Axes that are said by what the program reads of them.
+_TOLD = ("threads", "placement", "ranks", "hugepages")
 #: The share of the runs that knobs may take, where nobody has named them.
 _SHARE = 0.3
 #: A knob that promises so much (see `weigh.Weighed.promise`) is tried before anything else is known.
@@ -69,8 +71,9 @@ class Offer:
 
     @property
     def _needs_libraries(self) -> bool:
-        """Whether it matters what the program loads: not for a machine that is not here, nor where only plain axes are asked for."""
-        plain = {*AXES} - {*_OF_LIBRARIES} | {*self._wanted.parameters, *self._wanted.variables}
+        """Whether it matters what the program loads: not for a machine that is not here, nor where only axes are asked for of
+        which its libraries are not told."""
+        plain = {*AXES} - {*_OF_LIBRARIES, *_TOLD} | {*self._wanted.parameters, *self._wanted.variables}
         return self._machine.live and (self._names is None or not plain.issuperset(self._names))
 
     def _make(self, names: Sequence[str], knobs: Sequence[Knob], followers: Sequence[Follower]) -> Options:
