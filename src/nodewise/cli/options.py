@@ -29,7 +29,8 @@ class RunChoice:
     """How the user wants programs to be run and judged.
 
     `options` are for the launcher, `env` goes over the inherited environment, `objective` is the number that counts, `shown`
-    are those to be shown besides. With `accept_disturbed` runs that something disturbed decide, too.
+    are those to be shown besides. With `accept_disturbed` runs that something disturbed decide, too; `wait_quiet_s` is how long a
+    quiet machine is waited for before a block.
     """
 
     options: RunOptions
@@ -37,6 +38,7 @@ class RunChoice:
     objective: Objective = SECONDS
     shown: Shown = field(default_factory=Shown)
     accept_disturbed: bool = False
+    wait_quiet_s: float | None = None
 
 
 def parse_pair(text: str, option: str, example: str) -> tuple[str, str]:
@@ -76,6 +78,7 @@ def _choose(
     cost: str | None,
     cost_per_core: bool,
     accept_disturbed: bool,
+    wait_quiet: str | None,
 ) -> RunChoice:
     if minimize and maximize:
         raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
@@ -111,7 +114,8 @@ def _choose(
     )
     shown = Shown(tuple(asked.values()), price.currency if price else "")
     variables = dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env)
-    return RunChoice(options, variables, objective, shown, accept_disturbed)
+    quiet_s = parse_seconds(wait_quiet) if wait_quiet else None
+    return RunChoice(options, variables, objective, shown, accept_disturbed, quiet_s)
 
 
 def _shown(text: str) -> Objective:
@@ -186,6 +190,11 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         is_flag=True,
         help="Let runs decide that something disturbed (other load, steal, throttling, paging), too.",
     )
+    @click.option(
+        "--wait-quiet",
+        metavar="TIME",
+        help="Before each block wait until the machine is quiet, at most so long: 10min. It counts for no budget.",
+    )
     @functools.wraps(function)
     def wrapped(
         *args: Any,
@@ -203,6 +212,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         cost: str | None,
         cost_per_core: bool,
         accept_disturbed: bool,
+        wait_quiet: str | None,
         **rest: Any,
     ) -> Any:
         run = _choose(
@@ -220,6 +230,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
             cost,
             cost_per_core,
             accept_disturbed,
+            wait_quiet,
         )
         return function(*args, run=run, **rest)
 

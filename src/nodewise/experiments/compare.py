@@ -27,6 +27,7 @@ from nodewise.runner.same_output import ANY_OUTPUT, SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.sequential import OpenLooks
+from nodewise.statistics.spoiled import Met, disturbance
 from nodewise.statistics.summary import Running
 from nodewise.statistics.verdict import is_settled
 from nodewise.verdicts.compare import (
@@ -38,7 +39,7 @@ from nodewise.verdicts.compare import (
     looks_of,
 )
 from nodewise.verdicts.encoding import encode
-from nodewise.verdicts.pair import Pairs, judge_pairs
+from nodewise.verdicts.pair import Pairs, judge_pairs, met_of
 
 #: So many runs of a command that stands alone are enough.
 _ALONE = 10
@@ -127,7 +128,9 @@ class Comparer:
         self._failed: dict[str, str] = {}
         self._set_up: list[Contender] = []
         self._left: list[str] = []
-        self._disturbed: dict[int, bool] = {}
+        self._met: list[Met] = []
+        self._made: list[int] = []
+        self._after: dict[tuple[int, str], str | None] = {}
 
     def run(self) -> CompareVerdict:
         """Measure and judge. Ctrl-C ends with what there is.
@@ -244,7 +247,9 @@ class Comparer:
                 self._centres[key].add(sample.seconds)
         # every good run of the block is kept before a failure ends the comparison
         self._fail(block)
-        self._disturbed[block.number] = block.disturbed
+        self._met += [met_of(block.number, key, sample) for key, sample in block.samples.items()]
+        self._after |= {(block.number, key): before for key, before in block.after.items()}
+        self._made.append(block.number)
         self._report(COMPARE)
 
     def _fail(self, block: Block) -> None:
@@ -268,13 +273,13 @@ class Comparer:
     def _settled(self, looks: OpenLooks) -> bool:
         """Whether a verdict is reached on each contender against the reference, and its size is known well enough."""
         question = self._question
-        blocks = len(self._disturbed)
-        undisturbed = blocks if question.accept_disturbed else blocks - sum(self._disturbed.values())
-        latest = next(reversed(self._disturbed))
-        if not looks.due(undisturbed) or (self._disturbed[latest] and not question.accept_disturbed):
+        met = disturbance(self._met)
+        spoiled = frozenset() if question.accept_disturbed else met.which
+        undisturbed = sum(number not in spoiled for number in self._made)
+        if not looks.due(undisturbed) or self._made[-1] in spoiled:
             return False
         if len(question.contenders) < 2:
-            return blocks >= _ALONE
+            return undisturbed >= _ALONE
         reference = self._costs[self._reference]
         for contender in question.contenders[1:]:
             key = contender.setting.key
@@ -284,8 +289,10 @@ class Comparer:
             pairs = Pairs(
                 tuple(reference[b] for b in both),
                 tuple(self._costs[key][b] for b in both),
-                tuple(self._disturbed[b] for b in both),
-                {},
+                tuple(both),
+                met,
+                tuple((self._after[b, self._reference], self._after[b, key]) for b in both),
+                (self._reference, key),
             )
             verdict, _ = judge_pairs(
                 pairs, looks.level, question.within, final=False, accept_disturbed=question.accept_disturbed

@@ -15,7 +15,7 @@ import click
 
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.units import parse_seconds
-from nodewise.cli.experiments import STDOUT, again_in, check_target, ended_like_ctrl_c, place_for
+from nodewise.cli.experiments import STDOUT, again_in, check_target, ended_like_ctrl_c, place_for, quiet_wait
 from nodewise.cli.hyperfine import HyperfineWords
 from nodewise.cli.options import RunChoice, parse_share, run_options, same_output_options
 from nodewise.runner.same_output import Kind
@@ -159,7 +159,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
         ProgressLine(question.budget) as line,
         ended_like_ctrl_c(),
     ):
-        verdict = compare(question, launcher, line.show)
+        verdict = compare(question, launcher, line.show, quiet_wait(run.wait_quiet_s, question.machine.allowed))
     experiment = read_experiment(question.out)
     if earlier is not None:
         verdict = dataclasses.replace(verdict, baseline=against_baseline(experiment, earlier))
