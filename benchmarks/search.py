@@ -26,7 +26,8 @@ import vl_convert
 
 from benchmarks._peers import PEERS, absent
 from benchmarks._surfaces import MEMORIES, Pretended, Surface, gain_surface, random_surface, read_surfaces
-from nodewise.experiments.tune import Progress, Question, tune
+from nodewise.experiments.progress import Progress
+from nodewise.experiments.tune import Question, tune
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget
 from nodewise.runner.sample import Sample
@@ -34,6 +35,7 @@ from nodewise.runner.setting import Setting
 from nodewise.search.space import Point, Space
 from nodewise.tuning.axes import Options, Wanted
 from nodewise.tuning.selection import Offer
+from nodewise.verdicts.tune import TuneVerdict
 
 SEEDS = int(os.environ.get("NODEWISE_BENCH_SEEDS", "50"))
 RANDOM = int(os.environ.get("NODEWISE_BENCH_RANDOM", "40"))
@@ -112,7 +114,7 @@ class _Watched(Pretended):
 class Outcome:
     """One tune: its verdict, the regret of what it named, and of its leader over the runs."""
 
-    result: dict[str, Any]
+    result: TuneVerdict
     regret: float
     true_ratio: float
     trace: list[tuple[int, float]]
@@ -131,9 +133,9 @@ def tuned(one: Problem, seed: int, folder: str, runs: int | None = None) -> Outc
     budget = Budget(None, runs or one.runs)
     question = Question(("x",), one.machine, one.names, out, budget, seed=seed, environment={}, wanted=one.wanted)
     result = tune(question, launcher, observe)
-    named = launcher.truth[result["best"]["key"]]
-    ratio = one.baseline / launcher.truth[result["candidate"]]
-    return Outcome(result, one.regret(named), ratio, [*trace, (result["runs"], one.regret(named))])
+    named = launcher.truth[result.best.key]
+    ratio = one.baseline / launcher.truth[result.candidate]
+    return Outcome(result, one.regret(named), ratio, [*trace, (result.runs, one.regret(named))])
 
 
 def _peer(name: str, one: Problem, seed: int) -> list[tuple[int, float]]:
@@ -152,8 +154,8 @@ def _line(surface: str, runs: int | str, contender: str, regrets: Sequence[float
 
 
 def _words(outcomes: Sequence[Outcome]) -> str:
-    words = Counter(o.result["verdict"] for o in outcomes)
-    used = np.mean([o.result["runs"] for o in outcomes])
+    words = Counter(o.result.verdict for o in outcomes)
+    used = np.mean([o.result.runs for o in outcomes])
     return f"{used:.0f} runs used; " + ", ".join(f"{word} {count}" for word, count in words.most_common())
 
 
@@ -183,7 +185,7 @@ def _known(folder: str, missing: dict[str, str]) -> tuple[list[dict[str, Any]], 
         _line(surface.name, one.runs, OURS, [o.regret for o in outcomes], _words(outcomes))
         rows += _curves(one, OURS, [o.trace for o in outcomes])
         if surface.name == "flat":
-            same = sum(o.result["verdict"] == "no difference" for o in outcomes)
+            same = sum(o.result.verdict == "no difference" for o in outcomes)
             print(f"  no difference is said in {same} of {SEEDS} ({same / SEEDS:.0%}), as it should be")
         for name in PEERS:
             if surface.name == "flat":
@@ -220,9 +222,9 @@ def _coverage(folder: str, every: Sequence[Outcome]) -> None:
     for k in range(COVERAGE - len(outcomes)):
         name, runs = kinds[k % len(kinds)]
         outcomes.append(tuned(problem(name), 10_000 + k, folder, runs))
-    known = [o for o in outcomes if o.result["low"] is not None]
-    inside = sum(o.result["low"] <= o.true_ratio <= o.result["high"] for o in known)
-    high = np.mean([math.log(o.result["ratio"] / o.true_ratio) for o in known])
+    known = [o for o in outcomes if o.result.low is not None]
+    inside = sum(o.result.low <= o.true_ratio <= o.result.high for o in known)
+    high = np.mean([math.log(o.result.ratio / o.true_ratio) for o in known])
     print(f"interval of the gain: holds the true ratio in {inside} of {len(known)} ({inside / max(1, len(known)):.1%})")
     print(f"  {len(outcomes) - len(known)} more had no interval; on average the gain told is {100 * high:+.2f} % off")
 
@@ -230,7 +232,7 @@ def _coverage(folder: str, every: Sequence[Outcome]) -> None:
 def _gains(folder: str) -> None:
     one = problem("gain")
     outcomes = [tuned(one, seed, folder, GAIN_RUNS) for seed in range(2 * SEEDS)]
-    found = sum(o.result["verdict"] == "faster" for o in outcomes)
+    found = sum(o.result.verdict == "faster" for o in outcomes)
     _line("gain of 3 %", GAIN_RUNS, OURS, [o.regret for o in outcomes], _words(outcomes))
     print(f"  found in {found} of {len(outcomes)} ({found / len(outcomes):.0%})")
 

@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -98,6 +98,11 @@ def quiet_wait(limit_s: float | None, processors: Iterable[int]) -> Callable[[],
     return wait
 
 
+def environment_of(question: Mapping[str, Any]) -> dict[str, str]:
+    """The environment of now, with the variables that bear on a run as they were when the question was asked."""
+    return {**{k: v for k, v in os.environ.items() if not k.startswith(TELLING)}, **question["environment"]}
+
+
 def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str] = ("as_json",)) -> None:
     """Run the command that made the experiment in `path` again, to go on in its directory.
 
@@ -123,9 +128,9 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
         os.chdir(question["cwd"])
     except OSError as problem:
         raise InputError(f"cannot go on in {question['cwd']}: {problem.strerror}") from problem
-    for variable in [v for v in os.environ if v.startswith(TELLING)]:
-        del os.environ[variable]
-    os.environ.update(question["environment"])
+    telling = environment_of(question)
+    os.environ.clear()
+    os.environ.update(telling)
     command = context.command
     inner = command.make_context(kind, asked[asked.index(kind) + 1 :], parent=context.parent, obj="resumed")
     inner.params |= {**now, "resume": path, "as_json": context.params["as_json"]}

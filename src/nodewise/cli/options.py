@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,11 @@ def parse_share(text: str, option: str, most: float | None = 1.0) -> float:
     return share
 
 
+def run_choice(params: Mapping[str, Any]) -> RunChoice:
+    """The value of the options of `run_options` in a command's parameters. Raises InputError."""
+    return _choose(**{name: params[name] for name in inspect.signature(_choose).parameters})
+
+
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options, and hand it their value as the keyword argument `run`."""
 
@@ -256,6 +262,12 @@ def _same_output(
     return SameOutput(Kind.PATTERN, _pattern(text, "--same-output").pattern, allowed)
 
 
+def with_same_output(run: RunChoice, params: Mapping[str, Any], usual: Kind) -> RunChoice:
+    """How to run, with the rule that the options of `same_output_options` in a command's parameters say. Raises InputError."""
+    asked = (params["same_output"], params["tolerance"], params["any_output"])
+    return replace(run, options=replace(run.options, same=_same_output(*asked, run.options.cwd, usual)))
+
+
 def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of comparing outputs, within those of `run_options`; the rule is in `run.options.same`.
 
@@ -280,8 +292,8 @@ def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[
         def wrapped(
             *args: Any, same_output: str | None, tolerance: float | None, any_output: bool, run: RunChoice, **rest: Any
         ) -> Any:
-            same = _same_output(same_output, tolerance, any_output, run.options.cwd, usual)
-            return function(*args, run=replace(run, options=replace(run.options, same=same)), **rest)
+            params = {"same_output": same_output, "tolerance": tolerance, "any_output": any_output}
+            return function(*args, run=with_same_output(run, params, usual), **rest)
 
         return wrapped
 

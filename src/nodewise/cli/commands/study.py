@@ -50,7 +50,9 @@ def split_knobs(words: Sequence[str]) -> list[str]:
 @click.option("--out", type=click.Path(path_type=Path), help="Directory to make for the result and its page.")
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on with the study in this directory.")
 @click.option("--accept-disturbed", is_flag=True, help="Let blocks decide that something disturbed, too.")
-@click.option("--wait-quiet", metavar="TIME", help="Before each block wait until the machine is quiet, at most so long.")
+@click.option(
+    "--wait-quiet", metavar="TIME", help="Before each block wait until the machine is quiet, at most so long."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 @click.argument("name", required=False, metavar="[NAME|FOLDER]")
 @click.argument("knob_words", nargs=-1, type=click.UNPROCESSED, metavar="[--KNOB VALUE]...")
@@ -127,9 +129,7 @@ def command(
     assert question.out is not None
     quiet_s = parse_seconds(wait_quiet) if wait_quiet else None
     with LocalLauncher(RunOptions(timeout_s=600)) as launcher, _Line() as line, ended_like_ctrl_c():
-        result = run_study(
-            question, launcher, line.show, quiet_wait(quiet_s, load_machine().allowed)
-        )
+        result = run_study(question, launcher, line.show, quiet_wait(quiet_s, load_machine().allowed))
     page = redraw_page(question.out)
     if as_json:
         print(json.dumps({**result, "report": str(page)}, indent=1))
@@ -237,6 +237,8 @@ def tell_study(result: dict[str, Any]) -> None:
     console.print(f"{result['study']}: {point}, {threads}", markup=False, highlight=False, soft_wrap=True)
     console.print(table)
     _summarise(result, console)
+    for condition in result["conditions"]:
+        console.print(f"condition: {condition}", markup=False, highlight=False, soft_wrap=True)
     for line in result["told"]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
