@@ -180,7 +180,7 @@ def _try(case: Case, folder: Path, blank: Row) -> Row:
         try:
             said = _tune(case, folder, row)
         except LineError as problem:
-            return replace(row, verdict="crash", problem=f"tune {problem}", wall_s=time.perf_counter() - begin)
+            return replace(row, verdict="no verdict", problem=f"tune {problem}", wall_s=time.perf_counter() - begin)
     row = replace(row, **said, wall_s=time.perf_counter() - begin)
     lines = {"now": case.plain}
     if row.is_promise:
@@ -246,9 +246,9 @@ def _read(said: dict[str, Any]) -> dict[str, Any]:
         "verdict": said["verdict"],
         "line": said["best"]["launch_line"],
         "promised": promised,
-        "seconds": said["baseline"]["median"],
+        "seconds": next((s["median"] for s in said["settings"] if s["key"] == said["baseline"]["key"]), None),
         "runs": said["runs"],
-        "reason": said["sentence"],
+        "reason": said["reason"] or said["sentence"],
     }
 
 
