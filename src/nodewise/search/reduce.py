@@ -16,7 +16,7 @@ class Reduction:
     """Of one search: which axes of a point can be put back, by what the model makes of all runs.
 
     `within` is the difference (of log time) that counts as none. An axis is put back where what that is expected to cost
-    is less than half of it, or less than all of it and than its own standard deviation.
+    is less than a quarter of it, or where it is doubtful less than half of it and of its own standard deviation.
     """
 
     def __init__(self, search: GuidedSearch, space: Space, within: float):
@@ -57,7 +57,7 @@ class Reduction:
             free = []
             for i, other in enumerate(others := self._without(now)):
                 cost, deviation = self._search.gain(point, over=other)
-                if cost < max(self._within / 2, min(deviation, self._within)):
+                if cost < max(self._within / 4, min(deviation, self._within) / 2):
                     free.append((cost, i))
             if not free:
                 break
