@@ -30,7 +30,7 @@ from typing import Any
 
 from benchmarks._real import results
 from benchmarks._real.catalogue import Case, Missing, Program, Room, known_programs
-from benchmarks._real.others import hog
+from benchmarks._real.others import Bystanders, hog
 from benchmarks._real.repeat import LineError, ratio, repeat, run_line
 from benchmarks._real.results import Row
 
@@ -186,13 +186,15 @@ def _try(case: Case, folder: Path, blank: Row) -> Row:
     if len(lines) == 1:
         return row
     try:
-        times = repeat(lines, folder, _environment(case), seconds=_REPEAT_S, metric=case.metric)
+        with Bystanders() as others:
+            times = repeat(lines, folder, _environment(case), seconds=_REPEAT_S, metric=case.metric)
     except LineError as problem:
         return replace(row, problem=f"cannot be repeated: {problem}")
     more = bool(case.metric)
     return replace(
         row,
         times=times,
+        others=None if case.served else others.share,
         repeated=ratio(times["now"], times["promised"], more) if row.is_promise else None,
         cured=ratio(times["now"], times["cure"], more) if case.cure else None,
     )

@@ -27,7 +27,7 @@ class Case:
     `command` may hold `{name}` for what an option `-P name=…` tries; the first value is the one in use now. `options` go
     to tune, `environment` is set for tune and for every repetition. `known` says why a gain is there by construction,
     and `cure` is the line for `sh` that has it. `metric` is a regular expression whose first group is compared instead
-    of the seconds; more of it is better.
+    of the seconds; more of it is better. `served` says that a service works for it outside of its processes.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Case:
     known: str = ""
     cure: str = ""
     metric: str = ""
+    served: bool = False
 
     @property
     def axes(self) -> str:

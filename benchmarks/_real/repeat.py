@@ -36,7 +36,8 @@ def run_line(line: str, folder: Path, environment: Mapping[str, str], timeout_s:
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
-            start_new_session=True,
+            # a group to end; no session of its own, which could have another share of the processors
+            process_group=0,
         )
         try:
             code = child.wait(timeout_s)

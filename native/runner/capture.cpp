@@ -29,6 +29,8 @@ void Capture::reset() {
     line_.clear();
     skipping_ = false;
     lines_.clear();
+    answer_bytes_ = 0;
+    digest_.reset();
 }
 
 bool Capture::drain(int descriptor) {
@@ -74,34 +76,68 @@ void Capture::scan(std::string_view data) {
             // a chatty program must not wait for us: only lines that may be of the protocol are looked at
             const void* next = memmem(data.data(), data.size(), "\n{", 2);
             if (next == nullptr) {
-                if (data.back() == '\n') {
-                    end_line();
-                }
+                answer(data);
+                skipping_ = data.back() != '\n';
                 return;
             }
-            end_line();
-            data.remove_prefix(static_cast<std::size_t>(static_cast<const char*>(next) - data.data()) + 1);
+            const auto length = static_cast<std::size_t>(static_cast<const char*>(next) - data.data()) + 1;
+            answer(data.substr(0, length));
+            skipping_ = false;
+            data.remove_prefix(length);
         }
         const std::size_t feed = data.find('\n');
-        const std::string_view part = data.substr(0, feed);
-        if (!skipping_) {
-            line_.append(part.substr(0, kLongestLine + 1 - std::min(kLongestLine, line_.size())));
-            skipping_ = !may_be_protocol(line_) || line_.size() > kLongestLine;
+        const std::size_t part = std::min(std::min(feed, data.size()), kLongestLine + 1 - line_.size());
+        line_.append(data.substr(0, part));
+        if (!may_be_protocol(line_) || line_.size() > kLongestLine) {
+            answer(line_);
+            line_.clear();
+            skipping_ = true;
+            data.remove_prefix(part);
+            continue;
         }
         if (feed == std::string_view::npos) {
             return;
         }
+        line_.push_back('\n');
         end_line();
         data.remove_prefix(feed + 1);
     }
 }
 
 void Capture::end_line() {
-    if (!skipping_ && line_.size() > kProtocol.size() && lines_.size() < kMostLines) {
-        lines_.push_back(line_);
+    const std::size_t length = line_.size() - (line_.empty() || line_.back() != '\n' ? 0 : 1);
+    if (length <= kProtocol.size()) {
+        answer(line_);
+    } else if (lines_.size() < kMostLines) {
+        lines_.push_back(line_.substr(0, length));
     }
     line_.clear();
-    skipping_ = false;
+}
+
+void Capture::answer(std::string_view data) {
+    if (copy_ < 0) {
+        return;
+    }
+    digest_.add(data);
+    std::string_view kept = data.substr(0, most_ - std::min(most_, answer_bytes_));
+    answer_bytes_ += data.size();
+    while (!kept.empty()) {
+        const ssize_t put = write(copy_, kept.data(), kept.size());
+        if (put < 0 && errno != EINTR) {
+            // the engine sees by its length that it is not whole, and compares by the digest
+            most_ = 0;
+            return;
+        }
+        kept.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
+    }
+}
+
+void Capture::keep_answer(int copy, std::uint64_t most) {
+    copy_ = copy;
+    most_ = most;
+    if (copy >= 0 && (ftruncate(copy, 0) != 0 || lseek(copy, 0, SEEK_SET) != 0)) {
+        most_ = 0;
+    }
 }
 
 void Capture::finish() { end_line(); }

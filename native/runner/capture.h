@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program prints, kept within bounds: its beginning, its end, and every line of the sample protocol.
+// What a program prints, kept within bounds: its beginning, its end, and every line of the sample protocol; and, where
+// it is asked for, a digest and a copy of all the rest, by which two runs' answers are compared.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "runner/digest.h"
 
 namespace nodewise {
 
@@ -19,6 +22,9 @@ class Capture {
 
     // Starts anew; memory is kept.
     void reset();
+    // What is printed from now on, lines of the protocol left out, goes into the digest, and up to `most` bytes of it
+    // into the file `copy` (not into memory: a program's peak counts ours). -1: neither.
+    void keep_answer(int copy, std::uint64_t most);
     // Reads what the descriptor has, without waiting. False at its end.
     bool drain(int descriptor);
     // To be called at the end: a last line without line feed counts too.
@@ -28,11 +34,14 @@ class Capture {
     [[nodiscard]] std::string text() const;
     [[nodiscard]] std::uint64_t total() const { return total_; }
     [[nodiscard]] const std::vector<std::string>& protocol_lines() const { return lines_; }
+    [[nodiscard]] std::uint64_t answer_digest() const { return digest_.value(); }
+    [[nodiscard]] std::uint64_t answer_bytes() const { return answer_bytes_; }
 
   private:
     void take(std::string_view data);
     void scan(std::string_view data);
     void end_line();
+    void answer(std::string_view data);
 
     std::string head_;
     std::string tail_;  // a ring of kKeep bytes; the oldest is at tail_at_ once it is full
@@ -41,6 +50,10 @@ class Capture {
     std::string line_;
     bool skipping_ = false;
     std::vector<std::string> lines_;
+    int copy_ = -1;
+    std::uint64_t most_ = 0;
+    std::uint64_t answer_bytes_ = 0;
+    Digest digest_;
 };
 
 }  // namespace nodewise

@@ -3,13 +3,16 @@
 // small (a child's peak memory counts its parent's until exec), has no interpreter beside a run, and outlives its
 // engine's death just long enough to end what is running. A guard above it does that where it is killed itself. Frames
 // on standard input and output: four bytes of length, little-endian, then JSON.
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cinttypes>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -21,6 +24,7 @@
 #include "runner/energy.h"
 #include "runner/guard.h"
 #include "runner/process.h"
+#include "runner/waiting.h"
 
 namespace {
 
@@ -112,13 +116,22 @@ class Server {
   public:
     Server(int guard, const std::string& root) : conditions_(root), energy_(root), process_(STDIN_FILENO, guard) {
         if (energy_.there()) {
-            process_.look_after(nodewise::Energy::kLook_s, [this] { energy_.look(); });
+            process_.look_after(nodewise::Energy::kLook_s, [this](int) {
+                energy_.look();
+                return nodewise::Energy::kLook_s;
+            });
         }
+        process_.look_after(nodewise::Waiting::kFirst_s, [this](int pid) { return waiting_.look(pid); });
+        process_.at_end([this](int pid) { waiting_.end(pid); });
     }
 
     json answer(const json& request) {
         const nodewise::Job job = read_job(request);
-        const nodewise::Reading before = conditions_.read(job.mask);
+        keep_answer(request);
+        const std::vector<int> domain = request.value("domain", std::vector<int>{});
+        const double ready_before = conditions_.ready();
+        const nodewise::Reading before = conditions_.read(job.mask, domain);
+        waiting_.start();
         energy_.start();
         counters_.start();
         const nodewise::Outcome outcome = process_.run(job, out_, err_);
@@ -129,30 +142,52 @@ class Server {
         }
         const std::map<std::string, double> counted = counters_.stop();
         json used = energy_.stop();
-        json conditions = nodewise::difference(before, conditions_.read(job.mask));
+        json conditions = nodewise::difference(before, conditions_.read(job.mask, domain));
         conditions.update(used);
         conditions["load_average"] = conditions_.load_average();
+        conditions["processors"] = conditions_.processors(job.mask);
+        conditions["ready"] = (ready_before + conditions_.ready()) / 2;
         json usage = describe_usage(outcome.usage);
         usage.update(json(counted));
+        usage.update(json(waiting_.stop()));
         add_frequency(job, outcome.usage, counted, conditions);
-        return {{"wall_s", outcome.wall_s},
-                {"started_at", outcome.started_at},
-                {"exit_code", outcome.exit_code},
-                {"signal", outcome.signal},
-                {"timed_out", outcome.timed_out},
-                {"cancelled", outcome.cancelled},
-                {"left_behind", outcome.left_behind},
-                {"rebound", outcome.rebound},
-                {"usage", usage},
-                {"conditions", conditions},
-                {"counters_missing", counters_.hardware_missing()},
-                {"energy_missing", energy_.missing()},
-                {"energy_remedy", energy_.remedy()},
-                {"out", describe_stream(out_)},
-                {"err", describe_stream(err_)}};
+        json reply = {{"wall_s", outcome.wall_s},
+                      {"started_at", outcome.started_at},
+                      {"exit_code", outcome.exit_code},
+                      {"signal", outcome.signal},
+                      {"timed_out", outcome.timed_out},
+                      {"cancelled", outcome.cancelled},
+                      {"left_behind", outcome.left_behind},
+                      {"rebound", outcome.rebound},
+                      {"usage", usage},
+                      {"conditions", conditions},
+                      {"counters_missing", counters_.hardware_missing()},
+                      {"energy_missing", energy_.missing()},
+                      {"energy_remedy", energy_.remedy()},
+                      {"out", describe_stream(out_)},
+                      {"err", describe_stream(err_)}};
+        if (request.contains("answer")) {
+            std::array<char, 17> digits{};
+            std::snprintf(digits.data(), digits.size(), "%016" PRIx64, out_.answer_digest());
+            reply["answer"] = {{"digest", digits.data()}, {"bytes", out_.answer_bytes()}};
+        }
+        return reply;
     }
 
   private:
+    // Where the engine wants to compare what is printed, it hands over a file for it when it starts us.
+    void keep_answer(const json& request) {
+        int copy = -1;
+        std::uint64_t most = 0;
+        if (request.contains("answer")) {
+            copy = request["answer"].at("file");
+            most = request["answer"].at("most");
+            // no program is to find it open
+            fcntl(copy, F_SETFD, FD_CLOEXEC);
+        }
+        out_.keep_answer(copy, most);
+    }
+
     // The clock while the program ran, by its own cycles; else what the system says of the clock now.
     void add_frequency(const nodewise::Job& job, const rusage& usage, const std::map<std::string, double>& counted,
                        json& conditions) const {
@@ -172,6 +207,7 @@ class Server {
     nodewise::Counters counters_;
     nodewise::Conditions conditions_;
     nodewise::Energy energy_;
+    nodewise::Waiting waiting_;
     nodewise::Process process_;
     nodewise::Capture out_;
     nodewise::Capture err_;

@@ -201,9 +201,9 @@ def test_a_tune_that_was_cut_off_goes_on_as_it_was_asked_for(nodewise: Command, 
     samples = (tmp_path / "x/samples.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "x/samples.jsonl").write_text("".join(samples[:12]) + samples[12][:9])
     (tmp_path / "x/verdict.json").unlink()
-    done = nodewise("tune", "--resume", "x", "--budget", "3min")
+    done = nodewise("tune", "--resume", "x", "--within", "3%")
     assert done.returncode == 2
-    assert "--budget cannot be given" in done.stderr
+    assert "--within cannot be given" in done.stderr
     done = nodewise("tune", "--resume", "x", "--json")
     assert done.returncode == 0, done.stderr
     again = json.loads(done.stdout)

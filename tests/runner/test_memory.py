@@ -15,6 +15,7 @@ from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.native import native_path
 from nodewise.machine.sources import load_machine
 from nodewise.placement.memory import MODES, MemoryPolicy, check_memory, read_memory
+from nodewise.runner.launch import launch_of
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.memory import huge_page_environment, huge_page_pools, interleave_weights, prove_memory
 from nodewise.runner.numa_maps import read_numa_maps
@@ -169,13 +170,13 @@ def test_the_memory_axis_is_there_where_memory_differs():
     assert Options(two, ["app"], ["memory"], {}).space.axes[0].values == ("default", "local", "interleave:all")
     setting = Options(two, ["app"], ["memory"], {}).setting(Point({"memory": "interleave:all"}))
     assert setting.memory == MemoryPolicy("interleave", (0, 1))
-    assert setting.launch_line({}) == "numactl --interleave=0-1 app"
+    assert launch_of(setting).line() == "numactl --interleave=0-1 app"
     assert setting_from_json(json.loads(json.dumps(setting.to_json()))) == setting
 
 
 def test_the_launch_line_of_a_forbidden_huge_page_works():
     setting = Setting(("grep", "THP_enabled", "/proc/self/status"), no_huge_pages=True)
-    line = setting.launch_line({}).replace("nodewise", f"{sys.executable} -m nodewise", 1)
+    line = launch_of(setting).line().replace("nodewise", f"{sys.executable} -m nodewise", 1)
     done = subprocess.run(line, shell=True, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["THP_enabled:", "0"]
 

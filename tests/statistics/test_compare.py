@@ -15,7 +15,7 @@ from nodewise.statistics.verdict import Word, judge
 
 
 def test_the_ratio_of_constant_times_is_exact() -> None:
-    got = ratio_interval([3.0] * 8, [2.0] * 8)
+    got = ratio_interval([3.0] * 8, [2.0] * 8, step=0)
     assert (got.ratio, got.low, got.high) == pytest.approx((1.5, 1.5, 1.5))
     assert got.pairs == 8
 

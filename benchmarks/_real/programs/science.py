@@ -47,8 +47,8 @@ def _gromacs(room: Room) -> list[Case]:
         )
 
     return [
-        Case("small box", run("small", 100)),
-        handicapped("small box, one thread", run("small", 100, "-ntmpi", "1"), "OMP_NUM_THREADS", "1"),
+        Case("small box", run("small", 400)),
+        handicapped("small box, one thread", run("small", 400, "-ntmpi", "1"), "OMP_NUM_THREADS", "1"),
         with_parameter(
             "list of neighbours", run("large", 30, "-nstlist", "{nstlist}"), "nstlist", ["5", "10", "20", "40"]
         ),

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from nodewise.base.units import parse_seconds
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.price import COST, parse_price
+from nodewise.runner.same_output import TOLERANCE, Kind, SameOutput
 
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -27,7 +29,8 @@ class RunChoice:
     """How the user wants programs to be run and judged.
 
     `options` are for the launcher, `env` goes over the inherited environment, `objective` is the number that counts, `shown`
-    are those to be shown besides. With `accept_disturbed` runs that something disturbed decide, too.
+    are those to be shown besides. With `accept_disturbed` runs that something disturbed decide, too; `wait_quiet_s` is how long a
+    quiet machine is waited for before a block.
     """
 
     options: RunOptions
@@ -35,6 +38,7 @@ class RunChoice:
     objective: Objective = SECONDS
     shown: Shown = field(default_factory=Shown)
     accept_disturbed: bool = False
+    wait_quiet_s: float | None = None
 
 
 def parse_pair(text: str, option: str, example: str) -> tuple[str, str]:
@@ -74,6 +78,7 @@ def _choose(
     cost: str | None,
     cost_per_core: bool,
     accept_disturbed: bool,
+    wait_quiet: str | None,
 ) -> RunChoice:
     if minimize and maximize:
         raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
@@ -109,7 +114,8 @@ def _choose(
     )
     shown = Shown(tuple(asked.values()), price.currency if price else "")
     variables = dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env)
-    return RunChoice(options, variables, objective, shown, accept_disturbed)
+    quiet_s = parse_seconds(wait_quiet) if wait_quiet else None
+    return RunChoice(options, variables, objective, shown, accept_disturbed, quiet_s)
 
 
 def _shown(text: str) -> Objective:
@@ -130,6 +136,11 @@ def parse_share(text: str, option: str, most: float | None = 1.0) -> float:
     if match is None or (most is not None and not 0 < share < most):
         raise InputError(f"{option}: not a percentage: {text!r}", f"write it such as {option} 1%")
     return share
+
+
+def run_choice(params: Mapping[str, Any]) -> RunChoice:
+    """The value of the options of `run_options` in a command's parameters. Raises InputError."""
+    return _choose(**{name: params[name] for name in inspect.signature(_choose).parameters})
 
 
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -179,6 +190,11 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         is_flag=True,
         help="Let runs decide that something disturbed (other load, steal, throttling, paging), too.",
     )
+    @click.option(
+        "--wait-quiet",
+        metavar="TIME",
+        help="Before each block wait until the machine is quiet, at most so long: 10min. It counts for no budget.",
+    )
     @functools.wraps(function)
     def wrapped(
         *args: Any,
@@ -196,6 +212,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         cost: str | None,
         cost_per_core: bool,
         accept_disturbed: bool,
+        wait_quiet: str | None,
         **rest: Any,
     ) -> Any:
         run = _choose(
@@ -213,7 +230,71 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
             cost,
             cost_per_core,
             accept_disturbed,
+            wait_quiet,
         )
         return function(*args, run=run, **rest)
 
     return wrapped
+
+
+#: What no name of a file holds, and nearly every regular expression that is worth comparing.
+_PATTERN_SIGNS = re.compile(r"[\\()\[\]{}*+?|^$]")
+
+
+def _same_output(
+    text: str | None, tolerance: float | None, any_output: bool, cwd: Path | None, usual: Kind
+) -> SameOutput:
+    if any_output and (text is not None or tolerance is not None):
+        raise InputError(
+            "--any-output cannot be given beside --same-output or --tolerance", "it says that nothing is to be compared"
+        )
+    if tolerance is not None and not 0 <= tolerance < 1:
+        raise InputError(f"--tolerance {tolerance:g} is not from 0 up to 1", "it is relative: 1e-6 allows a millionth")
+    if tolerance is not None and text is None and usual is Kind.OFF:
+        raise InputError("--tolerance is of --same-output, which is not given")
+    allowed = TOLERANCE if tolerance is None else tolerance
+    if any_output or text is None:
+        return SameOutput(Kind.OFF if any_output else usual, tolerance=allowed)
+    if not text:
+        return SameOutput(Kind.OUTPUT, tolerance=allowed)
+    if Path(cwd or ".", text).is_file() or not _PATTERN_SIGNS.search(text):
+        return SameOutput(Kind.FILE, text, allowed)
+    return SameOutput(Kind.PATTERN, _pattern(text, "--same-output").pattern, allowed)
+
+
+def with_same_output(run: RunChoice, params: Mapping[str, Any], usual: Kind) -> RunChoice:
+    """How to run, with the rule that the options of `same_output_options` in a command's parameters say. Raises InputError."""
+    asked = (params["same_output"], params["tolerance"], params["any_output"])
+    return replace(run, options=replace(run.options, same=_same_output(*asked, run.options.cwd, usual)))
+
+
+def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of comparing outputs, within those of `run_options`; the rule is in `run.options.same`.
+
+    `usual` is what holds where nothing is said.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @click.option(
+            "--same-output",
+            is_flag=False,
+            flag_value="",
+            metavar="[FILE|REGEX]",
+            help="A run whose output differs from the baseline's is wrong: all that it prints, what a REGEX finds in it, or a "
+            "FILE that it writes. Numbers may differ by --tolerance."
+            + (" [default: what it prints, where that repeats]" if usual is Kind.AUTO else ""),
+        )
+        @click.option(
+            "--tolerance", type=float, help=f"How much numbers may differ, relatively. [default: {TOLERANCE:g}]"
+        )
+        @click.option("--any-output", is_flag=True, help="Outputs may differ.")
+        @functools.wraps(function)
+        def wrapped(
+            *args: Any, same_output: str | None, tolerance: float | None, any_output: bool, run: RunChoice, **rest: Any
+        ) -> Any:
+            params = {"same_output": same_output, "tolerance": tolerance, "any_output": any_output}
+            return function(*args, run=with_same_output(run, params, usual), **rest)
+
+        return wrapped
+
+    return decorate

@@ -43,12 +43,14 @@ class Arm:
 class Block:
     """One block: a sample of each contender by its key, with the cost under the objective for `seconds`, as long as it ran well.
 
-    `disturbed`: another run may be spared what befell one of these. `costs` are what each run took of the budget in seconds.
+    `disturbed`: another run may be spared what befell one of these. `costs` are what each run took of the budget in seconds, `after` what
+    ran directly before it (None: nothing).
     """
 
     number: int
     samples: Mapping[str, Sample]
     costs: Mapping[str, float]
+    after: Mapping[str, str | None]
     disturbed: bool
 
 
@@ -76,12 +78,13 @@ class Blocks:
         objective: Objective = SECONDS,
         before_block: Callable[[], None] = lambda: None,
     ):
-        """`before_block` is called before each block that is made, not replayed; it may wait for quiet."""
+        """`before_block` is called before each block that is made, not replayed; it may wait for quiet, at no cost."""
         self._recorder = recorder
         self._meter = meter
         self._order = BalancedOrder(seed)
         self._objective = objective
         self._before_block = before_block
+        self._last: str | None = None
         self.number = 0
 
     def alone(self, arm: Arm, phase: str) -> tuple[Sample, float]:
@@ -95,20 +98,26 @@ class Blocks:
         order = [by_key[key] for key in self._order.next(list(by_key))]
         self.number += 1
         if not self._recorder.replaying:
-            self._before_block()
+            with self._meter.standing_still():
+                self._before_block()
         samples: dict[str, Sample] = {}
         costs: dict[str, float] = {}
+        after: dict[str, str | None] = {}
         for position, arm in enumerate(order):
             most = allowed_s()
             if most <= 0:
                 break
-            timeout_s = min(most, math.inf if arm.timeout_s is None else arm.timeout_s)
-            timed = replace(arm, timeout_s=None if math.isinf(timeout_s) else timeout_s)
-            samples[arm.key], costs[arm.key] = self._one(timed, phase, position)
+            limits = [s for s in (arm.timeout_s, most) if s is not None and not math.isinf(s)]
+            after[arm.key] = self._last
+            limited = replace(arm, timeout_s=min(limits, default=None))
+            samples[arm.key], costs[arm.key] = self._one(limited, phase, position)
+        if self._last is not None:
+            self._order.ran(self._last)
         disturbed = any(repeat_worthy(sample.marks) for sample in samples.values())
-        return Block(self.number, samples, costs, disturbed)
+        return Block(self.number, samples, costs, after, disturbed)
 
     def _one(self, arm: Arm, phase: str, position: int) -> tuple[Sample, float]:
+        self._last = arm.key
         sample, cost = self._recorder.sample(arm.setting, phase, self.number, position, arm.timeout_s, arm.around)
         return self._objective.judged(sample), cost
 

@@ -82,10 +82,12 @@ class _Series:
         """Median operations or bytes a second."""
         return float(self.work.get(per, 0.0)) / median(self.times)
 
-    def interval(self, per: str) -> tuple[float, float]:
-        """The 95 % interval of that, or all that was seen."""
-        low, high = median_interval(self.times)
-        return float(self.work.get(per, 0.0)) / high, float(self.work.get(per, 0.0)) / low
+    def interval(self, per: str) -> tuple[float | None, float | None]:
+        """The 95 % interval of that; None with too few blocks."""
+        interval = median_interval(self.times)
+        if interval is None:
+            return None, None
+        return float(self.work.get(per, 0.0)) / interval[1], float(self.work.get(per, 0.0)) / interval[0]
 
 
 def cache_levels(machine: Machine, threads: int) -> list[tuple[str, int]]:

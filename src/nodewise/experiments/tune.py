@@ -20,8 +20,10 @@ from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Plan, Writer, inherited_facts, read_experiment
 from nodewise.records.recorder import Recorder
+from nodewise.runner.launch import Start
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective, Shown
+from nodewise.runner.same_output import SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.search.guided import GuidedSearch
@@ -29,13 +31,15 @@ from nodewise.search.reduce import Reduction
 from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import AS_STARTED, Point
 from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks, plan_looks
+from nodewise.statistics.spoiled import Disturbance, Met, disturbance
 from nodewise.statistics.summary import Running, median
 from nodewise.statistics.verdict import Verdict, Word, is_settled
 from nodewise.tuning.axes import Wanted
 from nodewise.tuning.builds import Builder
+from nodewise.tuning.outline import Outline
 from nodewise.tuning.selection import Offer
 from nodewise.verdicts.encoding import encode
-from nodewise.verdicts.pair import Pairs, judge_pairs
+from nodewise.verdicts.pair import Pairs, judge_pairs, met_of
 from nodewise.verdicts.tune import BASELINE, CONFIRM, TuneVerdict, tune_verdict
 
 #: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
@@ -71,9 +75,9 @@ class Question:
     """What is asked: the fastest way to run `command` on `machine`, over `axes`, within a budget.
 
     `within` is the difference that counts as none (0.01: 1 %), `out` the experiment's directory, `asked` the command
-    line that repeats the question, `environment` what programs inherit. `resume`: go on with what `out` holds. Without
-    `axes` they are chosen by what the program loads; `wanted` are axes of the user's own. With `accept_disturbed` blocks
-    decide that something disturbed, too.
+    line that repeats the question, `environment` what programs inherit, `start` what its user gave of that, `same` what of a
+    setting's output has to be as the baseline's. `resume`: go on with what `out` holds. Without `axes` they are chosen by what
+    the program loads; `wanted` are axes of the user's own. With `accept_disturbed` blocks decide that something disturbed, too.
     """
 
     command: tuple[str, ...]
@@ -90,7 +94,8 @@ class Question:
     shown: Shown = field(default_factory=Shown)
     resume: bool = False
     wanted: Wanted = field(default_factory=Wanted)
-    cwd: Path | None = None
+    start: Start = field(default_factory=Start)
+    same: SameOutput = field(default_factory=SameOutput)
     accept_disturbed: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -100,11 +105,13 @@ class Question:
             "command": list(self.command),
             "axes": {},
             "wanted": asdict(self.wanted),
+            "start": self.start.to_json(),
             "budget": {"seconds": self.budget.seconds, "runs": self.budget.runs},
             "within": self.within,
             "accept_disturbed": self.accept_disturbed,
             "objective": asdict(self.objective),
             "shown": asdict(self.shown),
+            "same_output": self.same.to_json("baseline"),
             "seed": self.seed,
             **inherited_facts(self.machine, self.environment, self.asked),
         }
@@ -119,14 +126,18 @@ class Tuner:
         launcher: Launcher,
         observe: Callable[[Progress], None] = lambda _: None,
         before_block: Callable[[], None] = lambda: None,
+        announce: Callable[[Outline], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
     ):
+        """`announce` is told what will be done, once that is known; `before_block` may wait for quiet."""
         self._question = question
+        self._announce = announce
         self._launcher = launcher
         self._observe = observe
         self._before_block = before_block
         self._offer = Offer(question.machine, question.command, question.axes, question.environment, question.wanted)
-        self._offer.builder = Builder(question.out / "builds", question.command[0], question.cwd, question.environment)
+        folder = Path(question.start.cwd) if question.start.cwd else None
+        self._offer.builder = Builder(question.out / "builds", question.command[0], folder, question.environment)
         self._offer.folder = question.out / "launch"
         self._options = self._offer.before_the_first_run()
         self._baseline = Setting(command=question.command)
@@ -150,15 +161,7 @@ class Tuner:
             raise InputError(f"{limit} runs are too few for a verdict", f"give --max-runs {FEWEST_RUNS} or more")
         stopped = "decided"
         with Writer(question.out, None if question.resume else question.to_json()) as self._writer:
-            recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier)
-            self._blocks = Blocks(recorder, self._meter, self._random, question.objective, self._before_block)
-            try:
-                self._first_run()
-                self._choose_axes()
-            except (ProgramError, InputError, KeyboardInterrupt):
-                if self._writer.earlier is None:
-                    self._writer.discard()
-                raise
+            self._begin()
             try:
                 stopped = self._answer()
             except KeyboardInterrupt:
@@ -166,6 +169,34 @@ class Tuner:
             verdict = tune_verdict(read_experiment(question.out), stopped)
             self._writer.conclude(encode(verdict))
         return verdict
+
+    def preview(self) -> Outline:
+        """What `run` would do: one run of the program, and nothing of it is kept. Raises as `run` does."""
+        with Writer(self._question.out, self._question.to_json()) as self._writer:
+            self._begin()
+            self._writer.discard()
+        return self._outline()
+
+    def _begin(self) -> None:
+        """The first run and the axes; where that fails nothing is left behind of a new experiment."""
+        recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier, self._question.budget)
+        self._blocks = Blocks(recorder, self._meter, self._random, self._question.objective, self._before_block)
+        try:
+            self._first_run()
+            self._choose_axes()
+        except (ProgramError, InputError, KeyboardInterrupt):
+            if self._writer.earlier is None:
+                self._writer.discard()
+            raise
+        self._announce(self._outline())
+
+    def _outline(self) -> Outline:
+        space, budget = self._options.space, self._question.budget
+        cost = self._costs["baseline"][0]
+        runs = 1 + self._meter.affordable(cost)
+        # nothing but what was left out says why an axis has but one value
+        seconds = budget.seconds if budget.runs is None else min(budget.seconds or math.inf, budget.runs * cost)
+        return Outline(space.open, self._offer.left_out(), self._options.way.why, cost, runs, seconds, space.size)
 
     # --- runs
 
@@ -433,7 +464,7 @@ class Tuner:
             if cut >= _MOST_CUT or (not mine.ok and not mine.cut_off and self._search.failed(point)):
                 return None, False
             self._report(CONFIRM, candidate, 2)
-            if base.ok and mine.ok and judged.add(base.seconds, mine.seconds, block.disturbed):
+            if judged.add(block):
                 stopped = "decided"
                 break
         won = judged.word is Word.FASTER
@@ -460,24 +491,37 @@ class _Confirmation:
     def __init__(self, looks: Looks, question: Question):
         self._looks = looks
         self._question = question
-        self._pairs: list[tuple[float, float, bool]] = []
+        self._pairs: list[tuple[float, float, int, tuple[str | None, str | None]]] = []
+        self._candidate = ""
+        self._met: list[Met] = []
+
+    def _disturbance(self) -> Disturbance:
+        return disturbance(self._met, self._question.machine.limits.cpu_quota)
+
+    def _all(self) -> Pairs:
+        one, other, blocks, after = zip(*self._pairs, strict=True)
+        return Pairs(one, other, blocks, self._disturbance(), after, (BASELINE, self._candidate))
 
     def _judge(self, final: bool) -> Verdict:
-        one, other, disturbed = zip(*self._pairs, strict=True)
-        pairs = Pairs(one, other, disturbed, {})
         level = self._looks.level
         accept = self._question.accept_disturbed
-        return judge_pairs(pairs, lambda _: level, self._question.within, final=final, accept_disturbed=accept)[0]
+        return judge_pairs(self._all(), lambda _: level, self._question.within, final=final, accept_disturbed=accept)[0]
 
     @property
     def count(self) -> int:
         """How many pairs decide."""
-        return sum(self._question.accept_disturbed or not disturbed for _, _, disturbed in self._pairs)
+        return len(self._all().deciding(self._question.accept_disturbed)[0]) if self._pairs else 0
 
-    def add(self, baseline_s: float, candidate_s: float, disturbed: bool) -> bool:
-        """Take one more pair; whether it is now known well enough, asked at the looks alone."""
+    def add(self, block: Block) -> bool:
+        """Take one more block, where both ran well; whether it is now known well enough, asked at the looks alone."""
         before = self.count
-        self._pairs.append((baseline_s, candidate_s, disturbed))
+        self._met += [met_of(block.number, key, sample) for key, sample in block.samples.items()]
+        (self._candidate,) = block.samples.keys() - {BASELINE}
+        base, mine = block.samples[BASELINE], block.samples[self._candidate]
+        if not base.ok or not mine.ok:
+            return False
+        after = (block.after[BASELINE], block.after[self._candidate])
+        self._pairs.append((base.seconds, mine.seconds, block.number, after))
         return self.count > before and self.count in self._looks.at and is_settled(self._judge(final=False))
 
     @property
@@ -491,14 +535,21 @@ def fewest_blocks(alpha: float) -> int:
     return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(alpha)))
 
 
+def preview(question: Question, launcher: Launcher) -> Outline:
+    """What a tune would do: see `Tuner.preview`."""
+    return Tuner(question, launcher).preview()
+
+
 def tune(
     question: Question,
     launcher: Launcher,
     observe: Callable[[Progress], None] = lambda _: None,
     before_block: Callable[[], None] = lambda: None,
+    announce: Callable[[Outline], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> TuneVerdict:
-    """Answer a question: see `Tuner.run`; `before_block` is called before each block and may wait for quiet, `clock` gives
-    the seconds of the budget.
+    """Answer a question: see `Tuner.run`; `before_block` is called before each block and may wait for quiet.
+
+    `announce` is told what will be done, once that is known; `clock` gives the seconds of the budget.
     """
-    return Tuner(question, launcher, observe, before_block, clock).run()
+    return Tuner(question, launcher, observe, before_block, announce, clock).run()

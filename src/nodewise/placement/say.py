@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 
 from nodewise.base.errors import InputError
+from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.job import Job, within
 from nodewise.placement.layers import layers_of
@@ -79,26 +80,45 @@ def say(tongue: str, machine: Machine, placement: Placement, hosts: Sequence[str
 
 def _wrapper(said: Sequence[Said]) -> Said:
     """A shell script that starts its arguments as the rank's own Said has it."""
-    lines = ["#!/bin/sh", "# Starts a program with the placement of its rank: mpirun … ./place-rank.sh program"]
-    chain = ""
+    notes = dict.fromkeys(note for one in said for note in one.notes)
+    script = _script([_as_lines(one) for one in said], [f"unset {' '.join(BINDING_VARIABLES)}"])
+    return Said(words=("./place-rank.sh",), files={"place-rank.sh": script}, notes=tuple(notes))
+
+
+def place_rank_script(
+    by_rank: Sequence[Sequence[tuple[int, ...]]], masks: Sequence[Sequence[int]], *, openmp: bool
+) -> str:
+    """A shell script that starts its arguments in the places of its rank's threads, told by OpenMP's variables or not at all.
+
+    With `masks`, one for each rank, it is held to those processors by taskset, where the system has that.
+    """
+    lines = [_as_lines(Said(openmp_environment(places))) if openmp else [] for places in by_rank]
+    for of_rank, mask in zip(lines, masks, strict=False):
+        of_rank.append(f"    ! command -v taskset >/dev/null || taskset -cp {format_processors(mask)} $$ >/dev/null")
+    return _script(lines, [f"unset {' '.join(BINDING_VARIABLES)}"] if openmp else [])
+
+
+def _as_lines(said: Said) -> list[str]:
+    lines = [f"    export {k}={shlex.quote(v)}" for k, v in said.env.items()]
+    return [*lines, f'    set -- {shlex.join(said.words)} "$@"'] if said.words else lines
+
+
+def _script(by_rank: Sequence[Sequence[str]], first: Sequence[str]) -> str:
+    """A script that does what is said for its rank and then becomes its arguments."""
+    chain = "0" if len(by_rank) == 1 else ""
     for name in reversed(LOCAL_RANK):
         chain = f"${{{name}{':-' + chain if chain else ''}}}"
-    lines += [f"unset {' '.join(BINDING_VARIABLES)}", f"rank={chain}", 'case "$rank" in']
-    for rank, one in enumerate(said):
-        lines.append(f"{rank})")
-        lines += [f"    export {k}={shlex.quote(v)}" for k, v in one.env.items()]
-        if one.words:
-            lines.append(f'    set -- {shlex.join(one.words)} "$@"')
-        lines.append("    ;;")
+    lines = ["#!/bin/sh", "# Starts a program with the placement of its rank: mpirun … ./place-rank.sh program"]
+    lines += [*first, f"rank={chain}", 'case "$rank" in']
+    for rank, of_rank in enumerate(by_rank):
+        lines += [f"{rank})", *of_rank, "    ;;"]
     lines += [
         "*)",
-        f'    echo "place-rank.sh: no rank among 0 to {len(said) - 1} in {", ".join(LOCAL_RANK)}" >&2',
+        f'    echo "place-rank.sh: no rank among 0 to {len(by_rank) - 1} in {", ".join(LOCAL_RANK)}" >&2',
         "    exit 2",
         "    ;;",
     ]
-    lines += ["esac", 'exec "$@"']
-    notes = dict.fromkeys(note for one in said for note in one.notes)
-    return Said(words=("./place-rank.sh",), files={"place-rank.sh": "\n".join(lines) + "\n"}, notes=tuple(notes))
+    return "\n".join([*lines, "esac", 'exec "$@"']) + "\n"
 
 
 def _with_threads(tongue: str, machine: Machine, placement: Placement, said: Said) -> Said:

@@ -20,7 +20,7 @@ from nodewise.runner.sample import Sample, sample_from_json
 _GROUPS = ("metrics", "usage", "conditions")
 _PLAIN = ("seconds", "wall_s", "started_at")
 #: What few samples have, or what is long: kept as text until it is asked for.
-_REST = ("marks", "error", "output", "cut_off")
+_REST = ("marks", "error", "output", "cut_off", "differs")
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,10 @@ class Records(Sequence[Record]):
         self._named: dict[str, dict[str, array[float]]] = {group: {} for group in _GROUPS}
         self._sources: dict[str, int] = {}
         self._source = array("b")
+        self._answers: dict[str, int] = {}
+        self._digests: list[str] = []
+        self._answer = array("i")
+        self._late: dict[int, dict[str, Any]] = {}
         self._rest = bytearray()
         self._rest_ends = array("q", [0])
         self._failed = array("b")
@@ -76,6 +80,9 @@ class Records(Sequence[Record]):
         self._position.append(place[3])
         self._spent.append(spent)
         self._source.append(self._sources.setdefault(line.get("source") or "wall", len(self._sources)))
+        self._answer.append(self._code_of(str(line.get("answer") or "")))
+        if "differs" in rest:
+            self._late[count] = {"differs": rest["differs"]}
         self._rest += text
         self._rest_ends.append(len(self._rest))
         for group, name, value in named:
@@ -83,6 +90,12 @@ class Records(Sequence[Record]):
         self._failed.append(rest.get("error") is not None)
         self._marked.append(bool(rest.get("marks")))
         self._index = None
+
+    def _code_of(self, answer: str) -> int:
+        if answer and answer not in self._answers:
+            self._answers[answer] = len(self._digests)
+            self._digests.append(answer)
+        return self._answers.get(answer, -1)
 
     def __len__(self) -> int:
         return len(self._setting)
@@ -101,14 +114,16 @@ class Records(Sequence[Record]):
                 if at < len(column) and not math.isnan(column[at]):
                     groups[group][name] = column[at]
         plain = {name: self._plain[name][at] for name in _PLAIN}
-        source = list(self._sources)[self._source[at]]
-        sample = sample_from_json({**plain, **groups, "source": source, **self._rest_of(at)})
+        told = {"source": list(self._sources)[self._source[at]]}
+        if self._answer[at] >= 0:
+            told["answer"] = self._digests[self._answer[at]]
+        sample = sample_from_json({**plain, **groups, **told, **self._rest_of(at)})
         place = (self.keys[self._setting[at]], self.phases[self._phase[at]], self._block[at], self._position[at])
         return Record(*place, sample, self._spent[at])
 
     def _rest_of(self, at: int) -> dict[str, Any]:
         text = self._rest[self._rest_ends[at] : self._rest_ends[at + 1]]
-        return dict(json.loads(text)) if text else {}
+        return {**(json.loads(text) if text else {}), **self._late.get(at, {})}
 
     def __iter__(self) -> Iterator[Record]:
         return (self[i] for i in range(len(self)))
@@ -185,6 +200,27 @@ class Records(Sequence[Record]):
     def marks(self, at: int) -> tuple[str, ...]:
         """What spoiled one run, in words."""
         return tuple(self._rest_of(at).get("marks", ()))
+
+    @property
+    def answer_codes(self) -> npt.NDArray[np.int64]:
+        """A number for the answer of each record, the same for the same answer; -1 where none was looked at, or it failed."""
+        return np.array(self._answer, dtype=np.int64)
+
+    def differing(self) -> Iterator[tuple[int, str]]:
+        """The records whose answer is not the reference's, ascending, and where it differs."""
+        for at in sorted(self._late):
+            if "differs" in self._late[at]:
+                yield at, str(self._late[at]["differs"])
+
+    def add_difference(self, at: int, differs: str) -> None:
+        """What was seen of a record's answer only after it had been written. Raises IndexError where there is no such one."""
+        self._late.setdefault(range(len(self))[at], {})["differs"] = differs
+
+    def fail(self, at: int, error: str) -> None:
+        """Make a failure of a record that ended well."""
+        if not self._failed[at]:
+            self._late.setdefault(at, {})["error"] = error
+            self._failed[at] = 1
 
     def failures(self) -> dict[str, int]:
         """For each setting that ever failed the index of its last failure."""

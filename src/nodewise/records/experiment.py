@@ -27,11 +27,14 @@ import numpy.typing as npt
 import nodewise
 from nodewise.base.errors import InputError, StoreError
 from nodewise.machine.model import Machine
+from nodewise.records.answers import AnswerJudge, judge_of, judge_records
 from nodewise.records.columns import Record, Records
 from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.setting import Setting, setting_from_json
 
 SCHEMA = 1
+#: The file with the answer of the baseline's first run, where answers are compared.
+_REFERENCE = "reference-output"
 #: Beginnings of the names of variables that bear on a run.
 TELLING = ("OMP_", "KMP_", "GOMP_", "GLIBC_TUNABLES", "MALLOC_", "LD_PRELOAD", "OPENBLAS_", "MKL_", "BLIS_")
 
@@ -169,9 +172,11 @@ class Writer:
 
     def _begin(self, question: dict[str, Any] | None) -> None:
         self._known: set[str] = set()
+        self._question = question or {}
         if question is None:
             # what a kill has cut off goes, else the next line would be joined to it
-            self.earlier = read_experiment(self.path)
+            self.earlier = read_experiment(self.path, judged=False)
+            self._question = self.earlier.question
             whole = self.earlier.whole_bytes
             os.ftruncate(self._samples, whole)
             if whole and os.pread(self._samples, 1, whole - 1) != b"\n":
@@ -206,6 +211,20 @@ class Writer:
         self._append("".join(json.dumps(line) + "\n" for line in lines))
         self._known.add(record.setting)
 
+    def judge(self) -> AnswerJudge | None:
+        """Who judges the answers of the runs, where the question asks for it; continued where it was left."""
+        path = self.path / _REFERENCE
+        kept = path.read_bytes().decode("utf-8", "surrogateescape") if path.is_file() else None
+        return judge_of(self._question, kept)
+
+    def keep_reference(self, text: str) -> None:
+        """Store the answer that others are held against, for who goes on. Raises StoreError."""
+        write_whole(self.path / _REFERENCE, text.encode("utf-8", "surrogateescape"))
+
+    def add_difference(self, at: int, differs: str) -> None:
+        """Append what was seen of the sample of that number (from 0) only after it had been written."""
+        self._append(json.dumps({"type": "differs", "sample": at, "differs": differs}) + "\n")
+
     def add_plan(self, plan: Plan) -> None:
         """Append the plan of a comparison that decides; the last one counts."""
         self._append(json.dumps({"type": "plan", **asdict(plan)}) + "\n")
@@ -227,7 +246,7 @@ class Writer:
 
     def discard(self) -> None:
         """Take back what was made for an experiment in which nothing was measured; whatever was there before stays."""
-        for name in ("question.json", "samples.jsonl"):
+        for name in ("question.json", "samples.jsonl", _REFERENCE):
             (self.path / name).unlink(missing_ok=True)
         for name in ("builds", "launch"):
             shutil.rmtree(self.path / name, ignore_errors=True)
@@ -272,8 +291,11 @@ def read_question(path: Path) -> dict[str, Any]:
     return dict(question)
 
 
-def read_experiment(path: Path) -> Experiment:
-    """Read a directory that `Writer` wrote, on this or another machine. Raises InputError where it is none."""
+def read_experiment(path: Path, judged: bool = True) -> Experiment:
+    """Read a directory that `Writer` wrote, on this or another machine. Raises InputError where it is none.
+
+    Without `judged` a run whose answer differs from the reference's is as it was written, which is before it is judged.
+    """
     question = read_question(path)
     experiment = Experiment(path, question)
     try:
@@ -286,6 +308,8 @@ def read_experiment(path: Path) -> Experiment:
         pass
     except OSError as problem:
         raise InputError(f"{path / 'samples.jsonl'} cannot be read: {problem.strerror}") from problem
+    if judged:
+        judge_records(experiment)
     # the verdict is worked out anew from the samples: a damaged one costs only the word how it ended
     with contextlib.suppress(OSError, ValueError):
         verdict = json.loads((path / "verdict.json").read_text())
@@ -307,12 +331,16 @@ def _take(experiment: Experiment, text: bytes) -> bool:
         elif kind == "setting":
             setting = setting_from_json(line)
             experiment.settings[setting.key] = setting
+        elif kind == "differs":
+            # with a line lost it is not sure which one is meant
+            if not experiment.damaged_lines:
+                experiment.records.add_difference(int(line["sample"]), str(line["differs"]))
         elif kind == "plan":
             plan = Plan(line["candidate"], tuple(line["looks"]), line["alpha"], line["ablations"])
             # going on from a file writes its plans once more
             if plan not in experiment.plans:
                 experiment.plans.append(plan)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, IndexError):
         return False
     return True
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 
 from nodewise.base.errors import InputError
-from nodewise.records.budget import Meter
+from nodewise.records.answers import AnswerJudge
+from nodewise.records.budget import Budget, Meter
 from nodewise.records.columns import Record, Records
 from nodewise.records.experiment import Experiment, Writer
 from nodewise.runner.launcher import Launcher
@@ -26,13 +28,30 @@ RUN_VARIABLE = "NODEWISE_RUN"
 class Recorder:
     """The one way from a setting to a recorded sample."""
 
-    def __init__(self, writer: Writer, launcher: Launcher, meter: Meter, earlier: Experiment | None = None):
-        """`earlier` is what the directory held when it was opened again."""
+    def __init__(
+        self,
+        writer: Writer,
+        launcher: Launcher,
+        meter: Meter,
+        earlier: Experiment | None = None,
+        budget: Budget | None = None,
+    ):
+        """`earlier` is what the directory held when it was opened again, `budget` the one that holds from then on.
+
+        What was decided then was decided under the budget of then, which the meter has again for as long as it takes.
+        """
         self._writer = writer
         self._launcher = launcher
         self._meter = meter
         self._earlier = earlier
         self._replayed = 0
+        self._judge = writer.judge()
+        self._budgets = _budgets(writer, earlier, budget)
+        self._set_budget()
+
+    def _set_budget(self) -> None:
+        """From some runs on another budget held."""
+        self._meter.budget = self._budgets.get(self._replayed, self._meter.budget)
 
     @property
     def replaying(self) -> bool:
@@ -62,7 +81,9 @@ class Recorder:
                     "it was made by another version, or its files were changed; start a new experiment",
                 )
             self._meter.count(record.spent_s)
-            return record.sample, record.spent_s - begin
+            self._set_budget()
+            judged = record.sample if self._judge is None else self._judge.replayed(setting, record.sample)
+            return judged, record.spent_s - begin
         self._meter.resume()
         if around is not None:
             around[0]()
@@ -70,8 +91,21 @@ class Recorder:
         if around is not None:
             around[1]()
         self._meter.count()
+        late: list[tuple[int, str]] = []
+        if self._judge is not None:
+            sample, late = self._compared(self._judge, setting, sample)
         self._writer.add(Record(setting.key, phase, block, position, sample, self._meter.seconds), setting)
-        return sample, self._meter.seconds - begin
+        for number, differs in late:
+            self._writer.add_difference(number, differs)
+        return sample if self._judge is None else self._judge.judged(sample), self._meter.seconds - begin
+
+    def _compared(self, judge: AnswerJudge, setting: Setting, sample: Sample) -> tuple[Sample, list[tuple[int, str]]]:
+        """The sample with where its answer differs, and the same of earlier ones; the reference is stored when it comes."""
+        known = judge.reference
+        compared = judge.compared(setting, sample)
+        if judge.reference is not None and judge.reference is not known:
+            self._writer.keep_reference(judge.reference)
+        return compared
 
     def _next_recorded(self) -> Record | None:
         if self._earlier is None:
@@ -90,3 +124,19 @@ class Recorder:
             return Sample(0.0, 0.0, time.time(), error=what, output=output)
         numbered = dataclasses.replace(setting, env={**setting.env, RUN_VARIABLE: str(self._meter.runs + 1)})
         return self._launcher.run(numbered, timeout_s=timeout_s)
+
+
+def _budgets(writer: Writer, earlier: Experiment | None, budget: Budget | None) -> dict[int, Budget]:
+    """From how many runs on which budget held; the one given now is stored where it is another one. Empty: always the same.
+
+    Who goes on without naming a budget gives the first one, and has the last.
+    """
+    if earlier is None or budget is None or "budget" not in earlier.question:
+        return {}
+    runs = len(earlier.records)
+    first = earlier.question["budget"]
+    later = [e for e in earlier.question.get("extended", []) if e["runs"] < runs]
+    if asdict(budget) not in (first, later[-1]["budget"] if later else first):
+        later.append({"runs": runs, "budget": asdict(budget)})
+        writer.amend({"extended": later})
+    return {0: Budget(**first), **{e["runs"]: Budget(**e["budget"]) for e in later}}

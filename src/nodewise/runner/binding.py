@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,8 @@ from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
 from nodewise.base.processors import format_processors
 from nodewise.placement.tongues.openmp import openmp_environment
-from nodewise.runner.program import Program, find_on_path, inspect_program
+from nodewise.runner.loaded import Loaded
+from nodewise.runner.program import RUNTIMES, Program, find_on_path, inspect_program
 
 #: `openmp`: by the runtime's variables; `preload`: by a library that binds threads as they are created; `mask`: all threads
 #: to all places together. `auto` chooses by the program's file.
@@ -62,6 +64,34 @@ def program_of(command: Sequence[str], environment: Mapping[str, str]) -> Progra
 def way_of(command: Sequence[str], environment: Mapping[str, str]) -> Way:
     """By which way a command's threads are placed where nobody chooses one."""
     return choose_way(program_of(command, environment))
+
+
+def way_seen(command: Sequence[str], environment: Mapping[str, str], loaded: Loaded | None) -> Way:
+    """How a launch line that people keep places the threads of a command's program: `openmp`, or `mask` and nothing else.
+
+    `loaded` is what was seen of a run. What a program loaded then counts more than what its file says; where it was not
+    seen, the program may have an OpenMP runtime unless its file shows that it makes its threads without one.
+    """
+    program = program_of(command, environment)
+    if loaded is not None and any(name.startswith(RUNTIMES) for name in loaded.names):
+        return Way("openmp", "it loads an OpenMP runtime, which reads its places from the environment")
+    if program.openmp:
+        return choose_way(program)
+    if loaded is not None and _was_seen(command, environment, program, loaded):
+        return Way("mask", "it loads no OpenMP runtime: a mask holds all of its threads together")
+    if program.kind == "elf" and program.threads and not program.interpreter:
+        return Way("mask", "it makes its threads itself: a mask holds all of them together")
+    chosen = choose_way(program)
+    return chosen if chosen.name == "openmp" else Way("mask", chosen.why)
+
+
+def _was_seen(command: Sequence[str], environment: Mapping[str, str], program: Program, loaded: Loaded) -> bool:
+    """Whether a run of this very program was watched: a launcher may have started it where nobody could look."""
+    path = find_on_path(command[0], environment) if command else None
+    if path is None or not loaded.watched:
+        return False
+    # of a script only the interpreter is mapped
+    return program.kind == "script" or os.path.realpath(path) in {os.path.realpath(p) for p in loaded.mapped}
 
 
 def binding_environment(

@@ -6,7 +6,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import resource
+import shlex
 import shutil
 import signal
 import struct
@@ -21,6 +23,7 @@ from nodewise.base.native import native_path
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_seconds
 from nodewise.placement.memory import MODES
+from nodewise.runner.answer import NO_ANSWER, AnswerReader
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.marks import find_marks
 from nodewise.runner.objective import value_of
@@ -30,6 +33,9 @@ from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
 _KEPT_OUTPUT = 4000
+_GIVE_A_PATH = "give its path, or a name that is found on PATH"
+#: What only a shell carries out: pipelines, redirections, several commands, variables, patterns and assignments.
+_OF_A_SHELL = re.compile(r"[|<>;&$`*?\n]|^\s*[A-Za-z_]\w*=")
 
 
 class LocalLauncher:
@@ -51,6 +57,7 @@ class LocalLauncher:
         #: Why there is no energy, in words; None before the first run, empty where it can be read.
         self.energy_missing: str | None = None
         self._needed = self._options.needed
+        self._answers = AnswerReader(self._options.same, self._options.cwd)
         self._limits = [(_limit_number(name), value) for name, value in self._options.limits.items()]
 
     def __enter__(self) -> LocalLauncher:
@@ -66,7 +73,9 @@ class LocalLauncher:
 
         Raises InputError where its first good run does not tell what `RunOptions.needed` names.
         """
-        reply = self._exchange(self._request(setting, timeout_s or self._options.timeout_s))
+        request = self._request(setting, timeout_s or self._options.timeout_s)
+        self._answers.before()
+        reply = self._exchange(request)
         if "failed_step" in reply:
             raise _start_error(setting, self._options, reply)
         self.counters_missing = reply["counters_missing"]
@@ -93,6 +102,7 @@ class LocalLauncher:
 
     def close(self) -> None:
         """End the runner, and with it whatever it runs."""
+        self._answers.close()
         runner, self._runner = self._runner, None
         if runner is None:
             return
@@ -130,7 +140,9 @@ class LocalLauncher:
             else {"mode": MODES[setting.memory.mode], "nodes": setting.memory.nodes},
             "no_huge_pages": setting.no_huge_pages,
             "limits": self._limits,
+            "domain": self._options.domain,
             "timeout_s": timeout_s or 0.0,
+            **self._answers.request(),
         }
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -143,6 +155,7 @@ class LocalLauncher:
                 bufsize=0,
                 env={k: v for k, v in os.environ.items() if k != "LD_PRELOAD"},
                 process_group=0,
+                pass_fds=self._answers.descriptors,
             )
         return self._runner
 
@@ -204,6 +217,8 @@ class LocalLauncher:
         if self._options.price is not None:
             metrics[COST] = self._options.price.of(setting, reply["wall_s"])
         error = _error(reply, told, everything, self._options)
+        answer = self._answers.read(reply) if error is None else NO_ANSWER
+        error = error or answer.problem
         usage, conditions = reply["usage"], reply["conditions"]
         if reply["exit_code"] > 0:
             usage = {**usage, "exit_code": reply["exit_code"]}
@@ -222,6 +237,8 @@ class LocalLauncher:
             error=error,
             output=everything[-_KEPT_OUTPUT:] if error else "",
             cut_off=reply["timed_out"],
+            answer=answer.digest,
+            answer_text=answer.text,
         )
 
 
@@ -240,7 +257,7 @@ def _find_program(name: str, environment: Mapping[str, str], directory: Path | N
     if "/" in name:
         path = Path(directory or ".", name)
         if not path.exists():
-            raise ProgramError(f"no such program: {name}", "give its path, or a name that is found on PATH")
+            raise ProgramError(f"no such program: {name}", _typed_as_one(name) or _GIVE_A_PATH)
         if path.is_dir():
             raise ProgramError(f"{name} is a directory, not a program")
         if not os.access(path, os.X_OK):
@@ -249,9 +266,19 @@ def _find_program(name: str, environment: Mapping[str, str], directory: Path | N
     found = shutil.which(name, path=environment.get("PATH", os.defpath))
     if found is None:
         here = " (there is a file of that name here: write ./" + name + ")" if Path(name).is_file() else ""
-        raise ProgramError(f"no such program on PATH: {name}{here}", "give its path, or a name that is found on PATH")
+        raise ProgramError(f"no such program on PATH: {name}{here}", _typed_as_one(name) or _GIVE_A_PATH)
     # a PATH may hold relative directories, which mean this process's directory and not the run's
     return str(Path(found).absolute())
+
+
+def _typed_as_one(text: str) -> str:
+    """The hint where a whole command line stands in the place of a program's name; empty where it does not look like one."""
+    if _OF_A_SHELL.search(text):
+        return f"a line for a shell is given to one: -- sh -c {shlex.quote(text)}"
+    with contextlib.suppress(ValueError):
+        if len(words := shlex.split(text)) > 1:
+            return f"write a program and its arguments as words of their own: -- {shlex.join(words)}"
+    return ""
 
 
 def _start_error(setting: Setting, options: RunOptions, reply: Mapping[str, Any]) -> ProgramError:

@@ -44,11 +44,13 @@ def apply_memory(policy: MemoryPolicy | None, no_huge_pages: bool = False) -> No
         raise InputError(f"the system refuses to forbid huge pages: {os.strerror(ctypes.get_errno())}")
 
 
-def huge_page_environment(kind: str, inherited: Mapping[str, str], libraries: Sequence[str] = ()) -> dict[str, str]:
+def huge_page_environment(
+    kind: str, inherited: Mapping[str, str], libraries: Sequence[str] = (), *, glibc: bool = True
+) -> dict[str, str]:
     """Variables that have a program's allocator use huge pages, or not: glibc's, and those of the libraries that it has.
 
-    Variables of glibc (2.35 on) and jemalloc are joined to what is inherited; mimalloc has its own. Raises InputError
-    for another kind than those of `HUGE_PAGES`.
+    Variables of glibc (2.35 on) and jemalloc are joined to what is inherited; mimalloc has its own. Without `glibc` its
+    allocator is not in use. Raises InputError for another kind than those of `HUGE_PAGES`.
     """
     if kind not in HUGE_PAGES:
         raise InputError(f"no such huge pages: {kind!r}", f"known are: {', '.join(HUGE_PAGES)}")
@@ -56,7 +58,7 @@ def huge_page_environment(kind: str, inherited: Mapping[str, str], libraries: Se
         return {}
     number = {"transparent": "1", "reserved": "2", "never": "0"}[kind]
     others = [t for t in inherited.get("GLIBC_TUNABLES", "").split(":") if t and "malloc.hugetlb" not in t]
-    env = {"GLIBC_TUNABLES": ":".join([*others, f"glibc.malloc.hugetlb={number}"])}
+    env = {"GLIBC_TUNABLES": ":".join([*others, f"glibc.malloc.hugetlb={number}"])} if glibc else {}
     if any("jemalloc" in name for name in libraries):
         said = [
             t for t in inherited.get("MALLOC_CONF", "").split(",") if t and not t.startswith(("thp:", "metadata_thp:"))

@@ -16,7 +16,8 @@ from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
 
-_RUNTIMES = ("libgomp", "libiomp5", "libomp")
+#: How the files of OpenMP runtimes are called.
+RUNTIMES = ("libgomp", "libiomp5", "libomp")
 _THREADS = {"pthread_create", "thrd_create"}
 #: What a program that is linked statically with an OpenMP runtime holds.
 _OPENMP_MARKS = (b"GOMP_parallel", b"__kmpc_fork_call", b"OMP_PROC_BIND")
@@ -78,7 +79,7 @@ def _inspect(path: Path, library_path: str, changed_ns: int, mode: int) -> Progr
         libraries = _libraries(path, elf, library_path)
     except InputError:
         return Program("unknown", guarded=guarded)
-    openmp = next((r for r in _RUNTIMES for name in libraries if name.startswith(r)), "")
+    openmp = next((r for r in RUNTIMES for name in libraries if name.startswith(r)), "")
     # std::thread and Intel's threading library make threads for their callers
     makers = any(name.startswith(("libtbb", "libpthread")) for name in libraries)
     makers |= any("_M_start_thread" in name for name in imports)

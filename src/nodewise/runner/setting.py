@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from nodewise.base.processors import format_processors
-from nodewise.placement.memory import MemoryPolicy, to_numactl
+from nodewise.placement.memory import MemoryPolicy
 
 
 @dataclass(frozen=True)
@@ -20,7 +18,8 @@ class Setting:
     `values` says what each axis chose, for people and reports: `{"threads": 183, "placement": "balanced"}`; it is empty
     for the baseline, the program as its user starts it. `places` are those of the threads, None where nothing is bound.
     `memory` is the policy that its pages follow (None: as inherited); `no_huge_pages` forbids transparent huge pages.
-    `name` is what its user calls it, where it is not one of a space; `broken` says why it cannot be started at all.
+    `name` is what its user calls it, where it is not one of a space; `broken` says why it cannot be started at all, and
+    `build` is the shell command that made its program.
     """
 
     command: tuple[str, ...]
@@ -33,6 +32,7 @@ class Setting:
     no_huge_pages: bool = False
     name: str = ""
     broken: str = ""
+    build: str = ""
 
     @property
     def key(self) -> str:
@@ -43,18 +43,6 @@ class Setting:
         """The environment that the program gets."""
         kept = {k: v for k, v in inherited.items() if k not in self.unset}
         return {**kept, **self.env}
-
-    def launch_line(self, inherited: Mapping[str, str] | None = None) -> str:
-        """The line to paste into a shell; variables to clear are named only where `inherited` holds them (None: always)."""
-        clear = [v for v in self.unset if v not in self.env and (inherited is None or v in inherited)]
-        words = [word for v in clear for word in ("-u", v)]
-        assigned = [f"{k}={shlex.quote(v)}" for k, v in self.env.items()]
-        head = ["env", *words, *assigned] if words else assigned
-        mask = ["taskset", "-c", format_processors(self.mask)] if self.mask is not None else []
-        memory = to_numactl(self.memory) if self.memory is not None else ()
-        # no program of the system's own sets what forbids huge pages
-        pages = ["nodewise", "place", "os", "--huge-pages", "never", "--"] if self.no_huge_pages else []
-        return " ".join([*head, *mask, *memory, *pages, shlex.join(self.command)])
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain values."""
@@ -70,6 +58,7 @@ class Setting:
             "no_huge_pages": self.no_huge_pages,
             **({"name": self.name} if self.name else {}),
             **({"broken": self.broken} if self.broken else {}),
+            **({"build": self.build} if self.build else {}),
         }
 
 
@@ -90,6 +79,7 @@ def setting_from_json(data: dict[str, Any]) -> Setting:
         no_huge_pages=data.get("no_huge_pages", False),
         name=data.get("name", ""),
         broken=data.get("broken", ""),
+        build=data.get("build", ""),
     )
 
 

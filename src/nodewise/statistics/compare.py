@@ -21,16 +21,18 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.statistics.steps import infer_step, spread_ties, widened
+
 Array = NDArray[np.float64]
 
 _EXACT_UP_TO = 10
 #: Beyond so many standard deviations of normal noise a log ratio says nothing; less would cost width, more lets bursts in.
-_REACH = 3.0
-_BISECTIONS = 16
+_REACH = 3.5
+#: An end is looked for among so many places, so many times over.
+_REFINED, _REFINEMENTS = 32, 3
 #: A ratio farther from the centre than so many spreads has to have this share of the pairs as near to it.
 _NEAR, _BACKED = 3.0, 0.25
-#: With no more different times than this share of all, the clock is taken to be coarse; its step is no larger share of a time.
-_TIED, _COARSEST = 0.75, 0.1
 
 
 @dataclass(frozen=True)
@@ -42,23 +44,10 @@ class Ratio:
     high: float
     pairs: int
 
-
-def _spread_ties(one: Array, other: Array) -> tuple[Array, Array]:
-    """Times that a coarse clock has made equal, spread evenly over its step; others as they are.
-
-    Ratios on a lattice have no scale: more than half of them may be equal. What is added is symmetric, and the same for
-    both, so the ratios stay symmetric about the true one.
-    """
-    steps = []
-    for times in (one, other):
-        values = np.unique(times)
-        step = float(np.diff(values).min()) if values.size > 1 else np.inf
-        if values.size <= _TIED * times.size and step <= _COARSEST * float(np.median(times)):
-            steps.append(step)
-    if not steps:
-        return one, other
-    shift = min(steps) * (np.random.default_rng(0).random((one.size, 2)) - 0.5)
-    return one + shift[:, 0], other + shift[:, 1]
+    @property
+    def has_interval(self) -> bool:
+        """Whether there were enough runs for an interval."""
+        return self.low > 0 and math.isfinite(self.high)
 
 
 def _scores(gaps: Array) -> Array:
@@ -85,7 +74,7 @@ def _accepted(logs: Array, tested: Array, alpha: float) -> NDArray[np.bool_]:
     if logs.size <= _EXACT_UP_TO:
         sums = np.abs(scores @ _signs(logs.size).T)
         share = (sums >= total[:, None] * (1 - 1e-12) - 1e-12).mean(axis=1)
-        return np.asarray(share > alpha)
+        return np.asarray(share > alpha + 1e-12)
     squares = scores**2
     variance = np.maximum(squares.sum(axis=1), 1e-30)
     excess = -2 * (squares**2).sum(axis=1) / variance**2
@@ -106,44 +95,78 @@ def _centre(logs: Array) -> float:
     return centre
 
 
+def _held(logs: Array, centre: float, tested: Array, alpha: float) -> NDArray[np.bool_]:
+    """Which of the log ratios tested are in the interval: accepted, and not among a few strays only.
+
+    Between the bulk of the pairs and strays the test may accept once more, where there are no pairs at all.
+    """
+    accepted = _accepted(logs, tested, alpha)
+    spread = 1.4826 * float(np.median(np.abs(logs - centre)))
+    if spread > 0:
+        near = np.abs(logs[None, :] - tested[:, None]) <= _NEAR * spread
+        accepted &= (near.mean(axis=1) >= _BACKED) | (np.abs(tested - centre) <= _NEAR * spread)
+    return accepted
+
+
 def _end(logs: Array, centre: float, extreme: float, alpha: float) -> float:
-    """The outermost log ratio between the centre and the extreme that is accepted."""
+    """The outermost log ratio between the centre and the extreme that the interval holds."""
     spread = 1.4826 * float(np.median(np.abs(logs - centre)))
     side = 1.0 if extreme > centre else -1.0
     fine = np.minimum(np.linspace(0, 4, 33) * spread, abs(extreme - centre))
     steps = np.unique(np.concatenate([fine, np.linspace(0, abs(extreme - centre), 25)]))
-    accepted = _accepted(logs, centre + side * steps, alpha)
-    if spread > 0:
-        # between the bulk of the pairs and a few strays the test may accept once more, where there are no pairs at all
-        near = np.abs(logs[None, :] - (centre + side * steps)[:, None]) <= _NEAR * spread
-        accepted &= (near.mean(axis=1) >= _BACKED) | (steps <= _NEAR * spread)
-    outermost = int(np.flatnonzero(accepted).max(initial=0))
+    outermost = int(np.flatnonzero(_held(logs, centre, centre + side * steps, alpha)).max(initial=0))
     if outermost == len(steps) - 1:
         return extreme
     inside, outside = float(steps[outermost]), float(steps[outermost + 1])
-    for _ in range(_BISECTIONS):
-        middle = (inside + outside) / 2
-        if _accepted(logs, np.array([centre + side * middle]), alpha)[0]:
-            inside = middle
-        else:
-            outside = middle
+    for _ in range(_REFINEMENTS):
+        steps = np.linspace(inside, outside, _REFINED + 1)
+        # the inner end is held, and the outer one is not
+        found = int(np.flatnonzero(_accepted(logs, centre + side * steps[1:-1], alpha)).max(initial=-1)) + 1
+        inside, outside = float(steps[found]), float(steps[found + 1])
     return centre + side * outside
 
 
-def ratio_interval(baseline: Sequence[float], candidate: Sequence[float], level: float = 0.95) -> Ratio:
+def holds(
+    baseline: Sequence[float], candidate: Sequence[float], ratios: Sequence[float], level: float = 0.95
+) -> list[bool]:
+    """Whether the interval of `ratio_interval` at this level holds each of `ratios`, as one test for each: quick.
+
+    Of times that the step of a clock widens the interval of, it says less than the interval holds.
+    """
+    one, other = np.asarray(baseline, dtype=float), np.asarray(candidate, dtype=float)
+    one, other = spread_ties(one, other, infer_step(one, other))
+    logs = np.log(one) - np.log(other)
+    if not _enough(logs.size, level):
+        return [True] * len(ratios)
+    return [bool(held) for held in _held(logs, _centre(logs), np.log(ratios), 1 - level)]
+
+
+def _enough(pairs: int, level: float) -> bool:
+    """Whether something can be excluded: not where even equal signs of all pairs are no rare luck."""
+    return pairs >= FEWEST_BLOCKS and 2.0 ** (1 - pairs) <= 1 - level + 1e-12
+
+
+def ratio_interval(
+    baseline: Sequence[float], candidate: Sequence[float], level: float = 0.95, step: float | None = None
+) -> Ratio:
     """Speedup of `candidate` over `baseline`: seconds of the same n blocks in the same order, all above zero.
 
-    Raises ValueError where the lengths differ, there is no pair, or a time is not above zero.
+    `step` is that of the clock or the printed number, in seconds, 0 for none; where it is not known the times tell it. Where
+    something may carry over from one run to the next, give the blocks that `carryover.comparable` names. Raises ValueError
+    where the lengths differ, there is no pair, or a time is not above zero.
     """
     if len(baseline) != len(candidate) or not baseline:
         raise ValueError(f"pairs are needed: {len(baseline)} and {len(candidate)} times")
     if min(*baseline, *candidate) <= 0:
         raise ValueError("times must be above zero")
-    one, other = _spread_ties(np.asarray(baseline, dtype=float), np.asarray(candidate, dtype=float))
+    seen = np.asarray(baseline, dtype=float), np.asarray(candidate, dtype=float)
+    step = infer_step(*seen) if step is None else step
+    one, other = spread_ties(*seen, step)
     logs = np.log(one) - np.log(other)
     centre = _centre(logs)
-    # where even equal signs of all pairs are no rare luck, nothing can be excluded
-    if 2.0 ** (1 - logs.size) > 1 - level + 1e-12:
+    if not _enough(logs.size, level):
         return Ratio(math.exp(centre), 0.0, math.inf, logs.size)
     low, high = (math.exp(_end(logs, centre, float(extreme), 1 - level)) for extreme in (logs.min(), logs.max()))
+    if step > 0:
+        low, high = widened((low, high), *seen, step)
     return Ratio(math.exp(centre), low, high, logs.size)

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
 
+from nodewise.statistics.sequential import FEWEST_BLOCKS
+
 _EXACT_UP_TO = 1000
 
 
 @lru_cache(maxsize=1024)
 def _outside(count: int, level: float) -> int:
-    """How many of the smallest, and of the largest, samples lie outside; 0 where all of them are needed, or too few."""
+    """How many of the smallest, and of the largest, samples lie outside; 0 where all of them are needed."""
     tail = (1 - level) / 2
     if count > _EXACT_UP_TO:
         return math.floor(count / 2 + NormalDist().inv_cdf(tail) * math.sqrt(count) / 2)
@@ -25,13 +27,13 @@ def _outside(count: int, level: float) -> int:
     return max(0, k - 1)
 
 
-def median_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """The interval of the median of `values` (n numbers) at `level`; with less than six it is all they span.
+def median_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float] | None:
+    """The interval of the median of `values` (n numbers) at `level`; None with too few of them.
 
-    Raises ValueError for no values.
+    Too few are less than six, or so many that all of them lie on one side of the true median with a chance above 1 - level.
     """
     data = sorted(values)
-    if not data:
-        raise ValueError("the interval of no values")
+    if len(data) < FEWEST_BLOCKS or 2.0 ** (1 - len(data)) > 1 - level + 1e-12:
+        return None
     out = _outside(len(data), level)
     return float(data[out]), float(data[-1 - out])

@@ -12,12 +12,14 @@ runs, and so may have what disturbs them. Therefore now and then, at random, the
 block has unequal predecessors and counts for nothing (`carryover.comparable`).
 """
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
-#: After so many blocks of two contenders that begin as the one before ended, at random between these, one does not.
-_FEWEST_KEPT, _MOST_KEPT = 4, 10
+#: After so many blocks of two contenders that begin as the one before ended, at random between these, one does not. The
+#: first ones come later, since most comparisons are short, and the block that does not counts for nothing.
+_KEPT_FIRST, _KEPT = (9, 16), (7, 14)
 
 
 class BalancedOrder:
@@ -27,7 +29,7 @@ class BalancedOrder:
         self._random = random
         self._last: str | None = None
         self._met: Counter[tuple[str, str]] = Counter()
-        self._kept = random.randint(1, _MOST_KEPT)
+        self._kept = random.randint(*_KEPT_FIRST)
 
     def next(self, names: Sequence[str]) -> list[str]:
         """The order of the next block: each of `names` once, which may be others than in the block before.
@@ -50,14 +52,14 @@ class BalancedOrder:
 
     def _first(self, names: Sequence[str]) -> str | None:
         """Who begins, where that is not left to chance."""
-        if self._last not in names:
+        if self._last is None or self._last not in names:
             return None
         if len(names) != 2:
             return self._last
         self._kept -= 1
         if self._kept >= 0:
             return self._last
-        self._kept = self._random.randint(_FEWEST_KEPT, _MOST_KEPT)
+        self._kept = self._random.randint(*_KEPT)
         return next(name for name in names if name != self._last)
 
     def _drawn(self, names: Sequence[str], first: str | None) -> list[str]:
@@ -68,7 +70,7 @@ class BalancedOrder:
     def _neighbours(self, order: Sequence[str]) -> list[tuple[str, str]]:
         before = [] if self._last is None else [self._last]
         run = [*before, *order]
-        return list(zip(run, run[1:], strict=False))
+        return list(itertools.pairwise(run))
 
     def _familiar(self, order: Sequence[str]) -> int:
         """How often the neighbours of an order have met."""

@@ -13,6 +13,8 @@ from functools import lru_cache
 import numpy as np
 
 from nodewise.statistics.compare import Ratio
+from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.statistics.steps import infer_step, widened
 
 #: The exact distribution is counted up to so many pairs of runs; beyond, the normal approximation is good to 0.1 %.
 _EXACT_UP_TO = 2500
@@ -46,20 +48,30 @@ def _cut(first: int, second: int, level: float) -> int:
     return math.floor(mean + NormalDist().inv_cdf(tail) * deviation - 0.5)
 
 
-def unpaired_interval(baseline: Sequence[float], candidate: Sequence[float], level: float = 0.95) -> Ratio:
+def unpaired_interval(
+    baseline: Sequence[float], candidate: Sequence[float], level: float = 0.95, step: float | None = None
+) -> Ratio:
     """Speedup of `candidate` over `baseline`: seconds of n and m independent runs, all above zero.
 
-    Raises ValueError where a series is empty or a time is not above zero.
+    No interval of fewer than six runs of either; `step` as in `compare.ratio_interval`. Raises ValueError where a series is empty or a time is not above zero.
     """
     if not baseline or not candidate:
         raise ValueError(f"both series need runs: {len(baseline)} and {len(candidate)}")
     if min(*baseline, *candidate) <= 0:
         raise ValueError("times must be above zero")
-    one, other = (np.log(_thin(np.asarray(s, dtype=float))) for s in (baseline, candidate))
+    seen = np.asarray(baseline, dtype=float), np.asarray(candidate, dtype=float)
+    one, other = (np.log(_thin(times)) for times in seen)
     differences = np.sort((one[:, None] - other[None, :]).ravel())
-    cut = _cut(one.size, other.size, level)
-    low, high = (0.0, math.inf) if cut < 0 else (math.exp(differences[cut]), math.exp(differences[-1 - cut]))
-    return Ratio(math.exp(float(np.median(differences))), low, high, min(one.size, other.size))
+    fewest = min(one.size, other.size)
+    cut = _cut(one.size, other.size, level) if fewest >= FEWEST_BLOCKS else -1
+    ratio = math.exp(float(np.median(differences)))
+    if cut < 0:
+        return Ratio(ratio, 0.0, math.inf, fewest)
+    low, high = math.exp(differences[cut]), math.exp(differences[-1 - cut])
+    step = infer_step(*seen) if step is None else step
+    if step > 0:
+        low, high = widened((low, high), *seen, step)
+    return Ratio(ratio, low, high, fewest)
 
 
 def _thin(values: np.ndarray) -> np.ndarray:

@@ -13,19 +13,18 @@ from typing import Any
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.memory import fast_nodes, read_memory
-from nodewise.placement.placement import Placement
-from nodewise.placement.tongues.said import BINDING_VARIABLES
-from nodewise.runner.binding import binding_environment, program_of
+from nodewise.runner.binding import Way, program_of
+from nodewise.runner.launch import quoted
+from nodewise.runner.loaded import Loaded
 from nodewise.runner.memory import huge_page_environment, huge_page_pools
 from nodewise.runner.setting import Setting
 from nodewise.search.constraint import parse_constraint
 from nodewise.search.space import Axis, Point, Space
-from nodewise.tuning.catalogue.choose import follow
-from nodewise.tuning.catalogue.knob import Follower, Knob, apply, cleared
+from nodewise.tuning.catalogue.knob import UNSET, Follower, Knob, apply, cleared
 from nodewise.tuning.custom import FLAGS, environment_option, names_in, parameter_option, put_in
+from nodewise.tuning.holding import Holding
 from nodewise.tuning.machine_features import machine_features
 from nodewise.tuning.option import Draft, Option
-from nodewise.tuning.ranks import UNBOUND, place_ranks, rank_wrapper, read_ranked
 
 
 def _threads(machine: Machine, inherited: Mapping[str, str]) -> Axis:
@@ -79,6 +78,10 @@ _KNOWN: dict[str, Callable[[Machine, Mapping[str, str]], Axis]] = {
 }
 #: Axes that are there on every machine; `knobs` stands for what is worth trying of the program's libraries.
 AXES = (*_KNOWN, "ranks", "schedule", "wait", "allocator", "knobs", "flags")
+#: The C library's own allocator in the catalogue, the text by which it is known where it is linked in, and the files of
+#: those that can be told to use huge pages.
+_GLIBC_MALLOC, _GLIBC_MARK = "glibc-malloc", "GLIBC_TUNABLES"
+_TOLD_OF_HUGE_PAGES = ("libc.so.6", "libc-2.", "libjemalloc", "libmimalloc")
 
 
 @dataclass(frozen=True)
@@ -112,9 +115,11 @@ class Options:
         followers: Sequence[Follower] = (),
         build: Callable[[str], tuple[Path, str]] | None = None,
         folder: Path | None = None,
+        loaded: Loaded | None = None,
     ):
         """`knobs` are those to try, `followers` variables that follow the threads; `build` makes a program from a command
-        and gives its file and, where that failed, why; `folder` is for scripts that place ranks.
+        and gives its file and, where that failed, why; `folder` is for scripts that place ranks, `loaded` what a run of
+        the command was seen to load.
 
         Raises InputError for an axis that is not known or cannot be here.
         """
@@ -122,16 +127,18 @@ class Options:
         self._command = tuple(command)
         self._environment = dict(environment)
         self._wanted = wanted or Wanted()
-        self._followers = tuple(followers)
         self._build = build
-        self._folder = folder or Path()
         self._knobs = {k.name: k for k in knobs}
-        self._ranked = read_ranked(command)
-        self._options = self._make(names)
+        self._loaded = loaded
+        self._holding = Holding(machine, command, self._environment, followers, loaded, folder)
+        #: Axes that were asked for and that nothing of the program would notice, each with the reason.
+        self.without_effect: dict[str, str] = {}
+        self._options = self._with_effect(self._make(names))
         axes = [o.axis for o in self._options]
         self._constraints = [parse_constraint(text, [a.name for a in axes]) for text in self._wanted.constraints]
         self._defaults = {a.name: a.default for a in axes}
-        self._bound = lru_cache(maxsize=1 << 14)(self._place)
+        self._holding.threads = self._defaults.get("threads")
+        self._placed = lru_cache(maxsize=1 << 14)(self._holding.placement)
         # without one of them every point sits alike
         sits = {"threads", "placement", "ranks"} & {a.name for a in axes if len(a.values) > 1}
         features = machine_features(machine, self._processors) if sits else None
@@ -175,13 +182,16 @@ class Options:
 
     def _known(self, name: str) -> Option:
         axis = _KNOWN[name](self._machine, self._environment)
-        if name == "threads" and self._ranked is not None and "OMP_NUM_THREADS" not in self._environment:
-            axis = replace(axis, default=max(1, self._machine.parallelism // self._ranked.ranks))
+        ranked = self._holding.ranked
+        if name == "threads" and ranked is not None and "OMP_NUM_THREADS" not in self._environment:
+            axis = replace(axis, default=max(1, self._machine.parallelism // ranked.ranks))
+        if name == "hugepages" and not self._reads_huge_pages():
+            axis = _only(axis, ("default", "never"))
         apply = {"hugepages": self._set_pages, "memory": self._set_memory}.get(name, _nothing)
         return Option(axis, apply)
 
     def _ranks(self) -> Option:
-        if self._ranked is None:
+        if self._holding.ranked is None:
             raise InputError(
                 "the axis ranks needs a command that starts ranks",
                 "write it such as: tune --axes ranks -- mpirun -n 4 ./app",
@@ -191,62 +201,96 @@ class Options:
         packages = len({c.package for c in self._machine.allowed_cores})
         nodes = max(1, len({c.numa_node for c in self._machine.allowed_cores}))
         parts = [cores, packages, nodes, processors, 1, cores // 2, *(2**k for k in range(processors.bit_length()))]
-        now = self._ranked.ranks
+        now = self._holding.ranked.ranks
         natural = [n for n in dict.fromkeys([now, *parts]) if n == now or 1 <= n <= processors]
         values = tuple(sorted(natural))
         return Option(Axis("ranks", values, tuple(natural), now, ordered=len(values) > 2, crossed=True), _nothing)
 
+    def _with_effect(self, options: list[Option]) -> list[Option]:
+        """Those that the program would notice: one without OpenMP has its threads only by their mask."""
+        holding = self._holding
+        if not self._machine.live or holding.openmp or holding.ranked is not None:
+            return options
+        there = {o.axis.name for o in options}
+        if "threads" in there and "placement" not in there and not holding.counted:
+            why = f"{holding.way.why}; only with placement it is held to so many processors"
+            self.without_effect["threads"] = why
+        if "placement" in there and "threads" not in there:
+            why = f"{holding.way.why}; without threads to choose it has all processors anyway"
+            self.without_effect["placement"] = why
+        left = [o for o in options if o.axis.name not in self.without_effect]
+        if self.without_effect and not left:
+            name, why = next(iter(self.without_effect.items()))
+            raise InputError(
+                f"the program would notice nothing of the axis {name}: {why}", "name --axes threads,placement"
+            )
+        return left
+
+    def _reads_huge_pages(self) -> bool:
+        """Whether the program has an allocator that can be told to use huge pages, as far as that was seen."""
+        loaded = self._loaded
+        if loaded is None or not loaded.names:
+            return loaded is None or loaded.linkage != "static" or _GLIBC_MARK in loaded.marks
+        return any(name.startswith(_TOLD_OF_HUGE_PAGES) for name in loaded.names)
+
+    def _other_malloc(self, values: Mapping[str, Any]) -> str | None:
+        """The allocator that is preloaded at a point, in the place of the program's own; None where none is."""
+        allocator = self._knobs.get("allocator")
+        value = values.get("allocator")
+        return None if allocator is None or value in (None, allocator.default, UNSET) else str(value)
+
     def _set_pages(self, draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
-        del point
+        other = self._other_malloc(point)
         libraries: tuple[str, ...] = ()
-        if self._machine.live and value != "default":
+        if other is not None:
+            libraries = (other,)
+        elif self._machine.live and value != "default":
             libraries = program_of(draft.command, draft.environment).libraries
-        draft.env |= huge_page_environment(value, draft.environment, libraries)
         draft.no_huge_pages = value == "never"
+        # what the kernel refuses, nobody needs to be told; unless it was told otherwise
+        told = any("hugetlb" in draft.environment.get(v, "") for v in ("GLIBC_TUNABLES",))
+        if value != "never" or told:
+            draft.env |= huge_page_environment(value, draft.environment, libraries, glibc=other is None)
 
     def _set_memory(self, draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
         del point
         draft.memory = None if value == "default" else read_memory(self._machine, value)
 
-    def _shape(self, point: Mapping[str, Any]) -> tuple[int, int]:
-        """Ranks and threads of each."""
-        ranks = point.get("ranks", self._ranked.ranks if self._ranked is not None else 1)
-        threads = point.get("threads", self._defaults.get("threads", max(1, self._machine.parallelism // ranks)))
-        return int(ranks), int(threads)
-
-    def _place(self, point: Point) -> Placement | None:
-        """Where the point's threads sit; None where the operating system decides."""
-        ranks, threads = self._shape(point)
-        return place_ranks(self._machine, point.get("placement", "os"), ranks, threads)
-
     def _processors(self, point: Point) -> list[int] | None:
-        placement = self._bound(point)
+        placement = self._placed(point)
         return None if placement is None else [place[0] for place in placement.places]
 
     def _identity(self, point: Point) -> Hashable:
-        placement = self._bound(point)
-        where = "os" if placement is None else placement.places
         rest = tuple((k, v) for k, v in point.items() if k not in ("threads", "placement", "ranks"))
-        return (self._shape(point), where, rest)
+        return (self._holding.identity(point), rest)
 
     def _allowed(self, point: Point) -> bool:
         if point == self._default:
             return True
-        ranks, threads = self._shape(point)
+        ranks, threads = self._holding.shape(point)
         if ranks > 1 and ranks * threads > max(len(self._machine.allowed), self._most_asked):
             return False
         values = {**self._defaults, **point}
         return self._agree(values) and all(c.holds(values) for c in self._constraints)
 
     def _agree(self, values: Mapping[str, Any]) -> bool:
-        """Whether each knob says something beside the others: glibc's allocator has none to tune beside another one."""
+        """Whether each part has a reader beside the others: glibc's allocator has none beside another one."""
         others = {n for n, v in values.items() if v != self._defaults[n]}
-        return not any(others.intersection(k.without) for n, k in self._knobs.items() if n in others)
+        if any(others.intersection(k.without) for n, k in self._knobs.items() if n in others):
+            return False
+        other = self._other_malloc(values)
+        own_pages = other is None or other in ("jemalloc", "mimalloc")
+        return own_pages or values.get("hugepages") not in ("transparent", "reserved")
 
     @property
     def _most_asked(self) -> int:
-        ranks, threads = self._shape(self._defaults)
+        ranks, threads = self._holding.shape(self._defaults)
         return ranks * threads
+
+    @property
+    def way(self) -> Way:
+        """By which way threads are placed, and why."""
+        return self._holding.way
 
     def baseline(self) -> Setting:
         """The program as its user starts it, with the first value of each parameter."""
@@ -261,10 +305,11 @@ class Options:
         """The Setting of a point; its values are those of the open axes."""
         values = {**self._defaults, **point}
         draft = Draft(list(self._command), self._environment)
-        for option in self._options:
+        # which variables are about huge pages depends on the allocator
+        for option in sorted(self._options, key=lambda o: o.axis.name == "hugepages"):
             option.apply(draft, values[option.axis.name], values)
         self._make_program(draft, values)
-        self._bind(draft, Point(point))
+        self._holding.hold(draft, Point(point))
         return draft.setting(point)
 
     def about(self, name: str, value: Any) -> str:
@@ -275,47 +320,23 @@ class Options:
     def _make_program(self, draft: Draft, values: Mapping[str, Any]) -> None:
         if self._wanted.build is None or self._build is None:
             return
-        made, draft.broken = self._build(put_in(self._wanted.build, values))
-        at = self._ranked.program[0] if self._ranked is not None else self._command[0]
+        draft.build = put_in(self._wanted.build, values)
+        made, draft.broken = self._build(draft.build)
+        ranked = self._holding.ranked
+        at = ranked.program[0] if ranked is not None else self._command[0]
+        if "{out}" in draft.build:
+            draft.build = put_in(draft.build, {"out": quoted(str(made))})
         draft.command = [str(made) if word in (at, "{out}") else word for word in draft.command]
 
-    def _bind(self, draft: Draft, point: Point) -> None:
-        placement = self._bound(point)
-        ranks, threads = self._shape(point)
-        if "threads" in point:
-            draft.env |= follow(self._followers, "threads", threads, draft.environment)
-        if self._ranked is not None:
-            self._bind_ranks(draft, placement, ranks, threads)
-        elif placement is not None:
-            # what a program for another machine is, cannot be seen here
-            way = "auto" if self._machine.live else "openmp"
-            variables, _ = binding_environment(draft.command, placement.places, draft.environment, way)
-            draft.env |= variables
-            draft.unset += [v for v in BINDING_VARIABLES if v not in draft.env]
-            draft.mask = placement.mask if self._machine.live else None
-        else:
-            if "threads" in point:
-                draft.env["OMP_NUM_THREADS"] = str(threads)
-            if "placement" in point:
-                draft.unset += BINDING_VARIABLES
-        draft.places = None if placement is None else placement.places
 
-    def _bind_ranks(self, draft: Draft, placement: Placement | None, ranks: int, threads: int) -> None:
-        """The launcher starts so many ranks, and each takes its own places; the launcher itself is bound to nothing."""
-        ranked = read_ranked(draft.command)
-        if ranked is None:
-            return
-        wrapper: list[str] = []
-        draft.env["OMP_NUM_THREADS"] = str(threads)
-        if placement is not None:
-            wrapper = rank_wrapper(self._machine, placement, threads, self._folder)
-            draft.env |= UNBOUND
-        draft.unset += [v for v in BINDING_VARIABLES if v not in draft.env]
-        draft.command = ranked.command(ranks, wrapper)
+def _only(axis: Axis, values: Sequence[str]) -> Axis:
+    """The axis with those of its values."""
+    kept = tuple(v for v in axis.values if v in values)
+    return replace(axis, values=kept, natural=kept)
 
 
 def _nothing(draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
-    """Threads, placement and ranks are set together, by `Options`."""
+    """Threads, placement and ranks are set together, by `Holding`."""
 
 
 def _knob_option(knob: Knob) -> Option:

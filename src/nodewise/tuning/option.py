@@ -25,6 +25,7 @@ class Draft:
     memory: MemoryPolicy | None = None
     no_huge_pages: bool = False
     broken: str = ""
+    build: str = ""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -32,17 +33,18 @@ class Draft:
         return {**{k: v for k, v in self.inherited.items() if k not in self.unset}, **self.env}
 
     def setting(self, values: Mapping[str, Any]) -> Setting:
-        """The Setting, for a point's values."""
+        """The Setting, for a point's values; what it sets and clears is what differs from the inherited environment."""
         return Setting(
             command=tuple(self.command),
             values=dict(values),
-            env=dict(self.env),
-            unset=tuple(dict.fromkeys(v for v in self.unset if v not in self.env)),
+            env={k: v for k, v in self.env.items() if self.inherited.get(k) != v},
+            unset=tuple(dict.fromkeys(v for v in self.unset if v not in self.env and v in self.inherited)),
             mask=self.mask,
             places=self.places,
             memory=self.memory,
             no_huge_pages=self.no_huge_pages,
             broken=self.broken,
+            build=self.build,
         )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +14,8 @@ from nodewise.machine.model import Machine
 from nodewise.placement.job import Job
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
-from nodewise.placement.say import say
+from nodewise.placement.say import place_rank_script
+from nodewise.runner.program import find_on_path
 
 LAUNCHERS = (
     "mpirun",
@@ -80,11 +80,14 @@ _VALUES = {
     ],
     2: ["--mca", "-mca", "--gmca", "-gmca", "--prtemca", "-env", "-genv"],
 }
-#: What keeps each launcher from binding ranks itself: a second layer would bind over the first.
-UNBOUND = {
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "PRTE_MCA_hwloc_default_binding_policy": "none",
-    "SLURM_CPU_BIND": "none",
+#: What keeps launchers from binding ranks themselves, which would be a second layer over the first: by the file that a
+#: launcher's name leads to. Open MPI 4 and 5 have one each; Hydra's programs bind nothing that a rank cannot undo.
+_UNBOUND = {
+    "orterun": {"OMPI_MCA_hwloc_base_binding_policy": "none"},
+    "prterun": {"PRTE_MCA_hwloc_default_binding_policy": "none"},
+    "srun": {"SLURM_CPU_BIND": "none"},
+    "hydra": {},
+    "mpich": {},
 }
 
 
@@ -152,28 +155,24 @@ def place_ranks(machine: Machine, policy: str, ranks: int, threads: int) -> Plac
     return Job(threads, ranks).placement(policy, by_rank)
 
 
-def rank_wrapper(machine: Machine, placement: Placement, threads: int, folder: Path) -> list[str]:
-    """The words that start a rank, of so many threads, in its place: a script, written into `folder` once for each placement.
+def unbound(ranked: Ranked, environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that keep a command's launcher from binding the ranks itself."""
+    name = ranked.head[0]
+    found = find_on_path(name, environment)
+    resolved = found.resolve().name if found is not None else Path(name).name
+    for part, variables in _UNBOUND.items():
+        if part in resolved:
+            return variables
+    return {k: v for variables in _UNBOUND.values() for k, v in variables.items() if not k.startswith("SLURM")}
 
-    OpenMP's variables place the threads. On this machine each rank is held to its processors besides, for programs that
-    know nothing of OpenMP.
+
+def rank_wrapper(machine: Machine, placement: Placement, folder: Path, *, openmp: bool = True) -> list[str]:
+    """The words that start a rank in its place: a script, written into `folder` once for each placement.
+
+    OpenMP's variables place the threads of programs that read them. On this machine each rank is held to its processors
+    besides.
     """
-    said = say("omp", machine, placement)
-    places = placement.places
-    masks = [
-        ",".join(str(p) for p in sorted({p for place in places[i : i + threads] for p in place}))
-        for i in range(0, len(places), threads)
-    ]
-    if not said.files:
-        held = ["taskset", "-c", masks[0]] if machine.live and shutil.which("taskset") else []
-        return [*held, "env", *(f"{k}={v}" for k, v in said.env.items())]
-    text = next(iter(said.files.values()))
-    if machine.live:
-        cases = "".join(f"{rank}) mask={mask} ;;\n" for rank, mask in enumerate(masks))
-        held_to = (
-            f'case "$rank" in\n{cases}esac\n! command -v taskset >/dev/null || taskset -cp "$mask" $$ >/dev/null\n'
-        )
-        text = text.removesuffix('exec "$@"\n') + held_to + 'exec "$@"\n'
+    text = place_rank_script(placement.by_rank, placement.used if machine.live else (), openmp=openmp)
     path = folder / f"place-rank-{hashlib.sha256(text.encode()).hexdigest()[:12]}.sh"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -181,3 +180,10 @@ def rank_wrapper(machine: Machine, placement: Placement, threads: int, folder: P
         part.write_text(text)
         part.replace(path)
     return ["sh", str(path.absolute())]
+
+
+def read_wrapper(program: Sequence[str]) -> tuple[Path | None, tuple[str, ...]]:
+    """The script of `rank_wrapper` that a rank is started through (None: it is started by itself), and its own words."""
+    if len(program) > 2 and program[0] == "sh" and re.fullmatch(r"place-rank-[0-9a-f]{12}\.sh", Path(program[1]).name):
+        return Path(program[1]), tuple(program[2:])
+    return None, tuple(program)

@@ -26,7 +26,7 @@ from nodewise.tuning.catalogue.choose import (
 )
 from nodewise.tuning.catalogue.knob import Follower, Knob, Library, as_set_by_the_user
 from nodewise.tuning.catalogue.read import load_catalogue
-from nodewise.tuning.catalogue.weigh import Weighed, weigh_knobs
+from nodewise.tuning.catalogue.weigh import LEAST_WORTH, Weighed, weigh_knobs
 from nodewise.tuning.catalogue.why import facts_of, why
 
 _ALWAYS = ("threads", "placement")
@@ -84,6 +84,7 @@ class Offer:
             followers=followers,
             build=self.builder,
             folder=self.folder,
+            loaded=self._loaded,
         )
         return self._options
 
@@ -156,6 +157,16 @@ class Offer:
             wanted += [k for k in self._named(catalogue) if k.name not in held]
             self._knobs, names = tuple(dict.fromkeys(wanted)), list(self._names)
         return self._make(names, self._knobs, followers_for(self._loaded, catalogue))
+
+    def left_out(self) -> dict[str, str]:
+        """What might have been tried and is not, and why: axes without effect, and knobs that are usually worth it."""
+        found = {} if self._options is None else dict(self._options.without_effect)
+        if self._names is None or "knobs" in self._names:
+            taken = {k.name for k in self._knobs}
+            found |= {
+                w.knob.name: w.reason for w in self.weighed if w.knob.worth >= LEAST_WORTH and w.knob.name not in taken
+            }
+        return found
 
     def _own_axes(self) -> list[Axis]:
         """The axes that the user brings: parameters and variables."""

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
+from nodewise.runner.launch import launch_of, start_from_json
 from nodewise.runner.setting import Setting
 from nodewise.search.failures import fails_more
 from nodewise.statistics.compare import Ratio, ratio_interval
@@ -22,6 +24,7 @@ from nodewise.verdicts.pair import (
     Pairs,
     PairVerdict,
     costs_of,
+    disturbance_of,
     judge_pairs,
     medians_explained,
     pair_up,
@@ -39,7 +42,10 @@ _MOST_MORE = 5000
 
 @dataclass(frozen=True)
 class Launch:
-    """How a setting is started: what `Setting` holds, and the line for a shell. `threads` is None where nothing sets them."""
+    """How a setting is started: what `Setting` holds, and the line for a shell.
+
+    `threads` is None where nothing sets them; `build` is the command that made the program (empty: none was asked for).
+    """
 
     key: str
     values: Mapping[str, Any]
@@ -51,6 +57,7 @@ class Launch:
     placement: str
     threads: int | None
     launch_line: str
+    build: str
 
 
 @dataclass(frozen=True)
@@ -211,7 +218,7 @@ def _to_blame(experiment: Experiment) -> dict[str, str]:
 def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, str]:
     within = float(experiment.question["within"])
     plan = experiment.plan
-    nothing = Pairs((), (), (), {})
+    nothing = Pairs((), (), ())
     if candidate == BASELINE:
         why = "no other setting ran"
         return nothing, Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within), why
@@ -302,6 +309,8 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if comparison is not None and comparison.disturbed and not comparison.reason:
         counted = "decided, too" if _accepting(experiment) else "did not decide"
         notes.append(f"{comparison.disturbed} of {comparison.blocks} deciding blocks were disturbed and {counted}")
+    if comparison is not None and comparison.blocks:
+        notes += disturbance_of(experiment, CONFIRM).conditions
     if comparison is not None and comparison.low is not None:
         medians = [median(costs_of(experiment, key, CONFIRM)) for key in (comparison.one, comparison.other)]
         notes += filter(None, [medians_explained(comparison, medians)])
@@ -322,6 +331,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
         )
     if verdict.word is Word.SLOWER:
         notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")
+    notes += answer_notes(experiment)
     if experiment.damaged_lines:
         notes.append(f"{experiment.damaged_lines} damaged lines of samples.jsonl were skipped")
     return notes
@@ -339,7 +349,8 @@ def _launch(experiment: Experiment, setting: Setting) -> Launch:
         places=places,
         placement=str(setting.values.get("placement", "os")),
         threads=setting.values.get("threads", len(places) if places else None),
-        launch_line=setting.launch_line(experiment.question["environment"]),
+        launch_line=launch_of(setting, start_from_json(experiment.question.get("start"))).line(),
+        build=setting.build,
     )
 
 

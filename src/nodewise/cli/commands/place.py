@@ -102,18 +102,21 @@ def command(
 ) -> None:
     """Place threads and ranks by POLICY (compact, scatter, balanced, os) or by a text in any tongue.
 
-    Show it, write it in another tongue, or run COMMAND so. With a text all words are the COMMAND's.
+    Show it, write it in another tongue, or run COMMAND so. With a text all words are the COMMAND's, and so they are where
+    only memory is asked for (--memory, --huge-pages): threads are then left as they are.
     """
     from nodewise.machine.sources import load_machine
     from nodewise.placement.say import say
     from nodewise.placement.traps import find_traps
 
     machine = load_machine(spec, allow)
-    request, command_words = _request(asked, words)
+    only_memory = (memory is not None or huge_pages != "default") and threads is None and not ranks
+    request, command_words = _request(asked, words, only_memory)
+    untouched = only_memory and command_words == words and set(request.said()) == {"policy"}
     job, resolved = _resolve(machine, request, threads, ranks, nodes)
     placement = resolved.placement
     policy = _policy(machine, memory, resolved)
-    traps = find_traps(machine, placement, request, os.environ if machine.live else None)
+    traps = [] if untouched else find_traps(machine, placement, request, os.environ if machine.live else None)
     for note in resolved.notes:
         print(f"note: {note}", file=sys.stderr)
     for trap in traps:
@@ -122,7 +125,7 @@ def command(
     if svg is not None or png is not None:
         _draw(svg, png, machine, placement, beside)
     if command_words:
-        _run(machine, placement, command_words, job, via, (policy, huge_pages))
+        _run(machine, placement, command_words, job, via, (policy, huge_pages), untouched)
         return
     if tongue is not None:
         said = say(tongue, machine, placement, [h for h in hosts.split(",") if h])
@@ -135,8 +138,13 @@ def command(
     _show(machine, placement, request, explained, beside)
 
 
-def _request(asked: dict[str, Any], words: tuple[str, ...]) -> tuple[Request, tuple[str, ...]]:
-    """What was asked for, and the command: the first word is a policy only where no tongue says anything."""
+def _request(
+    asked: dict[str, Any], words: tuple[str, ...], only_memory: bool = False
+) -> tuple[Request, tuple[str, ...]]:
+    """What was asked for, and the command: the first word is a policy only where no tongue says anything.
+
+    With `only_memory` a command alone will do: its threads are the system's to place.
+    """
     from nodewise.placement.policies import POLICIES, describe_policy
     from nodewise.placement.resolve import RUNTIMES, ZONES, Request
 
@@ -151,6 +159,8 @@ def _request(asked: dict[str, Any], words: tuple[str, ...]) -> tuple[Request, tu
             "nothing says where threads are to go",
             f"name a policy ({', '.join(POLICIES)}) or a text, such as --places cores",
         )
+    if only_memory and words[0] not in POLICIES:
+        return Request(**{**asked, "policy": "os"}), words
     describe_policy(words[0])
     return Request(**{**asked, "policy": words[0]}), words[1:]
 
@@ -305,8 +315,12 @@ def _run(
     job: Job,
     via: str,
     memory: tuple[MemoryPolicy | None, str],
+    untouched: bool,
 ) -> None:
-    """Become the program; under a launcher, with the places of the rank that this process is."""
+    """Become the program; under a launcher, with the places of the rank that this process is.
+
+    `untouched`: what the environment says of threads holds.
+    """
     from nodewise.placement.say import LOCAL_RANK
     from nodewise.placement.tongues.said import BINDING_VARIABLES
     from nodewise.runner.binding import binding_environment, program_of
@@ -326,14 +340,14 @@ def _run(
                 "write it as: mpirun … nodewise place …, or see --to openmpi, mpich, slurm or aprun",
             )
         places = placement.by_rank[int(number) % len(placement.by_rank)]
-    env = {"OMP_NUM_THREADS": str(len(places))}
     bound = _bound(machine, placement)
+    env = {"OMP_NUM_THREADS": str(len(places))} if not untouched else {}
     if bound:
         env, way = binding_environment(words, places, os.environ, via)
         if way.name == "mask" and len(set(places)) > 1:
             print(f"note: threads get one mask together: {way.why}", file=sys.stderr)
     mask = tuple(sorted({p for place in places for p in place})) if bound else None
-    unset = tuple(v for v in BINDING_VARIABLES if v not in env)
+    unset = tuple(v for v in BINDING_VARIABLES if not untouched and v not in env)
     policy, pages = memory
     env |= huge_page_environment(pages, os.environ, program_of(words, os.environ).libraries)
     _execute(

@@ -166,7 +166,8 @@ class Follower:
     """A variable that says once more what an axis says: OPENBLAS_NUM_THREADS beside `threads`.
 
     `template` holds `{n}` for the axis's number. With `reads` the library takes that variable's number where its own is
-    not set, so that nothing needs to be said unless the user has set its own.
+    not set, so that nothing needs to be said unless the user has set its own. `counts_mask`: left to itself it takes as
+    many as there are processors in its mask.
     """
 
     library: str
@@ -176,6 +177,7 @@ class Follower:
     meaning: str
     source: str
     reads: str = ""
+    counts_mask: bool = False
 
 
 @dataclass(frozen=True)

@@ -173,6 +173,7 @@ def _follower(table: _Table, library: str) -> Follower:
         meaning=table.text("meaning"),
         source=table.matching("source", _ADDRESS, "an address on the web"),
         reads=table.text("reads", ""),
+        counts_mask=table.get("counts_mask", bool, False),
     )
     if "{n}" not in follower.template:
         raise table.wrong("template", "must hold {n}, the axis's number")

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Answers: whether what a setting's run left is what the reference leaves; one that differs is wrong, not fast.
+
+Each sample keeps the digest of its answer and where it differs from the reference's first one. Whether that is an error is
+decided over all samples: the automatic rule holds only while the reference itself repeats byte for byte, which may end late.
+So the file says what was seen, and whoever reads it judges it by the same rule as whoever measured.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nodewise.base.errors import InputError
+from nodewise.runner.same_output import (
+    Difference,
+    Kind,
+    SameOutput,
+    around,
+    first_difference,
+    own_words,
+    same_output_from_json,
+)
+from nodewise.runner.sample import Sample
+from nodewise.runner.setting import Setting
+
+if TYPE_CHECKING:
+    from nodewise.records.experiment import Experiment
+
+QUESTION = "same_output"
+
+
+def wrong(rule: SameOutput, differs: str) -> str:
+    """The error of a run whose answer differs."""
+    return f"wrong result: {rule.named} differs from the baseline's at {differs}"
+
+
+class AnswerJudge:
+    """Judges samples as they come. `reference` is the first answer's text where it was kept by an earlier process."""
+
+    def __init__(self, rule: SameOutput, reference_key: str, reference: str | None = None):
+        self._rule = rule
+        self._key = reference_key
+        self._text = reference
+        self._digest = ""
+        self._repeats = 0
+        self._strays = False
+        self._count = 0
+        self._waiting: list[tuple[int, Setting, Sample]] = []
+
+    @property
+    def in_force(self) -> bool:
+        """Whether a run that differs is wrong, as far as is known now."""
+        # before the reference has repeated it may as well be the one that differs from run to run
+        return self._repeats >= 2 and not (self._strays and self._rule.kind is Kind.AUTO)
+
+    @property
+    def reference(self) -> str | None:
+        """The text that others are held against, once there is one."""
+        return self._text
+
+    def replayed(self, setting: Setting, sample: Sample) -> Sample:
+        """The sample of an earlier process, with an error where it is wrong."""
+        self._count += 1
+        self._note(setting, sample)
+        return self._judged(sample)
+
+    def compared(self, setting: Setting, sample: Sample) -> tuple[Sample, list[tuple[int, str]]]:
+        """A new sample, to be written down, with where it differs; and the same of earlier ones, by their number, where
+        they came before the reference.
+
+        Raises InputError where the reference was asked to repeat and does not.
+        """
+        self._count += 1
+        if not sample.ok or not sample.answer:
+            return sample, []
+        if not self._digest and setting.key != self._key:
+            self._waiting.append((self._count - 1, setting, sample))
+            return sample, []
+        if setting.key == self._key and sample.answer == (self._digest or sample.answer) and self._text is None:
+            self._text = sample.answer_text
+        late = []
+        self._note(setting, sample)
+        for number, other, earlier in self._waiting:
+            difference = self._difference(other, earlier)
+            if difference is not None:
+                late.append((number, difference.text))
+        self._waiting = []
+        difference = self._difference(setting, sample)
+        if difference is not None:
+            kept = around(sample.answer_text or "", difference.line)
+            sample = dataclasses.replace(sample, differs=difference.text, output=kept)
+            self._check_reference(setting, sample)
+        return sample, late
+
+    def judged(self, sample: Sample) -> Sample:
+        """The sample with an error where it is wrong; its text is let go."""
+        return dataclasses.replace(self._judged(sample), answer_text=None) if sample.answer else sample
+
+    def _judged(self, sample: Sample) -> Sample:
+        if not (sample.ok and sample.differs and self.in_force):
+            return sample
+        return dataclasses.replace(sample, error=wrong(self._rule, sample.differs))
+
+    def _note(self, setting: Setting, sample: Sample) -> None:
+        """Whether the reference repeats."""
+        if setting.key != self._key or not sample.ok or not sample.answer:
+            return
+        self._digest = self._digest or sample.answer
+        self._repeats += 1
+        self._strays |= sample.answer != self._digest
+
+    def _difference(self, setting: Setting, sample: Sample) -> Difference | None:
+        if sample.answer == self._digest or (self._rule.kind is Kind.AUTO and self._strays):
+            return None
+        if self._text is None or sample.answer_text is None:
+            return Difference(1, "some place: they are too long to be compared but byte for byte")
+        excused = own_words(setting) if self._rule.kind is Kind.AUTO else None
+        found = first_difference(self._text, sample.answer_text, self._rule.tolerance, excused)
+        if found is None:
+            return None
+        unit = "match" if self._rule.kind is Kind.PATTERN else "line"
+        return Difference(found.line, f"{unit} {found.line}: {found.text}")
+
+    def _check_reference(self, setting: Setting, sample: Sample) -> None:
+        """What was asked to be the same has to be so of the program as it is, else nothing can be told by it."""
+        if setting.key != self._key or self._rule.kind is Kind.AUTO or self._repeats != 2:
+            return
+        raise InputError(
+            f"--same-output: {self._rule.named} differs from run to run of the program as it is, at {sample.differs}",
+            "give a larger --tolerance, or a REGEX for a part of it that repeats",
+        )
+
+
+def judge_of(question: Mapping[str, Any], reference: str | None) -> AnswerJudge | None:
+    """The judge that a question asks for; None where it asks for none."""
+    asked = question.get(QUESTION)
+    if not asked:
+        return None
+    rule = same_output_from_json(asked)
+    return None if rule.kind is Kind.OFF else AnswerJudge(rule, str(asked["reference"]), reference)
+
+
+def judge_records(experiment: Experiment) -> None:
+    """Make errors of the records that are wrong, over all that were read."""
+    asked = experiment.question.get(QUESTION)
+    if asked and in_force(experiment):
+        rule = same_output_from_json(asked)
+        for at, differs in experiment.records.differing():
+            experiment.records.fail(at, wrong(rule, differs))
+
+
+def in_force(experiment: Experiment) -> bool | None:
+    """Whether answers that differ are wrong; None where nothing was compared."""
+    asked = experiment.question.get(QUESTION)
+    records = experiment.records
+    if not asked or asked["kind"] == Kind.OFF:
+        return None
+    own = records.of(str(asked["reference"]))
+    answers = records.answer_codes[own]
+    answers = answers[answers >= 0]
+    if asked["kind"] != Kind.AUTO:
+        return bool(answers.size) or None
+    return None if answers.size < 2 else np.unique(answers).size == 1
+
+
+def answer_notes(experiment: Experiment) -> list[str]:
+    """What is to be said with a verdict: that outputs could not be compared, or what to do where one is wrong."""
+    asked = experiment.question.get(QUESTION)
+    if not asked or asked["kind"] != Kind.AUTO:
+        return []
+    held = in_force(experiment)
+    if held is False:
+        return ["the output differs from run to run; --same-output REGEX compares a part of it"]
+    if held and any(True for _ in experiment.records.differing()):
+        return [
+            "the output of the program as it is repeats, so one that differs counts as wrong: --any-output turns that "
+            "off, --same-output REGEX compares a part of it, --tolerance 1e-6 allows more"
+        ]
+    return []

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Same output: which part of what a run leaves is its answer, and where two answers differ beyond a tolerance."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import zip_longest
+from typing import Any
+
+from nodewise.runner.setting import Setting
+
+TOLERANCE = 1e-9
+#: So much of an output is held against another's as text; a longer one is compared byte for byte, by its digest.
+MOST_BYTES = 16 << 20
+#: So much of a piece of text is shown where two differ, and so much of an output is kept around that place.
+_SHOWN, _KEPT = 60, 4000
+
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?")
+_INTEGER = re.compile(r"[-+]?\d+")
+#: Words by which a program says how long or how fast it ran, which is not its answer: anywhere before a number, or right
+#: behind it.
+_TIME_BEFORE = re.compile(
+    r"\b(time[sdr]?|timing|(milli|micro|nano)?seconds?|m?secs?|minutes|elapsed|took|wall\w*|duration|runtime|speed|speedup"
+    r"|throughput|bandwidth|date|\w*flops?|\w*mops)\b|/s(ec)?\b|per second|[(\[](s|ms|us|µs|ns)[)\]]",
+    re.IGNORECASE,
+)
+_TIME_BEHIND = re.compile(
+    r"\s*[\[(]?(s|ms|us|µs|ns|m?secs?|usec|(milli|micro|nano)?seconds?|min|minutes|hours|\w*flops?|mops|\w*/s(ec)?|\w+ per second)\b",
+    re.IGNORECASE,
+)
+
+
+class Kind(StrEnum):
+    """What of a run is compared with the reference's."""
+
+    OFF = "off"
+    #: Standard output, if that of the reference repeats byte for byte; numbers that tell of the run itself are excused.
+    AUTO = "auto"
+    OUTPUT = "output"
+    PATTERN = "pattern"
+    FILE = "file"
+
+
+@dataclass(frozen=True)
+class SameOutput:
+    """The rule: `what` is the regular expression or the file (seen from the run's directory), where `kind` needs one.
+
+    `tolerance` is relative; for numbers near zero it is absolute, see `first_difference`.
+    """
+
+    kind: Kind = Kind.AUTO
+    what: str = ""
+    tolerance: float = TOLERANCE
+
+    @property
+    def named(self) -> str:
+        """What is compared, for a sentence."""
+        if self.kind is Kind.FILE:
+            return self.what
+        return f"what matches '{self.what}'" if self.kind is Kind.PATTERN else "output"
+
+    def to_json(self, reference: str) -> dict[str, Any]:
+        """What a question stores; `reference` is the key of the setting whose answer is taken for right."""
+        return {"kind": self.kind.value, "what": self.what, "tolerance": self.tolerance, "reference": reference}
+
+
+#: Nothing is compared.
+ANY_OUTPUT = SameOutput(Kind.OFF)
+
+
+def same_output_from_json(data: Mapping[str, Any]) -> SameOutput:
+    """Rebuild the rule from `SameOutput.to_json`. Raises KeyError, ValueError."""
+    return SameOutput(Kind(data["kind"]), str(data["what"]), float(data["tolerance"]))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first place where two answers differ: the line (from 1), and what stands there in words."""
+
+    line: int
+    text: str
+
+
+#: Says of a number that differs (as printed, with the text before and behind it) whether that is no matter.
+Excuse = Callable[[str, str, str], bool]
+
+
+def first_difference(reference: str, other: str, tolerance: float, excused: Excuse | None = None) -> Difference | None:
+    """Where `other` differs from `reference`, line by line; None where it is the same answer.
+
+    Text has to be the same but for the width of blanks. Integers have to be equal; of two numbers with a point or an
+    exponent |a - b| <= tolerance * max(|a|, |b|) is enough, or <= tolerance * min(1, the largest magnitude in the
+    reference), since what ought to be zero is rounding of what is not.
+    """
+    near = -1.0
+    lines = zip_longest(_lines(other), _lines(reference))
+    for number, (mine, theirs) in enumerate(lines, 1):
+        if mine == theirs:
+            continue
+        if mine is None or theirs is None:
+            return Difference(number, f"{_show(mine)} against {_show(theirs)}")
+        if near < 0:
+            near = tolerance * min(1.0, _largest(reference))
+        found = _line_difference(mine, theirs, (tolerance, near), excused)
+        if found is not None:
+            return Difference(number, found)
+    return None
+
+
+def _lines(text: str) -> list[str]:
+    return text.rstrip("\n").split("\n") if text.strip("\n") else []
+
+
+def _largest(text: str) -> float:
+    magnitudes = (abs(_value(n)) for n in _NUMBER.findall(text) if not _INTEGER.fullmatch(n))
+    return max((m for m in magnitudes if math.isfinite(m)), default=0.0)
+
+
+def _value(number: str) -> float:
+    return float(number.replace("d", "e").replace("D", "e"))
+
+
+def _show(text: str | None) -> str:
+    if text is None:
+        return "nothing"
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+
+
+def _pieces(line: str) -> Iterator[tuple[str, str, int, int]]:
+    """Each number of a line with the text before it (blanks made one) and its place; at last the text behind them all."""
+    end = 0
+    for found in _NUMBER.finditer(line):
+        yield " ".join(line[end : found.start()].split()), found[0], *found.span()
+        end = found.end()
+    yield " ".join(line[end:].split()), "", len(line), len(line)
+
+
+def _line_difference(mine: str, theirs: str, tolerances: tuple[float, float], excused: Excuse | None) -> str | None:
+    for one, other in zip_longest(_pieces(mine), _pieces(theirs)):
+        if one is None or other is None or one[0] != other[0] or bool(one[1]) != bool(other[1]):
+            return f"{_near(mine, theirs)} against {_near(theirs, mine)}"
+        if one[1] == other[1] or _close(one[1], other[1], *tolerances):
+            continue
+        if excused is None or not excused(one[1], one[0], mine[one[3] :]):
+            return f"{one[1]} against {other[1]}"
+    return None
+
+
+def _near(line: str, other: str) -> str:
+    """The part of a line where it begins to differ from another one."""
+    at = next((i for i, (a, b) in enumerate(zip(line, other, strict=False)) if a != b), min(len(line), len(other)))
+    begin = max(0, at - _SHOWN // 2) if len(line) > _SHOWN else 0
+    return ("…" if begin else "") + _show(line[begin:])
+
+
+def _close(one: str, other: str, relative: float, near: float) -> bool:
+    if _INTEGER.fullmatch(one) and _INTEGER.fullmatch(other):
+        return int(one) == int(other)
+    a, b = _value(one), _value(other)
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return False
+    return abs(a - b) <= max(relative * max(abs(a), abs(b)), near)
+
+
+def own_words(setting: Setting) -> Excuse:
+    """What the automatic rule excuses: numbers that tell of the run (its time, its speed) or name what the setting sets.
+
+    A program that says `4 threads` or `0.51 s` says so of its run, and is right to say something else in another.
+    """
+    named = {str(v) for v in setting.values.values()} - {"0"}
+    named |= {str(len(x)) for x in (setting.mask, setting.places) if x is not None}
+
+    def excused(number: str, before: str, behind: str) -> bool:
+        return number in named or _TIME_BEFORE.search(before) is not None or _TIME_BEHIND.match(behind) is not None
+
+    return excused
+
+
+def matches(pattern: re.Pattern[str], text: str) -> str | None:
+    """All that a pattern finds, one match a line (its groups, or the whole of it); None where it finds nothing."""
+    found = [" ".join(" ".join(g or "" for g in m.groups() or (m[0],)).split()) for m in pattern.finditer(text)]
+    return "\n".join(found) if found else None
+
+
+def around(text: str, line: int) -> str:
+    """A part of a text with that line (from 1) in its middle, to be kept with an error."""
+    lines = text.split("\n")
+    at = sum(len(x) + 1 for x in lines[: line - 1])
+    begin = max(0, min(at - _KEPT // 2, len(text) - _KEPT))
+    return text[begin : begin + _KEPT]

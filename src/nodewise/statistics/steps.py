@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The step of a coarse clock or of a printed number: what it is, and how far it may have moved a centre.
+
+A time that was rounded to a step may be off by half of it. Noise that is wide against the step averages that out: for
+normal noise of standard deviation s and a step q the mean of rounded values is off by at most (q / pi) exp(-2 pi^2 s^2 / q^2)
+(the first term of the series in B. Widrow, I. Kollár, Quantization Noise, 2008, chapter 4). Noise that is narrow leaves it.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+#: Values are held against steps of 1, 0.1 … down to this many decimals.
+_DECIMALS = 6
+#: A value is a multiple of a step if it is off by at most this share of it: differences of clocks are not exact.
+_EXACT = 1e-3
+#: So many different values, at least, tell a step that is no power of ten.
+_FEWEST_VALUES = 4
+#: With no more different values than this share of all, the clock is taken to be coarse; its step is no larger share of a value.
+_TIED, _COARSEST = 0.75, 0.1
+_FEWEST_RUNS = 6
+#: Beyond so many standard deviations the share of equal values is doubted by.
+_DOUBT = 1.64
+
+
+def infer_step(*series: Sequence[float] | Array) -> float:
+    """The step that all values of `series` (of the same unit) are multiples of; 0 where there is none to be seen.
+
+    It is a power of ten, or a multiple of it that several values share; where it is neither, and many values are equal,
+    the least difference between two of them.
+    """
+    steps = [_tied_step(np.asarray(values, dtype=float)) for values in series]
+    pooled = np.concatenate([np.asarray(values, dtype=float) for values in series])
+    if pooled.size < _FEWEST_RUNS:
+        return 0.0
+    for decimals in range(_DECIMALS + 1):
+        units = pooled * 10.0**decimals
+        whole = np.round(units)
+        if np.all(np.abs(units - whole) <= _EXACT) and np.all(whole > 0):
+            different = np.unique(whole).astype(np.int64)
+            shared = int(np.gcd.reduce(different)) if different.size >= _FEWEST_VALUES else 1
+            return shared / 10.0**decimals
+    return min((s for s in steps if s > 0), default=0.0)
+
+
+def _tied_step(values: Array) -> float:
+    different = np.unique(values)
+    if different.size < 2 or different.size > _TIED * values.size:
+        return 0.0
+    step = float(np.diff(different).min())
+    return step if step <= _COARSEST * float(np.median(values)) else 0.0
+
+
+def rounding_doubt(values: Sequence[float] | Array, step: float) -> float:
+    """By how much, in the values' unit, rounding to `step` may have moved the centre of n values; half a step at most.
+
+    The noise is told by the share that the most frequent value has among itself and its two neighbours: another mode far
+    off smooths nothing. With few values the share is taken to be as large as it may be.
+    """
+    if step <= 0:
+        return 0.0
+    levels = np.round(np.asarray(values, dtype=float) / step).astype(np.int64)
+    different, counts = np.unique(levels, return_counts=True)
+    mode = int(different[np.argmax(counts)])
+    near = int(counts[np.abs(different - mode) <= 1].sum())
+    share = _upper(int(counts.max()), near)
+    narrow = _noise_of(share)
+    return step * min(0.5, math.exp(-2 * math.pi**2 * narrow**2) / math.pi) if share < 1 else step / 2
+
+
+def _upper(count: int, total: int) -> float:
+    """The upper end of E. B. Wilson's interval (JASA 22, 1927) of a share; 1 where all are equal."""
+    if count == total:
+        return 1.0
+    p, z2 = count / total, _DOUBT**2
+    return min(
+        1.0, (p + z2 / (2 * total) + _DOUBT * math.sqrt(p * (1 - p) / total + z2 / (4 * total**2))) / (1 + z2 / total)
+    )
+
+
+def _noise_of(share: float) -> float:
+    """The normal noise, in steps, of which a value in the middle of its step has this share of three values."""
+    low, high = 0.0, 2.0
+    for _ in range(20):
+        middle = (low + high) / 2
+        inner, outer = (math.erf(reach / max(middle, 1e-9) / math.sqrt(2)) for reach in (0.5, 1.5))
+        low, high = (middle, high) if inner / outer > share else (low, middle)
+    return low
+
+
+def widened(ratio: tuple[float, float], baseline: Array, candidate: Array, step: float) -> tuple[float, float]:
+    """An interval of the ratio of two centres, with what rounding to `step` leaves open on both sides.
+
+    Rounded to the nearest, or down: then both centres are half a step higher.
+    """
+    centres = float(np.median(baseline)), float(np.median(candidate))
+    doubts = rounding_doubt(baseline, step), rounding_doubt(candidate, step)
+    seen = centres[0] / centres[1]
+    lows, highs = [], []
+    for offset in (0.0, step / 2):
+        one, other = centres[0] + offset, centres[1] + offset
+        lows.append(max(one - doubts[0], 0.0) / (other + doubts[1]))
+        highs.append((one + doubts[0]) / (other - doubts[1]) if other > doubts[1] else math.inf)
+    # an end that rounding alone could reach is outside: what lies on it is not excluded
+    return ratio[0] * min(lows) / seen * (1 - 1e-9), ratio[1] * max(highs) / seen * (1 + 1e-9)
+
+
+def spread_ties(one: Array, other: Array, step: float) -> tuple[Array, Array]:
+    """Times that a coarse clock has made equal, spread evenly over its step; others as they are.
+
+    Ratios on a lattice have no scale: more than half of them may be equal. What is added is symmetric, and the same for
+    both, so the ratios stay symmetric about the true one. Where all of a series are equal there is nothing to spread.
+    """
+    tied = any(1 < np.unique(times).size <= _TIED * times.size for times in (one, other))
+    if step <= 0 or not tied:
+        return one, other
+    shift = step * (np.random.default_rng(0).random((one.size, 2)) - 0.5)
+    return one + shift[:, 0], other + shift[:, 1]

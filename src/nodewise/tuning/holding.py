@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Holding: how many ranks and threads a point asks for, where they sit, and the least that has to be said for that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from nodewise.machine.model import Machine
+from nodewise.placement.placement import Placement
+from nodewise.placement.tongues.openmp import openmp_environment
+from nodewise.placement.tongues.said import BINDING_VARIABLES
+from nodewise.runner.binding import Way, way_seen
+from nodewise.runner.loaded import Loaded
+from nodewise.search.space import Point
+from nodewise.tuning.catalogue.choose import follow
+from nodewise.tuning.catalogue.knob import Follower
+from nodewise.tuning.option import Draft
+from nodewise.tuning.ranks import Ranked, place_ranks, rank_wrapper, read_ranked, unbound
+
+
+def inherited_processors() -> frozenset[int]:
+    """The processors that a program started from here may use where nobody says anything."""
+    return frozenset(os.sched_getaffinity(0))
+
+
+class Holding:
+    """Ranks and threads of one command on one machine.
+
+    OpenMP's variables are set only for a program that has an OpenMP runtime, or of which that cannot be told. Any other is
+    held by a mask, and told its number of threads only where it would not count the mask's processors by itself. On a
+    machine that is not live nothing is bound, and what a program for it loads cannot be seen.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        followers: Sequence[Follower] = (),
+        loaded: Loaded | None = None,
+        folder: Path | None = None,
+    ):
+        """`loaded` is what a run of the command was seen to load; `folder` is for scripts that place ranks."""
+        self._machine = machine
+        self._environment = environment
+        self._followers = tuple(followers)
+        self._folder = folder or Path()
+        self.ranked: Ranked | None = read_ranked(command)
+        program = self.ranked.program if self.ranked is not None else command
+        self.way = (
+            way_seen(program, environment, loaded)
+            if machine.live
+            else Way("openmp", "what a program for another machine loads cannot be seen here")
+        )
+        self._everything = inherited_processors() if machine.live else frozenset()
+        #: The number of threads where a point does not name one; None: what the machine runs at once, shared by ranks.
+        self.threads: int | None = None
+
+    @property
+    def openmp(self) -> bool:
+        """Whether OpenMP's variables are read."""
+        return self.way.name == "openmp"
+
+    @property
+    def counted(self) -> bool:
+        """Whether anything reads a number of threads."""
+        return self.openmp or any(f.follows == "threads" for f in self._followers)
+
+    def shape(self, point: Mapping[str, object]) -> tuple[int, int]:
+        """Ranks, and threads of each."""
+        ranks = int(str(point.get("ranks", self.ranked.ranks if self.ranked is not None else 1)))
+        threads = point.get("threads", self.threads)
+        return ranks, max(1, self._machine.parallelism // ranks) if threads is None else int(str(threads))
+
+    def placement(self, point: Mapping[str, object]) -> Placement | None:
+        """Where the point's threads sit; None where the operating system decides."""
+        ranks, threads = self.shape(point)
+        return place_ranks(self._machine, str(point.get("placement", "os")), ranks, threads)
+
+    def identity(self, point: Point) -> Hashable:
+        """Equal for points whose ranks and threads are started and held alike."""
+        ranks, threads = self.shape(point)
+        placement = self.placement(point)
+        if self.openmp:
+            return (ranks, threads, "os" if placement is None else placement.places)
+        if self.ranked is not None:
+            masks = None if placement is None else placement.used
+            return (ranks, tuple(self._told(threads, self._environment, masks[0] if masks else None).items()), masks)
+        mask = self._mask(placement)
+        told = self._told(threads, self._environment, mask) if "threads" in point else {}
+        return (mask, tuple(told.items()))
+
+    def hold(self, draft: Draft, point: Point) -> None:
+        """Write into a draft, in which all else is set, what starts and holds the point's ranks and threads."""
+        placement = self.placement(point)
+        ranks, threads = self.shape(point)
+        ranked = read_ranked(draft.command) if self.ranked is not None else None
+        mask = self._mask(placement) if ranked is None else placement.used[0] if placement is not None else None
+        if "threads" in point:
+            draft.env |= self._told(threads, draft.environment, mask)
+        if ranked is not None:
+            self._hold_ranks(draft, ranked, placement, ranks, threads)
+        else:
+            if self.openmp and placement is not None:
+                draft.env |= openmp_environment(placement.places)
+            elif self.openmp and "threads" in point and not self._taken_anyway(threads, draft.environment):
+                draft.env["OMP_NUM_THREADS"] = str(threads)
+            draft.mask = mask
+        if self.openmp and "placement" in point:
+            draft.unset += [v for v in BINDING_VARIABLES if v not in draft.env]
+        held = self.openmp or ranked is not None or mask is not None
+        draft.places = placement.places if placement is not None and held else None
+
+    def _hold_ranks(self, draft: Draft, ranked: Ranked, placement: Placement | None, ranks: int, threads: int) -> None:
+        """The launcher starts so many ranks, and each takes its own places; the launcher itself is bound to nothing."""
+        wrapper: list[str] = []
+        if self.openmp:
+            draft.env["OMP_NUM_THREADS"] = str(threads)
+        if placement is not None:
+            wrapper = rank_wrapper(self._machine, placement, self._folder, openmp=self.openmp)
+            draft.env |= unbound(ranked, draft.environment)
+        draft.command = ranked.command(ranks, wrapper)
+
+    def _mask(self, placement: Placement | None) -> tuple[int, ...] | None:
+        """The processors that the whole program is held to; None where they are all that it may use anyway."""
+        if placement is None or not self._machine.live or self._everything == frozenset(placement.mask):
+            return None
+        return placement.mask
+
+    def _taken_anyway(self, threads: int, environment: Mapping[str, str]) -> bool:
+        """Whether an OpenMP runtime that is told nothing takes just so many threads: one for each processor."""
+        return "OMP_NUM_THREADS" not in environment and threads == len(self._everything)
+
+    def _told(self, threads: int, environment: Mapping[str, str], mask: tuple[int, ...] | None) -> dict[str, str]:
+        """The variables of the program's libraries that tell the number of threads, where it has to be told."""
+        counted = len(self._everything if mask is None else mask)
+        told: list[Follower] = []
+        named: set[str] = set()
+        for follower in self._followers:
+            by_user = follower.setter.read(environment) is not None
+            alone = bool(follower.reads) and not self.openmp
+            # nobody sets what it would read; further names of the same are older ones
+            older = alone and follower.library in named
+            named |= {follower.library} if alone else set()
+            if by_user or not (older or (follower.counts_mask and counted == threads)):
+                told.append(replace(follower, reads="") if alone else follower)
+        return follow(told, "threads", threads, environment)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A setting, or a command, that answers something else is wrong, not fast: as users see it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+#: Twice as fast in the mode `fast`, and wrong there; `same` is as fast and right.
+APP = """#!/bin/sh
+case "$MODE" in
+  fast) echo sum 1.2399; sleep 0.005;;
+  same) echo sum 1.2345; sleep 0.005;;
+  *) echo sum 1.2345; sleep 0.02;;
+esac
+echo "$(cat /proc/uptime)" >&2
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> str:
+    path = tmp_path / "app.sh"
+    path.write_text(APP)
+    path.chmod(0o755)
+    return str(path)
+
+
+def tune(nodewise: Command, app: str, *words: str, modes: str = "fast") -> dict:
+    axes = ("--axes", "MODE", "--env-axis", f"MODE={modes}", "--max-runs", "40")
+    done = nodewise("tune", *axes, *words, "--json", "--", app)
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def test_tune_takes_no_setting_that_prints_something_else(nodewise: Command, app: str) -> None:
+    result = tune(nodewise, app)
+    assert "MODE" not in result["best"]["launch_line"]
+    notes = "\n".join(result["notes"])
+    assert (
+        "MODE=fast was left out: wrong result: output differs from the baseline's at line 1: 1.2399 against 1.2345"
+        in notes
+    )
+    assert "--any-output" in notes
+
+
+def test_tune_takes_one_that_prints_the_same(nodewise: Command, app: str) -> None:
+    result = tune(nodewise, app, modes="fast,same")
+    assert (result["verdict"], result["best"]["values"]["MODE"]) == ("faster", "same")
+
+
+@pytest.mark.parametrize("allowed", [("--any-output",), ("--tolerance", "0.01"), ("--same-output", "sum 1.2")])
+def test_tune_takes_it_where_that_is_allowed(nodewise: Command, app: str, allowed: tuple[str, ...]) -> None:
+    if allowed[-1] == "sum 1.2":
+        allowed = ("--same-output", r"sum (1\.2)")
+    result = tune(nodewise, app, *allowed)
+    assert (result["verdict"], result["best"]["values"]["MODE"]) == ("faster", "fast")
+
+
+def test_an_output_that_differs_from_run_to_run_is_not_compared_and_that_is_said(
+    nodewise: Command, tmp_path: Path, app: str
+) -> None:
+    (tmp_path / "app.sh").write_text(APP.replace(">&2", ""))
+    result = tune(nodewise, app)
+    assert (result["verdict"], result["best"]["values"]["MODE"]) == ("faster", "fast")
+    assert any("differs from run to run; --same-output" in n for n in result["notes"])
+    picked = tune(nodewise, app, "--same-output", r"sum (\S+)")
+    assert "MODE" not in picked["best"]["launch_line"]
+
+
+def test_what_was_asked_to_repeat_and_does_not_is_bad_input(nodewise: Command, tmp_path: Path, app: str) -> None:
+    (tmp_path / "app.sh").write_text(APP.replace(">&2", ""))
+    done = nodewise("tune", "--env-axis", "MODE=fast", "--same-output", "--max-runs", "30", "--", app)
+    assert done.returncode == 2
+    assert "output differs from run to run of the program as it is, at line 2" in done.stderr
+
+
+def test_compare_holds_outputs_against_the_first_commands_where_it_is_asked_to(nodewise: Command, app: str) -> None:
+    commands = (f"env MODE=none {app}", f"env MODE=fast {app}")
+    done = nodewise("compare", "-r", "3", "--same-output", "--json", *commands)
+    assert done.returncode == 2
+    assert "output differs from the baseline's at line 1: 1.2399 against 1.2345; it printed:\nsum 1.2399" in done.stderr
+    assert nodewise("compare", "-r", "3", *commands).returncode == 0
+    assert nodewise("compare", "-r", "3", "--same-output", "--tolerance", "1e-2", *commands).returncode == 0
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "2"])
+def test_compare_finds_it_with_one_run_of_each_in_whatever_order(nodewise: Command, app: str, seed: str) -> None:
+    commands = (f"env MODE=none {app}", f"env MODE=fast {app}")
+    words = ("-r", "1", "-w", "0", "--seed", seed, "--same-output", r"sum (\S+)", "--json")
+    done = nodewise("compare", *words, *commands)
+    assert done.returncode == 0, done.stderr
+    errors = [c["error"] for c in json.loads(done.stdout)["contenders"]]
+    assert errors[0] is None
+    assert (
+        errors[1]
+        == r"wrong result: what matches 'sum (\S+)' differs from the baseline's at match 1: 1.2399 against 1.2345"
+    )
+
+
+def test_a_file_that_the_runs_write_is_compared(nodewise: Command, tmp_path: Path) -> None:
+    (tmp_path / "in here").mkdir()
+    commands = [f"sh -c 'echo {v} > out.dat; echo $$'" for v in ("1.5", "1.50000000001", "1.6")]
+    words = ("compare", "-r", "3", "--cwd", "in here", "--same-output", "out.dat")
+    assert nodewise(*words, *commands[:2]).returncode == 0
+    done = nodewise(*words, commands[0], commands[2])
+    assert (done.returncode, "out.dat differs from the baseline's at line 1: 1.6 against 1.5" in done.stderr) == (
+        2,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--same-output=(",), "is no regular expression"),
+        (("--any-output", "--same-output", "x.dat"), "cannot be given beside"),
+        (("--tolerance", "-1"), "is not from 0 up to 1"),
+        (("--same-output", "nothing here"), "left no file nothing here; a regular expression has a group"),
+        (("--same-output", "missing.dat"), "left no file missing.dat"),
+        (("--same-output", r"nowhere (\d+)"), "is nowhere in the output"),
+    ],
+)
+def test_bad_input_is_named(nodewise: Command, app: str, words: tuple[str, ...], told: str) -> None:
+    done = nodewise("tune", *words, "--max-runs", "30", "--", app)
+    assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_tolerance_needs_something_to_hold_it_against(nodewise: Command) -> None:
+    done = nodewise("compare", "--tolerance", "1e-3", "true", "true")
+    assert (done.returncode, "--same-output, which is not given" in done.stderr) == (2, True)

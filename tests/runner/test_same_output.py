@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where two answers differ: text as text, numbers within a tolerance, and what the automatic rule excuses."""
+
+import re
+
+import pytest
+
+from nodewise.runner.same_output import around, first_difference, matches, own_words
+from nodewise.runner.setting import Setting
+
+
+def differs(reference: str, other: str, tolerance: float = 1e-9) -> str | None:
+    found = first_difference(reference, other, tolerance)
+    return None if found is None else f"{found.line}: {found.text}"
+
+
+@pytest.mark.parametrize(
+    ("reference", "other"),
+    [
+        ("", ""),
+        ("sum 1.5\n", "sum 1.5"),
+        ("sum 1.234567890123\n", "sum 1.234567890124\n"),
+        ("sum 1.0\n", "sum 0.99999999999\n"),
+        ("x =  1.0 y = -2.0\n", "x = 1.0 y =  -2.0\n"),
+        ("1.0e3", "1000.0000000001"),
+        ("1.5D+03", "1.5e3"),
+        # what ought to be zero is rounding of what is not
+        ("residual 3.1e-17 of 4.2\n", "residual -8.9e-16 of 4.2\n"),
+        ("all tiny 2.5e-19 7.5e-19", "all tiny 2.5e-19 7.5000000000001e-19"),
+        ("nan inf", "nan inf"),
+    ],
+)
+def test_the_same_answer(reference: str, other: str) -> None:
+    assert differs(reference, other) is None
+    assert differs(other, reference) is None
+
+
+@pytest.mark.parametrize(
+    ("reference", "other", "told"),
+    [
+        ("a\nb\nvalue 1.2399\n", "a\nb\nvalue 1.2345\n", "3: 1.2345 against 1.2399"),
+        ("sum 1.0\n", "sum 1.0000001\n", "1: 1.0000001 against 1.0"),
+        # integers are exact, however long, and so are checksums
+        ("n 12345678901234567890", "n 12345678901234567891", "1: 12345678901234567891 against 12345678901234567890"),
+        ("id 9e999ff", "id 8e999ff", "1: 8e999 against 9e999"),
+        ("1.0", "nan", "1: 'nan' against '1.0'"),
+        ("x 2.0", "x -2.0", "1: -2.0 against 2.0"),
+        ("done\n", "done\nextra\n", "2: 'extra' against nothing"),
+        ("one\ntwo\n", "one\n", "2: nothing against 'two'"),
+        ("converged", "diverged", "1: 'diverged' against 'converged'"),
+        # numbers that are all tiny are no rounding of anything
+        ("2.5e-19 7.5e-19", "2.5e-19 8.5e-19", "1: 8.5e-19 against 7.5e-19"),
+        ("3 of 4", "3 of 4 of 5", "1: '3 of 4 of 5' against '3 of 4'"),
+        ("v1.2.3", "v1.2.4", "1: 'v1.2.4' against 'v1.2.3'"),
+        ("\udcff", "\udcfe", "1: '\\udcfe' against '\\udcff'"),
+    ],
+)
+def test_another_answer(reference: str, other: str, told: str) -> None:
+    assert differs(reference, other) == told
+
+
+def test_the_tolerance_is_relative_and_as_large_as_asked() -> None:
+    assert differs("1000.0", "1000.9", 1e-3) is None
+    assert differs("1000.0", "1001.1", 1e-3) == "1: 1001.1 against 1000.0"
+    assert differs("0.5", "0.5", 0.0) is None
+    assert differs("0.5", "0.50000000000000011", 0.0) is not None
+
+
+def test_a_long_line_is_shown_where_it_differs() -> None:
+    told = differs("word " * 100 + "good", "word " * 100 + "bad") or ""
+    assert "bad" in told and "good" in told and len(told) < 200
+
+
+@pytest.mark.parametrize(
+    ("reference", "other"),
+    [
+        ("Time in seconds = 0.51", "Time in seconds = 0.40"),
+        ("took 0.51 s, 12 GB/s", "took 0.4 s, 17 GB/s"),
+        ("elapsed: 510ms", "elapsed: 402ms"),
+        ("Mop/s total: 133.1", "Mop/s total: 150.2"),
+        ("running with 2 threads", "running with 3 threads"),
+        ("processors 8", "processors 1"),
+    ],
+)
+def test_what_a_program_says_of_its_own_run_is_excused_by_the_automatic_rule_only(reference: str, other: str) -> None:
+    setting = Setting(("app",), {"threads": 3, "knob": 0}, mask=(4,))
+    assert first_difference(reference, other, 1e-9, own_words(setting)) is None
+    assert first_difference(reference, other, 1e-9) is not None
+
+
+@pytest.mark.parametrize(
+    ("reference", "other"),
+    [
+        ("running with 2 threads", "running with 4 threads"),
+        ("0.51 s, checksum 17", "0.40 s, checksum 18"),
+        ("error 5", "error 0"),
+        ("s = 1.5", "s = 1.6"),
+        ("timestep energy 1.5", "timestep energy 1.6"),
+    ],
+)
+def test_results_are_not_excused(reference: str, other: str) -> None:
+    setting = Setting(("app",), {"threads": 3, "knob": 0}, mask=(4,))
+    assert first_difference(reference, other, 1e-9, own_words(setting)) is not None
+
+
+def test_a_pattern_gives_its_groups_or_all_that_it_matches() -> None:
+    text = "r 1 a\nr 2 b\n"
+    assert matches(re.compile(r"r (\d) (\w)"), text) == "1 a\n2 b"
+    assert matches(re.compile(r"r \d"), text) == "r 1\nr 2"
+    assert matches(re.compile(r"x(y)?"), "x") == ""
+    assert matches(re.compile("z"), text) is None
+
+
+def test_what_is_kept_of_a_long_output_is_around_the_place() -> None:
+    text = "".join(f"line {i}\n" for i in range(1, 100_001))
+    for line in (1, 50_000, 100_000):
+        assert f"line {line}\n" in around(text, line)
+        assert len(around(text, line)) <= 4000

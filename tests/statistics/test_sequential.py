@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""When one looks, and at which levels, against simulated sums and exact chances."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks, OpenLooks, plan_looks
+
+
+def ever_outside(at: list[int], levels: list[float], experiments: int) -> float:
+    """In which share of experiments a standardised sum of normal steps is significant at any of the looks."""
+    from statistics import NormalDist
+
+    random = np.random.default_rng(41)
+    sums = random.normal(size=(experiments, at[-1])).cumsum(axis=1)[:, np.array(at) - 1]
+    cuts = np.array([NormalDist().inv_cdf((1 + level) / 2) for level in levels]) * np.sqrt(at)
+    return float((np.abs(sums) > cuts).any(axis=1).mean())
+
+
+@pytest.mark.parametrize("comparisons", [1, 3])
+def test_all_looks_together_spend_what_is_not_held_back(comparisons: int) -> None:
+    looks = OpenLooks(0.05, comparisons)
+    at = [n for n in range(1, 400) if looks.due(n)]
+    spent = ever_outside(at, [looks.level(n) for n in at], 20_000)
+    # 85 % of alpha in the end, of which n looks leave fewest / n
+    assert spent == pytest.approx(0.0425 / comparisons, rel=0.12)
+
+
+@pytest.mark.parametrize("most", [12, 60])
+def test_planned_looks_together_spend_what_is_not_held_back(most: int) -> None:
+    looks = plan_looks(most)
+    assert looks.at[-1] == most and looks.at[0] >= FEWEST_BLOCKS
+    assert ever_outside(list(looks.at), [looks.level] * len(looks.at), 20_000) == pytest.approx(0.0425, abs=0.004)
+    # each has an interval
+    assert 2.0 ** (1 - looks.at[0]) <= 1 - looks.level
+
+
+def test_one_look_spends_all() -> None:
+    assert plan_looks(6) == Looks((6,)) and Looks((6,)).level == 0.95
+    with pytest.raises(ValueError, match="6 blocks are the fewest"):
+        plan_looks(5)
+
+
+def test_nobody_looks_before_equal_signs_are_rare_enough() -> None:
+    assert [OpenLooks(0.05, c).fewest for c in (1, 3, 10)] == [7, 9, 11]
+    for comparisons in (1, 2, 3, 10, 45, 1000):
+        looks = OpenLooks(0.05, comparisons)
+        n = looks.fewest
+        assert not looks.due(n - 1) and looks.level(n - 1) == 1 and looks.due(n)
+        # the first look has an interval, and no look a lower level than the one that they share
+        assert 2.0 ** (1 - n) <= 1 - looks.level(n) + 1e-13
+        assert all(1 - looks.level(look) < 0.05 / comparisons for look in (n, n + 1, 2 * n, 50 * n))
+
+
+def test_looks_grow_rarer_and_one_between_two_is_the_next_one() -> None:
+    looks = OpenLooks()
+    due = [n for n in range(1, 200) if looks.due(n)]
+    assert due[:34] == list(range(7, 41)) and due[34:38] == [44, 49, 54, 60]
+    assert looks.level(46) == looks.level(49) > looks.level(44)
+    assert all(looks.level(a) < looks.level(b) for a, b in itertools.pairwise(due) if b <= 40)
