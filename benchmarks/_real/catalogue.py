@@ -18,6 +18,8 @@ from pathlib import Path
 
 #: Sources and input files of the programs, which belong to this benchmark.
 INPUTS = Path(__file__).parent / "inputs"
+#: The library behind Debian's `libblas.so.3`; without it that is the reference, which nobody would tune.
+OPENBLAS = {"/usr/lib/*/openblas-pthread/libblas.so.3": "libopenblas0-pthread"}
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Case:
     `command` may hold `{name}` for what an option `-P name=…` tries; the first value is the one in use now. `options` go
     to tune, `environment` is set for tune and for every repetition. `known` says why a gain is there by construction,
     and `cure` is the line for `sh` that has it. `metric` is a regular expression whose first group is compared instead
-    of the seconds; more of it is better.
+    of the seconds; more of it is better. `served` says that a service works for it outside of its processes.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Case:
     known: str = ""
     cure: str = ""
     metric: str = ""
+    served: bool = False
 
     @property
     def axes(self) -> str:

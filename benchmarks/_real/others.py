@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks._real.catalogue import Missing
@@ -52,7 +53,7 @@ def unprivileged() -> list[str]:
 def running(
     command: Sequence[str], folder: Path, ready: Callable[[], bool], end: int = signal.SIGTERM
 ) -> Iterator[None]:
-    """A service in the foreground, in a session of its own, from when `ready` says so until it is told to end by `end`.
+    """A service in the foreground, out of Ctrl-C's way, from when `ready` says so until it is told to end by `end`.
 
     Raises Missing where it ends before, or is not ready in time.
     """
@@ -64,7 +65,7 @@ def running(
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
-            start_new_session=True,
+            process_group=0,
         )
     try:
         begin = time.monotonic()
@@ -86,11 +87,46 @@ def hog() -> Iterator[None]:
         for _ in range(max(1, len(os.sched_getaffinity(0)) // 2))
     ]
     try:
+        for child in children:
+            _give_our_share(child.pid)
         time.sleep(1.0)
         yield
     finally:
         for child in children:
             _end(child, signal.SIGKILL)
+
+
+def _give_our_share(process: int) -> None:
+    """Give another session the weight that ours has, where the kernel weighs sessions (`sched(7)`, autogroups)."""
+    with contextlib.suppress(OSError, IndexError):
+        ours = Path("/proc/self/autogroup").read_text().split()[-1]
+        Path(f"/proc/{process}/autogroup").write_text(ours)
+
+
+@dataclass
+class Bystanders:
+    """What others took of the processors while the block ran: `share` of their time, known when it is over.
+
+    Others are all that is not this process or a child that has ended by then, such as a service's processes.
+    """
+
+    share: float = 0.0
+
+    def __enter__(self) -> Bystanders:
+        self._before = self._now()
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        wall, busy, own = (now - then for now, then in zip(self._now(), self._before, strict=True))
+        self.share = max(0.0, busy - own) / (wall * (os.cpu_count() or 1))
+
+    @staticmethod
+    def _now() -> tuple[float, float, float]:
+        # user, nice, system, (idle, wait,) irq, softirq, steal: proc(5)
+        ticks = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+        own = os.times()
+        busy = (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
+        return own.elapsed, busy, own.user + own.system + own.children_user + own.children_system
 
 
 def _end(child: subprocess.Popen[bytes], how: int) -> None:

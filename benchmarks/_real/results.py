@@ -13,6 +13,7 @@ from pathlib import Path
 _ROOT = Path(__file__).parents[2]
 _SLACK = 0.02
 _CURED = 1.10
+_LOUD = 0.05
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Row:
     """What became of one case. Seconds in s; ratios say how many times faster than as started now.
 
     `promised` and `repeated` are (ratio, low, high); `repeated` is None where nothing was promised, `cured` where no gain
-    is known. `problem` says what kept the case from being tried, or the promise from being repeated.
+    is known. `others` is the share of the processors that other work took during the repetition. `problem` says what kept the case from being tried, or the promise from being repeated.
     """
 
     program: str
@@ -30,6 +31,7 @@ class Row:
     code: str
     processor: str
     axes: str
+    tune: str = ""
     command: str = ""
     known: str = ""
     verdict: str = ""
@@ -43,11 +45,12 @@ class Row:
     reason: str = ""
     problem: str = ""
     times: dict[str, list[float]] | None = None
+    others: float | None = None
 
     @property
     def key(self) -> tuple[str, ...]:
         """What another row must differ in to be another measurement."""
-        return (self.program, self.case, self.load, self.budget, self.code, self.processor)
+        return (self.program, self.case, self.load, self.budget, self.tune, self.code, self.processor)
 
     @property
     def is_promise(self) -> bool:
@@ -136,6 +139,8 @@ def row_text(row: Row) -> str:
     marks = ["holds" if row.holds else "DOES NOT HOLD", *(["REVERSED"] if row.reversed else [])]
     if row.is_known:
         marks.append(f"known gain {_told(row.cured)} {'found' if row.found else 'NOT FOUND'}")
+    if row.others is not None and row.others > _LOUD:
+        marks.append(f"repeated beside other work ({row.others:.0%} of the processors)")
     repeated = _told(row.repeated) or row.problem
     return f"{name:<44}{row.axes:<22}{_seconds(row):>8}  {_told(row.promised):<24}{repeated:<24}{', '.join(marks)}"
 

@@ -2,6 +2,7 @@
 #include "runner/conditions.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,7 +47,21 @@ bool read_line(const char*& at, ProcessorTime& into) {
     return true;
 }
 
-void read_processor_time(const std::string& text, const std::optional<std::vector<int>>& mask, Reading& into) {
+// Which numbers are in the list, by number.
+std::vector<bool> flags(const std::vector<int>& list) {
+    std::vector<bool> set;
+    for (const int p : list) {
+        const auto at = static_cast<std::size_t>(p);
+        set.resize(std::max(set.size(), at + 1));
+        set[at] = true;
+    }
+    return set;
+}
+
+bool holds(const std::vector<bool>& set, std::size_t at) { return at < set.size() && set[at]; }
+
+void read_processor_time(const std::string& text, const std::vector<int>& mask, const std::vector<int>& domain,
+                         Reading& into) {
     const double hertz = static_cast<double>(sysconf(_SC_CLK_TCK));
     ProcessorTime all;
     const bool begins = text.compare(0, 4, "cpu ") == 0;
@@ -56,30 +71,30 @@ void read_processor_time(const std::string& text, const std::optional<std::vecto
     }
     into["steal_s"] = all.steal / hertz;
     into["busy_s"] = all.busy / hertz;
-    if (!mask || mask->empty()) {
-        return;
-    }
-    std::vector<bool> wanted(static_cast<std::size_t>(*std::max_element(mask->begin(), mask->end())) + 1);
-    for (const int p : *mask) {
-        wanted[static_cast<std::size_t>(p)] = true;
-    }
+    const std::vector<bool> wanted = flags(mask);
+    const std::vector<bool> beside = flags(domain);
     ProcessorTime held;
+    ProcessorTime near;
     std::ptrdiff_t found = 0;
     for (at = std::strchr(at, '\n'); at != nullptr && std::strncmp(at, "\ncpu", 4) == 0; at = std::strchr(at, '\n')) {
         char* end = nullptr;
         const std::size_t processor = std::strtoul(at + 4, &end, 10);
         at = end;
-        if (processor < wanted.size() && wanted[processor]) {
-            if (!read_line(at, held)) {
+        const bool own = holds(wanted, processor);
+        if (own || holds(beside, processor)) {
+            if (!read_line(at, own ? held : near)) {
                 return;
             }
-            ++found;
+            found += own ? 1 : 0;
         }
     }
     // where some are not shown nothing is said of the rest
-    if (found == std::count(wanted.begin(), wanted.end(), true)) {
+    if (found > 0 && found == std::count(wanted.begin(), wanted.end(), true)) {
         into["mask_steal_s"] = held.steal / hertz;
         into["mask_busy_s"] = held.busy / hertz;
+        if (!domain.empty()) {
+            into["domain_busy_s"] = (held.busy + near.busy) / hertz;
+        }
     }
 }
 
@@ -174,6 +189,22 @@ std::vector<KernelFile> find_heat_files(const std::string& root) {
     return packages;
 }
 
+// The processors that this process may use.
+std::vector<int> own_processors() {
+    constexpr int kMost = 8192;
+    std::array<unsigned long, kMost / (8 * sizeof(unsigned long))> words{};
+    auto* set = reinterpret_cast<cpu_set_t*>(words.data());
+    std::vector<int> found;
+    if (sched_getaffinity(0, sizeof words, set) == 0) {
+        for (int p = 0; p < kMost; ++p) {
+            if (CPU_ISSET_S(static_cast<std::size_t>(p), sizeof words, set) != 0) {
+                found.push_back(p);
+            }
+        }
+    }
+    return found;
+}
+
 // Enough for a line of each processor in /proc/stat.
 std::size_t stat_bytes() { return 4096 + 128 * static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF))); }
 
@@ -211,6 +242,7 @@ std::optional<double> KernelFile::told() const {
 
 Conditions::Conditions(std::string root)
     : root_(std::move(root)),
+      allowed_(own_processors()),
       stat_(root_ + "/proc/stat", stat_bytes()),
       load_(root_ + "/proc/loadavg"),
       throttle_(find_throttle_files(root_)),
@@ -222,9 +254,9 @@ Conditions::Conditions(std::string root)
     base_frequency_ = std::strtod(base.c_str(), nullptr) * 1e3;
 }
 
-Reading Conditions::read(const std::optional<std::vector<int>>& mask) const {
+Reading Conditions::read(const std::optional<std::vector<int>>& mask, const std::vector<int>& domain) const {
     Reading reading;
-    read_processor_time(stat_.read(), mask, reading);
+    read_processor_time(stat_.read(), mask.value_or(allowed_), domain, reading);
     for (const auto& [name, file] : pressure_) {
         read_pressure(file.read(), name, reading);
     }
@@ -258,6 +290,17 @@ double Conditions::frequency(const std::vector<int>& processors) const {
 }
 
 double Conditions::load_average() const { return load_.number(); }
+
+// The fourth field of /proc/loadavg, proc_loadavg(5), is how many can run now, and of how many.
+double Conditions::ready() const {
+    const std::string text = load_.read();
+    const std::size_t stroke = text.find('/');
+    const std::size_t blank = text.rfind(' ', stroke);
+    if (stroke == std::string::npos || blank == std::string::npos) {
+        return 0;
+    }
+    return std::max(0.0, std::strtod(text.c_str() + blank, nullptr) - 1);
+}
 
 Reading difference(const Reading& before, const Reading& after) {
     Reading rose;

@@ -42,10 +42,17 @@ class Conditions {
     // `root` stands before every path; tests read a recorded system.
     explicit Conditions(std::string root = "");
 
-    // steal_s, busy_s (all processors, all processes); of the processors in `mask`, where one is given, mask_steal_s
-    // and mask_busy_s; pressure_{cpu,memory,io}_s; throttled_s (by quotas of the control group and those above it);
+    // steal_s, busy_s (all processors, all processes); of the processors in `mask`, or without one of all that this
+    // process may use, mask_steal_s and mask_busy_s; of these and the ones in `domain`, where there are any,
+    // domain_busy_s; pressure_{cpu,memory,io}_s; throttled_s (by quotas of the control group and those above it);
     // heat_events (how often heat lowered the clock of a core or package).
-    [[nodiscard]] Reading read(const std::optional<std::vector<int>>& mask) const;
+    [[nodiscard]] Reading read(const std::optional<std::vector<int>>& mask, const std::vector<int>& domain = {}) const;
+    // How many processors are in `mask`, or without one may be used.
+    [[nodiscard]] std::size_t processors(const std::optional<std::vector<int>>& mask) const {
+        return mask ? mask->size() : allowed_.size();
+    }
+    // How many threads besides the one that asks are running or ready to run now, on the whole machine.
+    [[nodiscard]] double ready() const;
     // The mean clock of the given processors now, in hertz; 0 where it is not shown.
     [[nodiscard]] double frequency(const std::vector<int>& processors) const;
     // The clock that the first processor keeps at any load and heat, in hertz; 0 where it is not shown.
@@ -54,6 +61,7 @@ class Conditions {
 
   private:
     std::string root_;
+    std::vector<int> allowed_;
     KernelFile stat_;
     KernelFile load_;
     std::vector<KernelFile> throttle_;

@@ -308,36 +308,43 @@ Outcome Process::run(const Job& job, Capture& out, Capture& err) {
 }
 
 // Sets wall_s to the clock at the end; the caller takes off the beginning.
-void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& outcome) const {
+void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& outcome) {
     double deadline = job.timeout_s > 0 ? now() + job.timeout_s : 0;
     std::array<pollfd, 5> watched{pollfd{child_ended_, POLLIN, 0}, pollfd{streams.out_pipe.reader(), POLLIN, 0},
                                   pollfd{streams.err_pipe.reader(), POLLIN, 0}, pollfd{control_, POLLIN, 0},
                                   pollfd{guard_, POLLIN, 0}};
     bool asked = false;
-    double next_look = period_s_ > 0 ? now() + period_s_ : HUGE_VAL;
+    for (Look& look : looks_) {
+        look.due = now() + look.first_s;
+    }
     for (;;) {
         siginfo_t ended{};
-        // once it has been taken away it can no longer be asked where it was bound
-        if (job.mask && waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-            ended.si_pid == pid) {
+        // once it has been taken away it can no longer be asked where it was bound, nor how long it waited
+        if (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == pid) {
             outcome.wall_s = now();
-            outcome.rebound = strayed_mask(pid, *job.mask);
-        }
-        int status = 0;
-        if ((!job.mask || ended.si_pid == pid) && wait4(pid, &status, WNOHANG, &outcome.usage) == pid) {
-            outcome.wall_s = outcome.wall_s > 0 ? outcome.wall_s : now();
+            if (job.mask) {
+                outcome.rebound = strayed_mask(pid, *job.mask);
+            }
+            at_end_(pid);
+            int status = 0;
+            wait4(pid, &status, 0, &outcome.usage);
             outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
             outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
             return;
         }
         int wait_ms = -1;
-        if (const double until = deadline > 0 ? std::fmin(deadline, next_look) : next_look; std::isfinite(until)) {
+        double until = deadline > 0 ? deadline : HUGE_VAL;
+        for (const Look& look : looks_) {
+            until = std::fmin(until, look.due);
+        }
+        if (std::isfinite(until)) {
             wait_ms = static_cast<int>(std::ceil(std::fmax(0.0, until - now()) * 1e3));
         }
         poll(watched.data(), watched.size(), wait_ms);
-        if (period_s_ > 0 && now() >= next_look) {
-            look_();
-            next_look = now() + period_s_;
+        for (Look& look : looks_) {
+            if (now() >= look.due) {
+                look.due = look.what(pid) + now();
+            }
         }
         if (watched[0].revents != 0) {
             signalfd_siginfo info{};

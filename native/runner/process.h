@@ -58,24 +58,29 @@ class Process {
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
-    // Have `what` called at least every `period_s` seconds while a program runs.
-    void look_after(double period_s, std::function<void()> what) {
-        period_s_ = period_s;
-        look_ = std::move(what);
-    }
+    // Have `what` called with the number of the program's first process `first_s` seconds after it began, and then
+    // again each time after as many seconds as it returned.
+    void look_after(double first_s, std::function<double(int)> what) { looks_.push_back({first_s, std::move(what)}); }
+    // Have `what` called when the first process has ended, before it is taken away.
+    void at_end(std::function<void(int)> what) { at_end_ = std::move(what); }
 
     Outcome run(const Job& job, Capture& out, Capture& err);
 
   private:
     struct Streams;
-    void wait_for_end(int pid, const Job& job, Streams& streams, Outcome& outcome) const;
+    struct Look {
+        double first_s;
+        std::function<double(int)> what;
+        double due = 0;
+    };
+    void wait_for_end(int pid, const Job& job, Streams& streams, Outcome& outcome);
 
     int control_;
     int guard_;
     int child_ended_;
     std::vector<char> stack_;
-    double period_s_ = 0;  // never at 0
-    std::function<void()> look_;
+    std::vector<Look> looks_;
+    std::function<void(int)> at_end_ = [](int) {};
 };
 
 }  // namespace nodewise

@@ -24,6 +24,7 @@
 #include "runner/energy.h"
 #include "runner/guard.h"
 #include "runner/process.h"
+#include "runner/waiting.h"
 
 namespace {
 
@@ -115,14 +116,22 @@ class Server {
   public:
     Server(int guard, const std::string& root) : conditions_(root), energy_(root), process_(STDIN_FILENO, guard) {
         if (energy_.there()) {
-            process_.look_after(nodewise::Energy::kLook_s, [this] { energy_.look(); });
+            process_.look_after(nodewise::Energy::kLook_s, [this](int) {
+                energy_.look();
+                return nodewise::Energy::kLook_s;
+            });
         }
+        process_.look_after(nodewise::Waiting::kFirst_s, [this](int pid) { return waiting_.look(pid); });
+        process_.at_end([this](int pid) { waiting_.end(pid); });
     }
 
     json answer(const json& request) {
         const nodewise::Job job = read_job(request);
         keep_answer(request);
-        const nodewise::Reading before = conditions_.read(job.mask);
+        const std::vector<int> domain = request.value("domain", std::vector<int>{});
+        const double ready_before = conditions_.ready();
+        const nodewise::Reading before = conditions_.read(job.mask, domain);
+        waiting_.start();
         energy_.start();
         counters_.start();
         const nodewise::Outcome outcome = process_.run(job, out_, err_);
@@ -133,11 +142,14 @@ class Server {
         }
         const std::map<std::string, double> counted = counters_.stop();
         json used = energy_.stop();
-        json conditions = nodewise::difference(before, conditions_.read(job.mask));
+        json conditions = nodewise::difference(before, conditions_.read(job.mask, domain));
         conditions.update(used);
         conditions["load_average"] = conditions_.load_average();
+        conditions["processors"] = conditions_.processors(job.mask);
+        conditions["ready"] = (ready_before + conditions_.ready()) / 2;
         json usage = describe_usage(outcome.usage);
         usage.update(json(counted));
+        usage.update(json(waiting_.stop()));
         add_frequency(job, outcome.usage, counted, conditions);
         json reply = {{"wall_s", outcome.wall_s},
                       {"started_at", outcome.started_at},
@@ -195,6 +207,7 @@ class Server {
     nodewise::Counters counters_;
     nodewise::Conditions conditions_;
     nodewise::Energy energy_;
+    nodewise::Waiting waiting_;
     nodewise::Process process_;
     nodewise::Capture out_;
     nodewise::Capture err_;

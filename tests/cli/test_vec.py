@@ -89,6 +89,138 @@ def test_what_it_says_is_in_the_object_code(
     assert said["zero"]["status"] == "no loop any more" and "memset" in code["zero"]
 
 
+#: Each loop's marker is the packed instruction that only it has, or what becomes of the loop.
+OPENMP = """\
+#include "accessors.h"
+#define EACH(i, n) _Pragma("omp parallel for") for (int i = 0; i < (n); ++i)
+void accessors(Field& d, int n) {
+#pragma omp parallel for
+    for (int i = 0; i < n; ++i) //= addpd
+        d.u(i) = d.v(i) + d.v(i + 1);
+}
+template <typename F> void for_each(int n, F body) {
+#pragma omp parallel for schedule(dynamic, 64)
+    for (int i = 0; i < n; ++i) //= mulps
+        body(i);
+}
+void lambda(float* __restrict a, const float* __restrict b, int n) {
+    for_each(n, [=](int i) { a[i] = a[i] * b[i]; });
+}
+void region(double* a, const double* b, int n) {
+#pragma omp parallel
+    {
+#pragma omp for simd \\
+    nowait
+        for (int i = 0; i < n; ++i) //= divpd
+            a[i] = b[i] / a[i];
+#pragma omp for
+        for (int i = 0; i < n; ++i) //= sqrtpd
+            if (a[i] > 0) a[i] = chain(a[i]);
+    }
+}
+void task(float* a, int n) {
+#pragma omp task
+    for (int i = 0; i < n; ++i) //= subps
+        a[i] = a[i] - a[n];
+}
+void nest(float* a, const float* b, int n, int m) {
+#pragma omp parallel for
+    for (int i = 0; i < n; ++i) //= outer
+        for (int j = 0; j < m; ++j) //= addps
+            a[i * m + j] = b[j] + a[i * m + j];
+}
+void collapsed(double* a, double* b, int n, int m) {
+#pragma omp parallel for collapse(2)
+    for (int i = 0; i < n; ++i) //= mulpd
+        for (int j = 0; j < m; ++j) //= collapsed
+            a[i * m + j] = b[j * n + i] * a[i * m + j];
+}
+void macro(float* a, const float* b, int n) {
+    EACH(i, n) { //= divps
+        a[i] = a[i] / b[i];
+    }
+}
+#ifdef NEVER
+void left(float* a, int n) {
+    for (int i = 0; i < n; ++i) a[i] = 0; //= not compiled
+}
+#endif
+template <typename T> void unused(T* a, int n) {
+    for (int i = 0; i < n; ++i) a[i] = 0; //= not compiled
+}
+"""
+ACCESSORS = """\
+struct Field {
+    double *m_u, *m_v;
+    double& u(int i) { return m_u[i]; }
+    double& v(int i) { return m_v[i]; }
+};
+double chain(double);
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.skipif(MACHINE != "x86_64" or not shutil.which("objdump"), reason="needs objdump for x86")
+def test_openmp_is_read_as_what_it_is(nodewise: Command, tmp_path: Path, compiler: str) -> None:
+    (tmp_path / "accessors.h").write_text(ACCESSORS)
+    (tmp_path / "omp.cpp").write_text(OPENMP)
+    flags = ("-O3", "-mavx2", "-ffp-contract=off", "-fopenmp")
+    subprocess.run([compiler, *flags, "-c", "omp.cpp", "-o", "omp.o"], check=True, cwd=tmp_path)
+    code = subprocess.run(["objdump", "-d", tmp_path / "omp.o"], capture_output=True, text=True, check=True).stdout
+    answer = told(nodewise, "omp.cpp", "--compiler", compiler, "--", *flags)
+    loops = {loop["line"]: loop for loop in answer["loops"]}
+    marks = {n: line.partition("//= ")[2] for n, line in enumerate(OPENMP.splitlines(), 1) if "//= " in line}
+    assert set(loops) == set(marks)
+    for line, mark in marks.items():
+        status = loops[line]["compilers"][0]["status"]
+        if mark == "outer":
+            assert status in ("outer loop", "not vectorized")
+        elif mark in ("collapsed", "not compiled"):
+            assert status == mark
+        else:
+            packed = re.search(rf"\bv?{mark}\b", code) is not None
+            assert (status == "vectorized") == packed, (line, mark, status)
+    functions = {name for loop in loops.values() for name in loop["functions"]}
+    assert functions >= {"accessors", "for_each", "region", "task", "nest", "collapsed", "macro"}
+    simd = next(loop for loop in loops.values() if loop["directive"] and "simd" in loop["directive"])
+    assert simd["directive"] == "omp for simd nowait" and simd["compilers"][0]["simd_honoured"]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_simd_directive_that_was_not_honoured_is_named(nodewise: Command, tmp_path: Path, compiler: str) -> None:
+    (tmp_path / "s.cpp").write_text(
+        "double g(double);\nvoid f(double* a, int n) {\n#pragma omp simd\n"
+        "    for (int i = 0; i < n; ++i) a[i] = g(a[i]);\n}\n"
+    )
+    for flag, said in (("-fopenmp-simd", "was not honoured"), ("-g0", "is ignored: neither -fopenmp nor")):
+        done = nodewise("vec", "s.cpp", "--compiler", compiler, "--", "-O3", flag)
+        assert "under omp simd" in done.stdout and f"omp simd {said}" in " ".join(done.stdout.split())
+    (loop,) = told(nodewise, "s.cpp", "--compiler", compiler, "--", "-O3", "-fopenmp-simd")["loops"]
+    assert loop["compilers"][0]["simd_honoured"] is False
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_parallel_region_in_a_loop_is_the_reason(nodewise: Command, tmp_path: Path, compiler: str) -> None:
+    (tmp_path / "r.cpp").write_text(
+        "void f(double* a, int n, int m) {\n    for (int k = 0; k < m; ++k) {\n#pragma omp parallel for\n"
+        "        for (int i = 0; i < n; ++i) a[i] += k;\n    }\n}\n"
+    )
+    outer, inner = told(nodewise, "r.cpp", "--compiler", compiler, "--", "-O3", "-fopenmp")["loops"]
+    assert [r["name"] for r in outer["compilers"][0]["reasons"]] == ["parallel-region"]
+    assert inner["compilers"][0]["status"] == "vectorized" and inner["functions"] == ["f"]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_loop_that_is_gone_is_said_to_be(nodewise: Command, tmp_path: Path, compiler: str) -> None:
+    (tmp_path / "g.cpp").write_text(
+        "int f(int n) {\n    int s = 0;\n    for (int i = 0; i < n; ++i) s += i;\n    return n;\n}\n"
+        "static void g(int* a) {\n    for (int i = 0; i < 9; ++i) a[i] = 0;\n}\n"
+    )
+    removed, never = told(nodewise, "g.cpp", "--compiler", compiler, "--", "-O3")["loops"]
+    assert removed["compilers"][0]["status"] == "no loop any more"
+    assert never["compilers"][0]["status"] == "not compiled" and "no machine code" in never["compilers"][0]["why"]
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_why_and_what_to_change(nodewise: Command, source: Path, compiler: str) -> None:
     answer = told(nodewise, str(source), "--compiler", compiler, "--", *FLAGS)
@@ -150,6 +282,19 @@ def test_fortran(nodewise: Command, tmp_path: Path) -> None:
     )
     (loop,) = told(nodewise, "f.f90", "--compiler", "gcc")["loops"]
     assert loop["line"] == 4 and loop["compilers"][0]["status"] == "vectorized"
+
+
+@pytest.mark.skipif(not shutil.which("gfortran"), reason="no Fortran compiler")
+def test_openmp_in_fortran(nodewise: Command, tmp_path: Path) -> None:
+    (tmp_path / "f.f90").write_text(
+        "module m\ncontains\nsubroutine s(a, b, n)\n  integer :: n, i, j\n  real :: a(n, n), b(n, n)\n"
+        "  !$omp parallel do &\n  !$omp& private(j)\n  do i = 1, n\n    do j = 1, n\n      a(j, i) = a(j, i) + b(j, i)\n"
+        "    end do\n  end do\n  !$omp parallel workshare\n  a = b\n  !$omp end parallel workshare\nend subroutine\nend module\n"
+    )
+    loops = told(nodewise, "f.f90", "--compiler", "gcc", "--", "-O3", "-fopenmp")["loops"]
+    assert [loop["line"] for loop in loops if loop["line"] != 14] == [8, 9]
+    assert loops[0]["directive"] == "omp parallel do private(j)" and loops[0]["functions"] == ["s"]
+    assert [loop["compilers"][0]["status"] for loop in loops[:2]] == ["not vectorized", "vectorized"]
 
 
 def test_a_compiler_that_is_missing_is_a_line(nodewise: Command, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,6 +111,18 @@ def test_too_few_arms_end_it(tmp_path: Path) -> None:
     ) == ("failed")
 
 
+def test_waiting_costs_no_budget() -> None:
+    now = [0.0]
+    meter = Meter(Budget(10.0), lambda: now[0])
+    now[0] = 2.0
+    meter.count()
+    with meter.standing_still():
+        now[0] = 500.0
+    now[0] = 503.0
+    meter.count()
+    assert (meter.seconds, meter.runs) == (5.0, 2)
+
+
 def test_before_each_block_there_may_be_a_wait(tmp_path: Path) -> None:
     waits: list[int] = []
     blocks = _blocks(tmp_path / "x", Runs(), before=lambda: waits.append(1))

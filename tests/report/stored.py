@@ -42,6 +42,7 @@ def study_result(point: dict[str, str] | None = None, seconds: float = 0.025) ->
         **result,
         "blocks": 25,
         "disturbed": 0,
+        "conditions": [],
         "seconds_spent": 61.0,
         "plain_variant": "plain",
         "published": [published],

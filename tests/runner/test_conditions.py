@@ -4,9 +4,11 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.marks import find_marks
 from nodewise.runner.sample import Sample
@@ -17,17 +19,21 @@ HERE = sorted(os.sched_getaffinity(0))
 
 
 def stat(busy: dict[int, float], steal: dict[int, float]) -> str:
-    """A /proc/stat of four processors."""
+    """A /proc/stat of four processors or two more than there are."""
 
     def line(name: str, b: float, s: float) -> str:
         return f"{name} {round(b * HERTZ)} 0 0 1000 7 0 0 {round(s * HERTZ)} 0 0\n"
 
-    rest = [line(f"cpu{p}", busy.get(p, 0), steal.get(p, 0)) for p in range(max(4, HERE[-1] + 1))]
+    rest = [line(f"cpu{p}", busy.get(p, 0), steal.get(p, 0)) for p in range(max(4, HERE[-1] + 3))]
     return line("cpu ", sum(busy.values()), sum(steal.values())) + "".join(rest) + "intr 12345\n"
 
 
 def run_amid(
-    tmp_path: Path, before: dict[str, str], after: dict[str, str], mask: tuple[int, ...] | None = None
+    tmp_path: Path,
+    before: dict[str, str],
+    after: dict[str, str],
+    mask: tuple[int, ...] | None = None,
+    options: RunOptions | None = None,
 ) -> Sample:
     """Run a program that turns the files of `before` into those of `after`."""
     root = tmp_path / "root"
@@ -35,7 +41,7 @@ def run_amid(
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     code = f"import time\nfor n, t in {after!r}.items(): open({str(root)!r} + '/' + n, 'w').write(t)\ntime.sleep(0.1)"
-    with LocalLauncher(root=root) as launcher:
+    with LocalLauncher(options, root=root) as launcher:
         sample = launcher.run(Setting(command=(sys.executable, "-c", code), mask=mask))
     assert sample.ok
     return sample
@@ -52,9 +58,8 @@ def test_load_and_steal_are_told_apart_by_processor(tmp_path: Path) -> None:
     sample = run_amid(tmp_path, before, {"proc/stat": stat({first: 2, other: 5}, {other: 3})}, mask=(first,))
     assert sample.conditions["busy_s"] == 7 and sample.conditions["steal_s"] == 3
     assert sample.conditions["mask_busy_s"] == 2 and sample.conditions["mask_steal_s"] == 0
-    # stolen from processors that it does not use: no harm
-    assert kinds(sample) == {"other load"}
-    assert "of it on its own processors" in sample.marks[-1] or any("of it on its own" in m for m in sample.marks)
+    # taken from processors that it does not use: no harm
+    assert "steal" not in kinds(sample)
 
 
 def test_steal_on_its_own_processor_marks_a_sample(tmp_path: Path) -> None:
@@ -64,9 +69,27 @@ def test_steal_on_its_own_processor_marks_a_sample(tmp_path: Path) -> None:
     assert "steal" in kinds(run_amid(tmp_path, {"proc/stat": stat({}, {})}, after))
 
 
-def test_without_a_mask_there_is_nothing_of_a_mask(tmp_path: Path) -> None:
-    sample = run_amid(tmp_path, {"proc/stat": stat({}, {})}, {"proc/stat": stat({0: 1}, {})})
-    assert "mask_busy_s" not in sample.conditions and sample.conditions["busy_s"] == 1
+def test_without_a_mask_what_may_be_used_is_looked_at(tmp_path: Path) -> None:
+    busy = dict.fromkeys(range(HERE[-1] + 3), 1.0)
+    sample = run_amid(tmp_path, {"proc/stat": stat({}, {})}, {"proc/stat": stat(busy, {})})
+    assert sample.conditions["processors"] == len(HERE)
+    assert sample.conditions["mask_busy_s"] == len(HERE) and sample.conditions["busy_s"] == len(busy)
+
+
+def test_load_on_the_memory_of_a_run_is_told_where_it_is_asked_for(tmp_path: Path) -> None:
+    first, far = HERE[0], HERE[-1] + 1
+    before, after = {"proc/stat": stat({}, {})}, {"proc/stat": stat({far: 2, far + 1: 5}, {})}
+    for domain, seen in (((), None), ((far,), 2.0), ((first, far, far + 1), 7.0)):
+        sample = run_amid(tmp_path, before, after, (first,), RunOptions(domain=domain))
+        assert sample.conditions.get("domain_busy_s") == seen
+        # a run that had to wait besides is told that
+        assert ("other load" in kinds(sample)) or not seen
+
+
+def test_what_is_ready_to_run_is_counted_without_the_one_that_asks(tmp_path: Path) -> None:
+    text = "2.80 1.69 1.26 {}/100 25932\n"
+    sample = run_amid(tmp_path, {"proc/loadavg": text.format(1)}, {"proc/loadavg": text.format(4)})
+    assert sample.conditions["ready"] == 1.5
 
 
 def test_a_short_stat_says_nothing_of_the_mask(tmp_path: Path) -> None:
@@ -177,9 +200,9 @@ def test_marks_begin_with_their_kind_and_nothing_is_marked_without_cause() -> No
     )
     every = find_marks(
         1.0,
-        {"user_s": 1.0, "major_faults": 3.0},
+        {"user_s": 1.0, "major_faults": 30.0},
         {
-            "busy_s": 9.0,
+            "busy_s": 2.0,
             "steal_s": 1.0,
             "throttled_s": 1.0,
             "heat_events": 1.0,
@@ -191,3 +214,101 @@ def test_marks_begin_with_their_kind_and_nothing_is_marked_without_cause() -> No
     )
     found = [m.partition(":")[0] for m in every]
     assert found == ["steal", "other load", "memory pressure", "throttled", "heat", "clock", "paging", "rebound"]
+
+
+def marked(wall_s: float, usage: dict[str, float], conditions: dict[str, float]) -> set[str]:
+    return {m.partition(":")[0] for m in find_marks(wall_s, usage, conditions)}
+
+
+@pytest.mark.parametrize(
+    ("usage", "conditions", "kind"),
+    [
+        # of a run of 10 s of one thread, 5 % are half a second; the second number is what it takes of it
+        ({}, lambda s: {"mask_steal_s": s / 0.95, "mask_busy_s": 10.0}, "steal"),
+        ({}, lambda s: {"throttled_s": s}, "throttled"),
+        ({}, lambda s: {"pressure_memory_s": s}, "memory pressure"),
+        ({"major_faults": 1.0}, lambda s: {"pressure_io_s": s}, "paging"),
+        ({"major_faults": 1.0}, lambda s: {"pressure_io_s": s / 2, "pressure_memory_s": s / 2}, "paging"),
+        ({}, lambda s: {"domain_busy_s": 10.0 + s}, "other load"),
+    ],
+)
+def test_a_twentieth_of_its_own_time_disturbs_a_run(usage: dict[str, float], conditions: Any, kind: str) -> None:
+    own = {"user_s": 9.0, "system_s": 1.0, **usage}
+    assert marked(10.0, own, conditions(0.49)) == set()
+    assert marked(10.0, own, conditions(0.51)) == {kind}
+
+
+def test_of_a_run_that_mostly_slept_its_duration_counts() -> None:
+    waited = {"waited_s": 0.02, "watched_s": 0.1, "watched_threads": 1.0}
+    assert marked(10.0, {"user_s": 0.1, **waited}, {"mask_busy_s": 3.0, "processors": 2.0}) == set()
+    assert marked(0.12, {"user_s": 0.1, **waited}, {"mask_busy_s": 0.1, "processors": 2.0}) == {"other load"}
+
+
+def threaded(cpu_s: float, waited_s: float, threads: int) -> dict[str, float]:
+    return {"user_s": cpu_s, "waited_s": waited_s, "watched_s": cpu_s, "watched_threads": float(threads)}
+
+
+@pytest.mark.parametrize(
+    ("wall_s", "usage", "processors", "busy_s", "disturbed"),
+    [
+        # two threads of 128 processors, 60 of which others use, or all but one
+        (1.0, threaded(2.0, 0.001, 2), 128, 62.0, False),
+        (1.0, threaded(2.0, 0.001, 2), 128, 127.0, False),
+        (2.0, threaded(2.0, 1.9, 2), 128, 256.0, True),
+        # four threads on two processors wait for each other, whoever else is there
+        (1.0, threaded(2.0, 2.0, 4), 2, 2.0, False),
+        (1.1, threaded(2.0, 2.2, 4), 2, 2.2, True),
+        # one thread beside a hog on two processors: it waits for nothing, and has no room
+        (1.0, threaded(1.0, 0.001, 1), 2, 2.0, True),
+        (1.0, threaded(1.0, 0.001, 1), 2, 1.4, False),
+        (1.0, threaded(1.0, 0.06, 1), 2, 1.0, True),
+        (1.0, threaded(1.0, 0.04, 1), 2, 1.4, False),
+        # where the threads that worked were not seen, room decides
+        (1.0, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.01, "watched_threads": 1.0}, 128, 62.0, False),
+        (2.0, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.01, "watched_threads": 1.0}, 2, 4.0, True),
+        (2.0, {"user_s": 2.0}, 2, 4.0, True),
+        # what was seen stands for what was not
+        (1.1, {"user_s": 2.0, "waited_s": 0.06, "watched_s": 1.1, "watched_threads": 2.0}, 2, 2.2, True),
+    ],
+)
+def test_load_disturbs_where_it_keeps_threads_from_a_processor(
+    wall_s: float, usage: dict[str, float], processors: int, busy_s: float, disturbed: bool
+) -> None:
+    found = marked(wall_s, usage, {"mask_busy_s": busy_s, "busy_s": busy_s, "processors": float(processors)})
+    assert found == ({"other load"} if disturbed else set())
+
+
+def test_short_runs_are_judged_by_what_was_ready_beside_them() -> None:
+    # 10 ms of four threads on two processors: ticks tell nothing, and threads that wait may do so for each other
+    usage = {"user_s": 0.02, "waited_s": 0.004, "watched_s": 0.02, "watched_threads": 4.0}
+    quiet = {"mask_busy_s": 0.03, "processors": 2.0, "ready": 0.0}
+    assert marked(0.01, usage, quiet) == set()
+    assert marked(0.01, usage, {**quiet, "ready": 1.0}) == {"other load"}
+
+
+def test_ticks_that_round_are_no_load() -> None:
+    usage = threaded(0.2, 0.03, 2)
+    assert marked(0.1, usage, {"mask_busy_s": 0.225, "processors": 2.0}) == set()
+    assert marked(0.1, usage, {"mask_busy_s": 0.25, "processors": 2.0}) == {"other load"}
+    # on many processors they add up
+    many = threaded(6.4, 3.0, 64)
+    assert marked(0.1, many, {"mask_busy_s": 6.4 + 0.15, "processors": 64.0}) == set()
+
+
+def test_one_page_fault_of_a_long_run_is_no_harm() -> None:
+    assert marked(60.0, {"user_s": 60.0, "major_faults": 2.0}, {}) == set()
+    assert marked(0.1, {"user_s": 0.1, "major_faults": 2.0}, {}) == {"paging"}
+
+
+def test_waiting_of_threads_and_children_is_counted() -> None:
+    # three spin on one processor for as long as one alone would take, so each waits two thirds of the time
+    spin = "import time; t = time.monotonic()\nwhile time.monotonic() - t < 0.3: pass"
+    code = f"import subprocess, sys; p = [subprocess.Popen([sys.executable, '-c', {spin!r}]) for _ in range(3)]; [q.wait() for q in p]"
+    with LocalLauncher() as launcher:
+        sample = launcher.run(Setting(command=(sys.executable, "-c", code), mask=(HERE[0],)))
+    if "waited_s" not in sample.usage:
+        pytest.skip("the kernel does not tell how long threads waited")
+    own = sample.usage["user_s"] + sample.usage["system_s"]
+    assert sample.usage["watched_threads"] >= 3
+    assert 0.3 * own < sample.usage["watched_s"] <= 1.01 * own
+    assert sample.usage["waited_s"] > sample.usage["watched_s"]

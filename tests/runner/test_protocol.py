@@ -59,7 +59,7 @@ def test_a_metric_without_group_is_the_whole_match() -> None:
         ({"user_s": 1.0}, {"steal_s": 0.1, "busy_s": 1.0}, "steal"),
         ({"user_s": 1.0}, {"busy_s": 1.9}, "other load"),
         ({"user_s": 1.0}, {"busy_s": 1.0, "throttled_s": 0.5}, "throttled"),
-        ({"user_s": 1.0, "major_faults": 3}, {"busy_s": 1.0}, "paging"),
+        ({"user_s": 1.0, "major_faults": 30}, {"busy_s": 1.0}, "paging"),
     ],
 )
 def test_what_spoils_a_run_is_marked(usage: dict[str, float], conditions: dict[str, float], word: str) -> None:

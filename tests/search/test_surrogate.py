@@ -12,7 +12,8 @@ def _runs(truth: np.ndarray, blocks: int, noise: float, seed: int, drift: float 
     which = np.tile(np.arange(len(truth)), blocks)
     block = np.repeat(np.arange(blocks), len(truth))
     shift = drift * random.standard_normal(blocks)
-    return Runs(which, block, truth[which] + shift[block] + noise * random.standard_normal(len(which)))
+    logs = truth[which] + shift[block] + noise * random.standard_normal(len(which))
+    return Runs(which, block, logs, np.zeros(len(which), dtype=bool))
 
 
 X = np.linspace(0, 6, 13)[:, None]
@@ -46,7 +47,7 @@ def test_what_a_whole_block_suffered_is_no_setting_s_fault() -> None:
     model = Surrogate([0])
     clean = _runs(TRUTH, 4, 0.003, 4)
     # half of the settings ran in a slow block too
-    slow = Runs(np.arange(0, 13, 2), np.full(7, 4), TRUTH[::2] + 0.03)
+    slow = Runs(np.arange(0, 13, 2), np.full(7, 4), TRUTH[::2] + 0.03, np.zeros(7, dtype=bool))
     model.fit(X, Runs(*(np.concatenate(pair) for pair in zip(vars(clean).values(), vars(slow).values(), strict=True))))
     mean, _ = model.guess(X, np.arange(13))
     assert np.abs((mean - mean[8]) - (TRUTH - TRUTH[8]))[5:11].max() < 0.01
@@ -56,7 +57,8 @@ def test_the_gradient_is_that_of_the_likelihood() -> None:
     random = np.random.default_rng(5)
     x = random.standard_normal((9, 3))
     model = Surrogate([0, 1, 1])
-    model.fit(x, Runs(np.arange(9), np.zeros(9, dtype=int), 0.1 * random.standard_normal(9)))
+    logs = 0.1 * random.standard_normal(9)
+    model.fit(x, Runs(np.arange(9), np.zeros(9, dtype=int), logs, np.zeros(9, dtype=bool)))
     theta = model._prior[:, 0] + 0.1 * random.standard_normal(5)
 
     def posterior(at: np.ndarray) -> float:

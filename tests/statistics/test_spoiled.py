@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from nodewise.statistics.dip import dip, dip_p_value
 from nodewise.statistics.spoiled import (
     PASSING,
+    Met,
+    disturbance,
     drift,
     first_run_differs,
     modes,
@@ -189,3 +191,63 @@ def test_as_many_blocks_are_repeated_as_were_disturbed_but_not_all() -> None:
     assert [repeat_worthy(marks) for marks in ([], ["steal: x"], ["quota: y"], ["quota: y", "heat: z"])] == [0, 1, 0, 1]
     assert [repeats_due(n, 40) for n in (0, 3, 10, 11, 40)] == [0, 3, 10, 10, 10]
     assert repeats_due(1, 1) == 1
+
+
+def _met(block: int, who: str, *marks: str, used: float = 1.0, stolen: float = 0.0) -> Met:
+    return Met(block, who, marks, used, stolen)
+
+
+def test_a_block_is_disturbed_by_any_of_its_runs() -> None:
+    busy = "other load: it waited 1 s for processors that others used"
+    runs = [m for b in range(20) for m in (_met(b, "a", *[busy] * (b < 11)), _met(b, "b"))]
+    found = disturbance(runs)
+    assert (found.blocks, found.disturbed_blocks, found.runs, found.disturbed_runs) == (20, 11, 40, 11)
+    assert found.which == set(range(11))
+    assert found.reason == "the machine was busy (11 of 40 runs, other load)"
+    assert disturbance([]).reason == "" and disturbance([]).blocks == 0
+    lasting = disturbance([_met(b, "a", "rebound: x", "outside: y", "left behind: z") for b in range(9)])
+    assert lasting.disturbed_runs == 0 and lasting.conditions == () and lasting.which == set()
+
+
+def test_what_disturbed_most_is_named_first() -> None:
+    runs = [
+        _met(b, "a", "paging: 9 major page faults", *["heat: it lowered the clock 1 time"] * (b < 3)) for b in range(6)
+    ]
+    assert disturbance(runs).reason == "the machine was disturbed (6 of 6 runs, paging, heat)"
+
+
+def test_steal_that_all_runs_meet_is_a_condition_and_steal_that_comes_is_not() -> None:
+    mark = "steal: the hypervisor took 8% of the processor time"
+    alike = disturbance([_met(b, "ab"[b % 2], mark, used=0.92, stolen=0.08 + 0.01 * (b % 3 - 1)) for b in range(30)])
+    assert alike.disturbed_runs == 0 and alike.conditions == ("steal of 8 % in all runs",)
+    comes = disturbance([_met(b, "a", used=0.7, stolen=0.3 if b % 3 == 0 else 0.0) for b in range(30)])
+    assert comes.disturbed_runs == 10 and comes.conditions == () and comes.kinds == ("steal",)
+    # one that met much more than the others was disturbed
+    more = disturbance([_met(b, "a", used=0.92, stolen=0.9 if b == 7 else 0.08) for b in range(30)])
+    assert more.disturbed_runs == 1 and more.conditions == ("steal of 8 % in all runs",)
+    # at the limit: five percentage points
+    for stolen, disturbed in ((0.04, 0), (0.06, 3)):
+        runs = [_met(b, "a", used=1 - stolen * (b < 3), stolen=stolen * (b < 3)) for b in range(12)]
+        assert disturbance(runs).disturbed_runs == disturbed
+
+
+def test_steal_of_short_runs_is_told_from_many() -> None:
+    # of 20 ms each one in ten meets a hundredth of a second, which is 5 % of all and no more than rounding by itself
+    few = disturbance([_met(b, "a", used=0.02, stolen=0.01 * (b % 20 == 0)) for b in range(600)])
+    assert few.disturbed_runs == 0 and few.conditions == ("steal of 2 % in all runs",)
+    much = disturbance([_met(b, "a", used=0.02, stolen=0.01 * (200 <= b < 400)) for b in range(600)])
+    assert 180 <= much.disturbed_runs <= 240 and much.conditions == ()
+
+
+def test_a_quota_and_a_clock_that_is_low_in_all_runs_are_conditions() -> None:
+    low = "clock: 1.60 GHz on the average, below its base of 2.00 GHz"
+    wide = [_met(b, who, *([low] if who == "wide" else [])) for b in range(8) for who in ("wide", "narrow")]
+    assert disturbance(wide, 1.5).conditions == (
+        "the clock below its base in all runs of wide",
+        "a quota of 1.5 processors",
+    )
+    assert disturbance(wide).disturbed_runs == 0
+    falls = disturbance([_met(b, "a", *[low] * (b > 4)) for b in range(8)])
+    assert falls.disturbed_runs == 3 and falls.conditions == ()
+    held = disturbance([_met(b, "a", "throttled: the cgroup's quota held it back for 2 s") for b in range(8)])
+    assert held.disturbed_runs == 0 and held.conditions == ("a quota that held runs back",)

@@ -4,6 +4,7 @@
 import random
 from itertools import pairwise
 
+from nodewise.statistics.spoiled import Met, disturbance
 from nodewise.statistics.verdict import Word
 from nodewise.verdicts.pair import Pairs, PairVerdict, judge_pairs, medians_explained, pair_verdict
 
@@ -13,9 +14,11 @@ def _pairs(blocks: int, ratio: float, disturbed: int, shift: float = 1.0) -> Pai
     dice = random.Random(blocks)
     one = [ratio * (1 + dice.gauss(0, 0.01)) * (shift if i < disturbed else 1) for i in range(blocks)]
     other = [1 + dice.gauss(0, 0.01) for _ in range(blocks)]
-    return Pairs(
-        tuple(one), tuple(other), tuple(i < disturbed for i in range(blocks)), {"other load": disturbed, "steal": 1}
+    marks = ("other load: it waited",)
+    met = disturbance(
+        [Met(i, k, marks if i < disturbed and k == "a" else (), 1.0) for i in range(blocks) for k in "ab"]
     )
+    return Pairs(tuple(one), tuple(other), tuple(range(blocks)), met)
 
 
 def _judged(pairs: Pairs, accept: bool = False) -> PairVerdict:
@@ -26,7 +29,7 @@ def _judged(pairs: Pairs, accept: bool = False) -> PairVerdict:
 def test_a_busy_machine_decides_nothing_and_says_what_it_was() -> None:
     told = _judged(_pairs(40, 1.6, 21))
     assert told.verdict is Word.UNDECIDED and told.low is None
-    assert told.sentence == "undecided: the machine was busy (21 of 40 blocks: other load, steal)"
+    assert told.sentence == "undecided: the machine was busy (21 of 80 runs, other load)"
     assert _judged(_pairs(40, 1.6, 20)).verdict is Word.FASTER
 
 
@@ -50,7 +53,7 @@ def test_fewer_than_six_blocks_have_no_interval() -> None:
 
 
 def test_nothing_in_common_is_undecided() -> None:
-    assert _judged(Pairs((), (), (), {})).verdict is Word.UNDECIDED
+    assert _judged(Pairs((), (), ())).verdict is Word.UNDECIDED
 
 
 def test_medians_that_say_something_else_are_explained() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nodewise.runner.sample import Sample
+from nodewise.statistics.spoiled import Disturbance, Met, disturbance
 from nodewise.studies.commands import Contender
 from nodewise.studies.discovery import find_study
 from nodewise.verdicts.study import Series, study_rows
@@ -32,6 +33,10 @@ def _rows(series: list[Series], blocks: int, **more: Any) -> dict[str, dict[str,
     return {r["contender"]: r for r in study_rows(series, IS, {}, 1, blocks, **more)}
 
 
+def _met(disturbed: int) -> Disturbance:
+    return disturbance([Met(i, "mine", ("other load: much",) if i < disturbed else (), 1.0) for i in range(20)])
+
+
 @pytest.mark.parametrize("blocks", [1, 5])
 def test_few_blocks_claim_nothing_however_far_apart(blocks: int) -> None:
     row = _rows(_series({"mine": 0.001, "peer": 0.1}, blocks, 0.001), blocks)["mine"]
@@ -41,11 +46,11 @@ def test_few_blocks_claim_nothing_however_far_apart(blocks: int) -> None:
 
 def test_a_busy_machine_claims_nothing_unless_that_is_accepted() -> None:
     series = _series({"mine": 0.05, "peer": 0.1}, 20, 0.01)
-    busy = set(range(11))
-    row = _rows(series, 20, disturbed=busy)["mine"]
-    assert row["verdict"] == "undecided" and "11 of 20 blocks" in row["reason"]
-    assert _rows(series, 20, disturbed=busy, accept=True)["mine"]["verdict"] == "faster"
-    assert _rows(series, 20, disturbed=set(range(10)))["mine"]["verdict"] == "faster"
+    busy = _met(11)
+    row = _rows(series, 20, met=busy)["mine"]
+    assert row["verdict"] == "undecided" and "the machine was busy (11 of 20 runs" in row["reason"]
+    assert _rows(series, 20, met=busy, accept=True)["mine"]["verdict"] == "faster"
+    assert _rows(series, 20, met=_met(10))["mine"]["verdict"] == "faster"
 
 
 def test_of_equal_contenders_none_is_faster_than_the_fastest_of_many_peers() -> None:

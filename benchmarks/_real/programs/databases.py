@@ -6,6 +6,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks._real.catalogue import INPUTS, Case, Missing, Room, find, program, with_parameter
@@ -30,7 +31,7 @@ def _redis(room: Room) -> list[Case]:
     room.stack.enter_context(running(server, folder, ready))
     client = ["redis-benchmark", "-s", str(socket), "-q", "-r", "100000", "-d", "64"]
     room.write("session.sh", (INPUTS / "redis-session.sh").read_text())
-    return [
+    cases = [
         Case("client, sets", (*client, "-t", "set", "-n", "60000", "-c", "20")),
         with_parameter(
             "client, threads",
@@ -43,6 +44,7 @@ def _redis(room: Room) -> list[Case]:
         ),
         with_parameter("server and client", ["sh", "session.sh", "{io}"], "io", ["1", "2"]),
     ]
+    return [replace(case, served=True) for case in cases]
 
 
 @program("PostgreSQL", {f"{_POSTGRES}postgres": "postgresql", f"{_POSTGRES}pgbench": "postgresql"})
@@ -94,7 +96,7 @@ def _postgres(room: Room) -> list[Case]:
     room.do(*client, "-i", "-q", "-s", "2", "postgres")
     rate = r"tps = ([0-9.]+)"
     read = [*client, "-n", "-S", "-c", "4"]
-    return [
+    cases = [
         with_parameter(
             "reads, protocol",
             [*read, "-t", "1500", "-M", "{mode}", "postgres"],
@@ -108,6 +110,7 @@ def _postgres(room: Room) -> list[Case]:
             "rate of reads", (*read, "-T", "1", "-M", "{mode}", "postgres"), ("-P", "mode=simple,prepared"), metric=rate
         ),
     ]
+    return [replace(case, served=True) for case in cases]
 
 
 @program("DuckDB", modules=["duckdb"])

@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Collection, Iterator
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ import click
 from click.core import ParameterSource
 
 from nodewise.base.errors import InputError
+from nodewise.base.units import format_seconds
 from nodewise.records.experiment import TELLING, read_question
 
 _FOLDER = Path("nodewise-experiments")
@@ -72,6 +74,35 @@ def ended_like_ctrl_c() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def quiet_wait(limit_s: float | None, processors: Iterable[int]) -> Callable[[], None]:
+    """What to do before each block: wait until these processors are quiet, at most `limit_s` seconds (None: do not).
+
+    Where that was in vain it is said on standard error, and not tried again: the machine stays as it is.
+    """
+    if limit_s is None:
+        return lambda: None
+    from nodewise.machine.quiet_wait import wait_until_quiet
+
+    wanted = tuple(processors)
+    left = [limit_s]
+
+    def wait() -> None:
+        if not left:
+            return
+        waited = wait_until_quiet(left[0], wanted)
+        if not waited.quiet:
+            left.clear()
+            spent = format_seconds(waited.seconds)
+            print(f"warning: the machine was not quiet in {spent}: {waited.reason}; going on as it is", file=sys.stderr)
+
+    return wait
+
+
+def environment_of(question: Mapping[str, Any]) -> dict[str, str]:
+    """The environment of now, with the variables that bear on a run as they were when the question was asked."""
+    return {**{k: v for k, v in os.environ.items() if not k.startswith(TELLING)}, **question["environment"]}
+
+
 def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str] = ("as_json",)) -> None:
     """Run the command that made the experiment in `path` again, to go on in its directory.
 
@@ -97,9 +128,9 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
         os.chdir(question["cwd"])
     except OSError as problem:
         raise InputError(f"cannot go on in {question['cwd']}: {problem.strerror}") from problem
-    for variable in [v for v in os.environ if v.startswith(TELLING)]:
-        del os.environ[variable]
-    os.environ.update(question["environment"])
+    telling = environment_of(question)
+    os.environ.clear()
+    os.environ.update(telling)
     command = context.command
     inner = command.make_context(kind, asked[asked.index(kind) + 1 :], parent=context.parent, obj="resumed")
     inner.params |= {**now, "resume": path, "as_json": context.params["as_json"]}

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ class RunChoice:
     """How the user wants programs to be run and judged.
 
     `options` are for the launcher, `env` goes over the inherited environment, `objective` is the number that counts, `shown`
-    are those to be shown besides. With `accept_disturbed` runs that something disturbed decide, too.
+    are those to be shown besides. With `accept_disturbed` runs that something disturbed decide, too; `wait_quiet_s` is how long a
+    quiet machine is waited for before a block.
     """
 
     options: RunOptions
@@ -36,6 +38,7 @@ class RunChoice:
     objective: Objective = SECONDS
     shown: Shown = field(default_factory=Shown)
     accept_disturbed: bool = False
+    wait_quiet_s: float | None = None
 
 
 def parse_pair(text: str, option: str, example: str) -> tuple[str, str]:
@@ -75,6 +78,7 @@ def _choose(
     cost: str | None,
     cost_per_core: bool,
     accept_disturbed: bool,
+    wait_quiet: str | None,
 ) -> RunChoice:
     if minimize and maximize:
         raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
@@ -110,7 +114,8 @@ def _choose(
     )
     shown = Shown(tuple(asked.values()), price.currency if price else "")
     variables = dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env)
-    return RunChoice(options, variables, objective, shown, accept_disturbed)
+    quiet_s = parse_seconds(wait_quiet) if wait_quiet else None
+    return RunChoice(options, variables, objective, shown, accept_disturbed, quiet_s)
 
 
 def _shown(text: str) -> Objective:
@@ -131,6 +136,11 @@ def parse_share(text: str, option: str, most: float | None = 1.0) -> float:
     if match is None or (most is not None and not 0 < share < most):
         raise InputError(f"{option}: not a percentage: {text!r}", f"write it such as {option} 1%")
     return share
+
+
+def run_choice(params: Mapping[str, Any]) -> RunChoice:
+    """The value of the options of `run_options` in a command's parameters. Raises InputError."""
+    return _choose(**{name: params[name] for name in inspect.signature(_choose).parameters})
 
 
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,6 +190,11 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         is_flag=True,
         help="Let runs decide that something disturbed (other load, steal, throttling, paging), too.",
     )
+    @click.option(
+        "--wait-quiet",
+        metavar="TIME",
+        help="Before each block wait until the machine is quiet, at most so long: 10min. It counts for no budget.",
+    )
     @functools.wraps(function)
     def wrapped(
         *args: Any,
@@ -197,6 +212,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         cost: str | None,
         cost_per_core: bool,
         accept_disturbed: bool,
+        wait_quiet: str | None,
         **rest: Any,
     ) -> Any:
         run = _choose(
@@ -214,6 +230,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
             cost,
             cost_per_core,
             accept_disturbed,
+            wait_quiet,
         )
         return function(*args, run=run, **rest)
 
@@ -245,6 +262,12 @@ def _same_output(
     return SameOutput(Kind.PATTERN, _pattern(text, "--same-output").pattern, allowed)
 
 
+def with_same_output(run: RunChoice, params: Mapping[str, Any], usual: Kind) -> RunChoice:
+    """How to run, with the rule that the options of `same_output_options` in a command's parameters say. Raises InputError."""
+    asked = (params["same_output"], params["tolerance"], params["any_output"])
+    return replace(run, options=replace(run.options, same=_same_output(*asked, run.options.cwd, usual)))
+
+
 def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of comparing outputs, within those of `run_options`; the rule is in `run.options.same`.
 
@@ -269,8 +292,8 @@ def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[
         def wrapped(
             *args: Any, same_output: str | None, tolerance: float | None, any_output: bool, run: RunChoice, **rest: Any
         ) -> Any:
-            same = _same_output(same_output, tolerance, any_output, run.options.cwd, usual)
-            return function(*args, run=replace(run, options=replace(run.options, same=same)), **rest)
+            params = {"same_output": same_output, "tolerance": tolerance, "any_output": any_output}
+            return function(*args, run=with_same_output(run, params, usual), **rest)
 
         return wrapped
 

@@ -8,9 +8,10 @@ run is kept, and another one is made besides while the budget lasts.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nodewise.records.budget import Meter
 from nodewise.records.recorder import Recorder
@@ -42,12 +43,14 @@ class Arm:
 class Block:
     """One block: a sample of each contender by its key, with the cost under the objective for `seconds`, as long as it ran well.
 
-    `disturbed`: another run may be spared what befell one of these. `costs` are what each run took of the budget in seconds.
+    `disturbed`: another run may be spared what befell one of these. `costs` are what each run took of the budget in seconds, `after` what
+    ran directly before it (None: nothing).
     """
 
     number: int
     samples: Mapping[str, Sample]
     costs: Mapping[str, float]
+    after: Mapping[str, str | None]
     disturbed: bool
 
 
@@ -56,12 +59,14 @@ class Stop:
     """When blocks end: `most` of them (None: no bound), or the budget, once there were `fewest`.
 
     `reserved` runs of the budget are left for what comes after; no block begins that would end after `limit_s` seconds.
+    With `again` as many blocks as were disturbed are made besides.
     """
 
     fewest: int = 1
     most: int | None = None
     reserved: int = 0
     limit_s: float | None = None
+    again: bool = True
 
 
 class Blocks:
@@ -75,12 +80,13 @@ class Blocks:
         objective: Objective = SECONDS,
         before_block: Callable[[], None] = lambda: None,
     ):
-        """`before_block` is called before each block that is made, not replayed; it may wait for quiet."""
+        """`before_block` is called before each block that is made, not replayed; it may wait for quiet, at no cost."""
         self._recorder = recorder
         self._meter = meter
         self._order = BalancedOrder(seed)
         self._objective = objective
         self._before_block = before_block
+        self._last: str | None = None
         self.number = 0
 
     def alone(self, arm: Arm, phase: str) -> tuple[Sample, float]:
@@ -88,21 +94,32 @@ class Blocks:
         self._order.ran(arm.key)
         return self._one(arm, phase, 0)
 
-    def run(self, arms: Sequence[Arm], phase: str) -> Block:
-        """Every arm once."""
+    def run(self, arms: Sequence[Arm], phase: str, allowed_s: Callable[[], float] = lambda: math.inf) -> Block:
+        """Every arm once. `allowed_s` is asked before each run how long it may take; at 0 the block ends there."""
         by_key = {arm.key: arm for arm in arms}
         order = [by_key[key] for key in self._order.next(list(by_key))]
         self.number += 1
         if not self._recorder.replaying:
-            self._before_block()
+            with self._meter.standing_still():
+                self._before_block()
         samples: dict[str, Sample] = {}
         costs: dict[str, float] = {}
+        after: dict[str, str | None] = {}
         for position, arm in enumerate(order):
-            samples[arm.key], costs[arm.key] = self._one(arm, phase, position)
+            most = allowed_s()
+            if most <= 0:
+                break
+            limits = [s for s in (arm.timeout_s, most) if s is not None and not math.isinf(s)]
+            after[arm.key] = self._last
+            limited = replace(arm, timeout_s=min(limits, default=None))
+            samples[arm.key], costs[arm.key] = self._one(limited, phase, position)
+        if self._last is not None:
+            self._order.ran(self._last)
         disturbed = any(repeat_worthy(sample.marks) for sample in samples.values())
-        return Block(self.number, samples, costs, disturbed)
+        return Block(self.number, samples, costs, after, disturbed)
 
     def _one(self, arm: Arm, phase: str, position: int) -> tuple[Sample, float]:
+        self._last = arm.key
         sample, cost = self._recorder.sample(arm.setting, phase, self.number, position, arm.timeout_s, arm.around)
         return self._objective.judged(sample), cost
 
@@ -132,7 +149,8 @@ class Blocks:
             take(block)
             if len(arms()) < least_arms:
                 return "failed"
-            if stop.most is not None and made >= stop.most + repeats_due(disturbed, stop.most, _MOST_AGAIN):
+            more = repeats_due(disturbed, stop.most, _MOST_AGAIN) if stop.again and stop.most is not None else 0
+            if stop.most is not None and made >= stop.most + more:
                 return "runs"
             if made >= stop.fewest and settled(made):
                 return "decided"

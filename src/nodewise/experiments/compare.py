@@ -25,7 +25,9 @@ from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.same_output import ANY_OUTPUT, SameOutput
 from nodewise.runner.sample import Sample
+from nodewise.statistics.compare import Ratio
 from nodewise.statistics.sequential import OpenLooks
+from nodewise.statistics.spoiled import Met, disturbance
 from nodewise.statistics.summary import Running
 from nodewise.statistics.verdict import is_settled
 from nodewise.verdicts.compare import (
@@ -37,7 +39,7 @@ from nodewise.verdicts.compare import (
     looks_of,
 )
 from nodewise.verdicts.encoding import encode
-from nodewise.verdicts.pair import Pairs, judge_pairs
+from nodewise.verdicts.pair import Pairs, judge_pairs, met_of
 
 #: So many runs of a command that stands alone are enough.
 _ALONE = 10
@@ -50,7 +52,9 @@ class CompareQuestion:
     `fewest` and `most` bound the runs of each (a block that was disturbed is kept, and another one made besides); `within` is the difference that counts as none. `threshold` is a slowdown
     (0.02: 2 %) of which has to be said whether it is exceeded. `same` is what of the output has to be as the reference's.
     `resume`: go on with what `out` holds. With `accept_disturbed` blocks decide that something disturbed, too. `kind` is
-    `run` where one command stands alone.
+    `run` where one command stands alone, `confirm` where a promise is repeated. More blocks are made while it is open on
+    which side of the ratio `apart` the others lie. That one of `may_fail` never runs well is an answer, and no bad input.
+    `more` is stored with the question.
     """
 
     contenders: tuple[Contender, ...]
@@ -73,6 +77,9 @@ class CompareQuestion:
     same: SameOutput = ANY_OUTPUT
     accept_disturbed: bool = False
     kind: str = COMPARE
+    apart: float | None = None
+    may_fail: frozenset[str] = frozenset()
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """What `question.json` holds."""
@@ -94,6 +101,7 @@ class CompareQuestion:
             "same_output": self.same.to_json(self.contenders[0].setting.key),
             "axes": {},
             **inherited_facts(self.machine, self.environment, self.asked),
+            **self.more,
         }
 
 
@@ -120,7 +128,9 @@ class Comparer:
         self._failed: dict[str, str] = {}
         self._set_up: list[Contender] = []
         self._left: list[str] = []
-        self._disturbed: dict[int, bool] = {}
+        self._met: list[Met] = []
+        self._made: list[int] = []
+        self._after: dict[tuple[int, str], str | None] = {}
 
     def run(self) -> CompareVerdict:
         """Measure and judge. Ctrl-C ends with what there is.
@@ -207,7 +217,7 @@ class Comparer:
             self._report(WARM_UP)
         names = [c.setting.key for c in question.contenders]
         looks = looks_of(len(comparisons(names)))
-        stop = Stop(fewest=question.fewest, most=question.most)
+        stop = Stop(question.fewest, question.most, again=not question.accept_disturbed)
         least = min(2, len(names))
         return self._blocks.repeat(self._arms, COMPARE, stop, self._take, lambda _: self._settled(looks), least)
 
@@ -237,7 +247,9 @@ class Comparer:
                 self._centres[key].add(sample.seconds)
         # every good run of the block is kept before a failure ends the comparison
         self._fail(block)
-        self._disturbed[block.number] = block.disturbed
+        self._met += [met_of(block.number, key, sample) for key, sample in block.samples.items()]
+        self._after |= {(block.number, key): before for key, before in block.after.items()}
+        self._made.append(block.number)
         self._report(COMPARE)
 
     def _fail(self, block: Block) -> None:
@@ -248,7 +260,7 @@ class Comparer:
 
     def _take_failure(self, key: str, text: str, sample: Sample) -> None:
         """A command that never ran well is bad input; one that fails later is left out, and its row says so."""
-        if not self._costs[key]:
+        if not self._costs[key] and key not in self._question.may_fail:
             printed = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             hint = (
                 "with --ignore-failure its exit code does not matter"
@@ -261,13 +273,13 @@ class Comparer:
     def _settled(self, looks: OpenLooks) -> bool:
         """Whether a verdict is reached on each contender against the reference, and its size is known well enough."""
         question = self._question
-        blocks = len(self._disturbed)
-        undisturbed = blocks if question.accept_disturbed else blocks - sum(self._disturbed.values())
-        latest = next(reversed(self._disturbed))
-        if not looks.due(undisturbed) or (self._disturbed[latest] and not question.accept_disturbed):
+        met = disturbance(self._met)
+        spoiled = frozenset() if question.accept_disturbed else met.which
+        undisturbed = sum(number not in spoiled for number in self._made)
+        if not looks.due(undisturbed) or self._made[-1] in spoiled:
             return False
         if len(question.contenders) < 2:
-            return blocks >= _ALONE
+            return undisturbed >= _ALONE
         reference = self._costs[self._reference]
         for contender in question.contenders[1:]:
             key = contender.setting.key
@@ -277,17 +289,25 @@ class Comparer:
             pairs = Pairs(
                 tuple(reference[b] for b in both),
                 tuple(self._costs[key][b] for b in both),
-                tuple(self._disturbed[b] for b in both),
-                {},
+                tuple(both),
+                met,
+                tuple((self._after[b, self._reference], self._after[b, key]) for b in both),
+                (self._reference, key),
             )
             verdict, _ = judge_pairs(
                 pairs, looks.level, question.within, final=False, accept_disturbed=question.accept_disturbed
             )
             threshold, ratio = question.threshold, verdict.ratio
             at_threshold = threshold is not None and ratio.low * (1 + threshold) <= 1 <= ratio.high * (1 + threshold)
-            if not is_settled(verdict) or at_threshold:
+            if not is_settled(verdict) or at_threshold or self._at_edge(ratio):
                 return False
         return True
+
+    def _at_edge(self, ratio: Ratio) -> bool:
+        """Whether it is open on which side of `apart` a ratio lies, and more runs may still tell."""
+        apart = self._question.apart
+        wide = ratio.high > ratio.low * (1 + 2 * self._question.within)
+        return apart is not None and wide and ratio.low <= apart <= ratio.high
 
     def _report(self, phase: str) -> None:
         centres = {key: centre.median for key, centre in self._centres.items() if len(centre)}

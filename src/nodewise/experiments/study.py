@@ -25,6 +25,7 @@ from nodewise.runner.binding import binding_environment
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.setting import Setting
 from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.statistics.spoiled import Met, disturbance
 from nodewise.studies.commands import (
     Contender,
     contenders_of,
@@ -34,6 +35,7 @@ from nodewise.studies.commands import (
     work_of,
 )
 from nodewise.studies.discovery import Found
+from nodewise.verdicts.pair import met_of
 from nodewise.verdicts.study import Series, study_rows
 
 _FEWEST, _MOST = FEWEST_BLOCKS, 25
@@ -133,7 +135,7 @@ class _Run:
         }
         self._meter = Meter(Budget(question.seconds))
         self._made = 0
-        self._disturbed: set[int] = set()
+        self._met: list[Met] = []
 
     def result(self, out: Path) -> dict[str, Any]:
         """Measure and judge. Ctrl-C ends with what there is, once each contender ran."""
@@ -145,7 +147,12 @@ class _Run:
             try:
                 self._settle(blocks)
                 # the budget holds once each contender ran so often as to have an interval
-                stop = Stop(min(_FEWEST, question.blocks), question.blocks, limit_s=question.limit_s)
+                stop = Stop(
+                    min(_FEWEST, question.blocks),
+                    question.blocks,
+                    limit_s=question.limit_s,
+                    again=not question.accept_disturbed,
+                )
                 stopped = blocks.repeat(self._arms, STUDY, stop, self._take)
             except KeyboardInterrupt:
                 if not self._made:
@@ -182,23 +189,25 @@ class _Run:
     def _take(self, block: Block) -> None:
         for one in self._series:
             if one.contender.name in block.samples:
-                one.add(self._made, block.samples[one.contender.name])
-        if block.disturbed:
-            self._disturbed.add(self._made)
+                one.add(self._made, block.samples[one.contender.name], block.after[one.contender.name])
+        self._met += [met_of(self._made, key, sample) for key, sample in block.samples.items()]
         self._made += 1
 
     def _judged(self, stopped: str) -> dict[str, Any]:
         question = self._question
         study = question.found.study
         accept = question.accept_disturbed
-        rows = study_rows(self._series, study, question.point, question.threads, self._made, self._disturbed, accept)
+        machine = question.machine or load_machine()
+        met = disturbance(self._met, machine.limits.cpu_quota)
+        rows = study_rows(self._series, study, question.point, question.threads, self._made, met, accept)
         result = {
             "study": study.name,
             "title": study.title,
             "threads": question.threads,
             "point": dict(question.point),
             "blocks": self._made,
-            "disturbed": len(self._disturbed),
+            "disturbed": met.disturbed_blocks,
+            "conditions": list(met.conditions),
             "accept_disturbed": accept,
             "stopped": stopped,
             "seconds_spent": self._meter.seconds,

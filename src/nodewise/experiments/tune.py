@@ -6,14 +6,15 @@ from __future__ import annotations
 import math
 import os
 import random
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.units import format_seconds
-from nodewise.experiments.blocks import Arm, Blocks
+from nodewise.experiments.blocks import Arm, Block, Blocks
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
@@ -26,35 +27,47 @@ from nodewise.runner.same_output import SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.search.guided import GuidedSearch
-from nodewise.search.space import Point
-from nodewise.statistics.compare import ratio_interval
-from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
+from nodewise.search.reduce import Reduction
+from nodewise.search.search import AtLeast, Outcome
+from nodewise.search.space import AS_STARTED, Point
+from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks, plan_looks
+from nodewise.statistics.spoiled import Disturbance, Met, disturbance
 from nodewise.statistics.summary import Running, median
-from nodewise.statistics.verdict import is_settled, judge
+from nodewise.statistics.verdict import Verdict, Word, is_settled
 from nodewise.tuning.axes import Wanted
 from nodewise.tuning.builds import Builder
+from nodewise.tuning.outline import Outline
 from nodewise.tuning.selection import Offer
 from nodewise.verdicts.encoding import encode
-from nodewise.verdicts.tune import TuneVerdict, tune_verdict
+from nodewise.verdicts.pair import Pairs, judge_pairs, met_of
+from nodewise.verdicts.tune import BASELINE, CONFIRM, TuneVerdict, tune_verdict
 
 #: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
 FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS
+#: Several settings may be confirmed one after another. The first has this share of the error rate, each further one this
+#: share of what is left then, so that all that is said of them holds together.
+_ALPHA, _FIRST_SHARE = 0.05, 0.9
 #: How many standard errors the gain should lie above none after the confirmation.
 _SURE = 3.5
-#: A gain of at least this (in log time) may leave the confirmation fewer runs than a small one has.
-_CLEAR_GAIN = 0.08
 #: What the confirmation may take of all runs at most: the one where a run's time varies as usual, up to the other.
-_CONFIRM_SHARES, _USUAL_NOISE = (0.5, 0.68), 0.01
+_CONFIRM_SHARES, _USUAL_NOISE = (0.5, 0.65), 0.01
+#: How many runs it has beyond the fewest where the gain is clear: this share of all, and no more than so many.
+_SPARE_SHARE, _MOST_SPARE = 0.08, 60
 _MOST_BLOCKS = 400
 #: In how many blocks after the comparison the candidate also runs with one axis put back.
 _ABLATION_BLOCKS = 6
-#: So many of those blocks are kept from the comparison where the gain is clear, at a quarter of its runs at most: a gain
-#: whose cause is not known is half an answer.
-_KEPT_BLOCKS = 2
-#: So many runs are kept for the confirmation, or a quarter of all, however clear the gain looks.
-_CONFIRM_RUNS = 60
-#: In the search a run may take this many times the baseline's time, and a little for the start, before it is cut off.
-_PATIENCE, _PATIENCE_S = 3.0, 0.5
+#: A gain of at least this (in log time) keeps so many of those blocks from the comparison: a gain whose cause is not known is half an answer.
+_CLEAR_GAIN, _KEPT_BLOCKS = 0.08, 2
+#: A run may take this many times the baseline's time, and a little for the start, before it is cut off; this many times
+#: where the search would otherwise eat up what the confirmation needs.
+_PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
+#: The first run is stopped after this share of the budget: a verdict needs many more.
+_FIRST_RUN_SHARE = 0.25
+#: So many blocks, and so much of what is left for the search and the confirmation, go to telling what carries a gain.
+_REDUCTION_BLOCKS, _REDUCTION_SHARE = 5, 0.5
+SEARCH = "search"
+#: So many runs that were cut off end a candidate.
+_MOST_CUT = 2
 
 
 @dataclass(frozen=True)
@@ -113,8 +126,12 @@ class Tuner:
         launcher: Launcher,
         observe: Callable[[Progress], None] = lambda _: None,
         before_block: Callable[[], None] = lambda: None,
+        announce: Callable[[Outline], None] = lambda _: None,
+        clock: Callable[[], float] = time.monotonic,
     ):
+        """`announce` is told what will be done, once that is known; `before_block` may wait for quiet."""
         self._question = question
+        self._announce = announce
         self._launcher = launcher
         self._observe = observe
         self._before_block = before_block
@@ -125,11 +142,12 @@ class Tuner:
         self._options = self._offer.before_the_first_run()
         self._baseline = Setting(command=question.command)
         self._random = random.Random(question.seed)
-        self._meter = Meter(question.budget)
+        self._meter = Meter(question.budget, clock)
         self._times: dict[str, Running] = {}
         self._costs: dict[str, list[float]] = {}
+        self._searched: list[float] = []
         self._slowest_s = 0.0
-        self._searched: dict[str, list[Sample]] = {}
+        self._closed: set[Hashable] = set()
 
     def run(self) -> TuneVerdict:
         """Ask, search, confirm and conclude. Ctrl-C ends with the best so far.
@@ -143,60 +161,111 @@ class Tuner:
             raise InputError(f"{limit} runs are too few for a verdict", f"give --max-runs {FEWEST_RUNS} or more")
         stopped = "decided"
         with Writer(question.out, None if question.resume else question.to_json()) as self._writer:
-            recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier)
-            self._blocks = Blocks(recorder, self._meter, self._random, question.objective, self._before_block)
+            self._begin()
             try:
-                self._first_run()
-                self._choose_axes()
-            except (ProgramError, InputError, KeyboardInterrupt):
-                if self._writer.earlier is None:
-                    self._writer.discard()
-                raise
-            try:
-                ranking = self._search()
-                stopped = self._confirm(ranking)
+                stopped = self._answer()
             except KeyboardInterrupt:
                 stopped = "interrupted"
             verdict = tune_verdict(read_experiment(question.out), stopped)
             self._writer.conclude(encode(verdict))
         return verdict
 
-    def _setting(self, point: Point) -> Setting:
-        return self._options.setting(point)
+    def preview(self) -> Outline:
+        """What `run` would do: one run of the program, and nothing of it is kept. Raises as `run` does."""
+        with Writer(self._question.out, self._question.to_json()) as self._writer:
+            self._begin()
+            self._writer.discard()
+        return self._outline()
 
-    def _take(self, key: str, sample: Sample, cost: float) -> None:
-        """Learn what a run cost, and its time where it ran well."""
-        self._costs.setdefault(key, []).append(cost)
-        if key == "baseline":
-            self._slowest_s = max(self._slowest_s, cost)
+    def _begin(self) -> None:
+        """The first run and the axes; where that fails nothing is left behind of a new experiment."""
+        recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier, self._question.budget)
+        self._blocks = Blocks(recorder, self._meter, self._random, self._question.objective, self._before_block)
+        try:
+            self._first_run()
+            self._choose_axes()
+        except (ProgramError, InputError, KeyboardInterrupt):
+            if self._writer.earlier is None:
+                self._writer.discard()
+            raise
+        self._announce(self._outline())
+
+    def _outline(self) -> Outline:
+        space, budget = self._options.space, self._question.budget
+        cost = self._costs["baseline"][0]
+        runs = 1 + self._meter.affordable(cost)
+        # nothing but what was left out says why an axis has but one value
+        seconds = budget.seconds if budget.runs is None else min(budget.seconds or math.inf, budget.runs * cost)
+        return Outline(space.open, self._offer.left_out(), self._options.way.why, cost, runs, seconds, space.size)
+
+    # --- runs
+
+    def _take(self, key: str, sample: Sample, cost: float, phase: str) -> None:
+        """Learn what a run cost, where it ran to its end, and its time where it ran well."""
+        if not sample.cut_off:
+            self._costs.setdefault(key, []).append(cost)
+            if key == BASELINE:
+                self._slowest_s = max(self._slowest_s, cost)
+            if phase == SEARCH:
+                self._searched.append(cost)
         if sample.ok:
             self._times.setdefault(key, Running()).add(sample.seconds)
 
-    def _run_block(self, settings: Sequence[Setting], phase: str, timeout_s: float | None) -> dict[str, Sample]:
-        """Every setting once, in random order."""
-        block = self._blocks.run([Arm(s, timeout_s) for s in settings], phase)
+    def _run_block(self, settings: Sequence[Setting], phase: str, timeout_s: float) -> Block:
+        """Every setting once, in random order; none is started after the budget's end, nor runs long beyond it."""
+        arms = [Arm(s, timeout_s) for s in {s.key: s for s in settings}.values()]
+        block = self._blocks.run(arms, phase, self._allowed_s)
         for key, sample in block.samples.items():
-            self._take(key, sample, block.costs[key])
-        return dict(block.samples)
+            self._take(key, sample, block.costs[key], phase)
+        return block
+
+    def _allowed_s(self) -> float:
+        """How long the next run may take at most: to the budget's end and one run of the baseline more; 0: none may start."""
+        left = self._left_s()
+        return left + self._slowest_s if left > 0 else 0.0
+
+    def _left_s(self) -> float:
+        """What is left of the budget's seconds."""
+        seconds = self._question.budget.seconds
+        return math.inf if seconds is None else seconds - self._meter.seconds
+
+    def _patience(self) -> float:
+        most = _PATIENCE * self._slowest_s + _PATIENCE_S
+        own = self._question.timeout_s
+        return most if own is None else min(own, most)
 
     def _report(self, phase: str, leader: Setting | None, racing: int) -> None:
-        base, mine = self._times.get("baseline"), self._times.get(leader.key) if leader else None
+        base, mine = self._times.get(BASELINE), self._times.get(leader.key) if leader else None
         speedup = base.median / mine.median if base and mine else None
         name = leader.key if leader else None
         self._observe(Progress(phase, self._meter.runs, self._meter.seconds, name, speedup, racing))
+
+    # --- the first run
 
     def _first_run(self) -> None:
         """One run of the baseline: does it work, and what does a run cost."""
         self._report("first run", None, 0)
         self._baseline = self._options.baseline()
+        own, share = self._question.timeout_s, self._left_s() * _FIRST_RUN_SHARE
+        limit = min(math.inf if own is None else own, share)
         with self._offer.watching(self._launcher, self._baseline):
-            sample, cost = self._blocks.alone(Arm(self._baseline, self._question.timeout_s), "warm-up")
-        self._take(self._baseline.key, sample, cost)
+            arm = Arm(self._baseline, None if math.isinf(limit) else limit)
+            sample, cost = self._blocks.alone(arm, "warm-up")
+        self._take(BASELINE, sample, cost, "warm-up")
         self._offer.used(sample.usage)
+        if sample.cut_off and limit == share:
+            enough = format_seconds(limit * FEWEST_RUNS)
+            raise InputError(
+                f"the budget is too small: the first run was stopped after {format_seconds(limit)}, "
+                f"and a verdict needs {FEWEST_RUNS} runs",
+                f"give more than --budget {enough.replace(' ', '')}, or a smaller input",
+            )
         if not sample.ok:
             shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             raise ProgramError(
-                f"the program does not run as it is: {sample.error}{shown}", "it must succeed before it can be tuned"
+                f"the program does not run as it is: {sample.error}{shown}",
+                "it must succeed before it can be tuned"
+                + ("" if self._question.start.stdin else "; it has no terminal, and input only by --input FILE"),
             )
         if sample.seconds <= 0:
             raise ProgramError(f"the program reports {sample.seconds} seconds", "only times above zero can be compared")
@@ -212,7 +281,7 @@ class Tuner:
         earlier = self._writer.earlier.question if self._writer.earlier is not None else {}
         if "loaded" in earlier:
             self._offer.recall(earlier["loaded"])
-        self._options = self._offer.after_the_first_run(self._meter.affordable(self._costs["baseline"][0]))
+        self._options = self._offer.after_the_first_run(self._meter.affordable(self._costs[BASELINE][0]))
         space = self._options.space
         if not space.axes:
             raise InputError("there is no axis to search", "name some with --axes, -P or --env-axis")
@@ -220,115 +289,257 @@ class Tuner:
             axes = {a.name: list(a.values) for a in space.axes}
             self._writer.amend({"axes": axes, "loaded": self._offer.loaded_json, "knobs": self._offer.reasons()})
 
-    def _patience(self) -> float:
-        most = _PATIENCE * self._slowest_s + _PATIENCE_S
-        own = self._question.timeout_s
-        return most if own is None else min(own, most)
+    # --- the search
 
-    def _search(self) -> list[Point]:
+    def _answer(self) -> str:
+        """Search, reduce and confirm, again where a candidate was none after all; what ended it."""
         space = self._options.space
-        search = GuidedSearch(space, self._question.seed, self._offer.first_guesses(space.default))
-        leader: Setting | None = None
+        apart = not self._is_baseline(self._options.setting(space.default))
+        guesses = self._offer.first_guesses(space.default)
+        self._search = GuidedSearch(space, self._question.seed, guesses, apart=apart)
+        stopped, alpha = "nothing ran", _ALPHA * _FIRST_SHARE
         while True:
-            recent = [c[-1] for c in self._costs.values()]
-            left = self._meter.affordable(sum(recent) / len(recent))
-            points = search.ask(max(0, left - self._reserve(leader, search.noise, left + self._meter.runs) - 1))
-            if not points:
-                return search.ranking
-            settings = {p: self._setting(p) for p in points}
-            # the baseline runs along in wide blocks, to show drift and what the leader gains so far
-            along = [self._baseline] if len(points) > 3 else []
-            samples = self._run_block([*settings.values(), *along], "search", self._patience())
-            search.tell({p: samples[s.key].seconds if samples[s.key].ok else None for p, s in settings.items()})
-            ranking = search.ranking
-            leader = self._setting(ranking[0]) if ranking else None
-            self._report("search", leader, len(points))
-
-    def _reserve(self, leader: Setting | None, noise: float, total: int) -> int:
-        """How many of all runs the confirmation needs: few for a large gain, as many as it may have for a small one."""
-        least_share, most_share = _CONFIRM_SHARES
-        share = min(most_share, least_share * max(1.0, noise / _USUAL_NOISE))
-        most = max(2 * FEWEST_BLOCKS, int(total * share))
-        base, mine = self._times["baseline"], self._times.get(leader.key) if leader else None
-        if mine is None or len(base) < 3 or len(mine) < 3:
-            return most
-        noise = max(noise, 1.4826 * max(base.mad / base.median, mine.mad / mine.median))
-        # the baseline at its best, since runs only ever stray to the slow side
-        gain = math.log(base.least / mine.median) - 2 * noise * math.sqrt(1.6 / len(mine))
-        if gain < _CLEAR_GAIN:
-            return most
-        blocks = 2 * (_SURE * noise / gain) ** 2
-        least = max(2 * FEWEST_BLOCKS + 4, min(_CONFIRM_RUNS, int(total * share / 2)))
-        return int(min(most, max(least, 2 * blocks)))
-
-    def _confirm(self, ranking: Sequence[Point]) -> str:
-        """Fresh interleaved blocks of the baseline and the best; the next best where that one fails after all."""
-        for point in ranking:
-            stopped = self._confirm_one(point)
-            if stopped is not None:
+            self._explore(alpha)
+            point = self._best()
+            if point is None:
                 return stopped
-        return "nothing ran"
+            candidate, point = self._reduced(point, alpha)
+            ended, won = self._confirm(candidate, point, alpha)
+            self._closed.add(self._start(candidate))
+            if ended is not None:
+                stopped = ended
+                if won:
+                    return stopped
+            alpha *= 1 - _FIRST_SHARE
+            if self._affordable() < 2 * fewest_blocks(alpha) or (ended is not None and not self._promises_more()):
+                return stopped
+            self._search.resume()
 
-    def _ablations(self, point: Point) -> dict[str, Setting]:
-        """For each axis that the point changes, the point with that axis as the baseline has it."""
+    def _setting(self, point: Mapping[str, Any]) -> Setting:
+        if AS_STARTED in point:
+            return self._baseline
+        setting = self._options.setting(point)
+        return self._baseline if self._is_baseline(setting) else setting
+
+    def _start(self, setting: Setting) -> Hashable:
+        """All that makes a difference when a setting is started."""
+        inherited = self._question.environment
+        changed = {k: v for k, v in setting.env.items() if inherited.get(k) != v}
+        cleared = {v: None for v in setting.unset if v in inherited and v not in setting.env}
+        everywhere = tuple(sorted(self._question.machine.allowed))
+        mask = None if setting.mask is None or tuple(sorted(setting.mask)) == everywhere else setting.mask
+        told = tuple(sorted({**changed, **cleared}.items()))
+        return (setting.command, told, mask, setting.memory, setting.no_huge_pages, setting.broken)
+
+    def _is_baseline(self, setting: Setting) -> bool:
+        return self._start(setting) == self._start(self._baseline)
+
+    def _best(self) -> Point | None:
+        """The best point that is another setting than the baseline, and than those that were confirmed already."""
+        for point in self._search.ranking:
+            setting = self._setting(point)
+            if setting.key != BASELINE and self._start(setting) not in self._closed:
+                return point
+        return None
+
+    def _affordable(self) -> int:
+        """How many more runs there are, at what one of the search costs; a run that was cut off is no usual one."""
+        return self._meter.affordable(median(self._searched or self._costs[BASELINE]))
+
+    def _explore(self, alpha: float) -> None:
+        """Block after block, until the confirmation needs what is left or nothing more is to be found."""
+        while True:
+            left = self._affordable()
+            room = left - self._reserve(left, alpha)
+            points = self._search.ask(max(0, room))
+            if not points or not self._race(points, room):
+                return
+
+    def _race(self, points: Sequence[Point], room: int) -> bool:
+        """Run points of the space side by side and tell the search; False where the budget ended first."""
+        settings = {p: self._setting(p) for p in points}
+        patience = self._patience()
+        if not math.isinf(self._left_s()):
+            share_s = room * median(self._searched or self._costs[BASELINE]) / len(points)
+            patience = min(patience, max(share_s, _LEAST_PATIENCE * self._slowest_s))
+        samples = self._run_block(list(settings.values()), SEARCH, patience).samples
+        told = {p: self._outcome(samples[s.key]) for p, s in settings.items() if s.key in samples}
+        self._search.tell(told)
+        ranking = self._search.ranking
+        self._report(SEARCH, self._setting(ranking[0]) if ranking else None, len(points))
+        return len(told) == len(points)
+
+    def _outcome(self, sample: Sample) -> Outcome:
+        if sample.ok:
+            return sample.seconds
+        if sample.cut_off:
+            # as many times the baseline's result as it had of the baseline's time
+            return AtLeast(self._times[BASELINE].median * sample.wall_s / median(self._costs[BASELINE]))
+        return None
+
+    def _needed(self, alpha: float, total: int) -> float:
+        """How many runs a confirmation of the best so far takes, so that its gain is sure; infinite where it may be none."""
+        point = self._best()
+        if point is None:
+            return math.inf
+        gain, deviation = self._search.gain(point, self._search.reference)
+        sure = gain - deviation
+        if sure <= 0:
+            return math.inf
+        spare = min(_MOST_SPARE, int(total * _SPARE_SHARE))
+        changed = sum(value != self._options.space.default[name] for name, value in point.items())
+        if changed > 1 and sure > _CLEAR_GAIN:
+            spare += min(_KEPT_BLOCKS * (1 + changed), total // 6)
+        return max(2 * fewest_blocks(alpha) + spare, 4 * (_SURE * self._search.noise / sure) ** 2)
+
+    def _reserve(self, left: int, alpha: float) -> int:
+        """How many of the runs left are kept for the confirmation: few for a large gain, most that it may have for a small one."""
+        total = left + self._meter.runs
+        least_share, most_share = _CONFIRM_SHARES
+        share = min(most_share, least_share * max(1.0, self._search.noise / _USUAL_NOISE))
+        return int(min(max(2 * fewest_blocks(alpha), total * share), math.ceil(min(1e9, self._needed(alpha, total)))))
+
+    def _promises_more(self) -> bool:
+        """Whether some other setting is expected to gain more than what counts as nothing."""
+        point = self._best()
+        return point is not None and self._search.gain(point, self._search.reference)[0] > self._question.within
+
+    # --- the candidate
+
+    def _reduced(self, point: Point, alpha: float) -> tuple[Setting, Point]:
+        """The candidate with what adds nothing put back, as Setting and as point of the space."""
+        reduction = Reduction(self._search, self._options.space, self._question.within)
+        arms = reduction.arms(point)
+        if arms:
+            left = self._affordable()
+            room = left - min(left, self._needed(alpha, left + self._meter.runs))
+            for _ in range(min(_REDUCTION_BLOCKS, int(room * _REDUCTION_SHARE) // (1 + len(arms)))):
+                if not self._race([point, *arms], int(room)):
+                    break
+        reduced = reduction.of(point)
+        for values in (reduction.bare(reduced), reduced, reduction.bare(point)):
+            setting = self._setting(values)
+            if setting.key != BASELINE and self._start(setting) not in self._closed:
+                return setting, reduced
+        return self._setting(point), point
+
+    def _ablations(self, candidate: Setting) -> dict[str, Setting]:
+        """For each axis that the candidate sets, the candidate without it, where that is another setting and may run."""
         default = self._options.space.default
         arms: dict[str, Setting] = {}
-        for name, value in point.items():
-            other = point.having(**{name: default[name]})
-            if value != default[name] and self._options.space.identity(other) != self._options.space.identity(point):
-                arms[name] = self._setting(other)
+        for name, value in candidate.values.items():
+            rest = Point({k: v for k, v in candidate.values.items() if k != name})
+            if value == default[name] or self._search.failed(Point({**default, **rest})):
+                continue
+            other = self._setting(rest)
+            if other.key != BASELINE and self._start(other) != self._start(candidate):
+                arms[name] = other
         return arms
 
-    def _kept_for_ablation(self, candidate: Setting, arms: int, affordable: int) -> int:
-        """How many of the affordable runs the comparison leaves, to tell apart what a clear gain is from."""
-        base, mine = self._times.get("baseline"), self._times.get(candidate.key)
-        if not arms or base is None or mine is None or math.log(base.median / mine.median) < _CLEAR_GAIN:
+    def _kept_for_ablation(self, point: Point, arms: int, affordable: int) -> int:
+        """How many runs the comparison leaves, to tell apart what a clear gain is from; `affordable` are those that it can spare."""
+        if not arms or self._search.gain(point, self._search.reference)[0] < _CLEAR_GAIN:
             return 0
-        return min(_KEPT_BLOCKS, affordable // 4 // (1 + arms)) * (1 + arms)
+        return min(_KEPT_BLOCKS, max(0, affordable) // (1 + arms)) * (1 + arms)
 
-    def _confirm_one(self, point: Point) -> str | None:
-        """What ended it (`decided` or `budget`), or None where the candidate failed."""
-        candidate = self._setting(point)
-        arms = self._ablations(point)
-        pair = sum(median(self._costs[s.key]) for s in (self._baseline, candidate) if s.key in self._costs)
-        kept = self._kept_for_ablation(candidate, len(arms), self._meter.affordable(pair / 2))
-        blocks = min(_MOST_BLOCKS, (self._meter.affordable(pair / 2) - kept) // 2)
-        if blocks < FEWEST_BLOCKS:
-            return "budget"
-        looks = plan_looks(blocks)
+    def _confirm(self, candidate: Setting, point: Point, alpha: float) -> tuple[str | None, bool]:
+        """What ended the comparison (`decided` or `budget`; None: the candidate failed), and whether it was faster."""
+        arms = self._ablations(candidate)
+        known = median(self._costs[BASELINE])
+        pair = known + median(self._costs.get(candidate.key) or self._costs.get(self._setting(point).key) or [known])
+        affordable = self._meter.affordable(pair / 2)
+        kept = self._kept_for_ablation(point, len(arms), affordable - 2 * fewest_blocks(alpha))
+        blocks = min(_MOST_BLOCKS, (affordable - kept) // 2)
+        if blocks < fewest_blocks(alpha):
+            return "budget", False
+        looks = plan_looks(blocks, alpha)
         self._writer.add_plan(Plan(candidate.key, looks.at, looks.alpha, {n: s.key for n, s in arms.items()}))
-        baseline: list[float] = []
-        times: list[float] = []
-        stopped = "budget"
-        for done in range(1, blocks + 1):
-            samples = self._run_block([self._baseline, candidate], "confirm", self._question.timeout_s)
-            if not samples[candidate.key].ok:
-                return None
-            if samples["baseline"].ok:
-                baseline.append(samples["baseline"].seconds)
-                times.append(samples[candidate.key].seconds)
-            self._report("confirm", candidate, 2)
-            if done in looks.at and baseline and self._decided(baseline, times, looks.level):
+        judged = _Confirmation(looks, self._question)
+        stopped, cut = "budget", 0
+        while judged.count < blocks and self._meter.affordable(pair / 2) >= 2 + kept:
+            block = self._run_block([self._baseline, candidate], CONFIRM, self._patience())
+            if len(block.samples) < 2:
+                break
+            base, mine = block.samples[BASELINE], block.samples[candidate.key]
+            self._search.tell({self._search.reference: self._outcome(base), point: self._outcome(mine)})
+            cut += mine.cut_off
+            if cut >= _MOST_CUT or (not mine.ok and not mine.cut_off and self._search.failed(point)):
+                return None, False
+            self._report(CONFIRM, candidate, 2)
+            if judged.add(block):
                 stopped = "decided"
                 break
-            if self._meter.affordable(pair / 2) < 2 + kept:
-                break
-        faster = bool(baseline) and median(times) < median(baseline)
-        return stopped if not arms or not faster or self._ablate(candidate, arms, pair / 2) else None
+        won = judged.word is Word.FASTER
+        if won and arms and not self._ablate(candidate, point, arms, pair / 2):
+            return None, False
+        return stopped, won
 
-    def _ablate(self, candidate: Setting, arms: Mapping[str, Setting], cost: float) -> bool:
+    def _ablate(self, candidate: Setting, point: Point, arms: Mapping[str, Setting], cost: float) -> bool:
         """With what the comparison left: the candidate beside itself with one axis put back. False where it failed."""
         for _ in range(_ABLATION_BLOCKS):
             if self._meter.affordable(cost) < 1 + len(arms):
                 break
-            samples = self._run_block([candidate, *arms.values()], "confirm", self._question.timeout_s)
-            if not samples[candidate.key].ok:
-                return False
+            mine = self._run_block([candidate, *arms.values()], CONFIRM, self._patience()).samples.get(candidate.key)
+            if mine is not None and not mine.ok and not mine.cut_off:
+                self._search.tell({point: None})
+                if self._search.failed(point):
+                    return False
         return True
 
-    def _decided(self, baseline: Sequence[float], times: Sequence[float], level: float) -> bool:
-        """Whether the interval says a word, and where that is "faster", how much to a tenth of the gain."""
-        return is_settled(judge(ratio_interval(baseline, times, level), self._question.within))
+
+class _Confirmation:
+    """The pairs of one confirmation, and what they bear so far."""
+
+    def __init__(self, looks: Looks, question: Question):
+        self._looks = looks
+        self._question = question
+        self._pairs: list[tuple[float, float, int, tuple[str | None, str | None]]] = []
+        self._candidate = ""
+        self._met: list[Met] = []
+
+    def _disturbance(self) -> Disturbance:
+        return disturbance(self._met, self._question.machine.limits.cpu_quota)
+
+    def _all(self) -> Pairs:
+        one, other, blocks, after = zip(*self._pairs, strict=True)
+        return Pairs(one, other, blocks, self._disturbance(), after, (BASELINE, self._candidate))
+
+    def _judge(self, final: bool) -> Verdict:
+        level = self._looks.level
+        accept = self._question.accept_disturbed
+        return judge_pairs(self._all(), lambda _: level, self._question.within, final=final, accept_disturbed=accept)[0]
+
+    @property
+    def count(self) -> int:
+        """How many pairs decide."""
+        return len(self._all().deciding(self._question.accept_disturbed)[0]) if self._pairs else 0
+
+    def add(self, block: Block) -> bool:
+        """Take one more block, where both ran well; whether it is now known well enough, asked at the looks alone."""
+        before = self.count
+        self._met += [met_of(block.number, key, sample) for key, sample in block.samples.items()]
+        (self._candidate,) = block.samples.keys() - {BASELINE}
+        base, mine = block.samples[BASELINE], block.samples[self._candidate]
+        if not base.ok or not mine.ok:
+            return False
+        after = (block.after[BASELINE], block.after[self._candidate])
+        self._pairs.append((base.seconds, mine.seconds, block.number, after))
+        return self.count > before and self.count in self._looks.at and is_settled(self._judge(final=False))
+
+    @property
+    def word(self) -> Word:
+        """What they bear where no more will come."""
+        return self._judge(final=True).word if self._pairs else Word.UNDECIDED
+
+
+def fewest_blocks(alpha: float) -> int:
+    """How many blocks can tell two settings apart at all with an error rate of `alpha`."""
+    return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(alpha)))
+
+
+def preview(question: Question, launcher: Launcher) -> Outline:
+    """What a tune would do: see `Tuner.preview`."""
+    return Tuner(question, launcher).preview()
 
 
 def tune(
@@ -336,6 +547,11 @@ def tune(
     launcher: Launcher,
     observe: Callable[[Progress], None] = lambda _: None,
     before_block: Callable[[], None] = lambda: None,
+    announce: Callable[[Outline], None] = lambda _: None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> TuneVerdict:
-    """Answer a question: see `Tuner.run`; `before_block` is called before each block and may wait for quiet."""
-    return Tuner(question, launcher, observe, before_block).run()
+    """Answer a question: see `Tuner.run`; `before_block` is called before each block and may wait for quiet.
+
+    `announce` is told what will be done, once that is known; `clock` gives the seconds of the budget.
+    """
+    return Tuner(question, launcher, observe, before_block, announce, clock).run()

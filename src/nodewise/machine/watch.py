@@ -94,8 +94,8 @@ class Watched:
         return max(0.0, sum(self.busy_s.get(p, 0.0) for p in processors) - self.own_s)
 
 
-def _processor_times(text: str) -> tuple[dict[int, float], dict[int, float]]:
-    """Busy and stolen seconds of each processor from /proc/stat, proc_stat(5)."""
+def processor_times(text: str) -> tuple[dict[int, float], dict[int, float]]:
+    """Busy and stolen seconds of each processor from the text of /proc/stat, proc_stat(5)."""
     busy, steal = {}, {}
     for line in text.splitlines():
         words = line.split()
@@ -154,7 +154,7 @@ def _processes(root: Path) -> dict[tuple[int, int], _Process]:
 
 def look(root: Path, at_s: float, processors: Iterable[int]) -> Look:
     """Read all counters below `root` at the moment `at_s` (seconds of any clock that only rises)."""
-    busy, steal = _processor_times(read_text(root / "proc/stat") or "")
+    busy, steal = processor_times(read_text(root / "proc/stat") or "")
     pressure = {}
     for what in ("cpu", "memory", "io"):
         total = first_match(r"^some .*total=(\d+)", read_text(root / "proc/pressure" / what) or "")

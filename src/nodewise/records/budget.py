@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -44,6 +45,14 @@ class Meter:
         if self._start is None:
             self._start = self._clock() - self.seconds
         return self._start
+
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """What happens meanwhile costs nothing: waiting for a quiet machine."""
+        begin = self._clock()
+        yield
+        if self._start is not None:
+            self._start += self._clock() - begin
 
     def affordable(self, cost_s: float, share: float = 1.0) -> int:
         """How many runs of `cost_s` seconds each the given share of the whole budget still has; at least none."""

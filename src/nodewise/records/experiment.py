@@ -64,10 +64,15 @@ class Experiment:
     question: dict[str, Any]
     settings: dict[str, Setting] = field(default_factory=dict)
     records: Records = field(default_factory=Records)
-    plan: Plan | None = None
+    plans: list[Plan] = field(default_factory=list)
     verdict: dict[str, Any] | None = None
     damaged_lines: int = 0
     whole_bytes: int = 0
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan of the last comparison, which decides; None where it did not come to one."""
+        return self.plans[-1] if self.plans else None
 
     @property
     def objective(self) -> Objective:
@@ -221,7 +226,7 @@ class Writer:
         self._append(json.dumps({"type": "differs", "sample": at, "differs": differs}) + "\n")
 
     def add_plan(self, plan: Plan) -> None:
-        """Append the plan of the deciding comparison; the last one counts."""
+        """Append the plan of a comparison that decides; the last one counts."""
         self._append(json.dumps({"type": "plan", **asdict(plan)}) + "\n")
 
     def _append(self, text: str) -> None:
@@ -331,7 +336,10 @@ def _take(experiment: Experiment, text: bytes) -> bool:
             if not experiment.damaged_lines:
                 experiment.records.add_difference(int(line["sample"]), str(line["differs"]))
         elif kind == "plan":
-            experiment.plan = Plan(line["candidate"], tuple(line["looks"]), line["alpha"], line["ablations"])
+            plan = Plan(line["candidate"], tuple(line["looks"]), line["alpha"], line["ablations"])
+            # going on from a file writes its plans once more
+            if plan not in experiment.plans:
+                experiment.plans.append(plan)
     except (ValueError, KeyError, TypeError, IndexError):
         return False
     return True

@@ -10,10 +10,11 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 
 from nodewise.base.errors import InputError
 from nodewise.records.answers import AnswerJudge
-from nodewise.records.budget import Meter
+from nodewise.records.budget import Budget, Meter
 from nodewise.records.columns import Record, Records
 from nodewise.records.experiment import Experiment, Writer
 from nodewise.runner.launcher import Launcher
@@ -27,14 +28,30 @@ RUN_VARIABLE = "NODEWISE_RUN"
 class Recorder:
     """The one way from a setting to a recorded sample."""
 
-    def __init__(self, writer: Writer, launcher: Launcher, meter: Meter, earlier: Experiment | None = None):
-        """`earlier` is what the directory held when it was opened again."""
+    def __init__(
+        self,
+        writer: Writer,
+        launcher: Launcher,
+        meter: Meter,
+        earlier: Experiment | None = None,
+        budget: Budget | None = None,
+    ):
+        """`earlier` is what the directory held when it was opened again, `budget` the one that holds from then on.
+
+        What was decided then was decided under the budget of then, which the meter has again for as long as it takes.
+        """
         self._writer = writer
         self._launcher = launcher
         self._meter = meter
         self._earlier = earlier
         self._replayed = 0
         self._judge = writer.judge()
+        self._budgets = _budgets(writer, earlier, budget)
+        self._set_budget()
+
+    def _set_budget(self) -> None:
+        """From some runs on another budget held."""
+        self._meter.budget = self._budgets.get(self._replayed, self._meter.budget)
 
     @property
     def replaying(self) -> bool:
@@ -64,6 +81,7 @@ class Recorder:
                     "it was made by another version, or its files were changed; start a new experiment",
                 )
             self._meter.count(record.spent_s)
+            self._set_budget()
             judged = record.sample if self._judge is None else self._judge.replayed(setting, record.sample)
             return judged, record.spent_s - begin
         self._meter.resume()
@@ -106,3 +124,19 @@ class Recorder:
             return Sample(0.0, 0.0, time.time(), error=what, output=output)
         numbered = dataclasses.replace(setting, env={**setting.env, RUN_VARIABLE: str(self._meter.runs + 1)})
         return self._launcher.run(numbered, timeout_s=timeout_s)
+
+
+def _budgets(writer: Writer, earlier: Experiment | None, budget: Budget | None) -> dict[int, Budget]:
+    """From how many runs on which budget held; the one given now is stored where it is another one. Empty: always the same.
+
+    Who goes on without naming a budget gives the first one, and has the last.
+    """
+    if earlier is None or budget is None or "budget" not in earlier.question:
+        return {}
+    runs = len(earlier.records)
+    first = earlier.question["budget"]
+    later = [e for e in earlier.question.get("extended", []) if e["runs"] < runs]
+    if asdict(budget) not in (first, later[-1]["budget"] if later else first):
+        later.append({"runs": runs, "budget": asdict(budget)})
+        writer.amend({"extended": later})
+    return {0: Budget(**first), **{e["runs"]: Budget(**e["budget"]) for e in later}}

@@ -20,13 +20,21 @@ from nodewise.report.tables import MOST_POINTS, condition_rows, label, labels_of
 from nodewise.report.template import render
 from nodewise.runner.objective import format_metric
 from nodewise.statistics.verdict import Word
-from nodewise.verdicts.compare import COMPARING, CompareVerdict, compare_verdict, describe, reference_of
+from nodewise.verdicts.compare import COMPARING, CONFIRM, CompareVerdict, compare_verdict, describe, reference_of
+from nodewise.verdicts.confirm import Held, confirm_verdict
 from nodewise.verdicts.pair import costs_of
 from nodewise.verdicts.secondary import MetricSummary
 from nodewise.verdicts.tune import BASELINE, TuneVerdict, tune_verdict
 
 #: So many commands are named over a comparison's page.
 _NAMED = 5
+_HELD = {
+    Held.HOLDS: "holds",
+    Held.SMALLER: "holds in part",
+    Held.GONE: "is gone",
+    Held.REVERSED: "is reversed",
+    Held.UNDECIDED: "is undecided",
+}
 _COUNTS = {
     "user_s": ("user time", format_seconds),
     "system_s": ("system time", format_seconds),
@@ -137,13 +145,19 @@ def _of_comparison(experiment: Experiment, verdict: CompareVerdict) -> dict[str,
         values = [contender.name, *numbers]
         made.append({"best": best, "cells": [{"text": c, "value": v} for c, v in zip(cells, values, strict=False)]})
     others = [p for p in verdict.pairs if p.one != verdict.contenders[0].name]
+    headline, sentence = _comparison_headline(verdict, labels), describe(verdict, labels)
+    said: list[str] = []
+    if experiment.question["kind"] == CONFIRM:
+        repeated = confirm_verdict(experiment, verdict.stopped)
+        headline, sentence = f"The promise {_HELD[repeated.verdict]}", repeated.sentence
+        said = [*repeated.differences, *repeated.notes]
     return {
-        "headline": _comparison_headline(verdict, labels),
-        "sentence": describe(verdict, labels),
+        "headline": headline,
+        "sentence": sentence,
         "tone": "faster" if len(verdict.fastest) == 1 and len(rows) > 1 else "",
         "table": {"heads": heads, "rows": made},
         "pairs": [replace(p, one=labels[p.one], other=labels[p.other]) for p in verdict.pairs] if others else [],
-        "limits": [*verdict.warnings, *_of_intervals(verdict), *_thinning(experiment)],
+        "limits": [*dict.fromkeys([*said, *verdict.warnings]), *_of_intervals(verdict), *_thinning(experiment)],
     }
 
 

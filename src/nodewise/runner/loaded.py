@@ -113,10 +113,10 @@ def loaded_from_json(data: Mapping[str, Any]) -> Loaded:
         mapped=tuple(map(str, data["mapped"])),
         marks=tuple(map(str, data["marks"])),
         openmp=tuple(map(str, data["openmp"])),
-        words=tuple(map(str, data["words"])),
+        words=tuple(map(str, data.get("words", ()))),
         processes=int(data["processes"]),
         looks=int(data["looks"]),
-        profile=None if data["profile"] is None else profile_from_json(data["profile"]),
+        profile=None if data.get("profile") is None else profile_from_json(data["profile"]),
     )
 
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import resource
+import shlex
 import shutil
 import signal
 import struct
@@ -31,6 +33,9 @@ from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
 _KEPT_OUTPUT = 4000
+_GIVE_A_PATH = "give its path, or a name that is found on PATH"
+#: What only a shell carries out: pipelines, redirections, several commands, variables, patterns and assignments.
+_OF_A_SHELL = re.compile(r"[|<>;&$`*?\n]|^\s*[A-Za-z_]\w*=")
 
 
 class LocalLauncher:
@@ -135,6 +140,7 @@ class LocalLauncher:
             else {"mode": MODES[setting.memory.mode], "nodes": setting.memory.nodes},
             "no_huge_pages": setting.no_huge_pages,
             "limits": self._limits,
+            "domain": self._options.domain,
             "timeout_s": timeout_s or 0.0,
             **self._answers.request(),
         }
@@ -251,7 +257,7 @@ def _find_program(name: str, environment: Mapping[str, str], directory: Path | N
     if "/" in name:
         path = Path(directory or ".", name)
         if not path.exists():
-            raise ProgramError(f"no such program: {name}", "give its path, or a name that is found on PATH")
+            raise ProgramError(f"no such program: {name}", _typed_as_one(name) or _GIVE_A_PATH)
         if path.is_dir():
             raise ProgramError(f"{name} is a directory, not a program")
         if not os.access(path, os.X_OK):
@@ -260,9 +266,19 @@ def _find_program(name: str, environment: Mapping[str, str], directory: Path | N
     found = shutil.which(name, path=environment.get("PATH", os.defpath))
     if found is None:
         here = " (there is a file of that name here: write ./" + name + ")" if Path(name).is_file() else ""
-        raise ProgramError(f"no such program on PATH: {name}{here}", "give its path, or a name that is found on PATH")
+        raise ProgramError(f"no such program on PATH: {name}{here}", _typed_as_one(name) or _GIVE_A_PATH)
     # a PATH may hold relative directories, which mean this process's directory and not the run's
     return str(Path(found).absolute())
+
+
+def _typed_as_one(text: str) -> str:
+    """The hint where a whole command line stands in the place of a program's name; empty where it does not look like one."""
+    if _OF_A_SHELL.search(text):
+        return f"a line for a shell is given to one: -- sh -c {shlex.quote(text)}"
+    with contextlib.suppress(ValueError):
+        if len(words := shlex.split(text)) > 1:
+            return f"write a program and its arguments as words of their own: -- {shlex.join(words)}"
+    return ""
 
 
 def _start_error(setting: Setting, options: RunOptions, reply: Mapping[str, Any]) -> ProgramError:

@@ -76,7 +76,7 @@ class Sampler:
     def __init__(self, pid: int, period_s: float):
         self.kernel = True
         self.lost = 0
-        self._buffers: list[tuple[int, mmap.mmap]] = []
+        self._buffers: list[mmap.mmap] = []
         number = _SYSCALLS.get(platform.machine())
         if number is None:
             raise SamplerError(f"sampling is not known for {platform.machine()}")
@@ -101,14 +101,11 @@ class Sampler:
             if problem == errno.ENODEV and len(_online()) > 1:
                 return  # it went offline meanwhile
             raise SamplerError(_refusal(problem))
-        for pages in _PAGES:
-            try:
-                self._buffers.append((fd, mmap.mmap(fd, (1 + pages) * mmap.PAGESIZE)))
-                return
-            except OSError as caught:
-                problem = caught.errno or errno.EPERM
-        os.close(fd)
-        raise SamplerError(f"no memory for its records ({os.strerror(problem)})")
+        try:
+            self._buffers.append(_buffer(fd))
+        finally:
+            # the buffer holds the event: machines have many processors, processes few files
+            os.close(fd)
 
     def _ask(self, pid: int, processor: int, period_ns: int) -> int:
         flags = _INHERIT | _NO_HYPERVISOR | _MMAP | _COMM | _TASK | _SAMPLE_ID | _COMM_EXEC
@@ -120,16 +117,14 @@ class Sampler:
 
     def close(self) -> None:
         """Give everything back."""
-        for fd, buffer in self._buffers:
+        for buffer in self._buffers:
             buffer.close()
-            with contextlib.suppress(OSError):
-                os.close(fd)
         self._buffers = []
 
     def read(self) -> list[Record]:
         """What was recorded since the last reading."""
         found: list[Record] = []
-        for _, buffer in self._buffers:
+        for buffer in self._buffers:
             head = struct.unpack_from("Q", buffer, _HEAD_AT)[0]
             tail = struct.unpack_from("Q", buffer, _TAIL_AT)[0]
             if head == tail:
@@ -158,6 +153,17 @@ class Sampler:
                 return
             if record is not None:
                 yield record
+
+
+def _buffer(fd: int) -> mmap.mmap:
+    """The memory that an event's records come into, as large as may be. Raises SamplerError where there is none."""
+    problem = 0
+    for pages in _PAGES:
+        try:
+            return mmap.mmap(fd, (1 + pages) * mmap.PAGESIZE)
+        except OSError as caught:
+            problem = caught.errno or errno.EPERM
+    raise SamplerError(f"no memory for its records ({os.strerror(problem)})")
 
 
 def _record(kind: str, misc: int, body: bytes) -> Record | None:

@@ -4,27 +4,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from nodewise.search.space import Point
 
 
-class Search(Protocol):
-    """Asked for a block of points, then told what each took, until it has no further block.
+@dataclass(frozen=True)
+class AtLeast:
+    """What is known of a run that was cut off: it would have taken at least so many seconds."""
 
-    Every point of a block is run once, in random order. A run that failed, or was cut off for being far too slow, is
-    told as None. What a search decides follows from what it was told and its seed alone.
+    seconds: float
+
+
+#: What came of a run: its seconds, a bound below them, or None where it failed.
+Outcome = float | AtLeast | None
+
+
+class Search(Protocol):
+    """Asked for a block of points, then told what came of each, until it has no further block.
+
+    Every point of a block is run once, in random order. What a search decides follows from what it was told and its seed
+    alone.
     """
 
     def ask(self, affordable: int) -> list[Point]:
         """The next block; `affordable` is how many runs the budget still has for the search. Empty: it has ended."""
         ...
 
-    def tell(self, times: Mapping[Point, float | None]) -> None:
-        """Seconds of each point of the block asked for last."""
+    def tell(self, outcomes: Mapping[Point, Outcome]) -> None:
+        """What came of the points of one block, those asked for or others of the space."""
         ...
 
     @property
     def ranking(self) -> list[Point]:
-        """Candidates, the best first; empty before the first block, without points that ever failed."""
+        """Points that ran, the best first; empty before the first block, without those that are to blame for failures."""
         ...

@@ -27,6 +27,10 @@ class Axis:
     crossed: bool = False
 
 
+#: What tells the point of the program as its user starts it from one that spells its defaults out.
+AS_STARTED = "as started"
+
+
 class Point(Mapping[str, Any]):
     """A value for each axis, in the axes' order; hashable."""
 

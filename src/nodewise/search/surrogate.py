@@ -41,11 +41,14 @@ _LENGTH, _TREND, _DEVIATION, _OWN = (
 
 @dataclass(frozen=True)
 class Runs:
-    """What was measured: run i is of setting `which[i]` (a row of the features) in block `block[i]`, `logs[i]` its log seconds."""
+    """What was measured: run i is of setting `which[i]` (a row of the features) in block `block[i]`, `logs[i]` its log
+    seconds, or where it was `cut[i]` off a bound below them.
+    """
 
     which: NDArray[np.int64]
     block: NDArray[np.int64]
     logs: Array
+    cut: NDArray[np.bool_]
 
 
 #: With more runs than this the scales are learned in smaller steps.
@@ -75,9 +78,10 @@ class Surrogate:
         blocks = int(runs.block.max()) + 1
         weight = np.ones(len(logs))
         effect = np.zeros(blocks)
+        lift = np.zeros(len(logs))
         learned = self._theta
         for round_ in range(_ROUNDS):
-            level = logs - effect[runs.block]
+            level = logs - effect[runs.block] + lift
             mass = np.bincount(runs.which, weight, n)
             centre = np.bincount(runs.which, weight * level, n) / mass
             if round_ == 0:
@@ -106,7 +110,10 @@ class Surrogate:
             rest = np.where(others > 1e-9, (mass * self._y)[runs.which] - weight * squeezed, 0.0)
             precision = 1 / loo_var[runs.which] + others / self.noise**2
             expected = (loo_mean[runs.which] / loo_var[runs.which] + rest / self.noise**2) / precision
-            gap = squeezed - expected
+            # a run that was cut off would have taken what is expected of it, and more than it had (J. Tobin, Econometrica
+            # 26, 1958; here by its mean alone)
+            lift = np.where(runs.cut, np.maximum(lift + expected - squeezed, 0.0), 0.0)
+            gap = np.where(runs.cut, 0.0, squeezed - expected)
             weight = (_DEGREES + 1) / (_DEGREES + gap**2 / (self.noise**2 + 1 / precision))
             # nothing makes a run faster than it can be; a surprise of that kind is worth running again
             weight = np.where(gap < 0, 1.0, np.minimum(weight, 1.0))
@@ -116,8 +123,8 @@ class Surrogate:
 
     def _gauge(self, runs: Runs, level: Array, n: int) -> None:
         """The noise of one run, from how runs of one setting differ among each other."""
-        count = np.bincount(runs.which, minlength=n)
-        again = count[runs.which] > 1
+        count = np.bincount(runs.which[~runs.cut], minlength=n)
+        again = (count[runs.which] > 1) & ~runs.cut
         if not again.any():
             return
         own = _medians(runs.which, level, n)
@@ -125,9 +132,12 @@ class Surrogate:
         factor = math.sqrt(float(again.sum()) / free)
         spread = 1.4826 * float(np.median(np.abs(level - own[runs.which])[again])) * factor
         share = free / (free + _GUESS_WEIGHT)
-        self.noise = max(
-            _LEAST_NOISE, math.exp(share * math.log(max(spread, 1e-6)) + (1 - share) * math.log(_GUESSED_NOISE))
-        )
+        if spread > _GUESSED_NOISE:
+            # more noise than expected is believed sooner than less: what looks like a gain may be nothing else
+            self.noise = math.sqrt(share * spread**2 + (1 - share) * _GUESSED_NOISE**2)
+        else:
+            told = share * math.log(max(spread, 1e-6)) + (1 - share) * math.log(_GUESSED_NOISE)
+            self.noise = max(_LEAST_NOISE, math.exp(told))
 
     def _of_blocks(self, runs: Runs, residual: Array, weight: Array, blocks: int) -> Array:
         mass = np.bincount(runs.block, weight, blocks)

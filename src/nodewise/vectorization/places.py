@@ -19,6 +19,8 @@ from nodewise.runner.compilers.source_loops import SourceLoop, innermost, loops_
 _ANALYSED = (Outcome.VECTORIZED, Outcome.MISSED)
 
 
+#: Constructs whose bodies become functions of their own.
+_OUTLINED = {"parallel", "task", "taskloop", "target", "teams"}
 #: Functions that gfortran makes for a derived type, placed at the end of its module.
 _MADE = ("__final_", "__copy_", "__deallocate_")
 
@@ -52,7 +54,8 @@ class Places:
         given = list(attempts)
         found = [self._of(a) for a in given if a.place.line]
         if kind == "gcc":
-            found = self._without_made(self._moved(found))
+            unplaced = {a.function for a in given if not a.place.line}
+            found = self._outer_first(self._without_made(self._moved(found)), unplaced)
         found += self._guessed([a for a in given if not a.place.line], {f.loop for f in found}, kind)
         return [f for f in found if f.loop is not None or not f.made]
 
@@ -122,9 +125,8 @@ class Places:
 
     def _around(self, loop: SourceLoop, a: Attempt) -> SourceLoop | None:
         """The next loop outwards: in the same function, else where that was inlined."""
-        outer = [o for o in self.loops if o.around(loop)]
-        if outer:
-            return self._whole(max(outer, key=lambda o: o.depth))
+        if outer := self._outer(loop):
+            return outer
         for site in a.sites:
             if self.is_file(site.file) and not loop.holds(site.line, site.column):
                 directive = directive_at(self.directives, site.line)
@@ -143,20 +145,57 @@ class Places:
             for f in found
             if f.loop and f.attempt.outcome in _ANALYSED and not f.attempt.nest and not f.made
         }
+        shared = {d.loop for d in self.directives if d.loop}
         moved: list[Found] = []
         for f in found:
-            loop = f.loop
-            while loop is not None and not f.made and f.attempt.outcome in _ANALYSED:
-                fits = not (
-                    (loop, f.attempt.function, self._sites_in(f.attempt, loop)) in gone
-                    or (f.attempt.nest and not self._has_inner(loop) and (loop, f.attempt.function) in inner)
-                )
-                outer = None if fits else self._around(loop, f.attempt)
-                if outer is None:
+            loop, made = f.loop, f.made
+            while loop is not None and not made and f.attempt.outcome in _ANALYSED:
+                key = (loop, f.attempt.function)
+                around_it = f.attempt.nest and not self._has_inner(loop) and key in inner
+                if not around_it and (*key, self._sites_in(f.attempt, loop)) not in gone:
                     break
-                loop = outer
-            moved.append(Found(f.attempt, loop, f.line, f.made))
+                outer = self._around(loop, f.attempt)
+                if around_it and loop in shared and (outer is None or self._outlined(outer, loop)):
+                    # the loop that hands out its parts
+                    loop, made = None, True
+                elif outer is None:
+                    break
+                else:
+                    loop = outer
+            moved.append(replace(f, loop=loop, made=made))
         return moved
+
+    def _outer_first(self, found: Sequence[Found], unplaced: set[str]) -> list[Found]:
+        """Where an inner loop was looked at more than once and the one around it never, the first time was of that one.
+
+        GCC looks at every loop of a function, and at outer ones first. A parallel region or task is a function of its own.
+        """
+        seen: dict[tuple[SourceLoop, str], list[int]] = {}
+        for i, f in enumerate(found):
+            if f.loop:
+                seen.setdefault((f.loop, f.attempt.function), []).append(i)
+        done = list(found)
+        for (loop, function), which in seen.items():
+            first = found[which[0]]
+            outer = self._around(loop, first.attempt)
+            if (
+                outer is not None
+                and len(which) > 1
+                and function not in unplaced
+                and first.attempt.outcome is Outcome.MISSED
+                and (outer, function) not in seen
+                and not self._outlined(outer, loop)
+            ):
+                done[which[0]] = replace(first, loop=outer)
+        return done
+
+    def _outlined(self, outer: SourceLoop, loop: SourceLoop) -> bool:
+        between = (d for d in self.directives if outer.around(loop) and outer.line < d.line < loop.line)
+        return any(_OUTLINED & set(d.constructs) for d in between)
+
+    def _outer(self, loop: SourceLoop) -> SourceLoop | None:
+        outer = max((o for o in self.loops if o.around(loop)), key=lambda o: o.depth, default=None)
+        return self._whole(outer)
 
     def _sites_in(self, a: Attempt, loop: SourceLoop) -> tuple[Place, ...]:
         """The calls through which the loop itself was inlined: those after the last that is within it."""

@@ -42,7 +42,7 @@ def differences(now: Experiment, then: Experiment) -> list[str]:
 
 
 def _phase(experiment: Experiment) -> str:
-    return "compare" if experiment.question["kind"] == "compare" else "confirm"
+    return "confirm" if experiment.question["kind"] == "tune" else "compare"
 
 
 @dataclass(frozen=True)

@@ -17,18 +17,26 @@ from nodewise.records.experiment import Experiment
 from nodewise.runner.objective import WORK, format_metric
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.sequential import OpenLooks
-from nodewise.statistics.spoiled import Mode, drift, first_run_differs, modes
+from nodewise.statistics.spoiled import Disturbance, Mode, drift, first_run_differs, modes
 from nodewise.statistics.summary import mad, median
 from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.statistics.work import efficiency
 from nodewise.verdicts.baseline import AgainstBaseline
-from nodewise.verdicts.pair import PairVerdict, costs_of, judge_pairs, medians_explained, pair_up, pair_verdict
+from nodewise.verdicts.pair import (
+    PairVerdict,
+    costs_of,
+    disturbance_of,
+    judge_pairs,
+    medians_explained,
+    pair_up,
+    pair_verdict,
+)
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
 from nodewise.verdicts.tune import seconds_spent
 
-COMPARE, RUN, WARM_UP = "compare", "run", "warm-up"
+COMPARE, RUN, CONFIRM, WARM_UP = "compare", "run", "confirm", "warm-up"
 #: The kinds of experiments that are judged here.
-COMPARING = (COMPARE, RUN)
+COMPARING = (COMPARE, RUN, CONFIRM)
 #: A drift, or a first run that differs, of less than this is not worth a word.
 _DRIFT, _FIRST = 0.01, 0.1
 #: With more contenders than this each is held against the reference only, since every pair more widens all intervals.
@@ -147,9 +155,9 @@ def _accepting(experiment: Experiment) -> bool:
     return bool(experiment.question.get("accept_disturbed"))
 
 
-def _pair(experiment: Experiment, one: str, other: str, looks: OpenLooks) -> PairVerdict:
+def _pair(experiment: Experiment, one: str, other: str, looks: OpenLooks, met: Disturbance) -> PairVerdict:
     """Two contenders: how many times faster `other` is than `one`."""
-    pairs = pair_up(experiment, one, other, COMPARE)
+    pairs = pair_up(experiment, one, other, COMPARE, met)
     within = float(experiment.question["within"])
     accept = _accepting(experiment)
     return pair_verdict(
@@ -237,6 +245,8 @@ def _with_work(experiment: Experiment, rows: list[ContenderSummary]) -> list[Con
     return [replace(r, work=made.get(r.name)) for r in rows]
 
 
+#: What helps where the machine was busy.
+WHEN_BUSY = "--wait-quiet 10min waits for quiet before each block, --accept-disturbed lets all runs decide"
 #: So many contenders are named where several may be the best.
 _NAMED = 6
 #: A note that so many commands share is told once for all of them.
@@ -309,6 +319,8 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str) -> list[
 def _open(pair: PairVerdict, stopped: str) -> str:
     """Why a pair is not decided, and what would decide it."""
     more = f": {_MORE[stopped]}" if stopped in _MORE else ""
+    if pair.busy:
+        return f"undecided: {pair.reason}; {WHEN_BUSY}"
     if pair.low is None or pair.high is None:
         return f"undecided: {pair.reason}{more}"
     return f"noise hides the answer after {_runs(pair.pairs)}, {format_span(pair.low, pair.high)} is possible{more}"
@@ -366,7 +378,8 @@ def compare_verdict(experiment: Experiment, stopped: str) -> CompareVerdict:
     names = [str(c["name"]) for c in contenders]
     pairs = comparisons(names)
     looks = looks_of(len(pairs))
-    judged = [_pair(experiment, one, other, looks) for one, other in pairs]
+    met = disturbance_of(experiment, COMPARE)
+    judged = [_pair(experiment, one, other, looks, met) for one, other in pairs]
     first = {p.other: p for p in judged if p.one == names[0]}
     secondary = SecondaryMetrics(experiment)
     rows = _with_work(experiment, [_row(experiment, secondary, c, first.get(str(c["name"]))) for c in contenders])
@@ -385,7 +398,7 @@ def compare_verdict(experiment: Experiment, stopped: str) -> CompareVerdict:
         runs=len(experiment.records),
         within=float(experiment.question["within"]),
         level=looks.level(max(1, blocks)),
-        warnings=(*_warnings(experiment, rows, stopped), *energy_notes(experiment)),
+        warnings=(*_warnings(experiment, rows, stopped), *met.conditions, *energy_notes(experiment)),
         seconds_spent=seconds_spent(experiment),
         stopped=stopped,
         experiment=str(experiment.path),

@@ -8,17 +8,20 @@ ones are at least half of all; where they are not, the machine was busy and noth
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nodewise.records.experiment import Experiment
+from nodewise.runner.marks import stolen_s
+from nodewise.runner.sample import Sample
+from nodewise.statistics.carryover import comparable
 from nodewise.statistics.compare import Ratio, ratio_interval
-from nodewise.statistics.sequential import FEWEST_BLOCKS
-from nodewise.statistics.spoiled import repeat_worthy
+from nodewise.statistics.spoiled import Disturbance, Met, disturbance
 from nodewise.statistics.verdict import Verdict, Word, judge
+
+QUIET = disturbance(())
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,11 @@ class PairVerdict:
     sentence: str
 
     @property
+    def busy(self) -> bool:
+        """Whether nothing is decided because most blocks were disturbed."""
+        return bool(self.reason) and 2 * self.disturbed > self.blocks
+
+    @property
     def interval(self) -> Ratio:
         """The ratio with its interval, endless where there is none."""
         return Ratio(self.ratio, self.low or 0.0, math.inf if self.high is None else self.high, self.pairs)
@@ -53,55 +61,90 @@ class PairVerdict:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Costs of two settings in the blocks that both ran well in, in order, and which of these were disturbed.
+    """Costs of two settings in the blocks that both ran well in, in their order, with the blocks' numbers.
 
-    `marks` counts the runs by the kind of what disturbed them.
+    `met` is what disturbed the experiment's deciding runs. `after` are for each block what ran directly before the one and
+    before the other, by the two's `names`; nothing where that is not known.
     """
 
     one: tuple[float, ...]
     other: tuple[float, ...]
-    disturbed: tuple[bool, ...]
-    marks: Mapping[str, int]
-
-    def deciding(self, accept_disturbed: bool) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """The pairs that decide: the undisturbed ones, or all where that is accepted."""
-        if accept_disturbed or not any(self.disturbed):
-            return self.one, self.other
-        kept = [i for i, bad in enumerate(self.disturbed) if not bad]
-        return tuple(self.one[i] for i in kept), tuple(self.other[i] for i in kept)
+    blocks: tuple[int, ...]
+    met: Disturbance = QUIET
+    after: tuple[tuple[str | None, str | None], ...] = ()
+    names: tuple[str, str] = ("", "")
 
     @property
-    def busy(self) -> str:
-        """Why they bear nothing: more than half of them were disturbed; empty where that is not so."""
-        count = sum(self.disturbed)
-        if not count or 2 * count <= len(self.disturbed):
-            return ""
-        kinds = ", ".join(sorted(self.marks, key=lambda kind: -self.marks[kind]))
-        return f"the machine was busy ({count} of {len(self.disturbed)} blocks: {kinds})"
+    def disturbed(self) -> int:
+        """How many of them were disturbed."""
+        return sum(block in self.met.which for block in self.blocks)
+
+    @property
+    def busy(self) -> bool:
+        """Whether more than half of them were disturbed."""
+        return 2 * self.disturbed > len(self.blocks)
+
+    def deciding(self, accept_disturbed: bool) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The pairs that decide: the undisturbed ones, or all where that is accepted.
+
+        Of these only blocks in which what ran before favours none of the two (`statistics.carryover`).
+        """
+        kept = [i for i, block in enumerate(self.blocks) if accept_disturbed or block not in self.met.which]
+        if self.after:
+            kept = [kept[i] for i in comparable(*self.names, [self.after[i] for i in kept])]
+        return tuple(self.one[i] for i in kept), tuple(self.other[i] for i in kept)
 
 
-def pair_up(experiment: Experiment, one: str, other: str, phase: str | None = None) -> Pairs:
-    """The blocks of two settings, in one phase or in all."""
+def met_of(block: int, contender: str, sample: Sample) -> Met:
+    """What a run met, as `statistics.spoiled` judges it."""
+    used = max(sample.usage.get("user_s", 0.0) + sample.usage.get("system_s", 0.0), sample.wall_s)
+    return Met(block, contender, sample.marks, used, stolen_s(sample.usage, sample.conditions))
+
+
+def disturbance_of(experiment: Experiment, phase: str, keys: Collection[str] | None = None) -> Disturbance:
+    """What disturbed the runs of a phase (of some settings), and under what constant conditions they ran."""
+    records = experiment.records
+    if phase not in records.phases:
+        return QUIET
+    wanted = records.phase_codes == records.phases.index(phase)
+    if keys is not None:
+        wanted &= np.isin(records.codes, [i for i, key in enumerate(records.keys) if key in keys])
+    taken = (records[int(i)] for i in np.flatnonzero(wanted))
+    return _disturbance((met_of(r.block, r.setting, r.sample) for r in taken), experiment.question)
+
+
+def _disturbance(runs: Iterable[Met], question: Mapping[str, object]) -> Disturbance:
+    machine = question.get("machine")
+    limits = machine.get("limits") if isinstance(machine, Mapping) else None
+    quota = limits.get("cpu_quota") if isinstance(limits, Mapping) else None
+    return disturbance(list(runs), quota)
+
+
+def pair_up(
+    experiment: Experiment, one: str, other: str, phase: str | None = None, met: Disturbance | None = None
+) -> Pairs:
+    """The blocks of two settings, in one phase or in all; `met` is what disturbed that phase (None: the two alone are asked)."""
     blocks, costs, records = experiment.records.blocks, experiment.costs, experiment.records
+
+    codes, keys = records.codes, records.keys
 
     def by_block(key: str) -> dict[int, int]:
         return {int(blocks[i]): int(i) for i in records.of(key, phase) if not math.isnan(costs[i])}
 
+    def before(at: int) -> str | None:
+        return keys[codes[at - 1]] if at else None
+
     first, second = by_block(one), by_block(other)
     both = sorted(first.keys() & second.keys())
-    marked = records.marked
-    kinds: Counter[str] = Counter()
-    disturbed = []
-    for block in both:
-        worthy = [m for at in (first[block], second[block]) if marked[at] and repeat_worthy(m := records.marks(at))]
-        found = {mark.partition(":")[0] for marks in worthy for mark in marks if repeat_worthy([mark])}
-        kinds.update(found)
-        disturbed.append(bool(worthy))
+    if met is None:
+        met = disturbance_of(experiment, phase, (one, other)) if phase is not None else QUIET
     return Pairs(
         tuple(float(costs[first[b]]) for b in both),
         tuple(float(costs[second[b]]) for b in both),
-        tuple(disturbed),
-        kinds,
+        tuple(both),
+        met,
+        tuple((before(first[b]), before(second[b])) for b in both),
+        (one, other),
     )
 
 
@@ -113,22 +156,19 @@ def judge_pairs(
     `level` gives the level of the interval for so many pairs; `final`: no more will come.
     """
     if pairs.busy and not accept_disturbed:
-        one, other = pairs.one, pairs.other
-        guess = float(np.median(np.log(one) - np.log(other)))
-        return Verdict(Word.UNDECIDED, Ratio(math.exp(guess), 0.0, math.inf, 0), within), pairs.busy
+        guess = float(np.median(np.log(pairs.one) - np.log(pairs.other)))
+        return Verdict(Word.UNDECIDED, Ratio(math.exp(guess), 0.0, math.inf, 0), within), pairs.met.reason
     one, other = pairs.deciding(accept_disturbed)
     if not one:
         return Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within), "no block has a good run of both"
     ratio = ratio_interval(one, other, level(len(one)))
-    if len(one) < FEWEST_BLOCKS:
-        ratio = Ratio(ratio.ratio, 0.0, math.inf, ratio.pairs)
     verdict = judge(ratio, within, final=final)
     if verdict.word is not Word.UNDECIDED:
         return verdict, ""
     if ratio.low <= 0 or not math.isfinite(ratio.high):
-        return verdict, f"{len(one)} undisturbed blocks are too few" if any(
-            pairs.disturbed
-        ) else f"{len(one)} blocks are too few"
+        kind = "undisturbed " if pairs.disturbed else "comparable " if len(one) < len(pairs.blocks) else ""
+        count = f"{len(one)} {kind}block{'s' * (len(one) != 1)}"
+        return verdict, f"{count} {'is' if len(one) == 1 else 'are'} too few"
     return verdict, "the noise leaves it open"
 
 
@@ -139,8 +179,8 @@ def pair_verdict(
     verdict, reason = found
     ratio = verdict.ratio
     sentence = verdict.sentence
-    if accept_disturbed and any(pairs.disturbed):
-        sentence += f" (disturbed runs accepted: {sum(pairs.disturbed)} of {len(pairs.disturbed)} blocks)"
+    if accept_disturbed and pairs.disturbed:
+        sentence += f" (disturbed runs accepted: {pairs.disturbed} of {len(pairs.blocks)} blocks)"
     elif reason and pairs.busy:
         sentence = f"undecided: {reason}"
     return PairVerdict(
@@ -151,8 +191,8 @@ def pair_verdict(
         ratio.low if ratio.low > 0 else None,
         ratio.high if math.isfinite(ratio.high) else None,
         ratio.pairs,
-        len(pairs.one),
-        sum(pairs.disturbed),
+        len(pairs.blocks),
+        pairs.disturbed,
         verdict.within,
         verdict.beyond if math.isfinite(verdict.beyond) else None,
         reason,

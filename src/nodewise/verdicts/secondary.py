@@ -16,7 +16,6 @@ from nodewise.runner.objective import SECONDS, Objective
 from nodewise.runner.price import COST
 from nodewise.statistics.interval import median_interval
 from nodewise.statistics.pareto import pareto_front
-from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.summary import mad, median
 
 ENERGY = "energy_j"
@@ -88,7 +87,7 @@ def summary_of(values: Sequence[float]) -> MetricSummary:
 
 def interval_of(values: Sequence[float]) -> tuple[float | None, float | None]:
     """The 95 % interval of the median; None and None below six values, of which none can be had."""
-    return median_interval(values) if len(values) >= FEWEST_BLOCKS else (None, None)
+    return median_interval(values) or (None, None)
 
 
 class SecondaryMetrics:

@@ -9,17 +9,18 @@ Technometrics 24, 1982) and at most the smallest of the upper ends, which for th
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.statistics.spoiled import Disturbance
 from nodewise.statistics.summary import median
 from nodewise.statistics.verdict import Word, judge
 from nodewise.studies.commands import Contender
 from nodewise.studies.contract import Limit, Study
-from nodewise.verdicts.pair import Pairs, PairVerdict, judge_pairs, pair_verdict
+from nodewise.verdicts.pair import QUIET, Pairs, PairVerdict, judge_pairs, pair_verdict
 from nodewise.verdicts.secondary import interval_of
 
 #: A difference up to this counts as none.
@@ -35,6 +36,7 @@ class Series:
     def __init__(self, contender: Contender, limit: Limit | None = None, work: Mapping[str, float] | None = None):
         self.contender = contender
         self.times: dict[int, float] = {}
+        self.after: dict[int, str | None] = {}
         self.metrics: dict[str, list[float]] = {}
         self.reason = contender.not_run
         self.verified: bool | None = None
@@ -42,8 +44,9 @@ class Series:
         if limit is not None and not self._work.get(limit.per):
             self.reason = f"the work counts no {limit.per}"
 
-    def add(self, block: int, sample: Sample) -> None:
-        """Take the run of a block; one that failed takes all of them away, and is the reason."""
+    def add(self, block: int, sample: Sample, after: str | None = None) -> None:
+        """Take the run of a block, and what ran before it; one that failed takes all of them away, and is the reason."""
+        self.after[block] = after
         if not sample.ok:
             self.reason = f"{sample.error}" + (f": {sample.output.strip()[-200:]}" if sample.output.strip() else "")
             self.verified = False if "wrong result" in (sample.error or "") else self.verified
@@ -105,13 +108,15 @@ def _share_of_limit(one: Series, series: Sequence[Series]) -> float | None:
     return binding.time_for(one) / compare_series(one.times, binding.times).ratio
 
 
-def _pairs(one: Series, other: Series, disturbed: Collection[int]) -> Pairs:
+def _pairs(one: Series, other: Series, met: Disturbance) -> Pairs:
     blocks = sorted(one.times.keys() & other.times.keys())
     return Pairs(
         tuple(one.times[b] for b in blocks),
         tuple(other.times[b] for b in blocks),
-        tuple(b in disturbed for b in blocks),
-        {"disturbed": 1},
+        tuple(blocks),
+        met,
+        tuple((one.after[b], other.after[b]) for b in blocks),
+        (one.contender.name, other.contender.name),
     )
 
 
@@ -123,7 +128,7 @@ def compare_series(one: Mapping[int, float], other: Mapping[int, float]) -> Rati
 
 
 def _against(
-    references: Sequence[Series], one: Series, disturbed: Collection[int], together: int, accept: bool
+    references: Sequence[Series], one: Series, met: Disturbance, together: int, accept: bool
 ) -> PairVerdict | None:
     """A contender against the fastest of some others, one of `together` such comparisons; None where there is none."""
     others = [s for s in references if s is not one]
@@ -131,12 +136,12 @@ def _against(
         return None
     fastest = min(others, key=typical)
     level, all_level = 1 - 0.05 / together, 1 - 0.05 / together / len(others)
-    pairs = _pairs(fastest, one, disturbed)
+    pairs = _pairs(fastest, one, met)
     verdict, reason = judge_pairs(pairs, lambda _: level, _WITHIN, final=True, accept_disturbed=accept)
     if len(others) > 1 and math.isfinite(verdict.ratio.high):
         low, high = verdict.ratio.low, math.inf
         for other in others:
-            mine = _pairs(other, one, disturbed).deciding(accept)
+            mine = _pairs(other, one, met).deciding(accept)
             if len(mine[0]) < FEWEST_BLOCKS:
                 continue
             low = min(low, ratio_interval(*mine, level).low)
@@ -185,12 +190,12 @@ def study_rows(
     point: Mapping[str, str],
     threads: int,
     blocks: int,
-    disturbed: Collection[int] = (),
+    met: Disturbance = QUIET,
     accept: bool = False,
 ) -> list[dict[str, Any]]:
     """A row for each contender: variants, peers, limits, each kind's fastest first.
 
-    `disturbed` are the blocks, from 0, in which something disturbed a run; `accept`: they decide, too.
+    `met` is what disturbed the runs, blocks being numbered from 0; `accept`: blocks decide that were disturbed, too.
     """
     peers = [
         s
@@ -205,8 +210,8 @@ def study_rows(
     for one in series:
         # peers are held against the fastest of them, variants against whichever peer may be
         rivals = [min(peers, key=typical)] if one in peers else peers
-        peer = _against(rivals, one, disturbed, together, accept) if one in held else None
-        own = _against(plain, one, disturbed, together, accept) if one in held else None
+        peer = _against(rivals, one, met, together, accept) if one in held else None
+        own = _against(plain, one, met, together, accept) if one in held else None
         seconds = typical(one) if one.times else None
         rows.append(
             {
@@ -227,7 +232,7 @@ def study_rows(
                 "bytes": one.metric("bytes"),
                 "metrics": {name: one.metric(name) for name in sorted(one.metrics) if name not in (*_WORK, _FOR_SCALE)},
                 "for_scale": one.for_scale,
-                "disturbed": sum(block in disturbed for block in one.times),
+                "disturbed": sum(block in met.which for block in one.times),
                 "verified": one.verified,
                 "not_run": one.reason,
             }

@@ -15,6 +15,7 @@ from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
 from nodewise.runner.launch import launch_of, start_from_json
 from nodewise.runner.setting import Setting
+from nodewise.search.failures import fails_more
 from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks
 from nodewise.statistics.summary import mad, median
@@ -23,6 +24,7 @@ from nodewise.verdicts.pair import (
     Pairs,
     PairVerdict,
     costs_of,
+    disturbance_of,
     judge_pairs,
     medians_explained,
     pair_up,
@@ -179,9 +181,9 @@ def _accepting(experiment: Experiment) -> bool:
 def _candidate(experiment: Experiment) -> str:
     """The setting that was confirmed; where it did not come to that, the best median of those that ran more than once.
 
-    One that ever failed is never the candidate.
+    One that fails more often than the program as it is, is never the candidate.
     """
-    failed = experiment.records.failures()
+    failed = _to_blame(experiment)
     if experiment.plan is not None and experiment.plan.candidate not in failed:
         return experiment.plan.candidate
     times = {
@@ -195,10 +197,28 @@ def _candidate(experiment: Experiment) -> str:
     return min(repeated, key=lambda k: median(repeated[k]))
 
 
+def _failures(experiment: Experiment, key: str) -> tuple[int, int]:
+    """How many runs of a setting failed, and how many ran to an end; what was cut off did neither."""
+    at = experiment.records.of(key)
+    bad = [int(i) for i in at[~experiment.records.ok[at]]]
+    cut = sum(experiment.records[i].sample.cut_off for i in bad)
+    return len(bad) - cut, int(at.size) - cut
+
+
+def _to_blame(experiment: Experiment) -> dict[str, str]:
+    """Settings that fail more often than the program as it is, each with the error of its last failure."""
+    own = _failures(experiment, BASELINE)
+    found = {}
+    for key, last in experiment.records.failures().items():
+        if key != BASELINE and fails_more(*_failures(experiment, key), *own):
+            found[key] = (experiment.records[last].sample.error or "it failed").splitlines()[0]
+    return found
+
+
 def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, str]:
     within = float(experiment.question["within"])
     plan = experiment.plan
-    nothing = Pairs((), (), (), {})
+    nothing = Pairs((), (), ())
     if candidate == BASELINE:
         why = "no other setting ran"
         return nothing, Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within), why
@@ -289,15 +309,26 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if comparison is not None and comparison.disturbed and not comparison.reason:
         counted = "decided, too" if _accepting(experiment) else "did not decide"
         notes.append(f"{comparison.disturbed} of {comparison.blocks} deciding blocks were disturbed and {counted}")
+    if comparison is not None and comparison.blocks:
+        notes += disturbance_of(experiment, CONFIRM).conditions
     if comparison is not None and comparison.low is not None:
         medians = [median(costs_of(experiment, key, CONFIRM)) for key in (comparison.one, comparison.other)]
         notes += filter(None, [medians_explained(comparison, medians)])
-    failed = {key: experiment.records[i] for key, i in experiment.records.failures().items()}
-    notes += [
-        f"{key} was left out: {(record.sample.error or 'it failed').splitlines()[0]}"
-        for key, record in failed.items()
-        if not record.sample.cut_off
-    ]
+    failed, runs = _failures(experiment, BASELINE)
+    if failed:
+        notes.append(f"the program failed in {failed} of {runs} runs as it is")
+    to_blame = _to_blame(experiment)
+    notes += [f"{key} was left out: {error}" for key, error in to_blame.items()]
+    candidate = _candidate(experiment)
+    failed, runs = _failures(experiment, candidate)
+    if failed and candidate != BASELINE:
+        notes.append(f"{candidate} failed in {failed} of {runs} runs")
+    if len(experiment.plans) > 1:
+        shares = ", ".join(f"{100 * plan.alpha:.2g} %" for plan in experiment.plans)
+        notes.append(
+            f"{len(experiment.plans)} settings were held against the baseline one after another; of all errors allowed "
+            f"the comparisons had {shares}, so that together they keep to 5 %"
+        )
     if verdict.word is Word.SLOWER:
         notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")
     notes += answer_notes(experiment)

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import click
 
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.units import parse_seconds
-from nodewise.cli.experiments import STDOUT, again_in, check_target, ended_like_ctrl_c, place_for
+from nodewise.cli.experiments import STDOUT, again_in, check_target, ended_like_ctrl_c, place_for, quiet_wait
 from nodewise.cli.hyperfine import HyperfineWords
 from nodewise.cli.options import RunChoice, parse_share, run_options, same_output_options
 from nodewise.runner.same_output import Kind
@@ -158,7 +159,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
         ProgressLine(question.budget) as line,
         ended_like_ctrl_c(),
     ):
-        verdict = compare(question, launcher, line.show)
+        verdict = compare(question, launcher, line.show, quiet_wait(run.wait_quiet_s, question.machine.allowed))
     experiment = read_experiment(question.out)
     if earlier is not None:
         verdict = dataclasses.replace(verdict, baseline=against_baseline(experiment, earlier))
@@ -242,9 +243,7 @@ def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
         conclude=given["conclude"],
         cleanup=given["cleanup"],
     )
-    accepted = None if given["ignore_failure"] else _codes(given["accept_codes"])
-    if given["ignore_failure"] and given["accept_codes"]:
-        raise InputError("--ignore-failure and --accept-codes cannot both be given", "the first accepts all codes")
+    accepted = accepted_codes(given)
     fewest, most = (given["runs"], given["runs"]) if given["runs"] else (given["min_runs"], given["max_runs"])
     if most is not None and most < fewest:
         raise InputError(f"--max-runs {most} is less than --min-runs {fewest}")
@@ -273,6 +272,13 @@ def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
         accept_disturbed=run.accept_disturbed,
     )
     return question, dataclasses.replace(run.options, accepted=accepted)
+
+
+def accepted_codes(given: Mapping[str, Any]) -> frozenset[int] | None:
+    """The exit codes besides 0 that count as well done, by a comparison's parameters; None for all. Raises InputError."""
+    if given["ignore_failure"] and given["accept_codes"]:
+        raise InputError("--ignore-failure and --accept-codes cannot both be given", "the first accepts all codes")
+    return None if given["ignore_failure"] else _codes(given["accept_codes"])
 
 
 def _codes(text: str | None) -> frozenset[int]:

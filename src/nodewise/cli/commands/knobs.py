@@ -80,6 +80,8 @@ def _of_command(
     knobs = tuple(w.knob for w in weighed)
     followers = followers_for(loaded, libraries)
     tried = [w.knob.name for w in weighed if w.tried]
+    # a library that has nothing to set here is no news
+    shown = [one for one in found if one.name in {*(k.library for k in knobs), *(f.library for f in followers)}]
     if as_json:
         record: dict[str, Any] = {
             "loaded": loaded.to_json(),
@@ -92,7 +94,7 @@ def _of_command(
         }
         print(json.dumps(record, indent=1))
         return
-    print("\n".join(_heading(words, loaded, found, answers, machine, Spent(loaded, usage or {}, libraries))))
+    print("\n".join(_heading(words, loaded, shown, answers, machine, Spent(loaded, usage or {}, libraries))))
     print()
     _tell(knobs, followers, weighed)
     print(f"worth trying first: {', '.join(tried) or 'none'}")

@@ -15,7 +15,7 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
 from nodewise.base.units import format_bytes, format_seconds, parse_seconds
-from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for
+from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for, quiet_wait
 from nodewise.cli.options import RunChoice, run_options
 from nodewise.runner.objective import Shown, format_metric, value_of
 from nodewise.runner.sample import Sample
@@ -89,7 +89,7 @@ def command(
         kind=RUN,
     )
     with LocalLauncher(run.options, environment) as launcher, ended_like_ctrl_c():
-        verdict = compare(question, launcher)
+        verdict = compare(question, launcher, before_block=quiet_wait(run.wait_quiet_s, question.machine.allowed))
         missing, no_energy = launcher.counters_missing, launcher.energy_missing
     samples = _samples(question.out)
     report = write_report(question.out)

@@ -50,6 +50,9 @@ def split_knobs(words: Sequence[str]) -> list[str]:
 @click.option("--out", type=click.Path(path_type=Path), help="Directory to make for the result and its page.")
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on with the study in this directory.")
 @click.option("--accept-disturbed", is_flag=True, help="Let blocks decide that something disturbed, too.")
+@click.option(
+    "--wait-quiet", metavar="TIME", help="Before each block wait until the machine is quiet, at most so long."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 @click.argument("name", required=False, metavar="[NAME|FOLDER]")
 @click.argument("knob_words", nargs=-1, type=click.UNPROCESSED, metavar="[--KNOB VALUE]...")
@@ -65,6 +68,7 @@ def command(
     out: Path | None,
     resume: Path | None,
     accept_disturbed: bool,
+    wait_quiet: str | None,
     as_json: bool,
     name: str | None,
     knob_words: tuple[str, ...],
@@ -101,7 +105,7 @@ def command(
     ):
         _use(use, words, threads or found.study.threads)
     # not before a use, which may be over before they are imported
-    from nodewise.cli.experiments import ended_like_ctrl_c, result_place
+    from nodewise.cli.experiments import ended_like_ctrl_c, quiet_wait, result_place
     from nodewise.experiments.study import StudyQuestion, run_study
     from nodewise.machine.sources import load_machine
     from nodewise.report.stored import redraw_page
@@ -123,8 +127,9 @@ def command(
         asked=("nodewise", *sys.argv[1:]),
     )
     assert question.out is not None
+    quiet_s = parse_seconds(wait_quiet) if wait_quiet else None
     with LocalLauncher(RunOptions(timeout_s=600)) as launcher, _Line() as line, ended_like_ctrl_c():
-        result = run_study(question, launcher, line.show)
+        result = run_study(question, launcher, line.show, quiet_wait(quiet_s, load_machine().allowed))
     page = redraw_page(question.out)
     if as_json:
         print(json.dumps({**result, "report": str(page)}, indent=1))
@@ -232,6 +237,8 @@ def tell_study(result: dict[str, Any]) -> None:
     console.print(f"{result['study']}: {point}, {threads}", markup=False, highlight=False, soft_wrap=True)
     console.print(table)
     _summarise(result, console)
+    for condition in result["conditions"]:
+        console.print(f"condition: {condition}", markup=False, highlight=False, soft_wrap=True)
     for line in result["told"]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 

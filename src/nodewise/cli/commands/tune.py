@@ -5,20 +5,34 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from nodewise.base.units import format_percent, format_seconds, parse_seconds
-from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for
+from nodewise.base.units import parse_seconds
+from nodewise.cli.experiments import again_in, check_target, ended_like_ctrl_c, place_for, quiet_wait
 from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options, same_output_options
-from nodewise.runner.objective import format_metric
 from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
+    from nodewise.experiments.tune import Question
     from nodewise.verdicts.tune import TuneVerdict
+
+
+#: What may be said anew when going on with a tune.
+_ANEW = ("as_json", "budget", "max_runs", "script")
+
+
+def _read_script(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, Path | None] | None:
+    del context, option
+    if text is None:
+        return None
+    from nodewise.tuning.launch_script import read_kind
+
+    return read_kind(text)
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
@@ -44,8 +58,22 @@ if TYPE_CHECKING:
 @click.option("--within", default="1%", show_default=True, help="A difference up to this counts as none.")
 @click.option("--seed", type=int, default=0, help="Seed of the random order of runs.")
 @click.option("--out", type=click.Path(path_type=Path), help="Directory of the experiment.")
-@click.option("--resume", type=click.Path(path_type=Path), help="Go on with the experiment in this directory.")
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path),
+    help="Go on with the experiment in DIR, as it was asked for then; --budget, --max-runs and --script may be given anew.",
+    metavar="DIR",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+@click.option(
+    "--script",
+    metavar="sh|slurm[=FILE]",
+    callback=_read_script,
+    help="Write the launch line as a script, too [default FILE: in the experiment's directory].",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Run the program once, say what would be tried and how long it takes, and end."
+)
 @run_options
 @same_output_options(Kind.AUTO)
 @click.argument("command_words", nargs=-1, metavar="[--] COMMAND...")
@@ -66,6 +94,8 @@ def command(
     out: Path | None,
     resume: Path | None,
     as_json: bool,
+    script: tuple[str, Path | None] | None,
+    dry_run: bool,
     run: RunChoice,
     command_words: tuple[str, ...],
 ) -> None:
@@ -75,6 +105,7 @@ def command(
     the best so far.
     """
     from nodewise.cli.progress import ProgressLine
+    from nodewise.cli.tune_text import introduce, tell, tell_outline
     from nodewise.experiments.contenders import parse_parameters, parse_values
     from nodewise.experiments.target import resolve_tunable
     from nodewise.experiments.tune import Question, tune
@@ -88,7 +119,7 @@ def command(
     from nodewise.verdicts.encoding import encode
 
     if resume is not None and not context.obj:
-        again_in(context, resume, "tune")
+        again_in(context, resume, "tune", _ANEW)
         return
     limit = Budget(parse_seconds(budget), max_runs)
     names = None if axes is None else tuple(name.strip() for name in axes.split(",") if name.strip())
@@ -122,76 +153,72 @@ def command(
         start=start_of(run.options, run.env),
         accept_disturbed=run.accept_disturbed,
     )
+    if script is not None and script[1] is not None:
+        check_target(script[1], "--script")
     if not as_json:
-        _introduce(question)
+        introduce(question)
+    if dry_run:
+        _dry(question, run, as_json)
+        return
+    announce = (lambda _: None) if as_json else tell_outline
     with LocalLauncher(run.options, environment) as launcher, ProgressLine(limit) as line, ended_like_ctrl_c():
-        verdict = tune(question, launcher, line.show)
+        wait = quiet_wait(run.wait_quiet_s, question.machine.allowed)
+        verdict = tune(question, launcher, line.show, wait, announce)
     report = write_report(question.out)
+    written = None if script is None else _write_script(*script, question.out, verdict)
     if as_json:
-        print(json.dumps({**encode(verdict), "report": str(report)}, indent=1))
+        script_at = {} if written is None else {"script": str(written)}
+        print(json.dumps({**encode(verdict), "report": str(report), **script_at}, indent=1))
     else:
-        _tell(verdict, report, {s.key: label(s.values) for s in verdict.settings})
+        tell(verdict, report, written, {s.key: label(s.values) for s in verdict.settings}, limit)
 
 
-def _introduce(question: Any) -> None:
-    """The machine, and what will be done."""
-    from nodewise.report.machine_text import machine_text
+def _dry(question: Question, run: RunChoice, as_json: bool) -> None:
+    """One run, and what would be done."""
+    from nodewise.cli.tune_text import tell_outline
+    from nodewise.experiments.tune import preview
+    from nodewise.runner.local import LocalLauncher
 
-    print(machine_text(question.machine))
-    print(f"program   {' '.join(question.command)}", flush=True)
-    if (question.axes is None or "placement" in question.axes) and question.machine.live:
-        _warn(question)
-
-
-def _warn(question: Any) -> None:
-    """What is known to spoil placements of this program, started from here."""
-    from nodewise.placement.traps import environment_traps
-    from nodewise.runner.binding import way_of
-
-    way = way_of(question.command, question.environment)
-    if way.name != "openmp":
-        print(f"threads   are bound by {way.name}: {way.why}", flush=True)
-    for trap in environment_traps(question.environment):
-        print(f"warning: {trap}", file=sys.stderr)
-
-
-def _tell(verdict: TuneVerdict, report: Path, labels: dict[str, str]) -> None:
-    """The closing lines, which are what one came for."""
-    from nodewise.report.comparison import shown_lines
-    from nodewise.statistics.verdict import Word
-
-    def shown(value: float | None) -> str:
-        return "–" if value is None else format_metric(verdict.metric, value, verdict.currency)
-
-    base = verdict.summary(verdict.baseline.key)
-    faster = verdict.verdict is Word.FASTER
-    spread = f" ± {shown(base.mad)}" if base.mad is not None else ""
-    print()
-    print(f"axes      {', '.join(verdict.axes)}")
-    print(f"baseline  {shown(base.median)}{spread}, started as now")
-    if faster:
-        print(f"best      {verdict.best.key}: {shown(verdict.summary(verdict.best.key).median)}")
+    with LocalLauncher(run.options, question.environment) as launcher, ended_like_ctrl_c():
+        outline = preview(question, launcher)
+    if as_json:
+        print(json.dumps(outline.to_json(), indent=1))
     else:
-        print("best      as it is: no setting was shown to be faster")
-        if verdict.candidate != verdict.baseline.key:
-            print(f"next      {verdict.candidate}: {shown(verdict.summary(verdict.candidate).median)}")
-    for line in shown_lines(verdict, labels):
-        print(line)
-    print(f"ratio     {verdict.sentence} (95 % interval; {verdict.runs} runs, {format_seconds(verdict.seconds_spent)})")
-    if any(verdict.axes.values()):
-        shares = sorted(verdict.axes.items(), key=lambda item: -item[1])
-        print(f"gain from {', '.join(f'{name} {format_percent(share)}' for name, share in shares)}")
-    elif faster and len(verdict.axes) == 1:
-        print(f"gain from {next(iter(verdict.axes))}")
-    elif faster:
-        print("gain from several axes together: there were too few runs to tell them apart")
-    else:
-        print("gain from none of the axes, as far as could be shown")
-    for text in verdict.why:
-        print(f"why       {text}")
-    if verdict.stopped == "interrupted":
-        print("note      interrupted: this is the best so far")
-    for note in verdict.notes:
-        print(f"note      {note}")
-    print(f"launch    {verdict.best.launch_line}")
-    print(f"report    {report}")
+        tell_outline(outline)
+        print("dry run   the program ran once; nothing was kept")
+
+
+def _write_script(kind: str, path: Path | None, experiment_at: Path, verdict: TuneVerdict) -> Path:
+    """The best start as a script; by default in the experiment's directory. Raises StoreError."""
+    from nodewise.base.errors import StoreError
+    from nodewise.machine.model import machine_from_json
+    from nodewise.records.experiment import read_experiment
+    from nodewise.runner.launch import start_from_json
+    from nodewise.tuning.launch_script import KINDS, Kept, write_script
+
+    experiment = read_experiment(experiment_at)
+    question = experiment.question
+    about = [f"Start of: {shlex.join(verdict.baseline.command)}", f"nodewise tune: {verdict.sentence}"]
+    if verdict.best.key != verdict.baseline.key:
+        about.append(f"Setting: {verdict.best.key}")
+    if verdict.best.build:
+        about.append(f"Built by: {verdict.best.build}")
+    about.append(
+        f"Measured on {question['machine'].get('hostname') or 'this machine'}, kept in {experiment_at.absolute()}"
+    )
+    kept = Kept(
+        experiment.settings[verdict.best.key],
+        machine_from_json(question["machine"]),
+        question["cwd"],
+        start_from_json(question.get("start")),
+        question["environment"],
+        about,
+    )
+    target = path or experiment_at / KINDS[kind][1]
+    try:
+        write_script(kind, kept, target)
+    except OSError as problem:
+        raise StoreError(
+            f"cannot write {target}: {problem.strerror}", "name another file: --script KIND=FILE"
+        ) from problem
+    return target

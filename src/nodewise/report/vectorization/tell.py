@@ -49,14 +49,19 @@ _UNSEEN = {
     ),
     Unseen.LOOP: (
         Status.UNSEEN,
-        "the compiler tells nothing of it, though its machine code is still a loop or part of one; Clang is silent on a loop "
-        "around others, also around one of a function that was inlined",
+        "the compiler tells nothing of it, though its machine code is still a loop or part of one; why cannot be known",
     ),
     Unseen.UNKNOWN: (
         Status.UNSEEN,
         "the compiler tells nothing of it, and objdump (package binutils), which could show what became of it, is not there",
     ),
 }
+_CLANGS_SILENCE = (
+    "Clang tells nothing of it, though its machine code is still a loop or part of one: it does so of loops around others, "
+    "also around one of a function that was inlined"
+)
+#: A call, which may bring a loop with it.
+_CALL = re.compile(r"\b(?!(?:for|while|do|if|switch|return|sizeof)\b)[A-Za-z_]\w*\s*(?:<[^;<>()]*>\s*)?\(")
 _OUTER_WORDS = "a loop around others, of which the compiler vectorizes the innermost"
 
 
@@ -145,8 +150,8 @@ def _told(loop: Loop, compiler: Compiler, causes: Causes, found: Examined) -> To
         # Clang tells nothing of a loop around others, and yet of a copy of it that became something else
         if _around_seen(loop, compiler, found.loops):
             status, why = Status.OUTER, _OUTER_WORDS
-        elif compiler.name in loop.still and not loop.depth:
-            status, why = _UNSEEN[Unseen.LOOP]
+        elif compiler.name in loop.still and not loop.depth and _CALL.search(loop.own):
+            status, why = Status.UNSEEN, _CLANGS_SILENCE
     how = Counter(how_words(a) for a in (*done, *gone))
     notes = {n.name: n for a in done for n in find_notes(causes, compiler.kind, a.notes)}
     asked = loop.directive is not None and loop.directive.simd and status is not Status.GONE
@@ -171,11 +176,24 @@ def _nothing(
         status, why = Status.COLLAPSED, f"one loop with that of line {loop.collapsed}, by its directive's collapse"
     elif unseen is not Unseen.LEFT_OUT and _around_seen(loop, compiler, loops):
         status, why = Status.OUTER, _OUTER_WORDS
+    elif gone := _gone_around(loop, compiler, loops):
+        status, why = Status.GONE, f"gone with the loop around it, of line {gone.line}"
     elif not loop.in_source:
         status, why = Status.UNSEEN, "the compiler tells nothing of a loop here"
+    elif unseen is Unseen.LOOP and compiler.kind == "clang":
+        status, why = Status.UNSEEN, _CLANGS_SILENCE
     else:
         status, why = _UNSEEN[unseen]
     return status, 0, (), (), (), why
+
+
+def _gone_around(loop: Loop, compiler: Compiler, loops: Sequence[Loop]) -> Loop | None:
+    """The loop around it that became a library call or nothing, and it with that."""
+    for o in loops:
+        around = o is not loop and o.depth < loop.depth and o.line <= loop.line and loop.end_line <= o.end_line
+        if around and (outcomes := o.outcomes(compiler.name)) and outcomes <= {Outcome.LIBRARY, Outcome.REMOVED}:
+            return o
+    return None
 
 
 def _around_seen(loop: Loop, compiler: Compiler, loops: Sequence[Loop]) -> bool:

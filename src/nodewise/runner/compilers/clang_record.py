@@ -123,7 +123,7 @@ def read_clang_record(lines: Iterable[str], compiler: str) -> list[Attempt]:
             others += _other(remark, compiler)
         elif remark.kind.startswith("Analysis"):
             waiting.append(remark)
-        else:
+        elif remark.place is not None or remark.function:
             _take(attempts, remark, waiting, compiler)
             waiting = []
     seen = {(a.place, a.function) for a in attempts}

@@ -130,6 +130,7 @@ def _in_fortran(text: str) -> list[Directive]:
         fixed_more = line[:1] in "cC*!" and len(line) > 5 and line[5] not in " 0"
         if (goes_on or fixed_more) and found:
             last = found.pop()
+            own = line[6:].partition("!")[0] if fixed_more else own
             own = f"{last.text.removeprefix('omp ').rstrip('& ')} {own.lstrip('& ')}"
             found.append(_directive(last.line, number, own.rstrip("& \t")))
         else:

@@ -32,7 +32,7 @@ _SCOPES = re.compile(r"^\s*(?:inline\s+)?(?:namespace|class|struct|union|enum|ex
 _NAME = re.compile(
     r"((?:[A-Za-z_]\w*\s*(?:<[^<>()]*>)?\s*::\s*)*(?:operator\s*[^\s\w(]+|operator\s*\(\s*\)|~?[A-Za-z_]\w*))\s*\("
 )
-_BEGIN = re.compile(r"^\s*(?!end\b)(?:[\w*()=, ]+\s+)?(?:subroutine|function|program)\s+(\w+)", re.IGNORECASE)
+_BEGIN = re.compile(r"^(?!\s*end\b)\s*(?:[\w*()=, ]+\s+)?(?:subroutine|function|program)\s+(\w+)", re.IGNORECASE)
 _END = re.compile(r"^\s*end(?:\s*(?:subroutine|function|program)\b.*|\s*)$", re.IGNORECASE)
 
 

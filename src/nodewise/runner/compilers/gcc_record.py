@@ -41,7 +41,7 @@ _LIBRARY = re.compile(r"distributed: split to (\d+) loops and (\d+) library call
 _UNROLLED = re.compile(r"loop with (\d+) iterations completely unrolled|loop turned into non-loop; it never loops")
 #: Said of loops around others only.
 _NEST = re.compile(
-    r"Considering outer-loop|multiple nested loops|Bad inner loop|inner-loop count not|outerloop form|OUTER LOOP VECTORIZED"
+    r"Considering outer-loop|multiple nested loops|loop nest containing|Bad inner loop|inner-loop count not|outerloop form|OUTER LOOP VECTORIZED"
 )
 _FORM = "=== vect_analyze_loop_form ==="
 

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is said on a busy machine: programs of known truth beside other users' load, live and replayed.
+
+`busy` makes both parts, `busy:live` and `busy:replay` one. Programs do a known amount of work: two that differ by 0, 3 and
+30 %, and one whose second thread halves its time where nothing else runs, and costs time where it waits for a processor. A word is
+wrong where it says faster or slower and the quiet machine says otherwise, or no difference where there is more of one than
+was asked for. An interval is good where the quiet truth is inside. NODEWISE_EXPERIMENTS are the live experiments of each
+cell (20 for the bar), NODEWISE_REPLAYED the replayed ones (200), NODEWISE_SERIES a folder in which recorded series are
+kept and found again, NODEWISE_SERIES_SECONDS how long each is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks._busy.load import CELLS, build, calibrate, load
+from benchmarks._busy.series import MOST, read_series, record, replay
+from nodewise.machine.sources import load_machine
+
+LIVE = int(os.environ.get("NODEWISE_EXPERIMENTS", "3"))
+REPLAYED = int(os.environ.get("NODEWISE_REPLAYED", "200"))
+RECORDED_S = float(os.environ.get("NODEWISE_SERIES_SECONDS", "40"))
+BUDGET, WITHIN = "6s", 0.01
+WRONG, INSIDE = 15 / 200, 185 / 200
+#: Commands whose quiet truth is that of another's work over its own.
+_SIZES = {"base": 1.0, "same": 1.0, "3 %": 1.03, "30 %": 1.3}
+_STREAMS = {"stream": 1.0, "stream 30 %": 1.3}
+
+
+@dataclass(frozen=True)
+class Said:
+    """A verdict on two commands: the word, and the interval of the first's time over the second's where there is one."""
+
+    word: str
+    low: float | None
+    high: float | None
+
+    def wrong(self, truth: float) -> bool:
+        """Whether the word is not what the quiet machine would say."""
+        if self.word == "faster":
+            return truth <= 1
+        if self.word == "slower":
+            return truth >= 1
+        return self.word == "no difference" and abs(truth - 1) > WITHIN
+
+    def inside(self, truth: float) -> bool | None:
+        """Whether the quiet truth is in the interval; None where there is none."""
+        return None if self.low is None or self.high is None else self.low <= truth <= self.high
+
+
+def _commands(program: Path) -> dict[str, tuple[str, ...]]:
+    units, passes = calibrate(program, "compute"), calibrate(program, "stream")
+    found: dict[str, tuple[str, ...]] = {
+        name: (str(program), "compute", f"{units * size:.3f}") for name, size in _SIZES.items()
+    }
+    found |= {f"{n} threads": (str(program), "team", str(n), f"{units:.3f}") for n in (1, 2)}
+    return found | {name: (str(program), "stream", f"{passes * size:.3f}") for name, size in _STREAMS.items()}
+
+
+#: What is compared, and the first's time over the second's on a quiet machine.
+PAIRS: dict[tuple[str, str], float | None] = {
+    ("base", "same"): 1.0,
+    ("base", "3 %"): 1 / 1.03,
+    ("base", "30 %"): 1 / 1.3,
+    ("stream", "stream 30 %"): 1 / 1.3,
+    ("1 threads", "2 threads"): None,
+}
+
+
+def _truths(folder: Path) -> dict[tuple[str, str], float]:
+    """The ratios of the quiet machine: known where the work is, else of the fastest twentieth of runs, which none disturbed."""
+    series = read_series(folder / "quiet.json")
+    truths = {}
+    for (one, other), known in PAIRS.items():
+        fast = [sorted(b[name].seconds for b in series.blocks)[len(series.blocks) // 20] for name in (one, other)]
+        truths[one, other] = fast[0] / fast[1] if known is None else known
+    return truths
+
+
+def _row(cell: str, pair: tuple[str, str], truth: float, said: Iterable[Said]) -> str:
+    found = list(said)
+    wrong = sum(s.wrong(truth) for s in found)
+    inside = [s.inside(truth) for s in found if s.inside(truth) is not None]
+    told = sum(s.word != "undecided" for s in found)
+    bad = wrong > WRONG * len(found) or sum(map(bool, inside)) < INSIDE * len(inside)
+    return (
+        f"{cell:12} {' / '.join(pair):24} {truth:6.3f} {wrong:4} of {len(found):3} {sum(map(bool, inside)):4} of {len(inside):3}"
+        f" {told:4} of {len(found):3}{'   below the bar' if bad else ''}"
+    )
+
+
+_HEAD = f"{'beside':12} {'compared':24} {'truth':>6} {'wrong words':>11} {'truth inside':>11} {'answered':>11}"
+
+
+def _recorded(folder: Path, program: Path) -> None:
+    commands = _commands(program)
+    for cell in CELLS:
+        path = folder / f"{cell}.json"
+        if not path.exists():
+            print(f"recording {cell}, {RECORDED_S:.0f} s", file=sys.stderr)
+            with load(cell, program):
+                series = record(commands, RECORDED_S)
+            series.save(path)
+
+
+def _replayed(folder: Path, truths: Mapping[tuple[str, str], float]) -> Iterator[str]:
+    machine = load_machine()
+    for cell in CELLS:
+        series = read_series(folder / f"{cell}.json")
+        marked = sum(bool(s.marks) for b in series.blocks for s in b.values())
+        yield f"{cell}: {len(series.blocks)} blocks, {marked / sum(map(len, series.blocks)):.0%} of the runs disturbed"
+        for pair, truth in truths.items():
+            dice = random.Random(f"{cell} {pair}")
+            found = (replay(series, pair, machine, dice).contenders[1].against_reference for _ in range(REPLAYED))
+            yield _row(cell, pair, truth, [Said(str(f.verdict), f.low, f.high) for f in found if f is not None])
+
+
+def _live(program: Path, truths: Mapping[tuple[str, str], float]) -> Iterator[str]:
+    commands = _commands(program)
+    for cell in CELLS:
+        for pair, truth in truths.items():
+            said = []
+            for n in range(LIVE):
+                with load(cell, program, seed=1000 * n), tempfile.TemporaryDirectory() as out:
+                    words = [
+                        sys.executable,
+                        "-m",
+                        "nodewise",
+                        "compare",
+                        "--json",
+                        "--budget",
+                        BUDGET,
+                        "--out",
+                        f"{out}/x",
+                    ]
+                    texts = [" ".join(commands[name]) for name in pair]
+                    done = subprocess.run(
+                        [*words, "-N", "-n", pair[0], "-n", pair[1], *texts], capture_output=True, text=True, check=True
+                    )
+                found = json.loads(done.stdout)["contenders"][1]["against_reference"]
+                said.append(Said(found["verdict"], found["low"], found["high"]))
+            yield _row(cell, pair, truth, said)
+
+
+def main(*parts: str) -> None:
+    """Print a table of each part: wrong words, intervals that hold the quiet truth, and how often a word was said."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(os.environ.get("NODEWISE_SERIES", scratch))
+        folder.mkdir(parents=True, exist_ok=True)
+        program = build(Path(scratch))
+        _recorded(folder, program)
+        truths = _truths(folder)
+        if not parts or "replay" in parts:
+            print(
+                f"replayed from recorded series, at most {MOST} blocks each; the bar: {WRONG:.1%} wrong, {INSIDE:.1%} inside"
+            )
+            print(_HEAD)
+            for line in _replayed(folder, truths):
+                print(line, flush=True)
+        if not parts or "live" in parts:
+            print(f"live, `nodewise compare` with a budget of {BUDGET}")
+            print(_HEAD)
+            for line in _live(program, truths):
+                print(line, flush=True)

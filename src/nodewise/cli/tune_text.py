@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a tune says to people: before its first run, once it is known what will be tried, and at its end."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+from pathlib import Path
+
+from nodewise.base.units import format_percent, format_seconds
+from nodewise.cli.typed import input_left_out
+from nodewise.experiments.tune import Question
+from nodewise.records.budget import Budget
+from nodewise.runner.launch import launch_of
+from nodewise.runner.objective import format_metric
+from nodewise.runner.setting import Setting
+from nodewise.statistics.verdict import Word
+from nodewise.tuning.outline import Outline, named_values
+from nodewise.verdicts.tune import TuneVerdict
+
+#: What is proposed to be spent is so much more than what will probably do.
+_SPARE = 1.25
+
+
+def introduce(question: Question) -> None:
+    """The machine and the program, and what is known to spoil what will be done."""
+    from nodewise.placement.traps import environment_traps
+    from nodewise.report.machine_text import machine_text
+
+    print(machine_text(question.machine))
+    print(f"program   {launch_of(Setting(question.command), question.start).line()}", flush=True)
+    if (question.axes is None or "placement" in question.axes) and question.machine.live:
+        for trap in environment_traps(question.environment):
+            print(f"warning: {trap}", file=sys.stderr)
+    left_out = "" if question.start.stdin else input_left_out()
+    if left_out:
+        print(f"warning: {left_out}", file=sys.stderr)
+
+
+def tell_outline(outline: Outline) -> None:
+    """What will be tried, what will not, and what that may take."""
+    for i, axis in enumerate(outline.axes):
+        print(f"{'try' if i == 0 else '':<9} {axis.name}: {named_values(axis)}")
+    if any(axis.name in ("threads", "placement", "ranks") for axis in outline.axes):
+        print(f"threads   {outline.placed}")
+    for i, (name, why) in enumerate(outline.left_out.items()):
+        print(f"{'left out' if i == 0 else '':<9} {name}: {why}")
+    limit = "" if outline.seconds is None else f", {format_seconds(outline.seconds)}"
+    print(
+        f"expected  up to {outline.runs} runs{limit}; one run takes {format_seconds(outline.run_s)}, and there are "
+        f"{outline.settings} settings",
+        flush=True,
+    )
+
+
+def tell(verdict: TuneVerdict, report: Path, script: Path | None, labels: dict[str, str], budget: Budget) -> None:
+    """The closing lines, which are what one came for."""
+    from nodewise.report.comparison import shown_lines
+
+    def shown(value: float | None) -> str:
+        return "–" if value is None else format_metric(verdict.metric, value, verdict.currency)
+
+    base = verdict.summary(verdict.baseline.key)
+    faster = verdict.verdict is Word.FASTER
+    spread = f" ± {shown(base.mad)}" if base.mad is not None else ""
+    print()
+    print(f"axes      {', '.join(verdict.axes)}")
+    print(f"baseline  {shown(base.median)}{spread}, started as now")
+    if faster:
+        print(f"best      {verdict.best.key}: {shown(verdict.summary(verdict.best.key).median)}")
+    else:
+        print("best      as it is: no setting was shown to be faster")
+        if verdict.candidate != verdict.baseline.key:
+            print(
+                f"next      {verdict.candidate}: {shown(verdict.summary(verdict.candidate).median)}, which may be no better"
+            )
+    for line in shown_lines(verdict, labels):
+        print(line)
+    print(f"ratio     {verdict.sentence} (95 % interval; {verdict.runs} runs, {format_seconds(verdict.seconds_spent)})")
+    print(f"gain from {_gain_from(verdict)}")
+    for text in verdict.why:
+        print(f"why       {text}")
+    if verdict.stopped == "interrupted":
+        print("note      interrupted: this is the best so far")
+    for note in verdict.notes:
+        print(f"note      {note}")
+    for line in resume_lines(verdict, budget):
+        print(line)
+    if verdict.best.build:
+        print(f"build     {verdict.best.build}")
+    print(f"launch    {verdict.best.launch_line}")
+    if script is not None:
+        print(f"script    {script}")
+    print(f"report    {report}")
+
+
+def _gain_from(verdict: TuneVerdict) -> str:
+    if any(verdict.axes.values()):
+        shares = sorted(verdict.axes.items(), key=lambda item: -item[1])
+        return ", ".join(f"{name} {format_percent(share)}" for name, share in shares)
+    if verdict.verdict is not Word.FASTER:
+        return "none of the axes, as far as could be shown"
+    if len(verdict.axes) == 1:
+        return next(iter(verdict.axes))
+    return "several axes together: there were too few runs to tell them apart"
+
+
+def resume_lines(verdict: TuneVerdict, budget: Budget) -> list[str]:
+    """For an answer that is not decided: what would probably decide it, and the line that goes on, as it has to be typed."""
+    if verdict.verdict is not Word.UNDECIDED or not verdict.runs:
+        return []
+    again = f"nodewise tune --resume {shlex.quote(verdict.experiment)}"
+    if verdict.stopped == "interrupted":
+        return [f"go on     {again}"]
+    each_s = verdict.seconds_spent / verdict.runs
+    # where nothing is known of how many there should be: as many again, on a quieter machine or with more settings tried
+    more = verdict.runs if verdict.more_runs is None else verdict.more_runs
+    told = f"undecided about {more} more runs would probably decide it, {format_seconds(more * each_s)}"
+    if budget.seconds is not None:
+        seconds = max(budget.seconds, verdict.seconds_spent) + more * each_s * _SPARE
+        again += f" --budget {whole_duration(seconds)}"
+    if budget.runs is not None:
+        again += f" --max-runs {max(budget.runs, verdict.runs) + math.ceil(more * _SPARE)}"
+    lines = [f"go on     {again}"]
+    return lines if verdict.more_runs is None else [told, *lines]
+
+
+def whole_duration(seconds: float) -> str:
+    """A duration as it is typed, rounded up to a whole number of seconds or minutes."""
+    return f"{math.ceil(seconds)}s" if seconds < 300 else f"{math.ceil(seconds / 60)}min"

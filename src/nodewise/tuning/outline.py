@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Outline: what a tune is about to do, once its program ran for the first time: to be shown before hours are spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nodewise.search.space import Axis
+
+#: Of an axis so many values are named.
+_MOST_NAMED = 8
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The axes with their values, what was left out and why, how threads are placed, and what it may take.
+
+    `run_s` is what one run of the program as it is takes of the budget, in seconds; there are at most `runs` runs and
+    `seconds` seconds, those of the first run among them (None: no bound). `settings` is the size of the space.
+    """
+
+    axes: tuple[Axis, ...]
+    left_out: Mapping[str, str]
+    placed: str
+    run_s: float
+    runs: int
+    seconds: float | None
+    settings: int
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain values; an axis as its list of values, the program's own first."""
+        return {
+            "axes": {a.name: [a.default, *(v for v in a.values if v != a.default)] for a in self.axes},
+            "left_out": dict(self.left_out),
+            "placed": self.placed,
+            "run_s": self.run_s,
+            "runs": self.runs,
+            "seconds": self.seconds,
+            "settings": self.settings,
+        }
+
+
+def named_values(axis: Axis) -> str:
+    """The values of an axis in words, the program's own first; of many only the ends."""
+    if axis.ordered and len(axis.values) > _MOST_NAMED:
+        return f"{axis.values[0]} to {axis.values[-1]} (now {axis.default})"
+    others = [str(v) for v in axis.values if v != axis.default]
+    shown = (
+        others if len(others) < _MOST_NAMED else [*others[: _MOST_NAMED - 2], f"{len(others) - _MOST_NAMED + 2} more"]
+    )
+    return ", ".join([f"{axis.default} (now)", *shown])
