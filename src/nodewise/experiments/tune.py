@@ -64,7 +64,7 @@ _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
 #: The first run is stopped after this share of the budget: a verdict needs many more.
 _FIRST_RUN_SHARE = 0.25
 #: So many blocks, and so much of what is left for the search and the confirmation, go to telling what carries a gain.
-_REDUCTION_BLOCKS, _REDUCTION_SHARE = 3, 0.4
+_REDUCTION_BLOCKS, _REDUCTION_SHARE = 5, 0.5
 SEARCH = "search"
 #: So many runs that were cut off end a candidate.
 _MOST_CUT = 2
@@ -263,7 +263,9 @@ class Tuner:
         if not sample.ok:
             shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             raise ProgramError(
-                f"the program does not run as it is: {sample.error}{shown}", "it must succeed before it can be tuned"
+                f"the program does not run as it is: {sample.error}{shown}",
+                "it must succeed before it can be tuned"
+                + ("" if self._question.start.stdin else "; it has no terminal, and input only by --input FILE"),
             )
         if sample.seconds <= 0:
             raise ProgramError(f"the program reports {sample.seconds} seconds", "only times above zero can be compared")
