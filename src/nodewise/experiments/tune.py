@@ -15,6 +15,7 @@ from typing import Any
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.units import format_seconds
 from nodewise.experiments.blocks import Arm, Block, Blocks
+from nodewise.experiments.confirmation import Confirmation, fewest_blocks
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
@@ -30,16 +31,14 @@ from nodewise.search.guided import GuidedSearch
 from nodewise.search.reduce import Reduction
 from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import AS_STARTED, Point
-from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks, plan_looks
-from nodewise.statistics.spoiled import Disturbance, Met, disturbance
+from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
 from nodewise.statistics.summary import Running, median
-from nodewise.statistics.verdict import Verdict, Word, is_settled
+from nodewise.statistics.verdict import Word
 from nodewise.tuning.axes import Wanted
 from nodewise.tuning.builds import Builder
 from nodewise.tuning.outline import Outline
 from nodewise.tuning.selection import Offer
 from nodewise.verdicts.encoding import encode
-from nodewise.verdicts.pair import Pairs, judge_pairs, met_of
 from nodewise.verdicts.tune import BASELINE, CONFIRM, TuneVerdict, tune_verdict
 
 #: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
@@ -320,14 +319,7 @@ class Tuner:
         return self._baseline if self._is_baseline(setting) else setting
 
     def _start(self, setting: Setting) -> Hashable:
-        """All that makes a difference when a setting is started."""
-        inherited = self._question.environment
-        changed = {k: v for k, v in setting.env.items() if inherited.get(k) != v}
-        cleared = {v: None for v in setting.unset if v in inherited and v not in setting.env}
-        everywhere = tuple(sorted(self._question.machine.allowed))
-        mask = None if setting.mask is None or tuple(sorted(setting.mask)) == everywhere else setting.mask
-        told = tuple(sorted({**changed, **cleared}.items()))
-        return (setting.command, told, mask, setting.memory, setting.no_huge_pages, setting.broken)
+        return setting.start(self._question.environment, self._question.machine.allowed)
 
     def _is_baseline(self, setting: Setting) -> bool:
         return self._start(setting) == self._start(self._baseline)
@@ -452,7 +444,8 @@ class Tuner:
             return "budget", False
         looks = plan_looks(blocks, alpha)
         self._writer.add_plan(Plan(candidate.key, looks.at, looks.alpha, {n: s.key for n, s in arms.items()}))
-        judged = _Confirmation(looks, self._question)
+        quota = self._question.machine.limits.cpu_quota
+        judged = Confirmation(looks, self._question.within, quota, self._question.accept_disturbed)
         stopped, cut = "budget", 0
         while judged.count < blocks and self._meter.affordable(pair / 2) >= 2 + kept:
             block = self._run_block([self._baseline, candidate], CONFIRM, self._patience())
@@ -483,56 +476,6 @@ class Tuner:
                 if self._search.failed(point):
                     return False
         return True
-
-
-class _Confirmation:
-    """The pairs of one confirmation, and what they bear so far."""
-
-    def __init__(self, looks: Looks, question: Question):
-        self._looks = looks
-        self._question = question
-        self._pairs: list[tuple[float, float, int, tuple[str | None, str | None]]] = []
-        self._candidate = ""
-        self._met: list[Met] = []
-
-    def _disturbance(self) -> Disturbance:
-        return disturbance(self._met, self._question.machine.limits.cpu_quota)
-
-    def _all(self) -> Pairs:
-        one, other, blocks, after = zip(*self._pairs, strict=True)
-        return Pairs(one, other, blocks, self._disturbance(), after, (BASELINE, self._candidate))
-
-    def _judge(self, final: bool) -> Verdict:
-        level = self._looks.level
-        accept = self._question.accept_disturbed
-        return judge_pairs(self._all(), lambda _: level, self._question.within, final=final, accept_disturbed=accept)[0]
-
-    @property
-    def count(self) -> int:
-        """How many pairs decide."""
-        return len(self._all().deciding(self._question.accept_disturbed)[0]) if self._pairs else 0
-
-    def add(self, block: Block) -> bool:
-        """Take one more block, where both ran well; whether it is now known well enough, asked at the looks alone."""
-        before = self.count
-        self._met += [met_of(block.number, key, sample) for key, sample in block.samples.items()]
-        (self._candidate,) = block.samples.keys() - {BASELINE}
-        base, mine = block.samples[BASELINE], block.samples[self._candidate]
-        if not base.ok or not mine.ok:
-            return False
-        after = (block.after[BASELINE], block.after[self._candidate])
-        self._pairs.append((base.seconds, mine.seconds, block.number, after))
-        return self.count > before and self.count in self._looks.at and is_settled(self._judge(final=False))
-
-    @property
-    def word(self) -> Word:
-        """What they bear where no more will come."""
-        return self._judge(final=True).word if self._pairs else Word.UNDECIDED
-
-
-def fewest_blocks(alpha: float) -> int:
-    """How many blocks can tell two settings apart at all with an error rate of `alpha`."""
-    return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(alpha)))
 
 
 def preview(question: Question, launcher: Launcher) -> Outline:
