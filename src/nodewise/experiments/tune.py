@@ -205,7 +205,7 @@ class Tuner:
             self._costs.setdefault(key, []).append(cost)
             if key == BASELINE:
                 self._slowest_s = max(self._slowest_s, cost)
-            if phase == SEARCH:
+            if phase == SEARCH and sample.ok:
                 self._searched.append(cost)
         if sample.ok:
             self._times.setdefault(key, Running()).add(sample.seconds)
@@ -333,8 +333,8 @@ class Tuner:
         return None
 
     def _affordable(self) -> int:
-        """How many more runs there are, at what one of the search costs; a run that was cut off is no usual one."""
-        return self._meter.affordable(median(self._searched or self._costs[BASELINE]))
+        """How many more runs there are, at what one of the search costs."""
+        return self._meter.affordable(self._typical_s())
 
     def _explore(self, alpha: float) -> None:
         """Block after block, until the confirmation needs what is left or nothing more is to be found."""
@@ -350,7 +350,7 @@ class Tuner:
         settings = {p: self._setting(p) for p in points}
         patience = self._patience()
         if not math.isinf(self._left_s()):
-            share_s = room * median(self._searched or self._costs[BASELINE]) / len(points)
+            share_s = room * self._typical_s() / len(points)
             patience = min(patience, max(share_s, _LEAST_PATIENCE * self._slowest_s))
         samples = self._run_block(list(settings.values()), SEARCH, patience).samples
         told = {p: self._outcome(samples[s.key]) for p, s in settings.items() if s.key in samples}
@@ -387,7 +387,21 @@ class Tuner:
         total = left + self._meter.runs
         least_share, most_share = _CONFIRM_SHARES
         share = min(most_share, least_share * max(1.0, self._search.noise / _USUAL_NOISE))
-        return int(min(max(2 * fewest_blocks(alpha), total * share), math.ceil(min(1e9, self._needed(alpha, total)))))
+        # the baseline is slower than what the search has come to run
+        price = self._pair_s(self._best()) / 2 / self._typical_s()
+        return math.ceil(min(max(2 * fewest_blocks(alpha) * price, total * share), self._needed(alpha, total) * price))
+
+    def _pair_s(self, point: Point | None) -> float:
+        """What a block of the baseline and a point costs; where runs are counted each is as dear as any other."""
+        if self._question.budget.seconds is None:
+            return 2 * self._typical_s()
+        known = median(self._costs[BASELINE])
+        mine = self._costs.get(self._setting(point).key) if point is not None else None
+        return known + median(mine or [known])
+
+    def _typical_s(self) -> float:
+        """What a run of the search costs; one that was cut off or failed is no usual one."""
+        return median(self._searched or self._costs[BASELINE])
 
     def _promises_more(self) -> bool:
         """Whether some other setting is expected to gain more than what counts as nothing."""
@@ -435,8 +449,7 @@ class Tuner:
     def _confirm(self, candidate: Setting, point: Point, alpha: float) -> tuple[str | None, bool]:
         """What ended the comparison (`decided` or `budget`; None: the candidate failed), and whether it was faster."""
         arms = self._ablations(candidate)
-        known = median(self._costs[BASELINE])
-        pair = known + median(self._costs.get(candidate.key) or self._costs.get(self._setting(point).key) or [known])
+        pair = self._pair_s(point)
         affordable = self._meter.affordable(pair / 2)
         kept = self._kept_for_ablation(point, len(arms), affordable - 2 * fewest_blocks(alpha))
         blocks = min(_MOST_BLOCKS, (affordable - kept) // 2)
