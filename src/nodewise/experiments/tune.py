@@ -16,6 +16,7 @@ from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.units import format_seconds
 from nodewise.experiments.blocks import Arm, Block, Blocks
 from nodewise.experiments.confirmation import Confirmation, fewest_blocks
+from nodewise.experiments.costs import Costs
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
@@ -32,7 +33,6 @@ from nodewise.search.reduce import Reduction
 from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import AS_STARTED, Point
 from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
-from nodewise.statistics.summary import Running, median
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.axes import Wanted
 from nodewise.tuning.builds import Builder
@@ -56,7 +56,7 @@ _MOST_BLOCKS = 400
 #: In how many blocks after the comparison the candidate also runs with one axis put back.
 _ABLATION_BLOCKS = 6
 #: A gain of at least this (in log time) keeps so many of those blocks from the comparison: a gain whose cause is not known is half an answer.
-_CLEAR_GAIN, _KEPT_BLOCKS = 0.08, 2
+_CLEAR_GAIN, _KEPT_BLOCKS = 0.08, 3
 #: A run may take this many times the baseline's time, and a little for the start, before it is cut off; this many times
 #: where the search would otherwise eat up what the confirmation needs.
 _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
@@ -142,10 +142,7 @@ class Tuner:
         self._baseline = Setting(command=question.command)
         self._random = random.Random(question.seed)
         self._meter = Meter(question.budget, clock)
-        self._times: dict[str, Running] = {}
-        self._costs: dict[str, list[float]] = {}
-        self._searched: list[float] = []
-        self._slowest_s = 0.0
+        self._costs = Costs()
         self._closed: set[Hashable] = set()
 
     def run(self) -> TuneVerdict:
@@ -191,7 +188,7 @@ class Tuner:
 
     def _outline(self) -> Outline:
         space, budget = self._options.space, self._question.budget
-        cost = self._costs["baseline"][0]
+        cost = self._costs.first_s
         runs = 1 + self._meter.affordable(cost)
         # nothing but what was left out says why an axis has but one value
         seconds = budget.seconds if budget.runs is None else min(budget.seconds or math.inf, budget.runs * cost)
@@ -199,29 +196,18 @@ class Tuner:
 
     # --- runs
 
-    def _take(self, key: str, sample: Sample, cost: float, phase: str) -> None:
-        """Learn what a run cost, where it ran to its end, and its time where it ran well."""
-        if not sample.cut_off:
-            self._costs.setdefault(key, []).append(cost)
-            if key == BASELINE:
-                self._slowest_s = max(self._slowest_s, cost)
-            if phase == SEARCH and sample.ok:
-                self._searched.append(cost)
-        if sample.ok:
-            self._times.setdefault(key, Running()).add(sample.seconds)
-
     def _run_block(self, settings: Sequence[Setting], phase: str, timeout_s: float) -> Block:
         """Every setting once, in random order; none is started after the budget's end, nor runs long beyond it."""
         arms = [Arm(s, timeout_s) for s in {s.key: s for s in settings}.values()]
         block = self._blocks.run(arms, phase, self._allowed_s)
         for key, sample in block.samples.items():
-            self._take(key, sample, block.costs[key], phase)
+            self._costs.take(key, sample, block.costs[key], phase == SEARCH)
         return block
 
     def _allowed_s(self) -> float:
         """How long the next run may take at most: to the budget's end and one run of the baseline more; 0: none may start."""
         left = self._left_s()
-        return left + self._slowest_s if left > 0 else 0.0
+        return left + self._costs.slowest_s if left > 0 else 0.0
 
     def _left_s(self) -> float:
         """What is left of the budget's seconds."""
@@ -229,12 +215,13 @@ class Tuner:
         return math.inf if seconds is None else seconds - self._meter.seconds
 
     def _patience(self) -> float:
-        most = _PATIENCE * self._slowest_s + _PATIENCE_S
+        most = _PATIENCE * self._costs.slowest_s + _PATIENCE_S
         own = self._question.timeout_s
         return most if own is None else min(own, most)
 
     def _report(self, phase: str, leader: Setting | None, racing: int) -> None:
-        base, mine = self._times.get(BASELINE), self._times.get(leader.key) if leader else None
+        times = self._costs.times
+        base, mine = times.get(BASELINE), times.get(leader.key) if leader else None
         speedup = base.median / mine.median if base and mine else None
         name = leader.key if leader else None
         self._observe(Progress(phase, self._meter.runs, self._meter.seconds, name, speedup, racing))
@@ -250,7 +237,7 @@ class Tuner:
         with self._offer.watching(self._launcher, self._baseline):
             arm = Arm(self._baseline, None if math.isinf(limit) else limit)
             sample, cost = self._blocks.alone(arm, "warm-up")
-        self._take(BASELINE, sample, cost, "warm-up")
+        self._costs.take(BASELINE, sample, cost, False)
         self._offer.used(sample.usage)
         if sample.cut_off and limit == share:
             enough = format_seconds(limit * FEWEST_RUNS)
@@ -278,7 +265,7 @@ class Tuner:
         earlier = self._writer.earlier.question if self._writer.earlier is not None else {}
         if "loaded" in earlier:
             self._offer.recall(earlier["loaded"])
-        self._options = self._offer.after_the_first_run(self._meter.affordable(self._costs[BASELINE][0]))
+        self._options = self._offer.after_the_first_run(self._meter.affordable(self._costs.first_s))
         space = self._options.space
         if not space.axes:
             raise InputError("there is no axis to search", "name some with --axes, -P or --env-axis")
@@ -334,7 +321,7 @@ class Tuner:
 
     def _affordable(self) -> int:
         """How many more runs there are, at what one of the search costs."""
-        return self._meter.affordable(self._typical_s())
+        return self._meter.affordable(self._costs.typical_s)
 
     def _explore(self, alpha: float) -> None:
         """Block after block, until the confirmation needs what is left or nothing more is to be found."""
@@ -350,8 +337,8 @@ class Tuner:
         settings = {p: self._setting(p) for p in points}
         patience = self._patience()
         if not math.isinf(self._left_s()):
-            share_s = room * self._typical_s() / len(points)
-            patience = min(patience, max(share_s, _LEAST_PATIENCE * self._slowest_s))
+            share_s = room * self._costs.typical_s / len(points)
+            patience = min(patience, max(share_s, _LEAST_PATIENCE * self._costs.slowest_s))
         samples = self._run_block(list(settings.values()), SEARCH, patience).samples
         told = {p: self._outcome(samples[s.key]) for p, s in settings.items() if s.key in samples}
         self._search.tell(told)
@@ -364,7 +351,7 @@ class Tuner:
             return sample.seconds
         if sample.cut_off:
             # as many times the baseline's result as it had of the baseline's time
-            return AtLeast(self._times[BASELINE].median * sample.wall_s / median(self._costs[BASELINE]))
+            return AtLeast(self._costs.times[BASELINE].median * sample.wall_s / self._costs.baseline_s)
         return None
 
     def _needed(self, alpha: float, total: int) -> float:
@@ -388,20 +375,14 @@ class Tuner:
         least_share, most_share = _CONFIRM_SHARES
         share = min(most_share, least_share * max(1.0, self._search.noise / _USUAL_NOISE))
         # the baseline is slower than what the search has come to run
-        price = self._pair_s(self._best()) / 2 / self._typical_s()
+        price = self._pair_s(self._best()) / 2 / self._costs.typical_s
         return math.ceil(min(max(2 * fewest_blocks(alpha) * price, total * share), self._needed(alpha, total) * price))
 
     def _pair_s(self, point: Point | None) -> float:
         """What a block of the baseline and a point costs; where runs are counted each is as dear as any other."""
         if self._question.budget.seconds is None:
-            return 2 * self._typical_s()
-        known = median(self._costs[BASELINE])
-        mine = self._costs.get(self._setting(point).key) if point is not None else None
-        return known + median(mine or [known])
-
-    def _typical_s(self) -> float:
-        """What a run of the search costs; one that was cut off or failed is no usual one."""
-        return median(self._searched or self._costs[BASELINE])
+            return 2 * self._costs.typical_s
+        return self._costs.pair_s(None if point is None else self._setting(point).key)
 
     def _promises_more(self) -> bool:
         """Whether some other setting is expected to gain more than what counts as nothing."""
