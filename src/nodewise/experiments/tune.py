@@ -249,7 +249,9 @@ class Tuner:
         if not sample.ok:
             shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
             raise ProgramError(
-                f"the program does not run as it is: {sample.error}{shown}", "it must succeed before it can be tuned"
+                f"the program does not run as it is: {sample.error}{shown}",
+                "it must succeed before it can be tuned"
+                + ("" if self._question.start.stdin else "; it has no terminal, and input only by --input FILE"),
             )
         if sample.seconds <= 0:
             raise ProgramError(f"the program reports {sample.seconds} seconds", "only times above zero can be compared")
