@@ -107,3 +107,34 @@ def test_a_real_gain_is_found() -> None:
     random = np.random.default_rng(12)
     words = [_experiment(random, "gaussian", 1.03, 60) for _ in range(100)]
     assert sum(w is Word.FASTER for w in words) >= 95
+
+
+def test_the_sums_of_signs_have_lighter_tails_than_a_normal() -> None:
+    # twenty equal gaps: the sum of their signs is binomial, and the fourth moment tells that from a normal sum
+    for level in (0.99, 0.999, 0.9999):
+        for pairs in (14, 20, 40):
+            exact = min(k for k in range(pairs + 1) if two_sided(pairs, k) <= 1 - level)
+            for agree in (exact - 2, exact + 2):
+                logs = np.where(np.arange(pairs) < agree, 0.01, -0.01) * (1 + 1e-3 * np.arange(pairs) / pairs)
+                assert compare._accepted(logs, np.zeros(1), 1 - level)[0] == (agree < exact)
+
+
+def test_the_correction_of_the_quantile_is_that_of_the_fourth_moment() -> None:
+    # the chance of a sum beyond it, over all signs of twelve uneven scores: the normal quantile alone is too far out
+    random = np.random.default_rng(6)
+    logs = 0.01 * np.sort(np.abs(random.standard_t(4, 12)))
+    alpha = 0.002
+    shares = []
+    for tested in np.linspace(-0.02, 0.02, 81):
+        scores = compare._scores((logs - tested)[None, :])
+        sums = np.abs(scores @ np.array(list(itertools.product((1, -1), repeat=12))).T)
+        shares.append(
+            (np.mean(sums >= abs(scores.sum()) - 1e-12), bool(compare._accepted(logs, np.array([tested]), alpha)[0]))
+        )
+    wrong = [share for share, accepted in shares if accepted != (share > alpha)]
+    assert all(alpha / 2.5 < share < alpha * 2.5 for share in wrong)
+
+
+def two_sided(pairs: int, agree: int) -> float:
+    """How probable it is that of so many signs as many or more agree."""
+    return 2 * sum(math.comb(pairs, k) for k in range(agree, pairs + 1)) / 2**pairs if 2 * agree > pairs else 1.0

@@ -17,6 +17,7 @@ from nodewise.runner.objective import format_metric
 from nodewise.runner.setting import Setting
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.outline import Outline, named_values
+from nodewise.verdicts.pair import WHEN_BUSY
 from nodewise.verdicts.tune import TuneVerdict
 
 #: What is proposed to be spent is so much more than what will probably do.
@@ -77,7 +78,8 @@ def tell(verdict: TuneVerdict, report: Path, script: Path | None, labels: dict[s
             )
     for line in shown_lines(verdict, labels):
         print(line)
-    print(f"ratio     {verdict.sentence} (95 % interval; {verdict.runs} runs, {format_seconds(verdict.seconds_spent)})")
+    interval = "" if verdict.low is None else "95 % interval; "
+    print(f"ratio     {verdict.sentence} ({interval}{verdict.runs} runs, {format_seconds(verdict.seconds_spent)})")
     print(f"gain from {_gain_from(verdict)}")
     for text in verdict.why:
         print(f"why       {text}")
@@ -113,6 +115,8 @@ def resume_lines(verdict: TuneVerdict, budget: Budget) -> list[str]:
     again = f"nodewise tune --resume {shlex.quote(verdict.experiment)}"
     if verdict.stopped == "interrupted":
         return [f"go on     {again}"]
+    if verdict.comparison is not None and verdict.comparison.busy:
+        return [f"undecided {WHEN_BUSY}"]
     each_s = verdict.seconds_spent / verdict.runs
     # where nothing is known of how many there should be: as many again, on a quieter machine or with more settings tried
     more = verdict.runs if verdict.more_runs is None else verdict.more_runs

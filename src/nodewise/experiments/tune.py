@@ -64,7 +64,7 @@ _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
 #: The first run is stopped after this share of the budget: a verdict needs many more.
 _FIRST_RUN_SHARE = 0.25
 #: So many blocks, and so much of what is left for the search and the confirmation, go to telling what carries a gain.
-_REDUCTION_BLOCKS, _REDUCTION_SHARE = 3, 0.4
+_REDUCTION_BLOCKS, _REDUCTION_SHARE = 5, 0.5
 SEARCH = "search"
 #: So many runs that were cut off end a candidate.
 _MOST_CUT = 2

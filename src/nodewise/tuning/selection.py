@@ -164,11 +164,19 @@ class Offer:
     def left_out(self) -> dict[str, str]:
         """What might have been tried and is not, and why: axes without effect, and knobs that are usually worth it."""
         found = {} if self._options is None else dict(self._options.without_effect)
-        if self._names is None or "knobs" in self._names:
-            taken = {k.name for k in self._knobs}
-            found |= {
-                w.knob.name: w.reason for w in self.weighed if w.knob.worth >= LEAST_WORTH and w.knob.name not in taken
-            }
+        if self._names is not None and "knobs" not in self._names:
+            return found
+        profile = None if self._loaded is None else self._loaded.profile
+        if profile is not None and profile.missing:
+            found["profile"] = (
+                f"where the time goes is not known ({profile.missing}): knobs are tried in the order of their worth"
+            )
+        taken = {k.name for k in self._knobs}
+        for one in self.weighed:
+            if one.knob.name not in taken and one.knob.worth >= LEAST_WORTH:
+                found[one.knob.name] = one.reason
+            elif one.dropped and one.knob.name not in (self._names or ()):
+                found[f"{one.knob.name}={','.join(one.dropped)}"] = "too few runs for so many values"
         return found
 
     def _own_axes(self) -> list[Axis]:

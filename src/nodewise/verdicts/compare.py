@@ -23,6 +23,7 @@ from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.statistics.work import efficiency
 from nodewise.verdicts.baseline import AgainstBaseline
 from nodewise.verdicts.pair import (
+    WHEN_BUSY,
     PairVerdict,
     costs_of,
     disturbance_of,
@@ -245,8 +246,6 @@ def _with_work(experiment: Experiment, rows: list[ContenderSummary]) -> list[Con
     return [replace(r, work=made.get(r.name)) for r in rows]
 
 
-#: What helps where the machine was busy.
-WHEN_BUSY = "--wait-quiet 10min waits for quiet before each block, --accept-disturbed lets all runs decide"
 #: So many contenders are named where several may be the best.
 _NAMED = 6
 #: A note that so many commands share is told once for all of them.
