@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nodewise.statistics import compare
-from nodewise.statistics.compare import ratio_interval
+from nodewise.statistics.compare import holds, ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
 from nodewise.statistics.verdict import Word, judge
 

@@ -60,6 +60,8 @@ _CLEAR_GAIN, _KEPT_BLOCKS = 0.08, 3
 #: A run may take this many times the baseline's time, and a little for the start, before it is cut off; this many times
 #: where the search would otherwise eat up what the confirmation needs.
 _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
+#: What nodewise itself needs around a run.
+_AROUND_S = 0.001
 #: The first run is stopped after this share of the budget: a verdict needs many more.
 _FIRST_RUN_SHARE = 0.25
 #: So many blocks, and so much of what is left for the search and the confirmation, go to telling what carries a gain.
@@ -187,11 +189,10 @@ class Tuner:
         self._announce(self._outline())
 
     def _outline(self) -> Outline:
-        space, budget = self._options.space, self._question.budget
-        cost = self._costs.first_s
-        runs = 1 + self._meter.affordable(cost)
-        # nothing but what was left out says why an axis has but one value
-        seconds = budget.seconds if budget.runs is None else min(budget.seconds or math.inf, budget.runs * cost)
+        space, budget, cost = self._options.space, self._question.budget, self._costs.first_s
+        by_runs, by_time = budget.runs or math.inf, (budget.seconds or math.inf) / cost
+        runs = None if math.isinf(min(by_runs, by_time)) else int(min(by_runs, by_time))
+        seconds = budget.seconds if by_time <= by_runs else by_runs * cost
         return Outline(space.open, self._offer.left_out(), self._options.way.why, cost, runs, seconds, space.size)
 
     # --- runs
@@ -211,7 +212,7 @@ class Tuner:
 
     def _left_s(self) -> float:
         """What is left of the budget's seconds."""
-        seconds = self._question.budget.seconds
+        seconds = self._meter.budget.seconds
         return math.inf if seconds is None else seconds - self._meter.seconds
 
     def _patience(self) -> float:
@@ -237,6 +238,8 @@ class Tuner:
         with self._offer.watching(self._launcher, self._baseline):
             arm = Arm(self._baseline, None if math.isinf(limit) else limit)
             sample, cost = self._blocks.alone(arm, "warm-up")
+        # nodewise's own start, and looking at what the program loads, are no part of what further runs will cost
+        cost = min(cost, sample.wall_s + _AROUND_S)
         self._costs.take(BASELINE, sample, cost, False)
         self._offer.used(sample.usage)
         if sample.cut_off and limit == share:
@@ -290,14 +293,19 @@ class Tuner:
             if point is None:
                 return stopped
             candidate, point = self._reduced(point, alpha)
+            budget = self._meter.budget
             ended, won = self._confirm(candidate, point, alpha)
-            self._closed.add(self._start(candidate))
+            # whoever goes on with a larger budget wants to know more of what was not decided
+            larger = ended == "budget" and not won and self._meter.budget is not budget
+            if not larger:
+                self._closed.add(self._start(candidate))
             if ended is not None:
                 stopped = ended
                 if won:
                     return stopped
             alpha *= 1 - _FIRST_SHARE
-            if self._affordable() < 2 * fewest_blocks(alpha) or (ended is not None and not self._promises_more()):
+            hopeless = ended is not None and not larger and not self._promises_more()
+            if hopeless or self._affordable() < 2 * fewest_blocks(alpha):
                 return stopped
             self._search.resume()
 
