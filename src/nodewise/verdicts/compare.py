@@ -23,6 +23,7 @@ from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.statistics.work import efficiency
 from nodewise.verdicts.baseline import AgainstBaseline
 from nodewise.verdicts.pair import (
+    WHEN_BUSY,
     PairVerdict,
     costs_of,
     disturbance_of,
@@ -245,8 +246,6 @@ def _with_work(experiment: Experiment, rows: list[ContenderSummary]) -> list[Con
     return [replace(r, work=made.get(r.name)) for r in rows]
 
 
-#: What helps where the machine was busy.
-WHEN_BUSY = "--wait-quiet 10min waits for quiet before each block, --accept-disturbed lets all runs decide"
 #: So many contenders are named where several may be the best.
 _NAMED = 6
 #: A note that so many commands share is told once for all of them.
@@ -283,7 +282,8 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str) -> list[
     """What is to be known of a contender's runs: a kind and a text for each."""
     notes = []
     if row.error:
-        notes.append(("failed", f"failed in {_runs(row.failed)} and was left out from then on: {row.error}"))
+        when = _runs(row.failed) if row.failed else "the warm-up"
+        notes.append(("failed", f"failed in {when} and was left out from then on: {row.error}"))
     if not row.runs or row.median is None:
         return notes
     cpu, wall = row.medians.get("cpu_s"), row.medians["wall_s"]
