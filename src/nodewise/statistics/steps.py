@@ -27,8 +27,8 @@ _FEWEST_LEVELS, _EVEN = 3, 0.05
 _FEWEST_RUNS = 6
 #: A step is no small part of the noise from this share of the median absolute deviation on.
 _SEEN = 0.2
-#: Multiples of these, less their whole part, fill the unit square evenly, so that their sums stay small, as random ones do not: 1/x and
-#: 1/x^2 of the root of x^3 = x + 1.
+#: Multiples of these, less their whole part, fill the unit square evenly, so that their sums stay small, as random ones do
+#: not: 1/x and 1/x^2 of the root of x^3 = x + 1.
 _EVENLY = np.array([0.7548776662466927, 0.5698402909980532])
 #: Beyond so many standard deviations the share of equal values is doubted by.
 _DOUBT = 1.64
