@@ -5,11 +5,12 @@ import json
 from pathlib import Path
 
 from nodewise.verdicts.compare import CompareVerdict
+from nodewise.verdicts.confirm import ConfirmVerdict
 from nodewise.verdicts.encoding import schema_of
 from nodewise.verdicts.tune import TuneVerdict
 
 FOLDER = Path(__file__).parent.parent / "docs/schemas"
-KINDS = {"tune": TuneVerdict, "compare": CompareVerdict}
+KINDS = {"tune": TuneVerdict, "compare": CompareVerdict, "confirm": ConfirmVerdict}
 
 
 def text_of(kind: str) -> str:

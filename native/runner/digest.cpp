@@ -16,7 +16,7 @@ constexpr std::uint64_t kPrime5 = 0x27D4EB2F165667C5U;
 
 // Words are read little-endian, on any machine.
 template <typename Word>
-std::uint64_t read(const char* from) {
+std::uint64_t read(std::string_view from) {
     std::uint64_t word = 0;
     for (std::size_t i = 0; i < sizeof(Word); ++i) {
         word |= static_cast<std::uint64_t>(static_cast<unsigned char>(from[i])) << (8 * i);
@@ -34,9 +34,9 @@ void Digest::reset() {
     total_ = 0;
 }
 
-void Digest::mix(const char* stripe) {
+void Digest::mix(std::string_view stripe) {
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
-        lanes_[i] = mixed(lanes_[i], read<std::uint64_t>(stripe + 8 * i));
+        lanes_[i] = mixed(lanes_[i], read<std::uint64_t>(stripe.substr(8 * i)));
     }
 }
 
@@ -50,11 +50,11 @@ void Digest::add(std::string_view data) {
         if (rest_size_ < kStripe) {
             return;
         }
-        mix(rest_.data());
+        mix({rest_.data(), kStripe});
         rest_size_ = 0;
     }
     for (; data.size() >= kStripe; data.remove_prefix(kStripe)) {
-        mix(data.data());
+        mix(data);
     }
     std::copy(data.begin(), data.end(), rest_.begin());
     rest_size_ = data.size();
@@ -71,10 +71,10 @@ std::uint64_t Digest::value() const {
     hash += total_;
     std::string_view rest(rest_.data(), rest_size_);
     for (; rest.size() >= 8; rest.remove_prefix(8)) {
-        hash = std::rotl(hash ^ mixed(0, read<std::uint64_t>(rest.data())), 27) * kPrime1 + kPrime4;
+        hash = std::rotl(hash ^ mixed(0, read<std::uint64_t>(rest)), 27) * kPrime1 + kPrime4;
     }
     if (rest.size() >= 4) {
-        hash = std::rotl(hash ^ (read<std::uint32_t>(rest.data()) * kPrime1), 23) * kPrime2 + kPrime3;
+        hash = std::rotl(hash ^ (read<std::uint32_t>(rest) * kPrime1), 23) * kPrime2 + kPrime3;
         rest.remove_prefix(4);
     }
     for (const char byte : rest) {

@@ -22,7 +22,7 @@ class Digest {
   private:
     static constexpr std::size_t kStripe = 32;
 
-    void mix(const char* stripe);
+    void mix(std::string_view stripe);
 
     std::array<std::uint64_t, 4> lanes_{};
     std::array<char, kStripe> rest_{};  // what has not filled a stripe yet

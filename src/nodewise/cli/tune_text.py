@@ -17,6 +17,7 @@ from nodewise.runner.objective import format_metric
 from nodewise.runner.setting import Setting
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.outline import Outline, named_values
+from nodewise.verdicts.pair import WHEN_BUSY
 from nodewise.verdicts.tune import TuneVerdict
 
 #: What is proposed to be spent is so much more than what will probably do.
@@ -77,7 +78,8 @@ def tell(verdict: TuneVerdict, report: Path, script: Path | None, labels: dict[s
             )
     for line in shown_lines(verdict, labels):
         print(line)
-    print(f"ratio     {verdict.sentence} (95 % interval; {verdict.runs} runs, {format_seconds(verdict.seconds_spent)})")
+    interval = "" if verdict.low is None else "95 % interval; "
+    print(f"ratio     {verdict.sentence} ({interval}{verdict.runs} runs, {format_seconds(verdict.seconds_spent)})")
     print(f"gain from {_gain_from(verdict)}")
     for text in verdict.why:
         print(f"why       {text}")
@@ -107,24 +109,25 @@ def _gain_from(verdict: TuneVerdict) -> str:
 
 
 def resume_lines(verdict: TuneVerdict, budget: Budget) -> list[str]:
-    """For an answer that is not decided: what would probably decide it, and the line that goes on."""
-    if verdict.verdict is not Word.UNDECIDED:
+    """For an answer that is not decided: what would probably decide it, and the line that goes on, as it has to be typed."""
+    if verdict.verdict is not Word.UNDECIDED or not verdict.runs:
         return []
     again = f"nodewise tune --resume {shlex.quote(verdict.experiment)}"
     if verdict.stopped == "interrupted":
         return [f"go on     {again}"]
-    if verdict.more_runs is None or not verdict.runs:
-        return []
+    if verdict.comparison is not None and verdict.comparison.busy:
+        return [f"undecided {WHEN_BUSY}"]
     each_s = verdict.seconds_spent / verdict.runs
-    words = [
-        f"about {verdict.more_runs} more runs would probably decide it, {format_seconds(verdict.more_runs * each_s)}"
-    ]
+    # where nothing is known of how many there should be: as many again, on a quieter machine or with more settings tried
+    more = verdict.runs if verdict.more_runs is None else verdict.more_runs
+    told = f"undecided about {more} more runs would probably decide it, {format_seconds(more * each_s)}"
     if budget.seconds is not None:
-        seconds = max(budget.seconds, verdict.seconds_spent) + verdict.more_runs * each_s * _SPARE
+        seconds = max(budget.seconds, verdict.seconds_spent) + more * each_s * _SPARE
         again += f" --budget {whole_duration(seconds)}"
     if budget.runs is not None:
-        again += f" --max-runs {max(budget.runs, verdict.runs) + math.ceil(verdict.more_runs * _SPARE)}"
-    return [f"undecided {words[0]}:", f"go on     {again}"]
+        again += f" --max-runs {max(budget.runs, verdict.runs) + math.ceil(more * _SPARE)}"
+    lines = [f"go on     {again}"]
+    return lines if verdict.more_runs is None else [told, *lines]
 
 
 def whole_duration(seconds: float) -> str:

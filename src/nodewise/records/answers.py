@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nodewise.records.experiment import Experiment
 
 QUESTION = "same_output"
+_MOST_KNOWN = 1000
 
 
 def wrong(rule: SameOutput, differs: str) -> str:
@@ -50,6 +51,7 @@ class AnswerJudge:
         self._strays = False
         self._count = 0
         self._waiting: list[tuple[int, Setting, Sample]] = []
+        self._known: dict[tuple[str, str], Difference | None] = {}
 
     @property
     def in_force(self) -> bool:
@@ -116,6 +118,15 @@ class AnswerJudge:
     def _difference(self, setting: Setting, sample: Sample) -> Difference | None:
         if sample.answer == self._digest or (self._rule.kind is Kind.AUTO and self._strays):
             return None
+        # most settings answer the same each time, and a long text takes a second to compare
+        place = (setting.key, sample.answer)
+        if place not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[place] = self._compare(setting, sample)
+        return self._known[place]
+
+    def _compare(self, setting: Setting, sample: Sample) -> Difference | None:
         if self._text is None or sample.answer_text is None:
             return Difference(1, "some place: they are too long to be compared but byte for byte")
         excused = own_words(setting) if self._rule.kind is Kind.AUTO else None

@@ -241,6 +241,7 @@ _FIGURES: dict[str, dict[str, Callable[[Experiment, Any], Any | None]]] = {
         "order": order_of_runs,
     },
     "compare": {"distributions": distributions, "ratios": ratios, "order": order_of_runs},
+    "confirm": {"distributions": distributions, "ratios": ratios, "order": order_of_runs},
     "run": {"distributions": distributions, "order": order_of_runs},
 }
 

@@ -23,6 +23,7 @@ from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.statistics.work import efficiency
 from nodewise.verdicts.baseline import AgainstBaseline
 from nodewise.verdicts.pair import (
+    WHEN_BUSY,
     PairVerdict,
     costs_of,
     disturbance_of,
@@ -281,7 +282,8 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str) -> list[
     """What is to be known of a contender's runs: a kind and a text for each."""
     notes = []
     if row.error:
-        notes.append(("failed", f"failed in {_runs(row.failed)} and was left out from then on: {row.error}"))
+        when = _runs(row.failed) if row.failed else "the warm-up"
+        notes.append(("failed", f"failed in {when} and was left out from then on: {row.error}"))
     if not row.runs or row.median is None:
         return notes
     cpu, wall = row.medians.get("cpu_s"), row.medians["wall_s"]
@@ -317,6 +319,8 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str) -> list[
 def _open(pair: PairVerdict, stopped: str) -> str:
     """Why a pair is not decided, and what would decide it."""
     more = f": {_MORE[stopped]}" if stopped in _MORE else ""
+    if pair.busy:
+        return f"undecided: {pair.reason}; {WHEN_BUSY}"
     if pair.low is None or pair.high is None:
         return f"undecided: {pair.reason}{more}"
     return f"noise hides the answer after {_runs(pair.pairs)}, {format_span(pair.low, pair.high)} is possible{more}"
