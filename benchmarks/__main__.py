@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`python -m benchmarks [NAME[:PART,…]…]`: run the benchmarks, all or those named, or parts of one: `studies:is,dgemm`.
 
-`real`, which installs programs and takes an hour, must be named, and takes options of its own: `real --only zstd`.
+One that is named alone may take options of its own: `search --seeds 200`. `real`, which installs programs and takes an
+hour, must be named.
 """
 
 import importlib
@@ -17,7 +18,7 @@ def main() -> int:
     """Run them one after another; exit code 2 for a name that is none."""
     known = sorted(p.stem for p in Path(__file__).parent.glob("[!_]*.py"))
     words = sys.argv[1:]
-    if words[:1] == [_ALONE]:
+    if words[1:] and words[1].startswith("--"):
         asked, options = words[:1], words[1:]
     else:
         asked, options = words or [name for name in known if name != _ALONE], []

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Searches that know nothing of machines, on the same spaces: random, successive halving, Optuna's TPE."""
+"""Searches that know nothing of machines, on the same spaces: random, successive halving, Optuna's TPE, SMAC3."""
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import random
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -70,17 +74,51 @@ def optuna_tpe(space: Space, measure: Measure, runs: int, seed: int) -> Trace:
         yield (k + 1) * _RUNS_A_POINT, best[1]
 
 
+def smac3(space: Space, measure: Measure, runs: int, seed: int) -> Trace:
+    """SMAC3's random forest with its racing of noisy settings. Raises ImportError where it is not installed."""
+    import logging
+
+    from ConfigSpace import Categorical, ConfigurationSpace, Integer
+    from smac import HyperparameterOptimizationFacade, Scenario
+    from smac.main.exceptions import ConfigurationSpaceExhaustedException
+
+    known = ConfigurationSpace(seed=seed)
+    for axis in space.open:
+        if axis.ordered and all(isinstance(v, int) for v in axis.values):
+            known.add(Integer(axis.name, (min(axis.values), max(axis.values)), default=axis.default))
+        else:
+            known.add(Categorical(axis.name, [str(v) for v in axis.values], default=str(axis.default)))
+
+    def point_of(found: Any) -> Point:
+        return Point({a.name: {str(v): v for v in a.values}[str(found[a.name])] for a in space.open})
+
+    def target(found: Any, seed: int = 0) -> float:
+        del seed
+        return measure(point_of(found))
+
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = Scenario(known, deterministic=False, n_trials=runs, seed=seed, output_directory=Path(folder))
+        facade = HyperparameterOptimizationFacade(scenario, target, overwrite=True, logging_level=logging.CRITICAL)
+        # a small space it has seen through before the runs are spent
+        with contextlib.suppress(ConfigurationSpaceExhaustedException):
+            facade.optimize()
+        yield facade.runhistory.finished, point_of(facade.intensifier.get_incumbents()[0])
+
+
+SMAC = "SMAC3"
 PEERS: dict[str, Callable[[Space, Measure, int, int], Trace]] = {
     "random, 3 runs": random_search,
     "successive halving": successive_halving,
     "Optuna TPE, 3 runs": optuna_tpe,
+    SMAC: smac3,
 }
 
 
 def absent() -> dict[str, str]:
     """Peers that cannot run here, with what brings them."""
-    try:
-        import optuna  # noqa: F401
-    except ImportError:
-        return {"Optuna TPE, 3 runs": "not installed: pip install 'nodewise[bench]'"}
-    return {}
+    modules = {"Optuna TPE, 3 runs": "optuna", SMAC: "smac"}
+    return {
+        name: "not installed: pip install 'nodewise[bench]'"
+        for name, module in modules.items()
+        if importlib.util.find_spec(module) is None
+    }

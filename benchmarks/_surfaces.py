@@ -10,7 +10,6 @@ more of them are busy.
 from __future__ import annotations
 
 import json
-import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from nodewise.machine.model import Core, Limits, Machine, Node, NumaNode, Processor
-from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
 FOLDER = Path(__file__).parent / "surfaces"
@@ -48,16 +46,18 @@ class Surface:
         widest = max(map(len, cores))
         self._spread = [core[t] for t in range(widest) for core in cores if t < len(core)]
 
-    def machine(self, numbering: str = "own") -> Machine:
+    def machine(self, numbering: str = "own", live: bool = False) -> Machine:
         """The machine; `numbering` "plain" counts hardware threads core by core, whatever the surface's file says.
 
-        The surface stays as it is, so a plain numbering of a machine that numbers otherwise is a machine told wrongly.
+        The surface stays as it is, so a plain numbering of a machine that numbers otherwise is a machine told wrongly. A
+        `live` one passes for the machine that nodewise runs on.
         """
         cores = [list(c) for c in self.text["machine"]["cores"]]
         if numbering == "plain":
             count = iter(range(len(self._spread)))
             cores = [[next(count) for _ in core] for core in cores]
-        return _machine(cores, self.text["machine"]["nodes"], str(self.text["machine"]["synthetic"]))
+        source = "live" if live else f"synthetic:{self.text['machine']['synthetic']}"
+        return _machine(cores, self.text["machine"]["nodes"], source)
 
     def seconds(self, setting: Setting) -> float:
         """The noiseless time of a run under a setting."""
@@ -138,7 +138,7 @@ def _machine(cores: Sequence[Sequence[int]], nodes: Sequence[Mapping[str, Any]],
         packages.append(Node("package", package, package, pus, children))
     everyone = tuple(p for node in packages for p in node.pus)
     return Machine(
-        source=f"synthetic:{source}",
+        source=source,
         tree=Node("machine", 0, 0, everyone, tuple(packages)),
         cores=made,
         caches=(),
@@ -148,32 +148,6 @@ def _machine(cores: Sequence[Sequence[int]], nodes: Sequence[Mapping[str, Any]],
         processor=Processor("imaginary"),
         limits=Limits(everyone),
     )
-
-
-class Pretended:
-    """A Launcher that computes what a run would have taken, with the surface's noise; `runs` counts, `calls` keeps them."""
-
-    def __init__(self, surface: Surface, seed: int):
-        self._surface = surface
-        self._random = random.Random(seed)
-        self._phase = self._random.random() * 1000
-        self.runs = 0
-
-    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
-        """A sample at once."""
-        noise = self._surface.text["noise"]
-        t = self._surface.seconds(setting) * math.exp(self._random.gauss(0, noise.get("sigma", 0)))
-        clock = self.runs + self._phase
-        t *= 1 + noise.get("drift", 0) * math.sin(2 * math.pi * clock / noise.get("period", 97))
-        if self._random.random() < noise.get("outliers", 0):
-            t *= 1 + self._random.expovariate(1 / noise.get("outlier_size", 0.3))
-        quantum = noise.get("quantum", 0)
-        seconds = max(quantum, round(t / quantum) * quantum) if quantum else t
-        self.runs += 1
-        return Sample(seconds=seconds, wall_s=seconds, started_at=float(self.runs))
-
-    def close(self) -> None:
-        """Nothing is kept running."""
 
 
 def read_surfaces() -> list[Surface]:
@@ -234,6 +208,16 @@ def random_surface(seed: int) -> Surface:
     return Surface(f"random {seed}", text, axes)
 
 
+def sockets(count: int, each: int, smt: int, bandwidth: float = 1e9) -> dict[str, Any]:
+    """A machine as a surface's file has it: sockets of `each` cores, each with a memory node of that bandwidth."""
+    cores = count * each
+    return {
+        "synthetic": f"pack:{count} core:{each} pu:{smt}",
+        "cores": [[c + t * cores for t in range(smt)] for c in range(cores)],
+        "nodes": [{"cores": list(range(k * each, (k + 1) * each)), "bandwidth": bandwidth} for k in range(count)],
+    }
+
+
 def gain_surface() -> Surface:
     """2 × 8 cores × 2 where binding threads gains 3 % and hardware threads nothing, at a noise of 1.5 %."""
     text = {
@@ -242,10 +226,6 @@ def gain_surface() -> Surface:
         "smt": [1.0, 1.0],
         "floating_loss": 1 - 1 / 1.03,
         "noise": {"sigma": 0.015, "outliers": 0.04, "outlier_size": 0.25, "drift": 0.01, "period": 61},
-        "machine": {
-            "synthetic": "pack:2 core:8 pu:2",
-            "cores": [[c, c + 16] for c in range(16)],
-            "nodes": [{"cores": list(range(8 * k, 8 * k + 8)), "bandwidth": 1e9} for k in range(2)],
-        },
+        "machine": sockets(2, 8, 2),
     }
     return Surface("gain", text)

@@ -17,11 +17,12 @@ import argparse
 import contextlib
 import json
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -58,7 +59,7 @@ def main(*words: str) -> None:
         return
     print(f"{processor}, nodewise {code}, budget {options.budget}")
     print(results.heading(), flush=True)
-    blank = Row("", "", "", options.budget, code, processor, "")
+    blank = Row("", "", "", options.budget, code, processor, "", tune=options.tune)
     with _interruptible():
         rows = [row for found in programs.values() for row in _rows_of(found, options, blank)]
     print()
@@ -71,6 +72,9 @@ def _options() -> argparse.ArgumentParser:
         "--only", default="", metavar="NAMES", help="programs, or program/part of a case's name: zstd,xz/test"
     )
     parser.add_argument("--budget", default="30s", help="of each tune")
+    parser.add_argument(
+        "--tune", default="", metavar="OPTIONS", help="more options for each tune: --tune='--wait-quiet 30s'"
+    )
     parser.add_argument("--load", choices=("quiet", "hog", "both"), default="both", help="what runs beside a tune")
     parser.add_argument("--results", type=Path, default=_PLACE / "results.jsonl", help="file that rows are appended to")
     parser.add_argument("--again", action="store_true", help="measure again what the file has")
@@ -100,9 +104,9 @@ def _print_needs(programs: dict[str, Program]) -> None:
 
 
 def _print_table(rows: list[Row]) -> None:
-    for code in dict.fromkeys((row.code, row.processor, row.budget) for row in rows):
-        some = [row for row in rows if (row.code, row.processor, row.budget) == code]
-        print(f"\n{code[1]}, nodewise {code[0]}, budget {code[2]}\n{results.heading()}")
+    for same in dict.fromkeys((row.processor, row.code, row.budget, row.tune) for row in rows):
+        some = [row for row in rows if (row.processor, row.code, row.budget, row.tune) == same]
+        print(f"\n{same[0]}, nodewise {same[1]}, budget {same[2]} {same[3]}\n{results.heading()}")
         print("\n".join(results.row_text(row) for row in some))
         print("\n".join(["", *results.summary(some)]))
 
@@ -174,9 +178,9 @@ def _try(case: Case, folder: Path, blank: Row) -> Row:
     with hog() if row.load == "hog" else contextlib.nullcontext():
         begin = time.perf_counter()
         try:
-            said = _tune(case, folder, row.budget)
+            said = _tune(case, folder, row)
         except LineError as problem:
-            return replace(row, verdict="crash", problem=f"tune {problem}", wall_s=time.perf_counter() - begin)
+            return replace(row, verdict="no verdict", problem=f"tune {problem}", wall_s=time.perf_counter() - begin)
     row = replace(row, **said, wall_s=time.perf_counter() - begin)
     lines = {"now": case.plain}
     if row.is_promise:
@@ -200,30 +204,32 @@ def _try(case: Case, folder: Path, blank: Row) -> Row:
     )
 
 
-def _tune(case: Case, folder: Path, budget: str) -> dict[str, Any]:
-    """What `nodewise tune --json` says. Raises LineError where it fails or does not end."""
+def _tune(case: Case, folder: Path, row: Row) -> dict[str, Any]:
+    """What `nodewise tune --json` says; the experiment with its report stays below build/real/tunes. Raises LineError where it fails or does not end."""
     metric = ["--metric", f"rate={case.metric}", "--maximize", "rate"] if case.metric else []
-    with tempfile.TemporaryDirectory() as out:
-        words = [str(_NODEWISE), "tune", "--json", "--budget", budget, "--out", f"{out}/tune"]
-        words += [*metric, *case.options, "--", *case.command]
-        limit = 120.0 + 3 * float(budget.rstrip("s")) if budget.rstrip("s").isdigit() else 3600.0
-        child = subprocess.Popen(
-            words,
-            cwd=folder,
-            env=_environment(case),
-            text=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        try:
-            printed, told = child.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            raise LineError(f"was still running after {limit:.0f} s") from None
-        finally:
-            if child.poll() is None:
-                child.terminate()
-                child.wait()
+    out = _PLACE / "tunes" / re.sub(r"\W+", "-", f"{row.program} {row.case} {row.load}")
+    shutil.rmtree(out, ignore_errors=True)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    words = [str(_NODEWISE), "tune", "--json", "--budget", row.budget, "--out", str(out), *shlex.split(row.tune)]
+    words += [*metric, *case.options, "--", *case.command]
+    limit = 120.0 + 3 * float(row.budget.rstrip("s")) if row.budget.rstrip("s").isdigit() else 3600.0
+    child = subprocess.Popen(
+        words,
+        cwd=folder,
+        env=_environment(case),
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        printed, told = child.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        raise LineError(f"was still running after {limit:.0f} s") from None
+    finally:
+        if child.poll() is None:
+            child.terminate()
+            child.wait()
     if child.returncode:
         raise LineError(f"ended with exit code {child.returncode}: {' / '.join(told.strip().splitlines()[-3:])}")
     try:
@@ -240,9 +246,9 @@ def _read(said: dict[str, Any]) -> dict[str, Any]:
         "verdict": said["verdict"],
         "line": said["best"]["launch_line"],
         "promised": promised,
-        "seconds": said["baseline"]["median"],
+        "seconds": next((s["median"] for s in said["settings"] if s["key"] == said["baseline"]["key"]), None),
         "runs": said["runs"],
-        "reason": said["sentence"],
+        "reason": said["reason"] or said["sentence"],
     }
 
 

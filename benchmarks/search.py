@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How good the settings are that tune names, on programs that exist only as formulas, against searches that know no machine.
 
-Regret is the noiseless time of the setting named over that of the best in the whole space, less one. Every contender has
-the same runs: 3 % of what a grid with ten runs a point takes, 60 at least; tune's include its first run and confirmation.
-`NODEWISE_BENCH_SEEDS` (50), `NODEWISE_BENCH_RANDOM` (40 surfaces), `NODEWISE_BENCH_COVERAGE` (500 searches) shrink it.
+Regret is the noiseless time of a setting over that of the best in the whole space, less one. Every contender has the same
+runs; tune's include its first run and its confirmation. What tune found is its candidate; what it hands back is that only
+where it is confirmed, else the program as it is. A run of a peer that fails or hangs counts as three times the baseline.
+
+`python -m benchmarks search [--seeds 10] [--peer-seeds 5] [--smac-seeds 2] [--random 10] [--only NAME,…]`; 200 seeds judge
+a change. NODEWISE_BENCH_PICTURE names the picture's file.
 """
 
 from __future__ import annotations
 
-import itertools
+import argparse
 import math
 import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,139 +27,113 @@ import altair as alt
 import numpy as np
 import vl_convert
 
-from benchmarks._peers import PEERS, absent
-from benchmarks._surfaces import MEMORIES, Pretended, Surface, gain_surface, random_surface, read_surfaces
+from benchmarks._cases import Case, Pretending, case, case_of, known_cases, made_cases
+from benchmarks._peers import PEERS, SMAC, absent
+from benchmarks._surfaces import gain_surface, random_surface
 from nodewise.experiments.progress import Progress
 from nodewise.experiments.tune import Question, tune
-from nodewise.machine.model import Machine
-from nodewise.records.budget import Budget
-from nodewise.runner.sample import Sample
-from nodewise.runner.setting import Setting
-from nodewise.search.space import Point, Space
-from nodewise.tuning.axes import Options, Wanted
-from nodewise.tuning.selection import Offer
+from nodewise.statistics.verdict import Word
 from nodewise.verdicts.tune import TuneVerdict
 
-SEEDS = int(os.environ.get("NODEWISE_BENCH_SEEDS", "50"))
-RANDOM = int(os.environ.get("NODEWISE_BENCH_RANDOM", "40"))
-COVERAGE = int(os.environ.get("NODEWISE_BENCH_COVERAGE", "500"))
 PICTURE = Path(os.environ.get("NODEWISE_BENCH_PICTURE", "build/search.svg"))
 OURS = "nodewise"
-#: Runs for finding a gain of 3 % at a noise of 1.5 %.
+#: The noise and the runs at which all surfaces are held against peers, and those for finding a gain of 3 %.
+NOISY, NOISY_RUNS = {"sigma": 0.05}, 200
 GAIN_RUNS = 200
-
-
-@dataclass
-class Problem:
-    """A surface on its machine, with the best time of its whole space and the runs that a search of it may take."""
-
-    surface: Surface
-    machine: Machine
-    space: Space = field(init=False)
-    options: Options = field(init=False)
-    wanted: Wanted = field(init=False)
-    names: tuple[str, ...] = field(init=False)
-    best: float = field(init=False)
-    runs: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        variables = {"PRETEND_MEMORY": MEMORIES} if "PRETEND_MEMORY" in self.surface.axes else {}
-        self.wanted = Wanted(variables=variables)
-        self.names = tuple(name for name in self.surface.axes if name not in variables)
-        self.options = Offer(self.machine, ("x",), self.names, {}, self.wanted).after_the_first_run(1000)
-        self.space = self.options.space
-        names = [a.name for a in self.space.axes]
-        combinations = itertools.product(*(a.values for a in self.space.axes))
-        self.best = min(self.seconds(dict(zip(names, values, strict=True))) for values in combinations)
-        # of the four placements two are one wherever nothing but the order of threads differs
-        grid = self.space.size * 3 / 4
-        if variables:
-            # a variable that is not set is one of its values
-            grid *= len(MEMORIES) / (len(MEMORIES) + 1)
-        self.runs = max(60, int(grid * 10 * 0.03))
-        self.baseline = self.surface.seconds(Setting(("x",)))
-
-    def seconds(self, values: dict[str, Any]) -> float:
-        """The noiseless time of a point."""
-        return self.surface.seconds(self.options.setting(Point(values)))
-
-    def regret(self, seconds: float) -> float:
-        """In percent."""
-        return 100 * (seconds / self.best - 1)
-
-
-@cache
-def problem(surface_name: str) -> Problem:
-    """The problem of a surface of that name: of the folder, `gain`, or `random N`."""
-    if surface_name.startswith("random "):
-        surface = random_surface(int(surface_name.split()[1]))
-    elif surface_name == "gain":
-        surface = gain_surface()
-    else:
-        surface = next(s for s in read_surfaces() if s.name == surface_name)
-    return Problem(surface, surface.machine())
-
-
-class _Watched(Pretended):
-    """Keeps the noiseless time of every setting that ran, by its key."""
-
-    def __init__(self, surface: Surface, seed: int):
-        super().__init__(surface, seed)
-        self._of = surface
-        self.truth: dict[str, float] = {}
-
-    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
-        self.truth[setting.key] = self._of.seconds(setting)
-        return super().run(setting, timeout_s=timeout_s)
+#: Found is what is said to be faster and takes no more than this over the best time.
+FOUND = 10.0
 
 
 @dataclass
 class Outcome:
-    """One tune: its verdict, the regret of what it named, and of its leader over the runs."""
+    """One tune: its verdict, the regret of what it handed back and of its candidate, and of its leader over the runs.
+
+    `over` is how much of the budget's seconds it took beyond them, in runs of the baseline.
+    """
 
     result: TuneVerdict
     regret: float
+    candidate: float
     true_ratio: float
     trace: list[tuple[int, float]]
+    over: float
+
+    @property
+    def found(self) -> bool:
+        """Whether a setting near the best was found and confirmed."""
+        return self.result.verdict is Word.FASTER and self.regret <= FOUND
 
 
-def tuned(one: Problem, seed: int, folder: str, runs: int | None = None) -> Outcome:
-    """Run the real tune on a problem."""
-    launcher = _Watched(one.surface, 1000 + seed)
+@cache
+def _best(name: str, runs: int) -> float:
+    return case(name).best(runs)
+
+
+def tuned(
+    one: Case, seed: int, folder: str, runs: int | None = None, noise: Mapping[str, float] | None = None
+) -> Outcome:
+    """Run the real tune on a case."""
+    launcher = Pretending(one, 1000 + seed, noise)
+    best = _best(one.name, runs or one.runs)
+
+    def regret(key: str) -> float:
+        return min(1e4, 100 * (launcher.truth[key] / best - 1))
+
     trace: list[tuple[int, float]] = []
 
     def observe(progress: Progress) -> None:
         if progress.leader in launcher.truth:
-            trace.append((progress.runs, one.regret(launcher.truth[progress.leader])))
+            trace.append((progress.runs, regret(progress.leader)))
 
     out = Path(tempfile.mkdtemp(dir=folder)) / "x"
-    budget = Budget(None, runs or one.runs)
-    question = Question(("x",), one.machine, one.names, out, budget, seed=seed, environment={}, wanted=one.wanted)
-    result = tune(question, launcher, observe)
-    named = launcher.truth[result.best.key]
+    budget = one.budget(runs)
+    question = Question(
+        one.command, one.machine, one.axes, out, budget, seed=seed, environment=one.environment, wanted=one.wanted
+    )
+    result = tune(question, launcher, observe, clock=launcher.clock)
+    ended = [*trace, (result.runs, regret(result.candidate))]
+    over = 0.0 if budget.seconds is None else (launcher.spent_s - budget.seconds) / one.baseline
     ratio = one.baseline / launcher.truth[result.candidate]
-    return Outcome(result, one.regret(named), ratio, [*trace, (result.runs, one.regret(named))])
+    return Outcome(result, regret(result.best.key), regret(result.candidate), ratio, ended, over)
 
 
-def _peer(name: str, one: Problem, seed: int) -> list[tuple[int, float]]:
-    launcher = Pretended(one.surface, 1000 + seed)
+def _peer(name: str, one: Case, seed: int, runs: int, noise: Mapping[str, float] | None) -> list[tuple[int, float]]:
+    launcher = Pretending(one, 1000 + seed, noise)
+    options = one.options(runs)
+    worst = 3 * one.baseline
 
     def measure(point: Any) -> float:
-        return launcher.run(one.options.setting(point)).seconds
+        sample = launcher.run(options.setting(point), timeout_s=worst)
+        return sample.seconds if sample.ok else worst
 
-    found = PEERS[name](one.space, measure, one.runs, seed)
-    return [(runs, one.regret(one.seconds(dict(point)))) for runs, point in found]
+    best = _best(one.name, runs)
+    found = PEERS[name](options.space, measure, runs, seed)
+    return [(n, min(1e4, 100 * (one.seconds(options.setting(point)) / best - 1))) for n, point in found]
+
+
+def _upper(regrets: Sequence[float]) -> float:
+    """The upper end of the bootstrap's 95 % interval of the median."""
+    drawn = np.random.default_rng(0).choice(regrets, (1000, len(regrets)))
+    return float(np.quantile(np.median(drawn, axis=1), 0.975))
 
 
 def _line(surface: str, runs: int | str, contender: str, regrets: Sequence[float], note: str = "") -> None:
     middle, late = np.median(regrets), np.quantile(regrets, 0.9)
-    print(f"{surface:<14}{runs:>6}  {contender:<20}{middle:>8.2f} %{late:>8.2f} %   {note}", flush=True)
+    print(
+        f"{surface:<21}{runs:>5}  {contender:<20}{middle:>8.2f} %{_upper(regrets):>8.2f} %{late:>9.2f} %   {note}",
+        flush=True,
+    )
 
 
 def _words(outcomes: Sequence[Outcome]) -> str:
-    words = Counter(o.result.verdict for o in outcomes)
+    words = Counter(o.result.verdict.value for o in outcomes)
     used = np.mean([o.result.runs for o in outcomes])
-    return f"{used:.0f} runs used; " + ", ".join(f"{word} {count}" for word, count in words.most_common())
+    found = sum(o.found for o in outcomes)
+    back = np.median([o.regret for o in outcomes])
+    over = max(o.over for o in outcomes)
+    said = ", ".join(f"{word} {count}" for word, count in words.most_common())
+    late = f"; at most {over:.1f} runs over the budget" if over > 0 else ""
+    return f"found {found} of {len(outcomes)}; {said}; handed back {back:.2f} %; {used:.0f} runs used{late}"
 
 
 def _at(trace: Sequence[tuple[int, float]], runs: int) -> float:
@@ -164,77 +141,57 @@ def _at(trace: Sequence[tuple[int, float]], runs: int) -> float:
     return next((regret for when, regret in reversed(trace) if when <= runs), math.nan)
 
 
-def _curves(one: Problem, contender: str, traces: Sequence[Sequence[tuple[int, float]]]) -> list[dict[str, Any]]:
+def _curves(
+    name: str, runs: int, contender: str, traces: Sequence[Sequence[tuple[int, float]]]
+) -> list[dict[str, Any]]:
     rows = []
-    for runs in np.unique(np.geomspace(5, one.runs, 40).astype(int)):
-        seen = [_at(trace, int(runs)) for trace in traces]
+    for at in np.unique(np.geomspace(5, runs, 40).astype(int)):
+        seen = [_at(trace, int(at)) for trace in traces]
         if sum(math.isnan(s) for s in seen) <= len(seen) / 10:
             middle = float(np.nanmedian(seen))
-            rows.append({"surface": one.surface.name, "contender": contender, "runs": int(runs), "regret": middle})
+            rows.append({"surface": name, "contender": contender, "runs": int(at), "regret": middle})
     return rows
 
 
-def _known(folder: str, missing: dict[str, str]) -> tuple[list[dict[str, Any]], list[Outcome]]:
-    rows: list[dict[str, Any]] = []
+def _found(cases: Sequence[Case], seeds: int, folder: str) -> list[Outcome]:
+    """Each case with its own runs and noise."""
     every: list[Outcome] = []
-    print(f"{'surface':<14}{'runs':>6}  {'contender':<20}{'median':>10}{'90 %':>10}   of {SEEDS} seeds")
-    for surface in read_surfaces():
-        one = problem(surface.name)
-        outcomes = [tuned(one, seed, folder) for seed in range(SEEDS)]
+    for one in cases:
+        outcomes = [tuned(one, seed, folder) for seed in range(seeds)]
         every += outcomes
-        _line(surface.name, one.runs, OURS, [o.regret for o in outcomes], _words(outcomes))
-        rows += _curves(one, OURS, [o.trace for o in outcomes])
-        if surface.name == "flat":
-            same = sum(o.result.verdict == "no difference" for o in outcomes)
-            print(f"  no difference is said in {same} of {SEEDS} ({same / SEEDS:.0%}), as it should be")
+        _line(one.name, one.runs, OURS, [o.candidate for o in outcomes], _words(outcomes))
+    return every
+
+
+def _against_peers(
+    cases: Sequence[Case], asked: argparse.Namespace, folder: str, missing: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """All of them at the same noise, with as many runs for each contender."""
+    rows: list[dict[str, Any]] = []
+    for one in cases:
+        outcomes = [tuned(one, seed, folder, NOISY_RUNS, NOISY) for seed in range(asked.seeds)]
+        _line(one.name, NOISY_RUNS, OURS, [o.candidate for o in outcomes], _words(outcomes))
+        rows += _curves(one.name, NOISY_RUNS, OURS, [o.trace for o in outcomes])
         for name in PEERS:
-            if surface.name == "flat":
-                continue
             if name in missing:
-                print(f"{surface.name:<14}{one.runs:>6}  {name:<20}{missing[name]}")
+                print(f"{one.name:<21}{NOISY_RUNS:>5}  {name:<20}{missing[name]}")
                 continue
-            # hundreds of trials of a model in pure Python take minutes
-            seeds = SEEDS if one.runs <= 600 or name == "random, 3 runs" else max(1, SEEDS // 5)
-            traces = [_peer(name, one, seed) for seed in range(seeds)]
-            _line(surface.name, one.runs, name, [trace[-1][1] for trace in traces], f"{seeds} seeds")
-            rows += _curves(one, name, traces)
-    return rows, every
+            seeds = range(asked.smac_seeds if name == SMAC else asked.peer_seeds)
+            if not seeds:
+                continue
+            traces = [_peer(name, one, seed, NOISY_RUNS, NOISY) for seed in seeds]
+            _line(one.name, NOISY_RUNS, name, [trace[-1][1] for trace in traces], f"{len(traces)} seeds")
+            rows += _curves(one.name, NOISY_RUNS, name, traces)
+    return rows
 
 
-def _unknown(folder: str, missing: dict[str, str]) -> list[Outcome]:
-    """Surfaces that were never looked at, three seeds each."""
-    problems = [problem(f"random {k}") for k in range(1000, 1000 + RANDOM)]
-    outcomes = [tuned(one, seed, folder) for one in problems for seed in range(3)]
-    _line(f"{RANDOM} random", "3 %", OURS, [o.regret for o in outcomes], _words(outcomes))
-    for name in PEERS:
-        # TPE takes minutes for thousands of trials
-        small = [one for one in problems if one.runs <= 300]
-        if name not in missing and small:
-            ends = [_peer(name, one, seed)[-1][1] for one in small for seed in range(3)]
-            _line(f"{len(small)} of them", "3 %", name, ends, "those of at most 300 runs")
-    return outcomes
-
-
-def _coverage(folder: str, every: Sequence[Outcome]) -> None:
-    """Whether the interval of the gain holds the true one, over searches of many kinds."""
-    outcomes = list(every)[:COVERAGE]
-    kinds = [("xeon-stream", 60), ("knc-sort", 120), ("imbalanced", 120), ("gain", 100), ("random 2000", 100)]
-    for k in range(COVERAGE - len(outcomes)):
-        name, runs = kinds[k % len(kinds)]
-        outcomes.append(tuned(problem(name), 10_000 + k, folder, runs))
-    known = [o for o in outcomes if o.result.low is not None]
-    inside = sum(o.result.low <= o.true_ratio <= o.result.high for o in known)
+def _coverage(every: Sequence[Outcome]) -> None:
+    """Whether the interval of the gain holds the true one."""
+    known = [o for o in every if o.result.low is not None and o.result.high is not None and o.true_ratio > 0]
+    inside = sum((o.result.low or 0) <= o.true_ratio <= (o.result.high or math.inf) for o in known)
     high = np.mean([math.log(o.result.ratio / o.true_ratio) for o in known])
     print(f"interval of the gain: holds the true ratio in {inside} of {len(known)} ({inside / max(1, len(known)):.1%})")
-    print(f"  {len(outcomes) - len(known)} more had no interval; on average the gain told is {100 * high:+.2f} % off")
-
-
-def _gains(folder: str) -> None:
-    one = problem("gain")
-    outcomes = [tuned(one, seed, folder, GAIN_RUNS) for seed in range(2 * SEEDS)]
-    found = sum(o.result.verdict == "faster" for o in outcomes)
-    _line("gain of 3 %", GAIN_RUNS, OURS, [o.regret for o in outcomes], _words(outcomes))
-    print(f"  found in {found} of {len(outcomes)} ({found / len(outcomes):.0%})")
+    print(f"  {len(every) - len(known)} more had no interval; on average the gain told is {100 * high:+.2f} % off")
 
 
 def _draw(rows: list[dict[str, Any]]) -> Path:
@@ -255,15 +212,34 @@ def _draw(rows: list[dict[str, Any]]) -> Path:
     return PICTURE
 
 
-def main() -> None:
-    """Print the table and draw the picture."""
+def _options(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks search")
+    for name, count in (("seeds", 10), ("peer-seeds", 5), ("smac-seeds", 2), ("random", 10)):
+        parser.add_argument(f"--{name}", type=int, default=count)
+    parser.add_argument("--only", default="")
+    return parser.parse_args(list(words))
+
+
+def main(*words: str) -> None:
+    """Print the tables and draw the picture."""
+    asked = _options(words)
     begin, cpu = time.perf_counter(), time.process_time()
     missing = absent()
     with tempfile.TemporaryDirectory() as folder:
-        rows, every = _known(folder, missing)
-        every += _unknown(folder, missing)
-        _gains(folder)
-        _coverage(folder, every)
+        known, made = known_cases(), made_cases(Path(folder))
+        gain = case_of(gain_surface())
+        gain.runs = GAIN_RUNS
+        unknown = [case_of(random_surface(k)) for k in range(1000, 1000 + asked.random)]
+        wanted = set(filter(None, asked.only.split(",")))
+
+        def chosen(cases: Sequence[Case]) -> list[Case]:
+            return [c for c in cases if not wanted or c.name in wanted]
+
+        print(f"{'surface':<21}{'runs':>5}  {'contender':<20}{'median':>10}{'up to':>10}{'90 %':>11}   found by tune")
+        every = _found(chosen([*made, *known, gain, *unknown]), asked.seeds, folder)
+        print(f"the same with {NOISY_RUNS} runs and a noise of 5 %, beside peers")
+        rows = _against_peers(chosen([*known, *made, *unknown[:3]]), asked, folder, missing)
+        _coverage(every)
     print(
         f"picture: {_draw(rows)}; {time.perf_counter() - begin:.0f} s in all, {time.process_time() - cpu:.0f} s of a processor"
     )

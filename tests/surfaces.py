@@ -60,6 +60,33 @@ class Scripted:
         """Nothing is kept running."""
 
 
+class Clocked:
+    """A Launcher with a clock of its own, which stands still between runs: what takes longer than it may is cut off."""
+
+    def __init__(self, seconds: Callable[[Setting], float], seed: int = 0, sigma: float = 0.01):
+        self._seconds = seconds
+        self._random = random.Random(seed)
+        self._sigma = sigma
+        self.spent_s = 0.0
+        self.limits: list[float | None] = []
+
+    def clock(self) -> float:
+        """Seconds that all runs took."""
+        return self.spent_s
+
+    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+        """A sample of the formula, or of what the time limit left of it."""
+        self.limits.append(timeout_s)
+        took = self._seconds(setting) * math.exp(self._random.gauss(0, self._sigma))
+        cut = timeout_s is not None and took > timeout_s
+        took = timeout_s if cut and timeout_s is not None else took
+        self.spent_s += took
+        return Sample(took, took, self.spent_s, error="cut off" if cut else None, cut_off=cut)
+
+    def close(self) -> None:
+        """Nothing is kept running."""
+
+
 def threads_of(setting: Setting, default: int) -> int:
     """How many OpenMP threads the setting asks for."""
     return int(setting.env.get("OMP_NUM_THREADS", default))

@@ -140,6 +140,30 @@ def virtual(steal_ticks: int = 0) -> dict[str, str]:
     }
 
 
+def guest() -> dict[str, str]:
+    """Two processors of a small guest that tells its hypervisor of free pages, pages out what is idle, and weighs sessions."""
+    devices, damon = "sys/bus/virtio/devices", "sys/kernel/mm/damon/admin/kdamonds"
+    return {
+        **virtual(),
+        f"{CPU}/online": "0-1",
+        "proc/sys/kernel/sched_autogroup_enabled": "1",
+        "proc/self/autogroup": "/autogroup-11 nice 0",
+        "proc/self/cgroup": "4:memory:/jobs\n3:cpu,cpuacct:/\n0::/",
+        f"{devices}/virtio0/device": "0x0005",
+        f"{devices}/virtio0/features": "01100101" + 120 * "0",
+        f"{devices}/virtio1/device": "0x0002",
+        f"{devices}/virtio1/features": "00100110" + 120 * "0",
+        "sys/module/page_reporting/parameters/page_reporting_order": "9",
+        "sys/module/damon_reclaim/parameters/enabled": "N",
+        f"{damon}/nr_kdamonds": "2",
+        f"{damon}/0/state": "on",
+        f"{damon}/0/contexts/0/schemes/0/action": "stat",
+        f"{damon}/0/contexts/0/schemes/1/action": "pageout",
+        f"{damon}/1/state": "off",
+        f"{damon}/1/contexts/0/schemes/0/action": "pageout",
+    }
+
+
 def job(throttled_us: int = 0) -> dict[str, str]:
     """A container of Kubernetes with a quota of 1.5 of 8 processors."""
     files = {name: text for name, text in common(8).items() if name != "proc/2/comm"}

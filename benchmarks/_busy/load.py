@@ -39,9 +39,9 @@ def build(folder: Path) -> Path:
     return program
 
 
-def calibrate(program: Path, seconds: float = 0.03) -> float:
-    """How many units of arithmetic take so long; the fastest of some runs, since others only slow them."""
-    runs = [subprocess.run([program, "compute", "500"], capture_output=True, text=True, check=True) for _ in range(9)]
+def calibrate(program: Path, kind: str, seconds: float = 0.03) -> float:
+    """How many units of that kind of work take so long; by the fastest of some runs, since others only slow them."""
+    runs = [subprocess.run([program, kind, "500"], capture_output=True, text=True, check=True) for _ in range(9)]
     fastest = min(float(run.stdout.split('"seconds": ')[1].split(",")[0]) for run in runs)
     return 500 * seconds / fastest
 

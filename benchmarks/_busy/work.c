@@ -39,9 +39,13 @@ static uint64_t compute(double units) {
     return x;
 }
 
-static uint64_t stream(double units, size_t bytes) {
+static uint64_t* touched(size_t bytes) {
     uint64_t* data = malloc(bytes);
     memset(data, 1, bytes);
+    return data;
+}
+
+static uint64_t stream(const uint64_t* data, double units, size_t bytes) {
     const size_t count = bytes / sizeof *data;
     uint64_t sum = 0;
     for (uint64_t left = (uint64_t)(units * 1e4); left > 0;) {
@@ -51,7 +55,6 @@ static uint64_t stream(double units, size_t bytes) {
         }
         left -= part;
     }
-    free(data);
     return sum;
 }
 
@@ -105,11 +108,14 @@ int main(int count, char** words) {
         srand48(atol(words[4]));
     }
     uint64_t result = 0;
-    const double begin = now();
+    double begin = now();
     if (!strcmp(what, "compute")) {
         result = compute(first);
     } else if (!strcmp(what, "stream")) {
-        result = stream(first, (size_t)32 << 20);
+        const size_t bytes = (size_t)32 << 20;
+        const uint64_t* data = touched(bytes);
+        begin = now();
+        result = stream(data, first, bytes);
     } else if (!strcmp(what, "team") && first >= 1 && first <= kMost) {
         result = work_together((int)first, second);
     } else {
@@ -123,8 +129,11 @@ int main(int count, char** words) {
             spin(exponential(first));
             pause_for(exponential(second));
         }
-        while (!strcmp(what, "memory")) {
-            result += stream(1e4, (size_t)256 << 20);
+        if (!strcmp(what, "memory")) {
+            const size_t bytes = (size_t)256 << 20;
+            for (const uint64_t* data = touched(bytes);;) {
+                result += stream(data, 1e4, bytes);
+            }
         }
         while (!strcmp(what, "jobs")) {
             pause_for(exponential(1 / first));

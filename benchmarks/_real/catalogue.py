@@ -18,6 +18,8 @@ from pathlib import Path
 
 #: Sources and input files of the programs, which belong to this benchmark.
 INPUTS = Path(__file__).parent / "inputs"
+#: The library behind Debian's `libblas.so.3`; without it that is the reference, which nobody would tune.
+OPENBLAS = {"/usr/lib/*/openblas-pthread/libblas.so.3": "libopenblas0-pthread"}
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ class Row:
     code: str
     processor: str
     axes: str
+    tune: str = ""
     command: str = ""
     known: str = ""
     verdict: str = ""
@@ -49,7 +50,7 @@ class Row:
     @property
     def key(self) -> tuple[str, ...]:
         """What another row must differ in to be another measurement."""
-        return (self.program, self.case, self.load, self.budget, self.code, self.processor)
+        return (self.program, self.case, self.load, self.budget, self.tune, self.code, self.processor)
 
     @property
     def is_promise(self) -> bool:

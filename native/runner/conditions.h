@@ -43,8 +43,8 @@ class Conditions {
     explicit Conditions(std::string root = "");
 
     // steal_s, busy_s (all processors, all processes); of the processors in `mask`, or without one of all that this
-    // process may use, mask_steal_s and mask_busy_s; of these and the ones in `domain`, where there are any, domain_busy_s;
-    // pressure_{cpu,memory,io}_s; throttled_s (by quotas of the control group and those above it);
+    // process may use, mask_steal_s and mask_busy_s; of these and the ones in `domain`, where there are any,
+    // domain_busy_s; pressure_{cpu,memory,io}_s; throttled_s (by quotas of the control group and those above it);
     // heat_events (how often heat lowered the clock of a core or package).
     [[nodiscard]] Reading read(const std::optional<std::vector<int>>& mask, const std::vector<int>& domain = {}) const;
     // How many processors are in `mask`, or without one may be used.

@@ -58,8 +58,8 @@ class Process {
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
-    // Have `what` called with the number of the program's first process `first_s` seconds after it began, and then again
-    // each time after as many seconds as it returned.
+    // Have `what` called with the number of the program's first process `first_s` seconds after it began, and then
+    // again each time after as many seconds as it returned.
     void look_after(double first_s, std::function<double(int)> what) { looks_.push_back({first_s, std::move(what)}); }
     // Have `what` called when the first process has ended, before it is taken away.
     void at_end(std::function<void(int)> what) { at_end_ = std::move(what); }

@@ -3,7 +3,6 @@
 
 import fcntl
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from typing import Any
 import pytest
 
 from nodewise.cli.hyperfine import as_our_words
-from nodewise.cli.main import main
 from tests.cli.conftest import Command
 
 #: What a run of the command line left: in this process, since starting one takes longer than most of these tests.
@@ -38,21 +36,9 @@ def _json(done: Done) -> dict[str, Any]:
 
 
 @pytest.fixture
-def nodewise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
-    """Run the command line here, in a directory of its own, without variables that bear on threads."""
-    for name in [n for n in os.environ if n.startswith(("OMP_", "KMP_", "GOMP_"))]:
-        monkeypatch.delenv(name)
-
-    def run(*arguments: str, timeout: float = 60) -> Done:
-        del timeout
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["nodewise", *arguments])
-        capfd.readouterr()
-        code = main()
-        out, err = capfd.readouterr()
-        return Done(arguments, code, out, err)
-
-    return run
+def nodewise(nodewise_here: Command) -> Command:
+    """The command line, in this process."""
+    return nodewise_here
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from nodewise.cli.main import main
 from tests.cli.conftest import Command
 
 Done = subprocess.CompletedProcess[str]
@@ -40,22 +39,10 @@ wait
 
 
 @pytest.fixture
-def nodewise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
-    """Run the command line here, in a directory with a program in it, without variables that bear on threads."""
-    for name in [n for n in os.environ if n.startswith(("OMP_", "KMP_", "GOMP_"))]:
-        monkeypatch.delenv(name)
+def nodewise(tmp_path: Path, nodewise_here: Command) -> Command:
+    """The command line, in a directory with a program in it."""
     _script(tmp_path / "app", PROGRAM)
-
-    def run(*arguments: str, timeout: float = 60) -> Done:
-        del timeout
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["nodewise", *arguments])
-        capfd.readouterr()
-        code = main()
-        out, err = capfd.readouterr()
-        return Done(arguments, code, out, err)
-
-    return run
+    return nodewise_here
 
 
 def _script(path: Path, text: str) -> None:
@@ -64,7 +51,7 @@ def _script(path: Path, text: str) -> None:
 
 
 def _tuned(nodewise: Command, *arguments: str) -> dict[str, Any]:
-    done = nodewise("tune", "--json", "--max-runs", "40", "--out", "x", *arguments)
+    done = nodewise("tune", "--accept-disturbed", "--json", "--max-runs", "40", "--out", "x", *arguments)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found

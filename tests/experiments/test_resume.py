@@ -37,7 +37,8 @@ def program(tmp_path: Path) -> str:
 
 def _tune(program: str, out: Path, resume: bool) -> dict[str, Any]:
     question = Question(
-        (program,), machine(4, 2), ("threads", "placement"), out, Budget(None, 90), environment=dict(os.environ), resume=resume
+        (program,), machine(4, 2), ("threads", "placement"), out, Budget(None, 90), environment=dict(os.environ),
+        resume=resume, accept_disturbed=True
     )  # fmt: skip
     with LocalLauncher() as launcher:
         return tune(question, launcher)
@@ -45,7 +46,9 @@ def _tune(program: str, out: Path, resume: bool) -> dict[str, Any]:
 
 def _compare(program: str, out: Path, resume: bool) -> dict[str, Any]:
     made = make_contenders([f"{program} 1", f"{program} 2"], {})
-    question = CompareQuestion(tuple(made), machine(4, 2, live=True), out, Budget(None, 122), fewest=60, resume=resume)
+    question = CompareQuestion(
+        tuple(made), machine(4, 2, live=True), out, Budget(None, 122), fewest=60, resume=resume, accept_disturbed=True
+    )
     with LocalLauncher() as launcher:
         return compare(question, launcher)
 
@@ -75,12 +78,14 @@ def _plain(verdict: dict[str, Any] | None) -> dict[str, Any]:
     without = {"experiment", "seconds_spent"}
     cleaned = {k: v for k, v in verdict.items() if k not in without}
     # times of the clock, and what the system counted, are of each run and not of the stream
-    own = {"medians", "disturbed", "metrics", "work"}
-    rows = {
-        name: [{k: v for k, v in row.items() if k not in own} for row in cleaned.get(name, [])]
-        for name in ("contenders", "settings")
-    }
-    return {**cleaned, **rows, "warnings": [], "pareto": {}}
+    own = {"medians", "disturbed", "metrics", "work", "against_reference", "sentence"}
+
+    def without_own(row: Any) -> Any:
+        return {k: v for k, v in row.items() if k not in own} if isinstance(row, dict) else row
+
+    rows = {name: list(map(without_own, cleaned.get(name, []))) for name in ("contenders", "settings", "pairs")}
+    comparison = {"comparison": without_own(cleaned.get("comparison"))}
+    return {**without_own(cleaned), **rows, **comparison, "warnings": [], "notes": [], "pareto": {}}
 
 
 @pytest.mark.parametrize("way", [_tune, _compare])

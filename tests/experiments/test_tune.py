@@ -3,20 +3,23 @@
 
 import dataclasses
 import json
+import random
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nodewise.base.errors import InputError, ProgramError
-from nodewise.experiments.tune import FEWEST_RUNS, Progress, Question, tune
+from nodewise.experiments.tune import FEWEST_RUNS, Progress, Question, Tuner, tune
 from nodewise.machine.model import Limits
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
 from nodewise.runner.setting import Setting
+from nodewise.tuning.axes import Wanted
 from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.tune import tune_verdict
-from tests.surfaces import Scripted, machine, many_core, threads_of
+from tests.surfaces import Clocked, Scripted, machine, many_core, threads_of
 
 KNC = machine(61, 4)
 ALL = ("threads", "placement", "hugepages")
@@ -171,3 +174,114 @@ def test_only_the_named_axes_are_changed(tmp_path: Path) -> None:
     result = tune(question, Scripted(many_core))
     assert set(result.best.values) <= {"threads"}
     assert result.axes.keys() == {"threads"}
+
+
+def _of_variable(out: Path, budget: Budget, *values: str, **changes: Any) -> Question:
+    wanted = Wanted(variables={"KNOB": values})
+    return Question(("./app",), KNC, ("KNOB",), out / "x", budget, environment={}, wanted=wanted, **changes)
+
+
+def test_a_first_run_that_cannot_fit_is_stopped_with_the_budget_that_would_do(tmp_path: Path) -> None:
+    launcher = Clocked(lambda _: 3600.0)
+    with pytest.raises(InputError, match="stopped after 30") as caught:
+        tune(_of_variable(tmp_path, Budget(120.0), "a"), launcher, clock=launcher.clock)
+    assert "--budget 8min30s" in (caught.value.hint or "")
+    assert launcher.spent_s <= 31
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("budget", [25.0, 60.0, 200.0])
+def test_no_run_is_without_a_limit_and_the_budget_is_kept_but_for_one(budget: float, tmp_path: Path) -> None:
+    # whatever puts KNOB back, or changes it once more, hangs
+    launcher = Clocked(lambda s: {"a": 0.7, "": 1.0}.get(s.env.get("KNOB", ""), 1e6))
+    values = ("a", "b", "c", "d", "e", "f", "g", "h")
+    result = tune(_of_variable(tmp_path, Budget(budget), *values), launcher, clock=launcher.clock)
+    assert None not in launcher.limits
+    assert launcher.spent_s <= budget + 1.1
+    assert result.verdict == "faster" and result.best.env == {"KNOB": "a"}
+
+
+def test_an_axis_whose_absence_hangs_is_not_put_back_without_a_limit(tmp_path: Path) -> None:
+    def seconds(setting: Setting) -> float:
+        one, other = setting.env.get("ONE", "off"), setting.env.get("OTHER", "off")
+        return {"offoff": 1.0, "onon": 0.5, "onoff": 1e6, "offon": 0.8}[one + other]
+
+    launcher = Clocked(seconds)
+    wanted = Wanted(variables={"ONE": ("on",), "OTHER": ("on",)})
+    question = Question(("./app",), KNC, ("ONE", "OTHER"), tmp_path / "x", Budget(60.0), environment={}, wanted=wanted)
+    result = tune(question, launcher, clock=launcher.clock)
+    assert launcher.spent_s <= 61.1
+    assert result.best.env == {"ONE": "on", "OTHER": "on"}
+
+
+def test_what_starts_as_the_baseline_does_is_never_its_rival(tmp_path: Path) -> None:
+    result = tune(_of_variable(tmp_path, Budget(None, 60), "on"), Scripted(lambda _: 1.0))
+    candidate = read_experiment(tmp_path / "x").settings[result.candidate]
+    assert candidate.env == {"KNOB": "on"}
+    started = [s for s in read_experiment(tmp_path / "x").settings.values() if not s.env]
+    assert [s.key for s in started] == ["baseline"]
+
+
+def test_the_launch_line_holds_only_what_carries_the_gain(tmp_path: Path) -> None:
+    wanted = Wanted(variables={"GOOD": ("on",), "IDLE": ("on", "off"), "BAD": ("on",)})
+    lines = []
+    for seed in range(6):
+        question = Question(
+            ("./app",),
+            KNC,
+            ("threads", "placement", "GOOD", "IDLE", "BAD"),
+            tmp_path / str(seed),
+            Budget(None, 120),
+            environment={},
+            wanted=wanted,
+            seed=seed,
+        )
+
+        def seconds(setting: Setting) -> float:
+            return (0.6 if setting.env.get("GOOD") else 1.0) * (1.2 if setting.env.get("BAD") else 1.0)
+
+        result = tune(question, Scripted(seconds, seed, 0.01))
+        assert result.verdict == "faster"
+        lines.append(result.best.launch_line)
+    assert lines.count("GOOD=on ./app") >= 5
+
+
+def test_runs_that_are_left_go_to_the_next_candidate_with_what_is_left_of_the_error_rate(tmp_path: Path) -> None:
+    # the first candidate's gain is gone once it is confirmed
+    phases = ["first run"]
+
+    def seconds(setting: Setting) -> float:
+        knob = setting.env.get("KNOB", "")
+        return {"": 1.0, "a": 1.0 if phases[-1] == "confirm" else 0.8, "b": 0.9}[knob]
+
+    question = _of_variable(tmp_path, Budget(None, 300), "a", "b")
+    watched = Scripted(seconds)
+    tuner = Tuner(question, watched, lambda progress: phases.append(progress.phase))
+    original = tuner._confirm
+
+    def confirm(*words: Any) -> Any:
+        phases.append("confirm")
+        return original(*words)
+
+    tuner._confirm = confirm  # type: ignore[method-assign]
+    result = tuner.run()
+    plans = read_experiment(tmp_path / "x").plans
+    assert [p.candidate for p in plans] == ["KNOB=a", "KNOB=b"]
+    assert sum(p.alpha for p in plans) <= 0.05
+    assert result.verdict == "faster" and result.best.env == {"KNOB": "b"}
+    assert any("one after another" in note for note in result.notes)
+
+
+def test_a_program_that_fails_by_itself_is_tuned_and_that_is_said(tmp_path: Path) -> None:
+    random_ = random.Random(5)
+    first = [True]
+
+    def seconds(setting: Setting) -> float | str:
+        failing = random_.random() < 0.2 and not first[0]
+        first[0] = False
+        return "exit code 1" if failing else 0.7 if setting.env.get("KNOB") == "b" else 1.0
+
+    result = tune(_of_variable(tmp_path, Budget(None, 120), "a", "b", "c"), Scripted(seconds))
+    assert result.verdict == "faster" and result.best.env == {"KNOB": "b"}
+    assert any(re.match(r"the program failed in \d+ of \d+ runs as it is", note) for note in result.notes)
+    assert not any("was left out" in note for note in result.notes)

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tune on the benchmark's surfaces, where the best of the whole space is known; few seeds, all fixed."""
 
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from benchmarks._cases import case_of, made_cases
 from benchmarks._surfaces import Surface, gain_surface, random_surface, read_surfaces
-from benchmarks.search import Outcome, Problem, tuned
+from benchmarks.search import Outcome, tuned
 
+MADE = {c.name: c for c in made_cases(Path(tempfile.mkdtemp()))}
 KNOWN = {s.name: s for s in read_surfaces()}
 
 
 def _outcomes(surface: Surface, seeds: range, folder: Path, runs: int | None = None) -> list[Outcome]:
-    one = Problem(surface, surface.machine())
+    one = case_of(surface)
     return [tuned(one, seed, str(folder), runs) for seed in seeds]
 
 
@@ -54,3 +57,31 @@ def test_the_gain_told_is_not_inflated_by_having_been_picked(tmp_path: Path) -> 
     ]
     inside = sum(o.result.low <= o.true_ratio <= o.result.high for o in outcomes)
     assert inside >= 0.9 * len(outcomes)
+
+
+@pytest.mark.parametrize(("name", "least"), [("allocator", 10), ("allocator, all axes", 9), ("uneven 20 %", 5)])
+def test_a_clear_gain_is_found_with_few_runs(name: str, least: int, tmp_path: Path) -> None:
+    seeds = 6 if name.startswith("uneven") else 10
+    assert sum(tuned(MADE[name], seed, str(tmp_path)).found for seed in range(seeds)) >= least
+
+
+def test_settings_that_hang_cost_no_more_than_the_budget_and_one_run(tmp_path: Path) -> None:
+    outcomes = [tuned(MADE["hang"], seed, str(tmp_path)) for seed in range(3)]
+    assert all(o.over <= 1.1 for o in outcomes)
+    assert all(o.candidate <= 10 for o in outcomes)
+
+
+def test_a_region_that_crashes_is_left_alone(tmp_path: Path) -> None:
+    for seed in range(3):
+        one = tuned(MADE["crash"], seed, str(tmp_path))
+        failed = sum(s.failed for s in one.result.settings)
+        assert one.candidate <= 10
+        assert failed <= 0.15 * one.result.runs
+
+
+def test_a_program_that_fails_by_itself_is_tuned_and_that_is_said(tmp_path: Path) -> None:
+    for seed in range(3):
+        one = tuned(MADE["fails by itself"], seed, str(tmp_path))
+        assert one.candidate <= 10
+        assert any("the program failed in" in note for note in one.result.notes)
+        assert len([note for note in one.result.notes if "was left out" in note]) <= 5

@@ -157,3 +157,22 @@ def test_this_system_is_read_and_watched() -> None:
     assert not any(
         b.pid == os.getpid() for b in difference(Path("/"), first, look(Path("/"), 1.0, [0]), os.getpid()).busiest
     )
+
+
+def test_what_a_guest_gives_back_is_read(tmp_path: Path) -> None:
+    s = read_surroundings(write(tmp_path, systems.guest()))
+    assert s.memory.reporting == ("sys/bus/virtio/devices/virtio0/features",) and s.memory.reporting_order == 9
+    assert s.memory.reclaiming == {"sys/kernel/mm/damon/admin/kdamonds/0/contexts/0/schemes/1/action": "pageout"}
+    write(tmp_path, {"sys/module/damon_reclaim/parameters/enabled": "Y"})
+    write(tmp_path, {"sys/bus/virtio/devices/virtio0/features": "01100001" + 120 * "0"})
+    s = read_surroundings(tmp_path)
+    assert s.memory.reporting == () and s.memory.reclaiming["sys/module/damon_reclaim/parameters/enabled"] == "Y"
+
+
+def test_autogroups_count_in_the_root_group_alone(tmp_path: Path) -> None:
+    s = read_surroundings(write(tmp_path, systems.guest()))
+    assert (s.kernel.autogroups, s.kernel.autogroup) == (1, "/autogroup-11 nice 0")
+    for groups in ("3:cpu,cpuacct:/job\n0::/", "0::/user.slice/session-3.scope"):
+        write(tmp_path, {"proc/self/cgroup": groups})
+        assert read_surroundings(tmp_path).kernel.autogroup is None
+    assert read_surroundings(write(tmp_path / "other", systems.server())).kernel.autogroups is None

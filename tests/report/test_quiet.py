@@ -297,3 +297,25 @@ def test_bad_input_is_one_clear_message(words: tuple[str, ...], complaint: str) 
     done = nodewise(*words)
     assert done.returncode == 2 and complaint in done.stderr and "Traceback" not in done.stderr
     assert "hint:" in done.stderr
+
+
+def test_what_a_guest_gives_back_is_told_with_its_remedy(tmp_path: Path) -> None:
+    f = said_of(tmp_path, systems.guest())
+    assert f["free page reporting"].severity is NOTE and "2 MiB or more" in f["free page reporting"].said
+    assert f["free page reporting"].evidence[0] == "sys/bus/virtio/devices/virtio0/features: bit 5 is set"
+    assert f["DAMON"].severity is NOISY
+    kdamond = "/sys/kernel/mm/damon/admin/kdamonds/0/state"
+    assert (f["DAMON"].do, f["DAMON"].undo) == (f"echo off > {kdamond}", f"echo on > {kdamond}")
+    write(tmp_path, {"sys/module/damon_reclaim/parameters/enabled": "Y"})
+    assert said_of(tmp_path, {})["DAMON"].do == "echo N > /sys/module/damon_reclaim/parameters/enabled"
+    # an order that the kernel left to itself says nothing of a size
+    write(tmp_path, {"sys/module/page_reporting/parameters/page_reporting_order": "-1"})
+    assert "free memory is given back" in said_of(tmp_path, {})["free page reporting"].said
+
+
+def test_sessions_that_are_weighed_alike_are_told(tmp_path: Path) -> None:
+    f = said_of(tmp_path, systems.guest())
+    assert f["autogroups"].severity is NOTE and "nice and renice" in f["autogroups"].effect
+    assert f["autogroups"].evidence[1] == "proc/self/autogroup: /autogroup-11 nice 0"
+    calm = said_of(tmp_path / "other", systems.server())
+    assert not {"autogroups", "DAMON", "free page reporting"} & calm.keys()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nodewise.search.guided import GuidedSearch
+from nodewise.search.search import AtLeast
 from nodewise.search.space import Axis, Point, Space
 
 Formula = Callable[[Mapping[str, Any]], float | None]
@@ -192,3 +193,81 @@ def test_points_of_one_identity_run_once_a_block() -> None:
 def test_a_space_of_one_point_is_no_trouble() -> None:
     only = _space(Axis("threads", (1,), (1,), 1))
     assert len(_Run(only, lambda _: 1.0, 50).ranking) == 1
+
+
+def test_what_hangs_is_told_as_a_bound_and_left_alone() -> None:
+    def outcome(point: Mapping[str, Any]) -> float | AtLeast:
+        return AtLeast(3.0) if point["knob3"] == "b" else 0.9 if point["knob5"] == "d" else 1.0
+
+    search = GuidedSearch(_space(*TEN), 0)
+    asked: list[list[Point]] = []
+    while (points := search.ask(200 - sum(map(len, asked)))) and len(asked) < 100:
+        asked.append(points)
+        search.tell({p: outcome(p) for p in points})
+    late = [p for block in asked[len(asked) // 2 :] for p in block]
+    assert sum(p["knob3"] == "b" for p in late) <= 0.06 * len(late)
+    assert search.ranking[0]["knob5"] == "d"
+
+
+def test_a_gain_seen_once_is_repeated_in_the_next_block_and_leads() -> None:
+    """A setting with fewer than three runs is no slower for it."""
+    only = Axis("allocator", ("default", "a", "b", "c"), ("default", "a", "b", "c"), "default")
+    for seed in range(20):
+        rng = random.Random(seed)
+        search, left = GuidedSearch(_space(only), seed), 7
+        seen: list[str] = []
+        while points := search.ask(left):
+            left -= len(points)
+            seen += [p["allocator"] for p in points]
+            search.tell({p: (0.6 if p["allocator"] == "b" else 1.0) * math.exp(rng.gauss(0, 0.05)) for p in points})
+        assert search.ranking[0]["allocator"] == "b"
+        assert seen.count("b") >= 2
+
+
+def test_the_default_neither_leads_nor_runs_in_every_block_where_another_is_faster() -> None:
+    for seed in range(5):
+        found = _Run(SPACE, _surface(16, 0.8), 120, seed)
+        assert found.ranking[0] != SPACE.default
+        assert sum(SPACE.default in block for block in found.asked) < len(found.asked)
+
+
+def test_the_program_as_it_is_stands_apart_from_a_default_that_is_not_its_own() -> None:
+    """Spelling out the guessed default is what helps here."""
+    search = GuidedSearch(SPACE, 0, apart=True)
+    rng = random.Random(0)
+    left = 100
+    while points := search.ask(left):
+        left -= len(points)
+        search.tell(
+            {p: (3.0 if p == search.reference else _surface(64, 1.0)(p)) * math.exp(rng.gauss(0, 0.02)) for p in points}
+        )
+    assert search.ranking[0] != search.reference
+    gain, deviation = search.gain(SPACE.default, over=search.reference)
+    assert gain - deviation > 0.3
+
+
+def test_a_first_failure_defers_a_setting_that_may_be_the_best() -> None:
+    search = GuidedSearch(_space(*TEN), 0)
+    best: Point | None = None
+    again = 0
+    for block in range(12):
+        points = search.ask(200)
+        again += block > 1 and best in points
+        best = best or (points[-1] if block == 1 else None)
+        search.tell({p: None if p == best else 1.0 for p in points})
+    assert best not in search.ranking
+    assert again <= 1
+
+
+def test_where_the_program_fails_by_itself_a_failure_is_no_end() -> None:
+    rng = random.Random(3)
+
+    def outcome(point: Point) -> float | None:
+        return None if rng.random() < 0.2 else _surface(16, 0.8)(point) * math.exp(rng.gauss(0, 0.01))
+
+    for seed in range(5):
+        search, left = GuidedSearch(SPACE, seed), 150
+        while points := search.ask(left):
+            left -= len(points)
+            search.tell({p: outcome(p) for p in points})
+        assert _surface(16, 0.8)(search.ranking[0]) < 1.05 * 0.8

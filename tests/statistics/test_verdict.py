@@ -6,7 +6,7 @@ import math
 import pytest
 
 from nodewise.statistics.compare import Ratio
-from nodewise.statistics.verdict import Word, format_ratio, judge
+from nodewise.statistics.verdict import Word, format_ratio, is_settled, judge
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,20 @@ def test_at_the_end_a_wide_interval_still_says_nothing() -> None:
 )
 def test_a_ratio_is_written_with_the_digits_that_its_interval_supports(ratio: Ratio, text: str) -> None:
     assert format_ratio(ratio) == text
+
+
+def test_a_difference_that_is_no_larger_than_what_counts_as_none_is_not_said() -> None:
+    # the interval excludes 1, but the ratio itself is within what was asked to count as none
+    assert judge(Ratio(1.0095, 1.002, 1.017, 30), 0.01).word is Word.UNDECIDED
+    assert judge(Ratio(1 / 1.0095, 1 / 1.017, 1 / 1.002, 30), 0.01).word is Word.UNDECIDED
+    assert judge(Ratio(1.0105, 1.002, 1.019, 30), 0.01).word is Word.FASTER
+    assert judge(Ratio(1 / 1.0105, 1 / 1.019, 1 / 1.002, 30), 0.01).word is Word.SLOWER
+
+
+def test_more_runs_change_little_once_the_size_is_known_to_a_tenth() -> None:
+    def settled(ratio: float, half: float, within: float = 0.01) -> bool:
+        return is_settled(judge(Ratio(ratio, ratio / (1 + half), ratio * (1 + half), 30), within))
+
+    assert settled(2.0, 0.03) and not settled(2.0, 0.05)
+    assert settled(1.05, 0.009) and not settled(1.05, 0.012)
+    assert settled(1.0, 0.009) and not settled(1.0, 0.02)

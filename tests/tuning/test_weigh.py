@@ -159,7 +159,7 @@ def test_a_knob_with_many_values_does_not_keep_smaller_ones_out():
     many, small = knob("many", 70, tuple(map(str, range(9)))), knob("small", 60, ("a",))
     found = {w.knob.name: w for w in weigh_knobs([many, small], (), runs=12)}
     assert found["small"].tried and found["many"].knob.values == ("default", "0", "1")
-    assert "2 of 9 values" in found["many"].reason
+    assert "2 of 9 values" in found["many"].reason and found["many"].dropped == tuple("2345678")
     found = {w.knob.name: w for w in weigh_knobs([many, small], (), runs=4)}
     assert not found["small"].tried and "too few runs" in found["small"].reason
 
@@ -239,6 +239,21 @@ def test_the_axes_of_a_tune_follow_the_profile():
     guesses = {p["openblas-core-type"] for p in made.first_guesses(options.space.default)}
     assert guesses == {"Haswell", "SkylakeX", "Zen"}
     assert made.reasons()["openblas-core-type"]["share"] == pytest.approx(0.8)
+
+
+def test_what_is_left_out_is_told_with_the_reason():
+    made, _ = offer(spent(LIBC=0.6, BLAS=0.01, allocation=0.5), runs=60)
+    told = made.left_out()
+    assert "below 5%" in told["openblas-core-type"] and not any("arenas" in name for name in told)
+    made, options = offer(spent(BLAS=0.9), runs=20)
+    assert options.space.default["openblas-core-type"] == "default"
+    assert [name for name, why in made.left_out().items() if "too few runs" in why] == [
+        "openblas-core-type=Haswell,Zen"
+    ]
+    made, _ = offer(replace(spent(), profile=Profile(missing="the system does not allow it")))
+    assert "the system does not allow it" in made.left_out()["profile"]
+    made, _ = offer(spent(BLAS=0.01), names=("threads",))
+    assert made.left_out() == {}
 
 
 def test_no_openmp_for_a_program_without_it():

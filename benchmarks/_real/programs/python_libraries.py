@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks._real.catalogue import INPUTS, Case, Room, handicapped, program, with_parameter
+from benchmarks._real.catalogue import INPUTS, OPENBLAS, Case, Room, handicapped, program, with_parameter
 
 #: Debian's own Python, for which its packages are.
 _SYSTEM_PYTHON = "/usr/bin/python3"
@@ -46,12 +46,15 @@ def _scikit_learn(room: Room) -> list[Case]:
     ]
 
 
-@program("PyTorch", {_SYSTEM_PYTHON: "python3", "/usr/lib/python3/dist-packages/torch/__init__.py": "python3-torch"})
+@program(
+    "PyTorch",
+    {_SYSTEM_PYTHON: "python3", "/usr/lib/python3/dist-packages/torch/__init__.py": "python3-torch", **OPENBLAS},
+)
 def _torch(room: Room) -> list[Case]:
     del room
     script = [_SYSTEM_PYTHON, str(INPUTS / "torch_train.py")]
     return [
         Case("convolutions", (*script, "convolutions")),
-        handicapped("convolutions, one thread", [*script, "convolutions"], "OMP_NUM_THREADS", "1"),
+        handicapped("layers, old core type", [*script, "layers"], "OPENBLAS_CORETYPE", "Nehalem"),
         Case("layers", (*script, "layers")),
     ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import shlex
 
-from benchmarks._real.catalogue import INPUTS, Case, Room, handicapped, program, with_parameter
+from benchmarks._real.catalogue import INPUTS, OPENBLAS, Case, Room, handicapped, program, with_parameter
 
 #: Open MPI's mpirun starts nothing as root, unless told twice; and here it may have fewer cores than ranks.
 _MPI = {
@@ -94,7 +94,7 @@ def _cp2k(room: Room) -> list[Case]:
     ]
 
 
-@program("HPCC", {"hpcc": "hpcc"})
+@program("HPCC", {"hpcc": "hpcc", **OPENBLAS})
 def _hpcc(room: Room) -> list[Case]:
     room.write("hpccinf.txt", (INPUTS / "hpccinf.txt").read_text())
     return [

@@ -53,7 +53,10 @@ def main(arguments: list[str] | None = None) -> int:
         return INTERRUPTED
     except click.ClickException as problem:
         usage = problem.ctx.get_usage() if isinstance(problem, click.UsageError) and problem.ctx else None
-        _complain(problem.format_message(), usage and f"{usage.replace('Usage: ', '')} (--help tells more)")
+        hint = usage and f"{usage.replace('Usage: ', '')} (--help tells more)"
+        if hint and isinstance(problem, click.NoSuchOption):
+            hint += "; the options of a program come after its name"
+        _complain(problem.format_message(), hint)
         return 2
     except NodewiseError as problem:
         if "--traceback" in words:

@@ -17,6 +17,7 @@ from nodewise.runner.objective import format_metric
 from nodewise.runner.setting import Setting
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.outline import Outline, named_values
+from nodewise.verdicts.pair import WHEN_BUSY
 from nodewise.verdicts.tune import TuneVerdict
 
 #: What is proposed to be spent is so much more than what will probably do.
@@ -46,12 +47,10 @@ def tell_outline(outline: Outline) -> None:
         print(f"threads   {outline.placed}")
     for i, (name, why) in enumerate(outline.left_out.items()):
         print(f"{'left out' if i == 0 else '':<9} {name}: {why}")
-    limit = "" if outline.seconds is None else f", {format_seconds(outline.seconds)}"
-    print(
-        f"expected  up to {outline.runs} runs{limit}; one run takes {format_seconds(outline.run_s)}, and there are "
-        f"{outline.settings} settings",
-        flush=True,
-    )
+    each = f"one run takes {format_seconds(outline.run_s)}, and there are {outline.settings} settings"
+    bounds = [] if outline.runs is None else [f"about {outline.runs} runs"]
+    bounds += [] if outline.seconds is None else [format_seconds(outline.seconds)]
+    print(f"expected  {'at most ' + ', '.join(bounds) if bounds else 'as long as it takes'}; {each}", flush=True)
 
 
 def tell(verdict: TuneVerdict, report: Path, script: Path | None, labels: dict[str, str], budget: Budget) -> None:
@@ -77,7 +76,8 @@ def tell(verdict: TuneVerdict, report: Path, script: Path | None, labels: dict[s
             )
     for line in shown_lines(verdict, labels):
         print(line)
-    print(f"ratio     {verdict.sentence} (95 % interval; {verdict.runs} runs, {format_seconds(verdict.seconds_spent)})")
+    interval = "" if verdict.low is None else "95 % interval; "
+    print(f"ratio     {verdict.sentence} ({interval}{verdict.runs} runs, {format_seconds(verdict.seconds_spent)})")
     print(f"gain from {_gain_from(verdict)}")
     for text in verdict.why:
         print(f"why       {text}")
@@ -107,24 +107,24 @@ def _gain_from(verdict: TuneVerdict) -> str:
 
 
 def resume_lines(verdict: TuneVerdict, budget: Budget) -> list[str]:
-    """For an answer that is not decided: what would probably decide it, and the line that goes on."""
-    if verdict.verdict is not Word.UNDECIDED:
+    """For an answer that is not decided: what would probably decide it, and the line that goes on, as it has to be typed."""
+    if verdict.verdict is not Word.UNDECIDED or not verdict.runs:
         return []
     again = f"nodewise tune --resume {shlex.quote(verdict.experiment)}"
     if verdict.stopped == "interrupted":
         return [f"go on     {again}"]
-    if verdict.more_runs is None or not verdict.runs:
-        return []
+    busy = verdict.comparison is not None and verdict.comparison.busy
     each_s = verdict.seconds_spent / verdict.runs
-    words = [
-        f"about {verdict.more_runs} more runs would probably decide it, {format_seconds(verdict.more_runs * each_s)}"
-    ]
+    # where nothing is known of how many there should be: as many again, on a quieter machine or with more settings tried
+    more = verdict.runs if verdict.more_runs is None else verdict.more_runs
+    told = WHEN_BUSY if busy else f"about {more} more runs would probably decide it, {format_seconds(more * each_s)}"
     if budget.seconds is not None:
-        seconds = max(budget.seconds, verdict.seconds_spent) + verdict.more_runs * each_s * _SPARE
+        seconds = max(budget.seconds, verdict.seconds_spent) + more * each_s * _SPARE
         again += f" --budget {whole_duration(seconds)}"
     if budget.runs is not None:
-        again += f" --max-runs {max(budget.runs, verdict.runs) + math.ceil(verdict.more_runs * _SPARE)}"
-    return [f"undecided {words[0]}:", f"go on     {again}"]
+        again += f" --max-runs {max(budget.runs, verdict.runs) + math.ceil(more * _SPARE)}"
+    known = busy or verdict.more_runs is not None
+    return [*([f"undecided {told}"] if known else []), f"go on     {again}"]
 
 
 def whole_duration(seconds: float) -> str:

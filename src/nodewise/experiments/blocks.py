@@ -59,12 +59,14 @@ class Stop:
     """When blocks end: `most` of them (None: no bound), or the budget, once there were `fewest`.
 
     `reserved` runs of the budget are left for what comes after; no block begins that would end after `limit_s` seconds.
+    With `again` as many blocks as were disturbed are made besides.
     """
 
     fewest: int = 1
     most: int | None = None
     reserved: int = 0
     limit_s: float | None = None
+    again: bool = True
 
 
 class Blocks:
@@ -147,7 +149,8 @@ class Blocks:
             take(block)
             if len(arms()) < least_arms:
                 return "failed"
-            if stop.most is not None and made >= stop.most + repeats_due(disturbed, stop.most, _MOST_AGAIN):
+            more = repeats_due(disturbed, stop.most, _MOST_AGAIN) if stop.again and stop.most is not None else 0
+            if stop.most is not None and made >= stop.most + more:
                 return "runs"
             if made >= stop.fewest and settled(made):
                 return "decided"

@@ -217,7 +217,7 @@ class Comparer:
             self._report(WARM_UP)
         names = [c.setting.key for c in question.contenders]
         looks = looks_of(len(comparisons(names)))
-        stop = Stop(fewest=question.fewest, most=question.most)
+        stop = Stop(question.fewest, question.most, again=not question.accept_disturbed)
         least = min(2, len(names))
         return self._blocks.repeat(self._arms, COMPARE, stop, self._take, lambda _: self._settled(looks), least)
 

@@ -147,7 +147,12 @@ class _Run:
             try:
                 self._settle(blocks)
                 # the budget holds once each contender ran so often as to have an interval
-                stop = Stop(min(_FEWEST, question.blocks), question.blocks, limit_s=question.limit_s)
+                stop = Stop(
+                    min(_FEWEST, question.blocks),
+                    question.blocks,
+                    limit_s=question.limit_s,
+                    again=not question.accept_disturbed,
+                )
                 stopped = blocks.repeat(self._arms, STUDY, stop, self._take)
             except KeyboardInterrupt:
                 if not self._made:

@@ -85,7 +85,11 @@ class Clocks:
 
 @dataclass(frozen=True)
 class Kernel:
-    """What the kernel was told to do: switches by sysctl, its command line, and which processors it leaves alone."""
+    """What the kernel was told to do: switches by sysctl, its command line, and which processors it leaves alone.
+
+    `autogroup` is the group of sessions that this process is in with its weight, as /proc/self/autogroup says it; None where
+    the control group that it is in shares processors out instead.
+    """
 
     command_line: tuple[str, ...] = ()
     aslr: int | None = None
@@ -97,6 +101,8 @@ class Kernel:
     nmi_watchdog: int | None = None
     isolated: tuple[int, ...] = ()
     tickless: tuple[int, ...] = ()
+    autogroups: int | None = None
+    autogroup: str | None = None
     clock_source: str | None = None
     clock_sources: tuple[str, ...] = ()
     mitigations: Mapping[str, str] = field(default_factory=dict)
@@ -104,7 +110,11 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Memory:
-    """Memory and what moves it, in bytes: `swaps` are the areas by name, `available` is what can be had without paging."""
+    """Memory and what moves it, in bytes: `swaps` are the areas by name, `available` is what can be had without paging.
+
+    `reporting` are the balloon devices by file that tell the hypervisor of free pages, and `reporting_order` the power of two
+    of pages from which on; `reclaiming` what of the kernel pages out memory that is not used, by file with its value.
+    """
 
     total: int = 0
     available: int | None = None
@@ -113,6 +123,9 @@ class Memory:
     swap_used: int = 0
     swappiness: int | None = None
     nodes: int = 1
+    reporting: tuple[str, ...] = ()
+    reporting_order: int | None = None
+    reclaiming: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -212,12 +225,57 @@ def read_kernel(root: Path) -> Kernel:
         same_page_merging=read_number(root / "sys/kernel/mm/ksm/run"),
         perf_paranoid=read_number(sysctl / "perf_event_paranoid"),
         nmi_watchdog=read_number(sysctl / "nmi_watchdog"),
+        autogroups=read_number(sysctl / "sched_autogroup_enabled"),
+        autogroup=_autogroup(root),
         isolated=_listed(root / CPU / "isolated"),
         tickless=_listed(root / CPU / "nohz_full"),
         clock_source=read_text(source / "current_clocksource") or None,
         clock_sources=tuple((read_text(source / "available_clocksource") or "").split()),
         mitigations={p.name: read_text(p) or "" for p in sorted(weaknesses.glob("*"))},
     )
+
+
+def _autogroup(root: Path) -> str | None:
+    """This process's autogroup where it counts: sched(7), only in the root group of the controller of processor time."""
+    for line in (read_text(root / "proc/self/cgroup") or "").splitlines():
+        controllers, _, group = line.partition(":")[2].partition(":")
+        if (controllers == "" or "cpu" in controllers.split(",")) and group != "/":
+            return None
+    return read_text(root / "proc/self/autogroup") or None
+
+
+#: A virtio device of this type is a balloon, and this bit of its features says that it is told of free pages
+#: (virtio 1.2, 5.5 Traditional Memory Balloon Device: VIRTIO_BALLOON_F_PAGE_REPORTING).
+_BALLOON, _REPORTING_BIT = 5, 5
+
+
+def _reporting(root: Path) -> tuple[str, ...]:
+    """The balloons that tell the hypervisor of free pages, by the file that says so."""
+    found = []
+    for device in sorted((root / "sys/bus/virtio/devices").glob("*")):
+        features = read_text(device / "features") or ""
+        if (
+            int(read_text(device / "device") or "0", 16) == _BALLOON
+            and features[_REPORTING_BIT : _REPORTING_BIT + 1] == "1"
+        ):
+            found.append(str((device / "features").relative_to(root)))
+    return tuple(found)
+
+
+def _reclaiming(root: Path) -> dict[str, str]:
+    """What of DAMON pages out memory that is not used, by file: its module, and threads with a scheme that does."""
+    found = {}
+    module = "sys/module/damon_reclaim/parameters/enabled"
+    if (read_text(root / module) or "").upper() in ("Y", "1"):
+        found[module] = "Y"
+    for thread in sorted((root / "sys/kernel/mm/damon/admin/kdamonds").glob("[0-9]*")):
+        if read_text(thread / "state") != "on":
+            continue
+        for action in sorted(thread.glob("contexts/*/schemes/*/action")):
+            value = read_text(action)
+            if value == "pageout":
+                found[str(action.relative_to(root))] = value
+    return found
 
 
 def read_memory_state(root: Path) -> Memory:
@@ -236,6 +294,9 @@ def read_memory_state(root: Path) -> Memory:
         swaps=tuple(swaps),
         swap_used=(size("SwapTotal") or 0) - (size("SwapFree") or 0),
         swappiness=read_number(root / "proc/sys/vm/swappiness"),
+        reporting=_reporting(root),
+        reporting_order=read_number(root / "sys/module/page_reporting/parameters/page_reporting_order"),
+        reclaiming=_reclaiming(root),
         nodes=max(1, len(list((root / "sys/devices/system/node").glob("node[0-9]*")))),
     )
 

@@ -27,8 +27,8 @@ KERNEL, ANONYMOUS = "[kernel]", "[anonymous]"
 #: Below so many samples a share is no more than a hint: with none of 60 it may still be 5 %.
 ENOUGH = 60
 #: A sample every so often, not in step with anything; longer where so many processors would give too many.
-_PERIOD_S, _MOST_SAMPLES = 0.00197, 16000
-#: Reading takes at most this share of one processor beyond what may be spent at once.
+_PERIOD_S, _MOST_SAMPLES = 0.00197, 64000
+#: Reading takes no more than this share of one processor beyond what may be spent at once, unless the wait would be the longest.
 _MOST_COST, _AT_ONCE_S = 0.01, 0.03
 _SHORTEST_S, _LONGEST_S = 0.05, 2.0
 #: The runner needs so long to get its server ready.

@@ -90,10 +90,14 @@ class Failures:
         """How many runs of a point ended well."""
         return self._good.get(number, 0)
 
+    def runs(self, number: int) -> int:
+        """How many runs of a point there were."""
+        return self.failed(number) + self.good(number)
+
     @property
-    def any(self) -> bool:
-        """Whether anything failed yet."""
-        return bool(self._failed)
+    def count(self) -> int:
+        """How many runs failed."""
+        return sum(self._failed.values())
 
     @property
     def rate(self) -> float:
@@ -123,7 +127,7 @@ class Failures:
 
     def chances(self, numbers: Sequence[int], points: Iterable[Point], rows: Array) -> Array:
         """How likely the next run of each point is to fail, m; `rows` are their features, m × d."""
-        if not self.any:
+        if not self._failed:
             return np.zeros(len(numbers))
         where = np.stack(self._where)
         squares = ((rows[:, None, :] - where[None, :, :]) ** 2).sum(-1)

@@ -36,8 +36,11 @@ _MOST_FITTED, _MOST_JUDGED, _POOL = 120, 160, 260
 _LARGEST_BLOCK = 12
 #: So much of the search, and so many runs at most, go to points taken at random: the model may be sure and wrong.
 _EXPLORE_SHARE, _MOST_EXPLORED = 0.12, 40
-#: The program as it is has this share of the runs at least: what a setting gains is known no better than this is.
-_REFERENCE_SHARE = 0.08
+#: In log time slower than the leader, and surely so: not looked at for its own sake.
+_HOPELESS = 0.4
+#: The program as it is has this share of the runs at least, and up to the other where something fails: what a setting
+#: gains, and whether it fails by its own fault, is known no better than this is.
+_REFERENCE_SHARE, _FAILING_SHARE = 0.08, 0.2
 #: The search ends where less than this fraction of the time can be expected to be gained, twice in a row.
 _TRIFLE = 0.0008
 #: What is not worth looking for: so much may the best be better than the one that leads.
@@ -183,7 +186,11 @@ class GuidedSearch:
         self._idle = self._idle + 1 if ended and not again else 0
         chosen = [mine, *self._simpler(pool, mine, mean, covariance)[: max(1, size // 4)]]
         if size >= 4 and self._explored < self._explore:
-            wild = [i for i, p in enumerate(pool) if self._runs(p) == 0 and i not in chosen and chance[i] < 0.5]
+            # the model may be sure and wrong, but of what takes half as long again it has seen more
+            hopeless = (mean - 2 * np.sqrt(np.maximum(np.diag(covariance), 0)) > mean[mine] + _HOPELESS) | (
+                chance > 0.5
+            )
+            wild = [i for i, p in enumerate(pool) if self._runs(p) == 0 and i not in chosen and not hopeless[i]]
             chosen += self._random.sample(wild, min(1 + size // 6, len(wild)))
             self._explored += 1 + size // 6
         for draw in draws:
@@ -198,7 +205,9 @@ class GuidedSearch:
     def _due(self) -> list[Point]:
         """The reference, where it has run too seldom to tell what others gain."""
         every = sum(map(len, self._logs))
-        return [self.reference] if self._runs(self.reference) < max(2, _REFERENCE_SHARE * every) else []
+        # where something fails, whether the program does so by itself has to be known first
+        wanted = max(2.0, _REFERENCE_SHARE * every, min(2 * self._failures.count, _FAILING_SHARE * every))
+        return [self.reference] if self._failures.runs(self._key(self.reference)) < wanted else []
 
     def _retries(self, leader: Point) -> list[Point]:
         """What failed once and would lead if it ran and did well."""

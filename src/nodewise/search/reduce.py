@@ -8,6 +8,10 @@ from nodewise.search.space import Point, Space
 
 #: An axis whose effect lies so many deviations beyond what counts as none needs no further runs.
 _SURE = 2.0
+#: What an axis adds is doubtful up to so many of its deviations.
+_DOUBTFUL = 1.5
+#: What carries less than this part of the gain is not worth having, where it is not sure.
+_SHARE = 10
 #: So many axes are looked at side by side.
 _MOST_ARMS = 6
 
@@ -16,7 +20,7 @@ class Reduction:
     """Of one search: which axes of a point can be put back, by what the model makes of all runs.
 
     `within` is the difference (of log time) that counts as none. An axis is put back where what that is expected to cost
-    is less than half of it, or less than all of it and than its own standard deviation.
+    is less than a quarter of it, or than all of it and one and a half times its own standard deviation; but no tenth of the gain is given up.
     """
 
     def __init__(self, search: GuidedSearch, space: Space, within: float):
@@ -53,11 +57,12 @@ class Reduction:
     def of(self, point: Point) -> Point:
         """The simplest point that is expected to be as good; at least one axis stays changed."""
         now = point
+        most = self._search.gain(point, over=self._search.reference)[0] / _SHARE
         while len(self._changed(now)) > 1:
             free = []
             for i, other in enumerate(others := self._without(now)):
                 cost, deviation = self._search.gain(point, over=other)
-                if cost < max(self._within / 2, min(deviation, self._within)):
+                if cost < min(most, max(self._within / 4, min(_DOUBTFUL * deviation, self._within))):
                     free.append((cost, i))
             if not free:
                 break

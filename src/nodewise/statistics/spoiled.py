@@ -80,16 +80,6 @@ class Disturbance:
     which: frozenset[int] = frozenset()
 
     @property
-    def share(self) -> float:
-        """The share of the blocks that were disturbed; 0 where there are none."""
-        return self.disturbed_blocks / self.blocks if self.blocks else 0.0
-
-    @property
-    def too_much(self) -> bool:
-        """Whether more than half of the blocks were disturbed: then nothing is claimed from them."""
-        return 2 * self.disturbed_blocks > self.blocks
-
-    @property
     def reason(self) -> str:
         """Why nothing is claimed: `the machine was busy (120 of 120 runs, other load)`; empty where nothing was disturbed."""
         if not self.disturbed_runs:
@@ -101,8 +91,9 @@ class Disturbance:
 def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
     """What disturbed the runs that decide, given in the order in which they were made.
 
-    Steal that all runs met alike (nine of ten within 5 percentage points) is a condition, and so is a clock below its base in all runs of a contender, as wide vectors bring it about; what passes is a disturbance. `quota` is the
-    processor time that the control group grants, in processors, None without one.
+    Steal that all runs met alike (nine of ten within 5 percentage points) is a condition, and so is a clock below its base in
+    all runs of a contender, as wide vectors bring it about; what passes is a disturbance. `quota` is the processor time that
+    the control group grants, in processors, None without one.
     """
     ordinary, stolen = _steal(runs)
     always = _always(runs)

@@ -22,6 +22,8 @@ _EXACT = 1e-3
 _FEWEST_VALUES = 4
 #: With no more different values than this share of all, the clock is taken to be coarse; its step is no larger share of a value.
 _TIED, _COARSEST = 0.75, 0.1
+#: So many values at distances that are multiples of the least one, but for this share of it, lie on a lattice.
+_FEWEST_LEVELS, _EVEN = 3, 0.05
 _FEWEST_RUNS = 6
 #: Beyond so many standard deviations the share of equal values is doubted by.
 _DOUBT = 1.64
@@ -30,29 +32,35 @@ _DOUBT = 1.64
 def infer_step(*series: Sequence[float] | Array) -> float:
     """The step that all values of `series` (of the same unit) are multiples of; 0 where there is none to be seen.
 
-    It is a power of ten, or a multiple of it that several values share; where it is neither, and many values are equal,
-    the least difference between two of them.
+    It is a power of ten, or a multiple of it that several values share, or where many values of a series are equal and the
+    others lie at equal distances, that distance.
     """
-    steps = [_tied_step(np.asarray(values, dtype=float)) for values in series]
-    pooled = np.concatenate([np.asarray(values, dtype=float) for values in series])
-    if pooled.size < _FEWEST_RUNS:
+    arrays = [np.asarray(values, dtype=float) for values in series]
+    distances = [step for values in arrays if (step := _distance(values)) > 0]
+    return max(_decimal_step(np.concatenate(arrays)), min(distances, default=0.0))
+
+
+def _decimal_step(values: Array) -> float:
+    if values.size < _FEWEST_RUNS:
         return 0.0
     for decimals in range(_DECIMALS + 1):
-        units = pooled * 10.0**decimals
+        units = values * 10.0**decimals
         whole = np.round(units)
         if np.all(np.abs(units - whole) <= _EXACT) and np.all(whole > 0):
             different = np.unique(whole).astype(np.int64)
             shared = int(np.gcd.reduce(different)) if different.size >= _FEWEST_VALUES else 1
             return shared / 10.0**decimals
-    return min((s for s in steps if s > 0), default=0.0)
+    return 0.0
 
 
-def _tied_step(values: Array) -> float:
+def _distance(values: Array) -> float:
     different = np.unique(values)
-    if different.size < 2 or different.size > _TIED * values.size:
+    if not _FEWEST_LEVELS <= different.size <= _TIED * values.size:
         return 0.0
-    step = float(np.diff(different).min())
-    return step if step <= _COARSEST * float(np.median(values)) else 0.0
+    gaps = np.diff(different)
+    step = float(gaps.min())
+    even = np.abs(gaps / step - np.round(gaps / step)).max() <= _EVEN
+    return step if even and step <= _COARSEST * float(np.median(values)) else 0.0
 
 
 def rounding_doubt(values: Sequence[float] | Array, step: float) -> float:
@@ -116,7 +124,7 @@ def spread_ties(one: Array, other: Array, step: float) -> tuple[Array, Array]:
     both, so the ratios stay symmetric about the true one. Where all of a series are equal there is nothing to spread.
     """
     tied = any(1 < np.unique(times).size <= _TIED * times.size for times in (one, other))
-    if step <= 0 or not tied:
+    if step <= 0 or not tied or step > _COARSEST * min(float(np.median(one)), float(np.median(other))):
         return one, other
     shift = step * (np.random.default_rng(0).random((one.size, 2)) - 0.5)
     return one + shift[:, 0], other + shift[:, 1]

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nodewise.base.errors import InputError, StoreError
+from nodewise.runner.launch import quoted
 from nodewise.tuning.custom import put_in
 
 _KEPT = 2000
@@ -53,7 +54,7 @@ class Builder:
         (target.parent / "command.txt").write_text(text + "\n")
         if "{out}" in text:
             part = target.with_name(target.name + ".part")
-            problem = self._run(put_in(text, {"out": str(part)}))
+            problem = self._run(put_in(text, {"out": quoted(str(part))}))
             if not problem and not part.is_file():
                 problem = f"the build made no {name}: {text}"
             if not problem:

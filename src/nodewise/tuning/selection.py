@@ -32,6 +32,8 @@ from nodewise.tuning.catalogue.why import facts_of, why
 _ALWAYS = ("threads", "placement")
 #: What is chosen only once the program has run.
 _OF_LIBRARIES = ("knobs", "schedule", "wait", "allocator")
+#: Axes that are said by what the program reads of them.
+_TOLD = ("threads", "placement", "ranks", "hugepages")
 #: The share of the runs that knobs may take, where nobody has named them.
 _SHARE = 0.3
 #: A knob that promises so much (see `weigh.Weighed.promise`) is tried before anything else is known.
@@ -69,8 +71,9 @@ class Offer:
 
     @property
     def _needs_libraries(self) -> bool:
-        """Whether it matters what the program loads: not for a machine that is not here, nor where only plain axes are asked for."""
-        plain = {*AXES} - {*_OF_LIBRARIES} | {*self._wanted.parameters, *self._wanted.variables}
+        """Whether it matters what the program loads: not for a machine that is not here, nor where only axes are asked for of
+        which its libraries are not told."""
+        plain = {*AXES} - {*_OF_LIBRARIES, *_TOLD} | {*self._wanted.parameters, *self._wanted.variables}
         return self._machine.live and (self._names is None or not plain.issuperset(self._names))
 
     def _make(self, names: Sequence[str], knobs: Sequence[Knob], followers: Sequence[Follower]) -> Options:
@@ -161,11 +164,19 @@ class Offer:
     def left_out(self) -> dict[str, str]:
         """What might have been tried and is not, and why: axes without effect, and knobs that are usually worth it."""
         found = {} if self._options is None else dict(self._options.without_effect)
-        if self._names is None or "knobs" in self._names:
-            taken = {k.name for k in self._knobs}
-            found |= {
-                w.knob.name: w.reason for w in self.weighed if w.knob.worth >= LEAST_WORTH and w.knob.name not in taken
-            }
+        if self._names is not None and "knobs" not in self._names:
+            return found
+        profile = None if self._loaded is None else self._loaded.profile
+        if profile is not None and profile.missing:
+            found["profile"] = (
+                f"where the time goes is not known ({profile.missing}): knobs are tried in the order of their worth"
+            )
+        taken = {k.name for k in self._knobs}
+        for one in self.weighed:
+            if one.knob.name not in taken and one.knob.worth >= LEAST_WORTH:
+                found[one.knob.name] = one.reason
+            elif one.dropped and one.knob.name not in (self._names or ()):
+                found[f"{one.knob.name}={','.join(one.dropped)}"] = "too few runs for so many values"
         return found
 
     def _own_axes(self) -> list[Axis]:

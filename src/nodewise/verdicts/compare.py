@@ -23,6 +23,7 @@ from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.statistics.work import efficiency
 from nodewise.verdicts.baseline import AgainstBaseline
 from nodewise.verdicts.pair import (
+    WHEN_BUSY,
     PairVerdict,
     costs_of,
     disturbance_of,
@@ -318,6 +319,8 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str) -> list[
 def _open(pair: PairVerdict, stopped: str) -> str:
     """Why a pair is not decided, and what would decide it."""
     more = f": {_MORE[stopped]}" if stopped in _MORE else ""
+    if pair.busy:
+        return f"undecided: {pair.reason}; {WHEN_BUSY}"
     if pair.low is None or pair.high is None:
         return f"undecided: {pair.reason}{more}"
     return f"noise hides the answer after {_runs(pair.pairs)}, {format_span(pair.low, pair.high)} is possible{more}"

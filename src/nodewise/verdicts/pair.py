@@ -22,6 +22,8 @@ from nodewise.statistics.spoiled import Disturbance, Met, disturbance
 from nodewise.statistics.verdict import Verdict, Word, judge
 
 QUIET = disturbance(())
+#: What helps where the machine was busy.
+WHEN_BUSY = "--wait-quiet 10min waits for quiet before each block, --accept-disturbed lets all runs decide"
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,11 @@ class PairVerdict:
     beyond: float | None
     reason: str
     sentence: str
+
+    @property
+    def busy(self) -> bool:
+        """Whether nothing is decided because most blocks were disturbed."""
+        return bool(self.reason) and 2 * self.disturbed > self.blocks
 
     @property
     def interval(self) -> Ratio:

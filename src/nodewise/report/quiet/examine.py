@@ -10,6 +10,7 @@ from nodewise.machine.surroundings import Surroundings
 from nodewise.machine.watch import Watched
 from nodewise.report.quiet.clocks import clock_findings
 from nodewise.report.quiet.finding import Finding, worst_first
+from nodewise.report.quiet.given_back import given_back_findings
 from nodewise.report.quiet.load import load_findings
 from nodewise.report.quiet.measured import measured_findings, resolutions, summary
 from nodewise.report.quiet.system import system_findings
@@ -26,6 +27,7 @@ def examine(
             *load_findings(s, idle, loaded),
             *clock_findings(s, loaded or idle),
             *system_findings(s),
+            *given_back_findings(s),
         ]
     )
 

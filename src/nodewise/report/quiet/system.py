@@ -30,6 +30,7 @@ def system_findings(s: Surroundings) -> Iterator[Finding]:
     yield _mitigations(s)
     yield _timers(s)
     yield _services(s)
+    yield from _autogroups(s)
     yield _counters(s)
     yield _watchdog(s)
     yield _container(s)
@@ -174,6 +175,23 @@ def _same_pages(s: Surroundings) -> Iterator[Finding]:
             "echo 1 > /sys/kernel/mm/ksm/run",
             root=True,
             source=f"{KERNEL}/admin-guide/mm/ksm.html",
+        )
+
+
+def _autogroups(s: Surroundings) -> Iterator[Finding]:
+    if s.kernel.autogroups == 1 and s.kernel.autogroup is not None:
+        yield Finding(
+            "autogroups",
+            Severity.NOTE,
+            "on: each session gets an equal share of the processors, however many processes it has",
+            ("proc/sys/kernel/sched_autogroup_enabled: 1", f"proc/self/autogroup: {s.kernel.autogroup}"),
+            "nice and renice weigh processes of one session against each other only: a hog with nice 19 in another "
+            "terminal takes as much from the program as one with 0",
+            "to be served before others give the session a weight of its own: echo -20 > /proc/self/autogroup in its shell "
+            "(below 0 takes root), or give a hog's session less: echo 19 > /proc/PID/autogroup",
+            "echo 0 > /proc/self/autogroup",
+            root=True,
+            source="sched(7), The autogroup feature",
         )
 
 

@@ -41,13 +41,15 @@ RUNS_A_VALUE = 4
 class Weighed:
     """A knob with the share of a run's time that it bears on (None where that is not known), and whether it is tried.
 
-    `knob` holds the values that are tried, of which there may be fewer than it has. `reason` says in words why it is tried or not.
+    `knob` holds the values that are tried, `dropped` are those for which there are too few runs. `reason` says in words why it
+    is tried or not.
     """
 
     knob: Knob
     share: float | None
     tried: bool
     reason: str
+    dropped: tuple[str, ...] = ()
 
     @property
     def promise(self) -> float:
@@ -109,8 +111,10 @@ def _with_values(weighed: Weighed, count: int) -> Weighed:
         reason = f"{weighed.reason}; too few runs for it: give a larger budget, or name it with --axes {knob.name}"
         return replace(weighed, tried=False, reason=reason)
     kept = {knob.default, *others[:count]}
+    fewer = replace(knob, choices=tuple(c for c in knob.choices if c.name in kept))
+    dropped = tuple(v for v in others if v not in fewer.values)
     reason = f"{weighed.reason}; {count} of {len(others)} values, since there are few runs"
-    return replace(weighed, knob=replace(knob, choices=tuple(c for c in knob.choices if c.name in kept)), reason=reason)
+    return replace(weighed, knob=fewer, reason=reason, dropped=dropped)
 
 
 @dataclass(frozen=True)

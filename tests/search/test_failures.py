@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is blamed for failures, by counts that can be worked out by hand."""
+
+import numpy as np
+
+from nodewise.search.failures import Failures, fails_more
+from nodewise.search.space import Point
+
+DEFAULT = Point({"a": 0, "b": 0})
+
+
+def _told(*runs: tuple[int, dict[str, int], bool]) -> Failures:
+    failures = Failures(DEFAULT)
+    for number, values, failed in runs:
+        point = DEFAULT.having(**values)
+        failures.tell(number, point, np.array([5.0 * point["a"], 5.0 * point["b"]]), failed, point == DEFAULT)
+    return failures
+
+
+def _chance(failures: Failures, number: int, **values: int) -> float:
+    point = DEFAULT.having(**values)
+    row = np.array([[5.0 * point["a"], 5.0 * point["b"]]])
+    return float(failures.chances([number], [point], row)[0])
+
+
+def test_a_value_that_always_fails_is_dropped_and_one_that_never_does_is_not_blamed() -> None:
+    failures = _told((0, {}, False), (1, {"b": 2}, False), (2, {"a": 1, "b": 2}, True), (3, {"a": 1}, True))
+    assert _chance(failures, 9, a=1, b=3) == 1.0
+    assert _chance(failures, 9, a=2, b=2) < 0.05
+
+
+def test_one_failure_is_a_doubt_and_no_verdict_on_a_value() -> None:
+    failures = _told((0, {}, False), (1, {"a": 1}, True))
+    assert 0.4 < _chance(failures, 9, a=1, b=3) < 0.9
+
+
+def test_a_point_that_only_failed_waits_while_the_program_itself_never_did() -> None:
+    failures = _told((0, {}, False), (1, {"a": 1}, True))
+    assert failures.is_deferred(1) and failures.is_blamed(1) and failures.may_retry(1)
+    assert not _told((0, {}, False), (0, {}, True), (1, {"a": 1}, True)).is_deferred(1)
+
+
+def test_a_point_is_tried_twice_and_no_more() -> None:
+    assert not _told((0, {}, False), (1, {"a": 1}, True), (1, {"a": 1}, True)).may_retry(1)
+
+
+def test_around_a_failure_others_are_suspect() -> None:
+    failures = _told((0, {}, False), (1, {"a": 3}, True))
+    near, far = (float(failures.chances([9], [DEFAULT], np.array([[x, 0.0]]))[0]) for x in (14.9, 5.0))
+    assert near > 0.5 > far
+
+
+def test_the_program_s_own_failures_are_no_setting_s_fault() -> None:
+    runs = [(0, {}, k % 4 == 0) for k in range(8)]
+    failures = _told(*runs, (1, {"a": 1}, True), (1, {"a": 1}, False), (1, {"a": 1}, False))
+    assert failures.rate == 3 / 11
+    assert not failures.is_blamed(1)
+
+
+def test_more_failures_than_the_program_s_own_rate_explains() -> None:
+    assert fails_more(1, 1, 0, 20)
+    assert fails_more(2, 4, 0, 20)
+    assert not fails_more(1, 8, 0, 8)
+    assert not fails_more(2, 10, 4, 20)
+    assert fails_more(9, 10, 4, 20)
+    assert not fails_more(0, 10, 0, 10)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What of a setting carries its gain, on searches whose truth is known."""
+
+import math
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from nodewise.search.guided import GuidedSearch
+from nodewise.search.reduce import Reduction
+from nodewise.search.space import Axis, Point, Space
+
+AXES = tuple(Axis(name, ("off", "on"), ("off", "on"), "off") for name in "abcd")
+SPACE = Space(AXES, lambda p: tuple(p.items()))
+ALL_ON = Point(dict.fromkeys("abcd", "on"))
+
+
+def _searched(
+    seconds: dict[str, float], failing: str = "", apart: bool = False, as_started: float = 1.0
+) -> GuidedSearch:
+    rng = random.Random(0)
+    search = GuidedSearch(SPACE, 0, apart=apart)
+
+    def outcome(point: Mapping[str, Any]) -> float | None:
+        if point == search.reference and apart:
+            return as_started
+        if failing and point[failing] == "off" and point != SPACE.default:
+            return None
+        found = math.prod(by for name, by in seconds.items() if point[name] == "on")
+        return found * math.exp(rng.gauss(0, 0.005))
+
+    others = [ALL_ON, *(ALL_ON.having(**{name: "off"}) for name in "abcd"), search.reference, SPACE.default]
+    for _ in range(6):
+        search.tell({p: outcome(p) for p in others})
+    return search
+
+
+def test_axes_that_add_nothing_are_put_back() -> None:
+    reduced = Reduction(_searched({"a": 0.7, "c": 0.9}), SPACE, 0.01).of(ALL_ON)
+    assert dict(reduced) == {"a": "on", "b": "off", "c": "on", "d": "off"}
+
+
+def test_one_axis_stays_where_none_adds_anything() -> None:
+    reduced = Reduction(_searched({}), SPACE, 0.01).of(ALL_ON)
+    assert list(reduced.values()).count("on") == 1
+
+
+def test_an_axis_without_which_the_program_fails_stays() -> None:
+    reduced = Reduction(_searched({"a": 0.7}, failing="b"), SPACE, 0.01).of(ALL_ON)
+    assert reduced["a"] == reduced["b"] == "on"
+
+
+def test_defaults_are_spelled_out_only_where_that_is_a_gain() -> None:
+    point = ALL_ON.having(c="off", d="off")
+    assert set(Reduction(_searched({"a": 0.7}, apart=True), SPACE, 0.01).bare(point)) == {"a", "b"}
+    assert set(Reduction(_searched({"a": 0.7}, apart=True, as_started=2.0), SPACE, 0.01).bare(point)) == set("abcd")
+
+
+def test_what_is_known_well_needs_no_further_runs() -> None:
+    search = _searched({"a": 0.7, "b": 0.7, "c": 0.7, "d": 0.7})
+    assert Reduction(search, SPACE, 0.01).arms(ALL_ON) == []
