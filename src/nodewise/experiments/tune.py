@@ -293,19 +293,15 @@ class Tuner:
             if point is None:
                 return stopped
             candidate, point = self._reduced(point, alpha)
-            budget = self._meter.budget
-            ended, won = self._confirm(candidate, point, alpha)
-            # whoever goes on with a larger budget wants to know more of what was not decided
-            larger = ended == "budget" and not won and self._meter.budget is not budget
-            if not larger:
-                self._closed.add(self._start(candidate))
+            ended, won, larger = self._confirm_on(candidate, point, alpha)
+            alpha *= larger
+            self._closed.add(self._start(candidate))
             if ended is not None:
                 stopped = ended
                 if won:
                     return stopped
             alpha *= 1 - _FIRST_SHARE
-            hopeless = ended is not None and not larger and not self._promises_more()
-            if hopeless or self._affordable() < 2 * fewest_blocks(alpha):
+            if self._affordable() < 2 * fewest_blocks(alpha) or (ended is not None and not self._promises_more()):
                 return stopped
             self._search.resume()
 
@@ -436,6 +432,16 @@ class Tuner:
         if not arms or self._search.gain(point, self._search.reference)[0] < _CLEAR_GAIN:
             return 0
         return min(_KEPT_BLOCKS, max(0, affordable) // (1 + arms)) * (1 + arms)
+
+    def _confirm_on(self, candidate: Setting, point: Point, alpha: float) -> tuple[str | None, bool, float]:
+        """As `_confirm`; again where a larger budget was given to decide what was left open, with the share of `alpha` then left."""
+        share = 1.0
+        while True:
+            budget = self._meter.budget
+            ended, won = self._confirm(candidate, point, alpha * share)
+            if ended != "budget" or won or self._meter.budget is budget:
+                return ended, won, share
+            share *= 1 - _FIRST_SHARE
 
     def _confirm(self, candidate: Setting, point: Point, alpha: float) -> tuple[str | None, bool]:
         """What ended the comparison (`decided` or `budget`; None: the candidate failed), and whether it was faster."""
