@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is said on a busy machine: programs of known truth beside other users' load, live and replayed.
 
-`busy` makes both parts, `busy:live` and `busy:replay` one. Programs do a known amount of work: two that differ by 0, 3 and
+`busy` makes both parts of all cells, `busy:live` and `busy:replay` one, `busy:live,bursts` that of one cell. Programs do a known amount of work: two that differ by 0, 3 and
 30 %, and one whose second thread halves its time where nothing else runs, and costs time where it waits for a processor. A word is
 wrong where it says faster or slower and the quiet machine says otherwise, or no difference where there is more of one than
 was asked for. An interval is good where the quiet truth is inside. NODEWISE_EXPERIMENTS are the live experiments of each
@@ -23,6 +23,7 @@ from pathlib import Path
 
 from benchmarks._busy.load import CELLS, build, calibrate, load
 from benchmarks._busy.series import MOST, read_series, record, replay
+from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 
 LIVE = int(os.environ.get("NODEWISE_EXPERIMENTS", "3"))
@@ -100,9 +101,9 @@ def _row(cell: str, pair: tuple[str, str], truth: float, said: Iterable[Said]) -
 _HEAD = f"{'beside':12} {'compared':24} {'truth':>6} {'wrong words':>11} {'truth inside':>11} {'answered':>11}"
 
 
-def _recorded(folder: Path, program: Path) -> None:
+def _recorded(folder: Path, program: Path, cells: Iterable[str]) -> None:
     commands = _commands(program)
-    for cell in CELLS:
+    for cell in cells:
         path = folder / f"{cell}.json"
         if not path.exists():
             print(f"recording {cell}, {RECORDED_S:.0f} s", file=sys.stderr)
@@ -111,9 +112,9 @@ def _recorded(folder: Path, program: Path) -> None:
             series.save(path)
 
 
-def _replayed(folder: Path, truths: Mapping[tuple[str, str], float]) -> Iterator[str]:
+def _replayed(folder: Path, cells: Iterable[str], truths: Mapping[tuple[str, str], float]) -> Iterator[str]:
     machine = load_machine()
-    for cell in CELLS:
+    for cell in cells:
         series = read_series(folder / f"{cell}.json")
         marked = sum(bool(s.marks) for b in series.blocks for s in b.values())
         yield f"{cell}: {len(series.blocks)} blocks, {marked / sum(map(len, series.blocks)):.0%} of the runs disturbed"
@@ -123,9 +124,9 @@ def _replayed(folder: Path, truths: Mapping[tuple[str, str], float]) -> Iterator
             yield _row(cell, pair, truth, [Said(str(f.verdict), f.low, f.high) for f in found if f is not None])
 
 
-def _live(program: Path, truths: Mapping[tuple[str, str], float]) -> Iterator[str]:
+def _live(program: Path, cells: Iterable[str], truths: Mapping[tuple[str, str], float]) -> Iterator[str]:
     commands = _commands(program)
-    for cell in CELLS:
+    for cell in cells:
         for pair, truth in truths.items():
             said = []
             for n in range(LIVE):
@@ -152,21 +153,27 @@ def _live(program: Path, truths: Mapping[tuple[str, str], float]) -> Iterator[st
 
 def main(*parts: str) -> None:
     """Print a table of each part: wrong words, intervals that hold the quiet truth, and how often a word was said."""
+    unknown = [part for part in parts if part not in ("live", "replay", *CELLS)]
+    if unknown:
+        raise InputError(f"no such part: {', '.join(unknown)}", f"there are live, replay, {', '.join(CELLS)}")
+    cells = [cell for cell in CELLS if cell in parts] or list(CELLS)
+    live, replayed = ("live" in parts or "replay" not in parts), ("replay" in parts or "live" not in parts)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(os.environ.get("NODEWISE_SERIES", scratch))
         folder.mkdir(parents=True, exist_ok=True)
         program = build(Path(scratch))
-        _recorded(folder, program)
+        # the truth of some is what the quiet machine says
+        _recorded(folder, program, dict.fromkeys(["quiet", *(cells if replayed else [])]))
         truths = _truths(folder)
-        if not parts or "replay" in parts:
+        if replayed:
             print(
                 f"replayed from recorded series, at most {MOST} blocks each; the bar: {WRONG:.1%} wrong, {INSIDE:.1%} inside"
             )
             print(_HEAD)
-            for line in _replayed(folder, truths):
+            for line in _replayed(folder, cells, truths):
                 print(line, flush=True)
-        if not parts or "live" in parts:
+        if live:
             print(f"live, `nodewise compare` with a budget of {BUDGET}")
             print(_HEAD)
-            for line in _live(program, truths):
+            for line in _live(program, cells, truths):
                 print(line, flush=True)

@@ -51,7 +51,7 @@ def _script(path: Path, text: str) -> None:
 
 
 def _tuned(nodewise: Command, *arguments: str) -> dict[str, Any]:
-    done = nodewise("tune", "--json", "--max-runs", "40", "--out", "x", *arguments)
+    done = nodewise("tune", "--accept-disturbed", "--json", "--max-runs", "40", "--out", "x", *arguments)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found

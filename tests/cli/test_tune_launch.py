@@ -114,7 +114,7 @@ def test_a_dry_run_names_all_that_would_be_done_and_leaves_nothing(nodewise: Com
     done = nodewise("tune", "--dry-run", "--budget", "30s", "--env-axis", "MODE=a,b", "--", "sleep", "0.1")
     assert done.returncode == 0, done.stderr
     assert "MODE: unset (now), a, b" in done.stdout
-    expected = re.search(r"up to (\d+) runs, 30 s; one run takes (\d+) ms", done.stdout)
+    expected = re.search(r"about (\d+) runs, 30 s; one run takes (\d+) ms", done.stdout)
     assert expected is not None and int(expected[1]) == pytest.approx(30_000 / int(expected[2]), rel=0.05)
     assert "dry run   the program ran once" in done.stdout
     assert list(tmp_path.iterdir()) == []
@@ -245,6 +245,7 @@ def test_what_would_decide_is_told_with_the_line_to_type(nodewise: Command, tmp_
         more_runs=36,
         runs=30,
         seconds_spent=15.0,
+        comparison=None,
         experiment="it's/x",
         stopped="budget",
     )

@@ -10,7 +10,7 @@ import pytest
 
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
-from nodewise.runner.marks import find_marks
+from nodewise.runner.marks import find_marks, stolen_s
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
@@ -242,6 +242,7 @@ def test_of_a_run_that_mostly_slept_its_duration_counts() -> None:
     waited = {"waited_s": 0.02, "watched_s": 0.1, "watched_threads": 1.0}
     assert marked(10.0, {"user_s": 0.1, **waited}, {"mask_busy_s": 3.0, "processors": 2.0}) == set()
     assert marked(0.12, {"user_s": 0.1, **waited}, {"mask_busy_s": 0.1, "processors": 2.0}) == {"other load"}
+    assert marked(10.0, {"user_s": 0.1}, {"throttled_s": 0.1, "mask_steal_s": 0.1, "mask_busy_s": 0.1}) == set()
 
 
 def threaded(cpu_s: float, waited_s: float, threads: int) -> dict[str, float]:
@@ -267,6 +268,9 @@ def threaded(cpu_s: float, waited_s: float, threads: int) -> dict[str, float]:
         (1.0, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.01, "watched_threads": 1.0}, 128, 62.0, False),
         (2.0, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.01, "watched_threads": 1.0}, 2, 4.0, True),
         (2.0, {"user_s": 2.0}, 2, 4.0, True),
+        # a process that waited for its children, which were not seen, tells nothing of theirs
+        (1.25, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.9, "watched_threads": 1.0}, 2, 2.2, True),
+        (1.25, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 1.1, "watched_threads": 2.0}, 2, 2.2, False),
         # what was seen stands for what was not
         (1.1, {"user_s": 2.0, "waited_s": 0.06, "watched_s": 1.1, "watched_threads": 2.0}, 2, 2.2, True),
     ],
@@ -291,8 +295,19 @@ def test_ticks_that_round_are_no_load() -> None:
     assert marked(0.1, usage, {"mask_busy_s": 0.225, "processors": 2.0}) == set()
     assert marked(0.1, usage, {"mask_busy_s": 0.25, "processors": 2.0}) == {"other load"}
     # on many processors they add up
-    many = threaded(6.4, 3.0, 64)
-    assert marked(0.1, many, {"mask_busy_s": 6.4 + 0.15, "processors": 64.0}) == set()
+    many = threaded(2.56, 1.0, 64)
+    assert marked(0.04, many, {"mask_busy_s": 2.56 + 0.16, "processors": 64.0}) == set()
+    assert marked(0.04, many, {"mask_busy_s": 2.56 + 0.18, "processors": 64.0}) == {"other load"}
+    # two hundredths of a second of steal may be one that was rounded up
+    assert marked(0.1, {"user_s": 0.1}, {"mask_steal_s": 0.02, "mask_busy_s": 0.1}) == set()
+    assert marked(0.1, {"user_s": 0.1}, {"mask_steal_s": 0.04, "mask_busy_s": 0.1}) == {"steal"}
+
+
+def test_steal_is_shared_by_those_that_ran() -> None:
+    # half of what ran on its processors was others': so was half of what was stolen
+    assert stolen_s({"user_s": 1.0}, {"mask_steal_s": 0.5, "mask_busy_s": 2.0}) == 0.25
+    assert stolen_s({"user_s": 1.0}, {"steal_s": 0.5, "busy_s": 0.9}) == 0.5
+    assert stolen_s({}, {"steal_s": 0.5}) == 0.5 and stolen_s({"user_s": 1.0}, {}) == 0
 
 
 def test_one_page_fault_of_a_long_run_is_no_harm() -> None:

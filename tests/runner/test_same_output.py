@@ -44,6 +44,7 @@ def test_the_same_answer(reference: str, other: str) -> None:
         ("n 12345678901234567890", "n 12345678901234567891", "1: 12345678901234567891 against 12345678901234567890"),
         ("id 9e999ff", "id 8e999ff", "1: 8e999 against 9e999"),
         ("1.0", "nan", "1: 'nan' against '1.0'"),
+        ("5.0", "1e999", "1: 1e999 against 5.0"),
         ("x 2.0", "x -2.0", "1: -2.0 against 2.0"),
         ("done\n", "done\nextra\n", "2: 'extra' against nothing"),
         ("one\ntwo\n", "one\n", "2: nothing against 'two'"),

@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 
+from nodewise.statistics import compare, resolution
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.resolution import runs_needed, smallest_difference, window_noise
 
@@ -50,3 +51,13 @@ def test_noise_that_does_not_average_out_is_not_extrapolated_away() -> None:
     assert window_noise([[0.001] * 4000], 1.0) is None
     assert window_noise([], 1.0) is None and window_noise([[]], 1.0) is None
     assert window_noise([[0.001] * 4980], 1.0) is not None
+
+
+def test_robust_scores_cost_what_is_said() -> None:
+    # the scores' efficiency under normal noise, by numerical integration
+    z = np.linspace(-compare._REACH, compare._REACH, 20_001)
+    normal, width = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi), z[1] - z[0]
+    inside = 1 - (z / compare._REACH) ** 2
+    slope = float((inside * (5 * inside - 4) * normal).sum() * width)
+    variance = float(((z * inside**2) ** 2 * normal).sum() * width)
+    assert pytest.approx(variance / slope**2, abs=0.001) == resolution._SCORE_COST

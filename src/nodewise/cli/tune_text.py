@@ -47,12 +47,10 @@ def tell_outline(outline: Outline) -> None:
         print(f"threads   {outline.placed}")
     for i, (name, why) in enumerate(outline.left_out.items()):
         print(f"{'left out' if i == 0 else '':<9} {name}: {why}")
-    limit = "" if outline.seconds is None else f", {format_seconds(outline.seconds)}"
-    print(
-        f"expected  up to {outline.runs} runs{limit}; one run takes {format_seconds(outline.run_s)}, and there are "
-        f"{outline.settings} settings",
-        flush=True,
-    )
+    each = f"one run takes {format_seconds(outline.run_s)}, and there are {outline.settings} settings"
+    bounds = [] if outline.runs is None else [f"about {outline.runs} runs"]
+    bounds += [] if outline.seconds is None else [format_seconds(outline.seconds)]
+    print(f"expected  {'at most ' + ', '.join(bounds) if bounds else 'as long as it takes'}; {each}", flush=True)
 
 
 def tell(verdict: TuneVerdict, report: Path, script: Path | None, labels: dict[str, str], budget: Budget) -> None:
@@ -115,19 +113,18 @@ def resume_lines(verdict: TuneVerdict, budget: Budget) -> list[str]:
     again = f"nodewise tune --resume {shlex.quote(verdict.experiment)}"
     if verdict.stopped == "interrupted":
         return [f"go on     {again}"]
-    if verdict.comparison is not None and verdict.comparison.busy:
-        return [f"undecided {WHEN_BUSY}"]
+    busy = verdict.comparison is not None and verdict.comparison.busy
     each_s = verdict.seconds_spent / verdict.runs
     # where nothing is known of how many there should be: as many again, on a quieter machine or with more settings tried
     more = verdict.runs if verdict.more_runs is None else verdict.more_runs
-    told = f"undecided about {more} more runs would probably decide it, {format_seconds(more * each_s)}"
+    told = WHEN_BUSY if busy else f"about {more} more runs would probably decide it, {format_seconds(more * each_s)}"
     if budget.seconds is not None:
         seconds = max(budget.seconds, verdict.seconds_spent) + more * each_s * _SPARE
         again += f" --budget {whole_duration(seconds)}"
     if budget.runs is not None:
         again += f" --max-runs {max(budget.runs, verdict.runs) + math.ceil(more * _SPARE)}"
-    lines = [f"go on     {again}"]
-    return lines if verdict.more_runs is None else [told, *lines]
+    known = busy or verdict.more_runs is not None
+    return [*([f"undecided {told}"] if known else []), f"go on     {again}"]
 
 
 def whole_duration(seconds: float) -> str:

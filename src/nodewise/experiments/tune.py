@@ -15,6 +15,8 @@ from typing import Any
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.units import format_seconds
 from nodewise.experiments.blocks import Arm, Block, Blocks
+from nodewise.experiments.confirmation import Confirmation, fewest_blocks
+from nodewise.experiments.costs import Costs
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
@@ -30,16 +32,13 @@ from nodewise.search.guided import GuidedSearch
 from nodewise.search.reduce import Reduction
 from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import AS_STARTED, Point
-from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks, plan_looks
-from nodewise.statistics.spoiled import Disturbance, Met, disturbance
-from nodewise.statistics.summary import Running, median
-from nodewise.statistics.verdict import Verdict, Word, is_settled
+from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
+from nodewise.statistics.verdict import Word
 from nodewise.tuning.axes import Wanted
 from nodewise.tuning.builds import Builder
 from nodewise.tuning.outline import Outline
 from nodewise.tuning.selection import Offer
 from nodewise.verdicts.encoding import encode
-from nodewise.verdicts.pair import Pairs, judge_pairs, met_of
 from nodewise.verdicts.tune import BASELINE, CONFIRM, TuneVerdict, tune_verdict
 
 #: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
@@ -57,10 +56,12 @@ _MOST_BLOCKS = 400
 #: In how many blocks after the comparison the candidate also runs with one axis put back.
 _ABLATION_BLOCKS = 6
 #: A gain of at least this (in log time) keeps so many of those blocks from the comparison: a gain whose cause is not known is half an answer.
-_CLEAR_GAIN, _KEPT_BLOCKS = 0.08, 2
+_CLEAR_GAIN, _KEPT_BLOCKS = 0.08, 3
 #: A run may take this many times the baseline's time, and a little for the start, before it is cut off; this many times
 #: where the search would otherwise eat up what the confirmation needs.
 _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
+#: What nodewise itself needs around a run.
+_AROUND_S = 0.001
 #: The first run is stopped after this share of the budget: a verdict needs many more.
 _FIRST_RUN_SHARE = 0.25
 #: So many blocks, and so much of what is left for the search and the confirmation, go to telling what carries a gain.
@@ -143,10 +144,7 @@ class Tuner:
         self._baseline = Setting(command=question.command)
         self._random = random.Random(question.seed)
         self._meter = Meter(question.budget, clock)
-        self._times: dict[str, Running] = {}
-        self._costs: dict[str, list[float]] = {}
-        self._searched: list[float] = []
-        self._slowest_s = 0.0
+        self._costs = Costs()
         self._closed: set[Hashable] = set()
 
     def run(self) -> TuneVerdict:
@@ -191,51 +189,40 @@ class Tuner:
         self._announce(self._outline())
 
     def _outline(self) -> Outline:
-        space, budget = self._options.space, self._question.budget
-        cost = self._costs["baseline"][0]
-        runs = 1 + self._meter.affordable(cost)
-        # nothing but what was left out says why an axis has but one value
-        seconds = budget.seconds if budget.runs is None else min(budget.seconds or math.inf, budget.runs * cost)
+        space, budget, cost = self._options.space, self._question.budget, self._costs.first_s
+        by_runs, by_time = budget.runs or math.inf, (budget.seconds or math.inf) / cost
+        runs = None if math.isinf(min(by_runs, by_time)) else int(min(by_runs, by_time))
+        seconds = budget.seconds if by_time <= by_runs else by_runs * cost
         return Outline(space.open, self._offer.left_out(), self._options.way.why, cost, runs, seconds, space.size)
 
     # --- runs
-
-    def _take(self, key: str, sample: Sample, cost: float, phase: str) -> None:
-        """Learn what a run cost, where it ran to its end, and its time where it ran well."""
-        if not sample.cut_off:
-            self._costs.setdefault(key, []).append(cost)
-            if key == BASELINE:
-                self._slowest_s = max(self._slowest_s, cost)
-            if phase == SEARCH:
-                self._searched.append(cost)
-        if sample.ok:
-            self._times.setdefault(key, Running()).add(sample.seconds)
 
     def _run_block(self, settings: Sequence[Setting], phase: str, timeout_s: float) -> Block:
         """Every setting once, in random order; none is started after the budget's end, nor runs long beyond it."""
         arms = [Arm(s, timeout_s) for s in {s.key: s for s in settings}.values()]
         block = self._blocks.run(arms, phase, self._allowed_s)
         for key, sample in block.samples.items():
-            self._take(key, sample, block.costs[key], phase)
+            self._costs.take(key, sample, block.costs[key], phase == SEARCH)
         return block
 
     def _allowed_s(self) -> float:
         """How long the next run may take at most: to the budget's end and one run of the baseline more; 0: none may start."""
         left = self._left_s()
-        return left + self._slowest_s if left > 0 else 0.0
+        return left + self._costs.slowest_s if left > 0 else 0.0
 
     def _left_s(self) -> float:
         """What is left of the budget's seconds."""
-        seconds = self._question.budget.seconds
+        seconds = self._meter.budget.seconds
         return math.inf if seconds is None else seconds - self._meter.seconds
 
     def _patience(self) -> float:
-        most = _PATIENCE * self._slowest_s + _PATIENCE_S
+        most = _PATIENCE * self._costs.slowest_s + _PATIENCE_S
         own = self._question.timeout_s
         return most if own is None else min(own, most)
 
     def _report(self, phase: str, leader: Setting | None, racing: int) -> None:
-        base, mine = self._times.get(BASELINE), self._times.get(leader.key) if leader else None
+        times = self._costs.times
+        base, mine = times.get(BASELINE), times.get(leader.key) if leader else None
         speedup = base.median / mine.median if base and mine else None
         name = leader.key if leader else None
         self._observe(Progress(phase, self._meter.runs, self._meter.seconds, name, speedup, racing))
@@ -251,7 +238,9 @@ class Tuner:
         with self._offer.watching(self._launcher, self._baseline):
             arm = Arm(self._baseline, None if math.isinf(limit) else limit)
             sample, cost = self._blocks.alone(arm, "warm-up")
-        self._take(BASELINE, sample, cost, "warm-up")
+        # nodewise's own start, and looking at what the program loads, are no part of what further runs will cost
+        cost = min(cost, sample.wall_s + _AROUND_S)
+        self._costs.take(BASELINE, sample, cost, False)
         self._offer.used(sample.usage)
         if sample.cut_off and limit == share:
             enough = format_seconds(limit * FEWEST_RUNS)
@@ -281,7 +270,7 @@ class Tuner:
         earlier = self._writer.earlier.question if self._writer.earlier is not None else {}
         if "loaded" in earlier:
             self._offer.recall(earlier["loaded"])
-        self._options = self._offer.after_the_first_run(self._meter.affordable(self._costs[BASELINE][0]))
+        self._options = self._offer.after_the_first_run(self._meter.affordable(self._costs.first_s))
         space = self._options.space
         if not space.axes:
             raise InputError("there is no axis to search", "name some with --axes, -P or --env-axis")
@@ -304,14 +293,19 @@ class Tuner:
             if point is None:
                 return stopped
             candidate, point = self._reduced(point, alpha)
+            budget = self._meter.budget
             ended, won = self._confirm(candidate, point, alpha)
-            self._closed.add(self._start(candidate))
+            # whoever goes on with a larger budget wants to know more of what was not decided
+            larger = ended == "budget" and not won and self._meter.budget is not budget
+            if not larger:
+                self._closed.add(self._start(candidate))
             if ended is not None:
                 stopped = ended
                 if won:
                     return stopped
             alpha *= 1 - _FIRST_SHARE
-            if self._affordable() < 2 * fewest_blocks(alpha) or (ended is not None and not self._promises_more()):
+            hopeless = ended is not None and not larger and not self._promises_more()
+            if hopeless or self._affordable() < 2 * fewest_blocks(alpha):
                 return stopped
             self._search.resume()
 
@@ -322,14 +316,7 @@ class Tuner:
         return self._baseline if self._is_baseline(setting) else setting
 
     def _start(self, setting: Setting) -> Hashable:
-        """All that makes a difference when a setting is started."""
-        inherited = self._question.environment
-        changed = {k: v for k, v in setting.env.items() if inherited.get(k) != v}
-        cleared = {v: None for v in setting.unset if v in inherited and v not in setting.env}
-        everywhere = tuple(sorted(self._question.machine.allowed))
-        mask = None if setting.mask is None or tuple(sorted(setting.mask)) == everywhere else setting.mask
-        told = tuple(sorted({**changed, **cleared}.items()))
-        return (setting.command, told, mask, setting.memory, setting.no_huge_pages, setting.broken)
+        return setting.start(self._question.environment, self._question.machine.allowed)
 
     def _is_baseline(self, setting: Setting) -> bool:
         return self._start(setting) == self._start(self._baseline)
@@ -343,8 +330,8 @@ class Tuner:
         return None
 
     def _affordable(self) -> int:
-        """How many more runs there are, at what one of the search costs; a run that was cut off is no usual one."""
-        return self._meter.affordable(median(self._searched or self._costs[BASELINE]))
+        """How many more runs there are, at what one of the search costs."""
+        return self._meter.affordable(self._costs.typical_s)
 
     def _explore(self, alpha: float) -> None:
         """Block after block, until the confirmation needs what is left or nothing more is to be found."""
@@ -360,8 +347,8 @@ class Tuner:
         settings = {p: self._setting(p) for p in points}
         patience = self._patience()
         if not math.isinf(self._left_s()):
-            share_s = room * median(self._searched or self._costs[BASELINE]) / len(points)
-            patience = min(patience, max(share_s, _LEAST_PATIENCE * self._slowest_s))
+            share_s = room * self._costs.typical_s / len(points)
+            patience = min(patience, max(share_s, _LEAST_PATIENCE * self._costs.slowest_s))
         samples = self._run_block(list(settings.values()), SEARCH, patience).samples
         told = {p: self._outcome(samples[s.key]) for p, s in settings.items() if s.key in samples}
         self._search.tell(told)
@@ -374,7 +361,7 @@ class Tuner:
             return sample.seconds
         if sample.cut_off:
             # as many times the baseline's result as it had of the baseline's time
-            return AtLeast(self._times[BASELINE].median * sample.wall_s / median(self._costs[BASELINE]))
+            return AtLeast(self._costs.times[BASELINE].median * sample.wall_s / self._costs.baseline_s)
         return None
 
     def _needed(self, alpha: float, total: int) -> float:
@@ -397,7 +384,15 @@ class Tuner:
         total = left + self._meter.runs
         least_share, most_share = _CONFIRM_SHARES
         share = min(most_share, least_share * max(1.0, self._search.noise / _USUAL_NOISE))
-        return int(min(max(2 * fewest_blocks(alpha), total * share), math.ceil(min(1e9, self._needed(alpha, total)))))
+        # the baseline is slower than what the search has come to run
+        price = self._pair_s(self._best()) / 2 / self._costs.typical_s
+        return math.ceil(min(max(2 * fewest_blocks(alpha) * price, total * share), self._needed(alpha, total) * price))
+
+    def _pair_s(self, point: Point | None) -> float:
+        """What a block of the baseline and a point costs; where runs are counted each is as dear as any other."""
+        if self._question.budget.seconds is None:
+            return 2 * self._costs.typical_s
+        return self._costs.pair_s(None if point is None else self._setting(point).key)
 
     def _promises_more(self) -> bool:
         """Whether some other setting is expected to gain more than what counts as nothing."""
@@ -445,8 +440,7 @@ class Tuner:
     def _confirm(self, candidate: Setting, point: Point, alpha: float) -> tuple[str | None, bool]:
         """What ended the comparison (`decided` or `budget`; None: the candidate failed), and whether it was faster."""
         arms = self._ablations(candidate)
-        known = median(self._costs[BASELINE])
-        pair = known + median(self._costs.get(candidate.key) or self._costs.get(self._setting(point).key) or [known])
+        pair = self._pair_s(point)
         affordable = self._meter.affordable(pair / 2)
         kept = self._kept_for_ablation(point, len(arms), affordable - 2 * fewest_blocks(alpha))
         blocks = min(_MOST_BLOCKS, (affordable - kept) // 2)
@@ -454,7 +448,8 @@ class Tuner:
             return "budget", False
         looks = plan_looks(blocks, alpha)
         self._writer.add_plan(Plan(candidate.key, looks.at, looks.alpha, {n: s.key for n, s in arms.items()}))
-        judged = _Confirmation(looks, self._question)
+        quota = self._question.machine.limits.cpu_quota
+        judged = Confirmation(looks, self._question.within, quota, self._question.accept_disturbed)
         stopped, cut = "budget", 0
         while judged.count < blocks and self._meter.affordable(pair / 2) >= 2 + kept:
             block = self._run_block([self._baseline, candidate], CONFIRM, self._patience())
@@ -485,56 +480,6 @@ class Tuner:
                 if self._search.failed(point):
                     return False
         return True
-
-
-class _Confirmation:
-    """The pairs of one confirmation, and what they bear so far."""
-
-    def __init__(self, looks: Looks, question: Question):
-        self._looks = looks
-        self._question = question
-        self._pairs: list[tuple[float, float, int, tuple[str | None, str | None]]] = []
-        self._candidate = ""
-        self._met: list[Met] = []
-
-    def _disturbance(self) -> Disturbance:
-        return disturbance(self._met, self._question.machine.limits.cpu_quota)
-
-    def _all(self) -> Pairs:
-        one, other, blocks, after = zip(*self._pairs, strict=True)
-        return Pairs(one, other, blocks, self._disturbance(), after, (BASELINE, self._candidate))
-
-    def _judge(self, final: bool) -> Verdict:
-        level = self._looks.level
-        accept = self._question.accept_disturbed
-        return judge_pairs(self._all(), lambda _: level, self._question.within, final=final, accept_disturbed=accept)[0]
-
-    @property
-    def count(self) -> int:
-        """How many pairs decide."""
-        return len(self._all().deciding(self._question.accept_disturbed)[0]) if self._pairs else 0
-
-    def add(self, block: Block) -> bool:
-        """Take one more block, where both ran well; whether it is now known well enough, asked at the looks alone."""
-        before = self.count
-        self._met += [met_of(block.number, key, sample) for key, sample in block.samples.items()]
-        (self._candidate,) = block.samples.keys() - {BASELINE}
-        base, mine = block.samples[BASELINE], block.samples[self._candidate]
-        if not base.ok or not mine.ok:
-            return False
-        after = (block.after[BASELINE], block.after[self._candidate])
-        self._pairs.append((base.seconds, mine.seconds, block.number, after))
-        return self.count > before and self.count in self._looks.at and is_settled(self._judge(final=False))
-
-    @property
-    def word(self) -> Word:
-        """What they bear where no more will come."""
-        return self._judge(final=True).word if self._pairs else Word.UNDECIDED
-
-
-def fewest_blocks(alpha: float) -> int:
-    """How many blocks can tell two settings apart at all with an error rate of `alpha`."""
-    return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(alpha)))
 
 
 def preview(question: Question, launcher: Launcher) -> Outline:

@@ -145,12 +145,13 @@ def _of_comparison(experiment: Experiment, verdict: CompareVerdict) -> dict[str,
         values = [contender.name, *numbers]
         made.append({"best": best, "cells": [{"text": c, "value": v} for c, v in zip(cells, values, strict=False)]})
     others = [p for p in verdict.pairs if p.one != verdict.contenders[0].name]
-    headline, sentence = _comparison_headline(verdict, labels), describe(verdict, labels)
     said: list[str] = []
     if experiment.question["kind"] == CONFIRM:
         repeated = confirm_verdict(experiment, verdict.stopped)
         headline, sentence = f"The promise {_HELD[repeated.verdict]}", repeated.sentence
         said = [*repeated.differences, *repeated.notes]
+    else:
+        headline, sentence = _comparison_headline(verdict, labels), describe(verdict, labels)
     return {
         "headline": headline,
         "sentence": sentence,

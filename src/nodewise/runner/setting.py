@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -43,6 +43,18 @@ class Setting:
         """The environment that the program gets."""
         kept = {k: v for k, v in inherited.items() if k not in self.unset}
         return {**kept, **self.env}
+
+    def start(self, inherited: Mapping[str, str], processors: Iterable[int]) -> Hashable:
+        """All that makes a difference when it is started, where that much is `inherited` and `processors` are allowed.
+
+        Equal for two settings that start alike, whatever their values are called.
+        """
+        changed = {k: v for k, v in self.env.items() if inherited.get(k) != v}
+        cleared = {v: None for v in self.unset if v in inherited and v not in self.env}
+        everywhere = self.mask is not None and set(self.mask) == set(processors)
+        environment = frozenset({**changed, **cleared}.items())
+        mask = None if everywhere else self.mask
+        return (self.command, environment, mask, self.memory, self.no_huge_pages, self.broken)
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain values."""

@@ -14,9 +14,9 @@ from nodewise.statistics.sequential import FEWEST_BLOCKS
 
 #: MAD times this estimates a normal's standard deviation.
 _SIGMA = 1.4826
-#: How much more runs the signed-rank interval needs than a t-test under normal noise: 1 / (3 / pi), its asymptotic
-#: relative efficiency (E. L. Lehmann, Nonparametrics, 1975, appendix).
-_RANK_COST = math.pi / 3
+#: How much more runs the interval of biweight scores needs than a t-test under normal noise: the inverse of its asymptotic
+#: relative efficiency, E[score']^2 / E[score^2] at a reach of 3.5 deviations (`compare`).
+_SCORE_COST = 1.166
 #: So many windows that do not overlap must fit, or nothing is said of their length.
 _FEWEST_WINDOWS = 5
 
@@ -70,13 +70,13 @@ def runs_needed(mad: float, difference: float, power: float = 0.9, level: float 
 
     `mad` is the median absolute deviation of one run, as a share. The interval is that of `compare.ratio_interval`: of
     paired log ratios, whose variance is twice that of a run. The number is that of a paired t-test (W. C. Guenther, The
-    American Statistician 35, 1981), times what ranks cost. Never below the fewest that can decide.
+    American Statistician 35, 1981), times what robust scores cost. Never below the fewest that can decide.
     Raises ValueError where the difference is not above zero.
     """
     if difference <= 0:
         raise ValueError("a difference must be above zero")
     wanted, estimated = _deviations(power, level)
-    runs = _RANK_COST * 2 * (wanted * _SIGMA * mad / math.log1p(difference)) ** 2 + estimated
+    runs = _SCORE_COST * 2 * (wanted * _SIGMA * mad / math.log1p(difference)) ** 2 + estimated
     return max(FEWEST_BLOCKS, math.ceil(runs))
 
 
@@ -88,4 +88,4 @@ def smallest_difference(mad: float, runs: int, power: float = 0.9, level: float 
     if runs < FEWEST_BLOCKS:
         raise ValueError(f"{FEWEST_BLOCKS} runs of each are the fewest that can decide, not {runs}")
     wanted, estimated = _deviations(power, level)
-    return math.expm1(wanted * _SIGMA * mad * math.sqrt(2 * _RANK_COST / (runs - estimated)))
+    return math.expm1(wanted * _SIGMA * mad * math.sqrt(2 * _SCORE_COST / (runs - estimated)))

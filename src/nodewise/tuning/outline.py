@@ -17,15 +17,15 @@ _MOST_NAMED = 8
 class Outline:
     """The axes with their values, what was left out and why, how threads are placed, and what it may take.
 
-    `run_s` is what one run of the program as it is takes of the budget, in seconds; there are at most `runs` runs and
-    `seconds` seconds, those of the first run among them (None: no bound). `settings` is the size of the space.
+    `run_s` is what one run of the program as it is takes of the budget, in seconds; at most about `runs` runs and `seconds`
+    seconds are made of it (None: no bound). `settings` is the size of the space.
     """
 
     axes: tuple[Axis, ...]
     left_out: Mapping[str, str]
     placed: str
     run_s: float
-    runs: int
+    runs: int | None
     seconds: float | None
     settings: int
 

@@ -282,7 +282,8 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str) -> list[
     """What is to be known of a contender's runs: a kind and a text for each."""
     notes = []
     if row.error:
-        notes.append(("failed", f"failed in {_runs(row.failed)} and was left out from then on: {row.error}"))
+        when = _runs(row.failed) if row.failed else "the warm-up"
+        notes.append(("failed", f"failed in {when} and was left out from then on: {row.error}"))
     if not row.runs or row.median is None:
         return notes
     cpu, wall = row.medians.get("cpu_s"), row.medians["wall_s"]

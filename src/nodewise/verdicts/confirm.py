@@ -177,7 +177,9 @@ def confirm_verdict(experiment: Experiment, stopped: str) -> ConfirmVerdict:
     comparison = compare_verdict(experiment, stopped)
     row = comparison.contenders[1]
     again = row.against_reference if row.runs else None
-    failure = row.error and f"{row.error} in {row.failed} of {row.runs + row.failed} runs"
+    # a first run that fails is the only one
+    counted = f" in {row.failed} of {row.runs + row.failed} runs" if row.failed else ""
+    failure = row.error and row.error + counted
     held, reason = judge_promise(promise, again, failure)
     now = again.sentence if again is not None and failure is None else reason
     return ConfirmVerdict(

@@ -182,10 +182,9 @@ def _tell(verdict: ConfirmVerdict, report: Path) -> None:
 
     print()
     print(f"promised  {verdict.promise.sentence} ({verdict.promise.taken_at})")
-    for row in verdict.comparison.contenders:
-        print(
-            f"{'baseline' if row is verdict.comparison.contenders[0] else 'setting':<9} {metric_line(verdict.comparison, row)}"
-        )
+    for name, row in zip(("baseline", "setting"), verdict.comparison.contenders, strict=True):
+        if row.runs or row.error:
+            print(f"{name:<9} {metric_line(verdict.comparison, row)}")
     if verdict.again is not None:
         print(f"now       {verdict.again.sentence} (95 % interval)")
     print(f"verdict   {verdict.verdict.value}" + (f": {verdict.reason}" if verdict.reason else ""))

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Confirmation: what fresh blocks of the baseline and one candidate bear, block by block."""
+
+from __future__ import annotations
+
+import math
+
+from nodewise.experiments.blocks import Block
+from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks
+from nodewise.statistics.spoiled import Disturbance, Met, disturbance
+from nodewise.statistics.verdict import Verdict, Word, is_settled
+from nodewise.verdicts.pair import Pairs, judge_pairs, met_of
+from nodewise.verdicts.tune import BASELINE
+
+
+def fewest_blocks(alpha: float) -> int:
+    """How many blocks can tell two settings apart at all with an error rate of `alpha`."""
+    return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(alpha)))
+
+
+class Confirmation:
+    """The pairs of one confirmation, and what they bear so far."""
+
+    def __init__(self, looks: Looks, within: float, quota: float | None, accept_disturbed: bool):
+        """`within` is the difference that counts as none, `quota` the processors that the program may use at a time."""
+        self._looks = looks
+        self._within = within
+        self._quota = quota
+        self._accept = accept_disturbed
+        self._pairs: list[tuple[float, float, int, tuple[str | None, str | None]]] = []
+        self._candidate = ""
+        self._met: list[Met] = []
+
+    def _disturbance(self) -> Disturbance:
+        return disturbance(self._met, self._quota)
+
+    def _all(self) -> Pairs:
+        one, other, blocks, after = zip(*self._pairs, strict=True)
+        return Pairs(one, other, blocks, self._disturbance(), after, (BASELINE, self._candidate))
+
+    def _judge(self, final: bool) -> Verdict:
+        level = self._looks.level
+        return judge_pairs(self._all(), lambda _: level, self._within, final=final, accept_disturbed=self._accept)[0]
+
+    @property
+    def count(self) -> int:
+        """How many pairs decide."""
+        return len(self._all().deciding(self._accept)[0]) if self._pairs else 0
+
+    def add(self, block: Block) -> bool:
+        """Take one more block, where both ran well; whether it is now known well enough, asked at the looks alone."""
+        before = self.count
+        self._met += [met_of(block.number, key, sample) for key, sample in block.samples.items()]
+        (self._candidate,) = block.samples.keys() - {BASELINE}
+        base, mine = block.samples[BASELINE], block.samples[self._candidate]
+        if not base.ok or not mine.ok:
+            return False
+        after = (block.after[BASELINE], block.after[self._candidate])
+        self._pairs.append((base.seconds, mine.seconds, block.number, after))
+        return self.count > before and self.count in self._looks.at and is_settled(self._judge(final=False))
+
+    @property
+    def word(self) -> Word:
+        """What they bear where no more will come."""
+        return self._judge(final=True).word if self._pairs else Word.UNDECIDED
