@@ -193,3 +193,34 @@ def test_what_has_no_allocator_to_tell_is_offered_no_huge_pages() -> None:
     for loaded, values in ((static, ("default", "never")), (_seen("libc.so.6"), ("default", "transparent", "never"))):
         axis = Options(here, ["/bin/true"], ["hugepages"], {}, loaded=loaded).space.axis("hugepages")
         assert tuple(v for v in axis.values if v != "reserved") == values
+
+
+@pytest.mark.parametrize(
+    ("library", "program", "environment"),
+    [
+        ("libgomp.so.1", "/bin/true", {"OMP_NUM_THREADS": "1"}),
+        ("libopenblas64_p-r0.3.23.so", "/bin/true", {"OPENBLAS_NUM_THREADS": "1"}),
+        ("libopenblas64_p-r0.3.23.so", "/bin/true", {"OMP_NUM_THREADS": "1"}),
+        ("_polars_runtime.abi3.so", "/bin/true", {"POLARS_MAX_THREADS": "1"}),
+        ("libjvm.so", "/bin/true", {"JAVA_TOOL_OPTIONS": "-Xmx1g -XX:ActiveProcessorCount=1"}),
+    ],
+)
+def test_as_many_threads_as_the_user_says_are_those_of_now_and_more_are_told(
+    library: str, program: str, environment: dict[str, str]
+) -> None:
+    options = _options(_seen(library, program=program), environment)
+    assert options.space.default["threads"] == 1
+    assert options.setting(options.space.default).env == {}
+    more = _setting(options, threads=8).environment(environment)
+    assert any("8" in value for name, value in more.items() if name in {*environment, "OPENBLAS_NUM_THREADS"})
+
+
+def test_a_number_that_nothing_reads_is_not_that_of_now() -> None:
+    assert _options(_seen("libm.so.6"), {"OMP_NUM_THREADS": "3"}).space.default["threads"] == HERE.parallelism
+
+
+def test_a_second_library_keeps_its_own_number_where_the_first_has_as_many_as_now() -> None:
+    """OpenMP with all processors, and its BLAS held to one thread, as inside of parallel regions."""
+    options = _options(_seen("libgomp.so.1", "libopenblas64_p-r0.3.23.so"), {"OPENBLAS_NUM_THREADS": "1"})
+    assert options.setting(options.space.default).env == {}
+    assert _setting(options, threads=2).env["OPENBLAS_NUM_THREADS"] == "2"

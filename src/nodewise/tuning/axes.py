@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -36,10 +35,9 @@ def _threads(machine: Machine, inherited: Mapping[str, str]) -> Axis:
     parts = [cores // packages, cores // 2, cores // 4, 1, cores // 8, 3 * cores // 2]
     powers = [2**k for k in range(processors.bit_length(), 0, -1)]
     natural = [n for n in dict.fromkeys([*whole, processors, *parts, *powers]) if 1 <= n <= processors]
-    start = inherited.get("OMP_NUM_THREADS", "")
-    default = int(start) if re.fullmatch(r"[1-9]\d{0,6}", start) else machine.parallelism
-    values = sorted({*range(1, processors + 1), default})
-    return Axis("threads", tuple(values), tuple(natural), default, ordered=True, crossed=True)
+    return Axis(
+        "threads", tuple(range(1, processors + 1)), tuple(natural), machine.parallelism, ordered=True, crossed=True
+    )
 
 
 def _placement(machine: Machine, inherited: Mapping[str, str]) -> Axis:
@@ -183,8 +181,10 @@ class Options:
     def _known(self, name: str) -> Option:
         axis = _KNOWN[name](self._machine, self._environment)
         ranked = self._holding.ranked
-        if name == "threads" and ranked is not None and "OMP_NUM_THREADS" not in self._environment:
-            axis = replace(axis, default=max(1, self._machine.parallelism // ranked.ranks))
+        if name == "threads":
+            ranks = 1 if ranked is None else ranked.ranks
+            now = self._holding.told_now or max(1, self._machine.parallelism // ranks)
+            axis = replace(axis, values=tuple(sorted({*axis.values, now})), default=now)
         if name == "hugepages" and not self._reads_huge_pages():
             axis = _only(axis, ("default", "never"))
         apply = {"hugepages": self._set_pages, "memory": self._set_memory}.get(name, _nothing)

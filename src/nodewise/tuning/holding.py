@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +69,20 @@ class Holding:
     def counted(self) -> bool:
         """Whether anything reads a number of threads."""
         return self.openmp or any(f.follows == "threads" for f in self._followers)
+
+    @property
+    def told_now(self) -> int | None:
+        """How many threads the user's own variables tell the program; None where they tell nothing that it reads."""
+        if self.openmp:
+            texts = [(self._environment.get("OMP_NUM_THREADS", ""), "{n}")]
+        else:
+            followers = [f for f in self._followers if f.follows == "threads"]
+            own = [(f.setter.read(self._environment) or "", f.template) for f in followers]
+            texts = [*own, *((self._environment.get(f.reads, ""), "{n}") for f in followers if f.reads)]
+        for text, template in texts:
+            if found := re.fullmatch(re.escape(template).replace(r"\{n\}", r"([1-9]\d{0,6})"), text):
+                return int(found[1])
+        return None
 
     def shape(self, point: Mapping[str, object]) -> tuple[int, int]:
         """Ranks, and threads of each."""
@@ -136,6 +151,8 @@ class Holding:
 
     def _told(self, threads: int, environment: Mapping[str, str], mask: tuple[int, ...] | None) -> dict[str, str]:
         """The variables of the program's libraries that tell the number of threads, where it has to be told."""
+        if threads == self.told_now:
+            return {}
         counted = len(self._everything if mask is None else mask)
         told: list[Follower] = []
         named: set[str] = set()
@@ -145,6 +162,10 @@ class Holding:
             # nobody sets what it would read; further names of the same are older ones
             older = alone and follower.library in named
             named |= {follower.library} if alone else set()
-            if by_user or not (older or (follower.counts_mask and counted == threads)):
+            if by_user and threads == self.threads:
+                # as many as now: what the user has set stays, also where another runtime has another number
+                continue
+            itself = follower.counts_mask and follower.reads not in environment and counted == threads
+            if by_user or not (older or itself):
                 told.append(replace(follower, reads="") if alone else follower)
         return follow(told, "threads", threads, environment)
