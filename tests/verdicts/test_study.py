@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from nodewise.runner.sample import Sample
-from nodewise.statistics.spoiled import Disturbance, Met, disturbance
 from nodewise.studies.commands import Contender
 from nodewise.studies.discovery import find_study
 from nodewise.verdicts.study import Series, study_rows
@@ -16,7 +15,8 @@ from nodewise.verdicts.study import Series, study_rows
 IS = find_study("is").study
 
 
-def _series(times: dict[str, float], blocks: int, noise: float, seed: int = 0) -> list[Series]:
+def _series(times: dict[str, float], blocks: int, noise: float, seed: int = 0, disturbed: int = 0) -> list[Series]:
+    """The first `disturbed` blocks of the first contender are disturbed."""
     dice = random.Random(seed)
     made = []
     for name, seconds in times.items():
@@ -24,17 +24,14 @@ def _series(times: dict[str, float], blocks: int, noise: float, seed: int = 0) -
         one = Series(Contender(name, kind, (name,)))
         for block in range(blocks):
             t = seconds * (1 + dice.gauss(0, noise))
-            one.add(block, Sample(t, t, 0.0, metrics={"items": 1e6}))
+            marks = ("other load: much",) if block < disturbed and name == next(iter(times)) else ()
+            one.add(block, Sample(t, t, 0.0, metrics={"items": 1e6}, marks=marks))
         made.append(one)
     return made
 
 
 def _rows(series: list[Series], blocks: int, **more: Any) -> dict[str, dict[str, Any]]:
     return {r["contender"]: r for r in study_rows(series, IS, {}, 1, blocks, **more)}
-
-
-def _met(disturbed: int) -> Disturbance:
-    return disturbance([Met(i, "mine", ("other load: much",) if i < disturbed else (), 1.0) for i in range(20)])
 
 
 @pytest.mark.parametrize("blocks", [1, 5])
@@ -45,12 +42,17 @@ def test_few_blocks_claim_nothing_however_far_apart(blocks: int) -> None:
 
 
 def test_a_busy_machine_claims_nothing_unless_that_is_accepted() -> None:
-    series = _series({"mine": 0.05, "peer": 0.1}, 20, 0.01)
-    busy = _met(11)
-    row = _rows(series, 20, met=busy)["mine"]
-    assert row["verdict"] == "undecided" and "the machine was busy (11 of 20 runs" in row["reason"]
-    assert _rows(series, 20, met=busy, accept=True)["mine"]["verdict"] == "faster"
-    assert _rows(series, 20, met=_met(10))["mine"]["verdict"] == "faster"
+    times = {"mine": 0.05, "peer": 0.1}
+    busy = _series(times, 20, 0.01, disturbed=11)
+    row = _rows(busy, 20)["mine"]
+    assert row["verdict"] == "undecided" and "the machine was busy (11 of 40 runs" in row["reason"]
+    assert _rows(busy, 20, accept=True)["mine"]["verdict"] == "faster"
+    assert _rows(_series(times, 20, 0.01, disturbed=10), 20)["mine"]["verdict"] == "faster"
+
+
+def test_a_disturbed_third_contender_says_nothing_of_the_others() -> None:
+    rows = _rows(_series({"disturbed": 0.2, "mine": 0.05, "peer": 0.1}, 20, 0.01, disturbed=20), 20)
+    assert rows["mine"]["verdict"] == "faster" and rows["disturbed"]["verdict"] == "undecided"
 
 
 def test_of_equal_contenders_none_is_faster_than_the_fastest_of_many_peers() -> None:

@@ -27,7 +27,7 @@ from nodewise.runner.same_output import ANY_OUTPUT, SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.sequential import OpenLooks
-from nodewise.statistics.spoiled import Met, disturbance
+from nodewise.statistics.spoiled import Met
 from nodewise.statistics.summary import Running
 from nodewise.statistics.verdict import is_settled
 from nodewise.verdicts.compare import (
@@ -38,8 +38,9 @@ from nodewise.verdicts.compare import (
     comparisons,
     looks_of,
 )
+from nodewise.verdicts.disturbed import PhaseMet, met_of
 from nodewise.verdicts.encoding import encode
-from nodewise.verdicts.pair import Pairs, judge_pairs, met_of
+from nodewise.verdicts.pair import Pairs, judge_pairs
 
 #: So many runs of a command that stands alone are enough.
 _ALONE = 10
@@ -129,6 +130,8 @@ class Comparer:
         self._set_up: list[Contender] = []
         self._left: list[str] = []
         self._met: list[Met] = []
+        self._looked: dict[str, int] = {}
+        self._known: dict[str, bool] = {}
         self._made: list[int] = []
         self._after: dict[tuple[int, str], str | None] = {}
 
@@ -273,13 +276,10 @@ class Comparer:
     def _settled(self, looks: OpenLooks) -> bool:
         """Whether a verdict is reached on each contender against the reference, and its size is known well enough."""
         question = self._question
-        met = disturbance(self._met)
-        spoiled = frozenset() if question.accept_disturbed else met.which
-        undisturbed = sum(number not in spoiled for number in self._made)
-        if not looks.due(undisturbed) or self._made[-1] in spoiled:
-            return False
+        met = PhaseMet(self._met, question.machine.limits.cpu_quota)
         if len(question.contenders) < 2:
-            return undisturbed >= _ALONE
+            spoiled = frozenset() if question.accept_disturbed else met.of().which
+            return sum(number not in spoiled for number in self._made) >= _ALONE
         reference = self._costs[self._reference]
         for contender in question.contenders[1:]:
             key = contender.setting.key
@@ -290,18 +290,22 @@ class Comparer:
                 tuple(reference[b] for b in both),
                 tuple(self._costs[key][b] for b in both),
                 tuple(both),
-                met,
+                met.of(self._reference, key),
                 tuple((self._after[b, self._reference], self._after[b, key]) for b in both),
                 (self._reference, key),
             )
+            # between two looks what was seen at the last one holds
+            count = len(pairs.deciding(question.accept_disturbed)[0])
+            if not looks.due(count) or self._looked.get(key) == count:
+                continue
+            self._looked[key] = count
             verdict, _ = judge_pairs(
                 pairs, looks.level, question.within, final=False, accept_disturbed=question.accept_disturbed
             )
             threshold, ratio = question.threshold, verdict.ratio
             at_threshold = threshold is not None and ratio.low * (1 + threshold) <= 1 <= ratio.high * (1 + threshold)
-            if not is_settled(verdict) or at_threshold or self._at_edge(ratio):
-                return False
-        return True
+            self._known[key] = is_settled(verdict) and not at_threshold and not self._at_edge(ratio)
+        return all(self._known.get(c.setting.key, c.setting.key in self._failed) for c in question.contenders[1:])
 
     def _at_edge(self, ratio: Ratio) -> bool:
         """Whether it is open on which side of `apart` a ratio lies, and more runs may still tell."""

@@ -9,7 +9,8 @@ from nodewise.experiments.blocks import Block
 from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks
 from nodewise.statistics.spoiled import Disturbance, Met, disturbance
 from nodewise.statistics.verdict import Verdict, Word, is_settled
-from nodewise.verdicts.pair import Pairs, judge_pairs, met_of
+from nodewise.verdicts.disturbed import met_of
+from nodewise.verdicts.pair import Pairs, judge_pairs
 from nodewise.verdicts.tune import BASELINE
 
 

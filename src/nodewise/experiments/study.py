@@ -25,7 +25,7 @@ from nodewise.runner.binding import binding_environment
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.setting import Setting
 from nodewise.statistics.sequential import FEWEST_BLOCKS
-from nodewise.statistics.spoiled import Met, disturbance
+from nodewise.statistics.spoiled import disturbance
 from nodewise.studies.commands import (
     Contender,
     contenders_of,
@@ -35,7 +35,6 @@ from nodewise.studies.commands import (
     work_of,
 )
 from nodewise.studies.discovery import Found
-from nodewise.verdicts.pair import met_of
 from nodewise.verdicts.study import Series, study_rows
 
 _FEWEST, _MOST = FEWEST_BLOCKS, 25
@@ -135,7 +134,6 @@ class _Run:
         }
         self._meter = Meter(Budget(question.seconds))
         self._made = 0
-        self._met: list[Met] = []
 
     def result(self, out: Path) -> dict[str, Any]:
         """Measure and judge. Ctrl-C ends with what there is, once each contender ran."""
@@ -190,7 +188,6 @@ class _Run:
         for one in self._series:
             if one.contender.name in block.samples:
                 one.add(self._made, block.samples[one.contender.name], block.after[one.contender.name])
-        self._met += [met_of(self._made, key, sample) for key, sample in block.samples.items()]
         self._made += 1
 
     def _judged(self, stopped: str) -> dict[str, Any]:
@@ -198,8 +195,10 @@ class _Run:
         study = question.found.study
         accept = question.accept_disturbed
         machine = question.machine or load_machine()
-        met = disturbance(self._met, machine.limits.cpu_quota)
-        rows = study_rows(self._series, study, question.point, question.threads, self._made, met, accept)
+        quota = machine.limits.cpu_quota
+        every = sorted((met for one in self._series for met in one.met), key=lambda met: met.block)
+        met = disturbance(every, quota)
+        rows = study_rows(self._series, study, question.point, question.threads, self._made, quota, accept)
         result = {
             "study": study.name,
             "title": study.title,

@@ -17,16 +17,16 @@ from nodewise.records.experiment import Experiment
 from nodewise.runner.objective import WORK, format_metric
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.sequential import OpenLooks
-from nodewise.statistics.spoiled import Disturbance, Mode, drift, first_run_differs, modes
+from nodewise.statistics.spoiled import Mode, drift, first_run_differs, modes
 from nodewise.statistics.summary import mad, median
 from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.statistics.work import efficiency
 from nodewise.verdicts.baseline import AgainstBaseline
+from nodewise.verdicts.disturbed import PhaseMet, phase_met
 from nodewise.verdicts.pair import (
     WHEN_BUSY,
     PairVerdict,
     costs_of,
-    disturbance_of,
     judge_pairs,
     medians_explained,
     pair_up,
@@ -156,7 +156,7 @@ def _accepting(experiment: Experiment) -> bool:
     return bool(experiment.question.get("accept_disturbed"))
 
 
-def _pair(experiment: Experiment, one: str, other: str, looks: OpenLooks, met: Disturbance) -> PairVerdict:
+def _pair(experiment: Experiment, one: str, other: str, looks: OpenLooks, met: PhaseMet) -> PairVerdict:
     """Two contenders: how many times faster `other` is than `one`."""
     pairs = pair_up(experiment, one, other, COMPARE, met)
     within = float(experiment.question["within"])
@@ -378,7 +378,7 @@ def compare_verdict(experiment: Experiment, stopped: str) -> CompareVerdict:
     names = [str(c["name"]) for c in contenders]
     pairs = comparisons(names)
     looks = looks_of(len(pairs))
-    met = disturbance_of(experiment, COMPARE)
+    met = phase_met(experiment, COMPARE)
     judged = [_pair(experiment, one, other, looks, met) for one, other in pairs]
     first = {p.other: p for p in judged if p.one == names[0]}
     secondary = SecondaryMetrics(experiment)
@@ -398,7 +398,7 @@ def compare_verdict(experiment: Experiment, stopped: str) -> CompareVerdict:
         runs=len(experiment.records),
         within=float(experiment.question["within"]),
         level=looks.level(max(1, blocks)),
-        warnings=(*_warnings(experiment, rows, stopped), *met.conditions, *energy_notes(experiment)),
+        warnings=(*_warnings(experiment, rows, stopped), *met.of().conditions, *energy_notes(experiment)),
         seconds_spent=seconds_spent(experiment),
         stopped=stopped,
         experiment=str(experiment.path),

@@ -8,18 +8,17 @@ ones are at least half of all; where they are not, the machine was busy and noth
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nodewise.records.experiment import Experiment
-from nodewise.runner.marks import stolen_s
-from nodewise.runner.sample import Sample
 from nodewise.statistics.carryover import comparable
 from nodewise.statistics.compare import Ratio, ratio_interval
-from nodewise.statistics.spoiled import Disturbance, Met, disturbance
+from nodewise.statistics.spoiled import Disturbance, disturbance
 from nodewise.statistics.verdict import Verdict, Word, judge
+from nodewise.verdicts.disturbed import PhaseMet, phase_met
 
 QUIET = disturbance(())
 #: What helps where the machine was busy.
@@ -97,35 +96,10 @@ class Pairs:
         return tuple(self.one[i] for i in kept), tuple(self.other[i] for i in kept)
 
 
-def met_of(block: int, contender: str, sample: Sample) -> Met:
-    """What a run met, as `statistics.spoiled` judges it."""
-    used = max(sample.usage.get("user_s", 0.0) + sample.usage.get("system_s", 0.0), sample.wall_s)
-    return Met(block, contender, sample.marks, used, stolen_s(sample.usage, sample.conditions))
-
-
-def disturbance_of(experiment: Experiment, phase: str, keys: Collection[str] | None = None) -> Disturbance:
-    """What disturbed the runs of a phase (of some settings), and under what constant conditions they ran."""
-    records = experiment.records
-    if phase not in records.phases:
-        return QUIET
-    wanted = records.phase_codes == records.phases.index(phase)
-    if keys is not None:
-        wanted &= np.isin(records.codes, [i for i, key in enumerate(records.keys) if key in keys])
-    taken = (records[int(i)] for i in np.flatnonzero(wanted))
-    return _disturbance((met_of(r.block, r.setting, r.sample) for r in taken), experiment.question)
-
-
-def _disturbance(runs: Iterable[Met], question: Mapping[str, object]) -> Disturbance:
-    machine = question.get("machine")
-    limits = machine.get("limits") if isinstance(machine, Mapping) else None
-    quota = limits.get("cpu_quota") if isinstance(limits, Mapping) else None
-    return disturbance(list(runs), quota)
-
-
 def pair_up(
-    experiment: Experiment, one: str, other: str, phase: str | None = None, met: Disturbance | None = None
+    experiment: Experiment, one: str, other: str, phase: str | None = None, met: PhaseMet | None = None
 ) -> Pairs:
-    """The blocks of two settings, in one phase or in all; `met` is what disturbed that phase (None: the two alone are asked)."""
+    """The blocks of two settings, in one phase or in all; `met` is what the runs of that phase met (None: as recorded)."""
     blocks, costs, records = experiment.records.blocks, experiment.costs, experiment.records
 
     codes, keys = records.codes, records.keys
@@ -138,13 +112,13 @@ def pair_up(
 
     first, second = by_block(one), by_block(other)
     both = sorted(first.keys() & second.keys())
-    if met is None:
-        met = disturbance_of(experiment, phase, (one, other)) if phase is not None else QUIET
+    if met is None and phase is not None:
+        met = phase_met(experiment, phase)
     return Pairs(
         tuple(float(costs[first[b]]) for b in both),
         tuple(float(costs[second[b]]) for b in both),
         tuple(both),
-        met,
+        QUIET if met is None else met.of(one, other),
         tuple((before(first[b]), before(second[b])) for b in both),
         (one, other),
     )

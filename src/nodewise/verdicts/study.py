@@ -15,12 +15,13 @@ from typing import Any
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS
-from nodewise.statistics.spoiled import Disturbance
+from nodewise.statistics.spoiled import Met, disturbance
 from nodewise.statistics.summary import median
 from nodewise.statistics.verdict import Word, judge
 from nodewise.studies.commands import Contender
 from nodewise.studies.contract import Limit, Study
-from nodewise.verdicts.pair import QUIET, Pairs, PairVerdict, judge_pairs, pair_verdict
+from nodewise.verdicts.disturbed import met_of
+from nodewise.verdicts.pair import Pairs, PairVerdict, judge_pairs, pair_verdict
 from nodewise.verdicts.secondary import interval_of
 
 #: A difference up to this counts as none.
@@ -37,6 +38,7 @@ class Series:
         self.contender = contender
         self.times: dict[int, float] = {}
         self.after: dict[int, str | None] = {}
+        self.met: list[Met] = []
         self.metrics: dict[str, list[float]] = {}
         self.reason = contender.not_run
         self.verified: bool | None = None
@@ -47,6 +49,7 @@ class Series:
     def add(self, block: int, sample: Sample, after: str | None = None) -> None:
         """Take the run of a block, and what ran before it; one that failed takes all of them away, and is the reason."""
         self.after[block] = after
+        self.met.append(met_of(block, self.contender.name, sample))
         if not sample.ok:
             self.reason = f"{sample.error}" + (f": {sample.output.strip()[-200:]}" if sample.output.strip() else "")
             self.verified = False if "wrong result" in (sample.error or "") else self.verified
@@ -108,13 +111,13 @@ def _share_of_limit(one: Series, series: Sequence[Series]) -> float | None:
     return binding.time_for(one) / compare_series(one.times, binding.times).ratio
 
 
-def _pairs(one: Series, other: Series, met: Disturbance) -> Pairs:
+def _pairs(one: Series, other: Series, quota: float | None) -> Pairs:
     blocks = sorted(one.times.keys() & other.times.keys())
     return Pairs(
         tuple(one.times[b] for b in blocks),
         tuple(other.times[b] for b in blocks),
         tuple(blocks),
-        met,
+        disturbance(sorted([*one.met, *other.met], key=lambda met: met.block), quota),
         tuple((one.after[b], other.after[b]) for b in blocks),
         (one.contender.name, other.contender.name),
     )
@@ -128,7 +131,7 @@ def compare_series(one: Mapping[int, float], other: Mapping[int, float]) -> Rati
 
 
 def _against(
-    references: Sequence[Series], one: Series, met: Disturbance, together: int, accept: bool
+    references: Sequence[Series], one: Series, quota: float | None, together: int, accept: bool
 ) -> PairVerdict | None:
     """A contender against the fastest of some others, one of `together` such comparisons; None where there is none."""
     others = [s for s in references if s is not one]
@@ -136,12 +139,12 @@ def _against(
         return None
     fastest = min(others, key=typical)
     level, all_level = 1 - 0.05 / together, 1 - 0.05 / together / len(others)
-    pairs = _pairs(fastest, one, met)
+    pairs = _pairs(fastest, one, quota)
     verdict, reason = judge_pairs(pairs, lambda _: level, _WITHIN, final=True, accept_disturbed=accept)
     if len(others) > 1 and math.isfinite(verdict.ratio.high):
         low, high = verdict.ratio.low, math.inf
         for other in others:
-            mine = _pairs(other, one, met).deciding(accept)
+            mine = _pairs(other, one, quota).deciding(accept)
             if len(mine[0]) < FEWEST_BLOCKS:
                 continue
             low = min(low, ratio_interval(*mine, level).low)
@@ -190,12 +193,12 @@ def study_rows(
     point: Mapping[str, str],
     threads: int,
     blocks: int,
-    met: Disturbance = QUIET,
+    quota: float | None = None,
     accept: bool = False,
 ) -> list[dict[str, Any]]:
     """A row for each contender: variants, peers, limits, each kind's fastest first.
 
-    `met` is what disturbed the runs, blocks being numbered from 0; `accept`: blocks decide that were disturbed, too.
+    `quota` is how many processors the control group grants; `accept`: blocks decide that were disturbed, too.
     """
     peers = [
         s
@@ -210,8 +213,8 @@ def study_rows(
     for one in series:
         # peers are held against the fastest of them, variants against whichever peer may be
         rivals = [min(peers, key=typical)] if one in peers else peers
-        peer = _against(rivals, one, met, together, accept) if one in held else None
-        own = _against(plain, one, met, together, accept) if one in held else None
+        peer = _against(rivals, one, quota, together, accept) if one in held else None
+        own = _against(plain, one, quota, together, accept) if one in held else None
         seconds = typical(one) if one.times else None
         rows.append(
             {
@@ -232,7 +235,7 @@ def study_rows(
                 "bytes": one.metric("bytes"),
                 "metrics": {name: one.metric(name) for name in sorted(one.metrics) if name not in (*_WORK, _FOR_SCALE)},
                 "for_scale": one.for_scale,
-                "disturbed": sum(block in met.which for block in one.times),
+                "disturbed": disturbance(one.met, quota).disturbed_runs,
                 "verified": one.verified,
                 "not_run": one.reason,
             }

@@ -20,11 +20,11 @@ from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks
 from nodewise.statistics.summary import mad, median
 from nodewise.statistics.verdict import Verdict, Word
+from nodewise.verdicts.disturbed import phase_met
 from nodewise.verdicts.pair import (
     Pairs,
     PairVerdict,
     costs_of,
-    disturbance_of,
     judge_pairs,
     medians_explained,
     pair_up,
@@ -310,7 +310,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
         counted = "decided, too" if _accepting(experiment) else "did not decide"
         notes.append(f"{comparison.disturbed} of {comparison.blocks} deciding blocks were disturbed and {counted}")
     if comparison is not None and comparison.blocks:
-        notes += disturbance_of(experiment, CONFIRM).conditions
+        notes += phase_met(experiment, CONFIRM).of(comparison.one, comparison.other).conditions
     if comparison is not None and comparison.low is not None:
         medians = [median(costs_of(experiment, key, CONFIRM)) for key in (comparison.one, comparison.other)]
         notes += filter(None, [medians_explained(comparison, medians)])
