@@ -85,6 +85,9 @@ def test_a_line_that_fails_or_hangs_is_named_and_ended(tmp_path):
         run_line("sleep 60 & echo $! > child; wait", tmp_path, os.environ, 0.2)
     assert time.monotonic() - begin < 10
     child = Path("/proc") / (tmp_path / "child").read_text().strip() / "stat"
+    ended = time.monotonic() + 10
+    while child.exists() and ") Z " not in child.read_text() and time.monotonic() < ended:
+        time.sleep(0.05)
     assert not child.exists() or ") Z " in child.read_text()
 
 

@@ -41,7 +41,8 @@ def test_surfaces_that_nothing_was_fitted_to_are_no_harder(tmp_path: Path) -> No
 
 def test_where_nothing_matters_no_difference_is_said(tmp_path: Path) -> None:
     words = [o.result.verdict for o in _outcomes(KNOWN["flat"], range(20), tmp_path)]
-    assert words.count("no difference") >= 18
+    # the others are open, and none is said to be faster
+    assert words.count("no difference") >= 15 and words.count("faster") <= 1
 
 
 def test_a_gain_of_three_percent_is_found(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def _made(points: list[tuple[float, float]], shown: list[str] | None = None) -> 
     settings = {k: Setting(("x",), values={"n": HOSTILE if i == 4 else i}) for i, k in enumerate(keys)}
     metrics = [{"metric": m, "maximise": False} for m in shown or ["heat"]]
     experiment = Experiment(__file__, {"kind": "tune", "shown": {"metrics": metrics}}, settings)  # type: ignore[arg-type]
-    launch = Launch("baseline", {}, {}, (), ("x",), None, None, "os", None, "x")
+    launch = Launch("baseline", {}, {}, (), ("x",), None, None, "os", None, "x", build="")
     verdict = TuneVerdict(
         kind="tune",
         verdict=Word.UNDECIDED,

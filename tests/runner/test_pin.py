@@ -521,26 +521,15 @@ def test_the_library_names_nothing_that_musl_lacks():
     assert not [name for name in library.imports() if name.startswith("_") and name not in KNOWN_TO_MUSL]
 
 
-def test_a_setting_binds_a_threaded_program_by_the_preload(built):
-    """As a search starts it: placement axis, live machine."""
+def test_a_tune_holds_a_threaded_program_by_a_mask_alone(built):
+    """As a search starts it: what is kept of it has to work without nodewise, so nothing is preloaded."""
     machine = load_machine(None)
-    setting = Options(machine, [str(built / "program"), "pthread"], ["threads", "placement"], {}).setting(
-        Point({"threads": 2, "placement": "compact"})
-    )
-    assert setting.env["NODEWISE_PIN"] == f"{{{machine.allowed[0]}}},{{{machine.allowed[1]}}}"
-    done = subprocess.run(
-        setting.command,
-        env=setting.environment({"PATH": os.environ["PATH"]}),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert seats(done.stdout, "main") == [[machine.allowed[0]]]
-    assert seats(done.stdout)[0] == [machine.allowed[1]]
-    static = Options(machine, [str(built / "static"), "pthread"], ["threads", "placement"], {}).setting(
-        Point({"threads": 2, "placement": "compact"})
-    )
-    assert set(static.env) == {"OMP_NUM_THREADS"} and static.mask is not None
+    for name in ("program", "static"):
+        setting = Options(machine, [str(built / name), "pthread"], ["threads", "placement"], {}).setting(
+            Point({"threads": 1, "placement": "compact"})
+        )
+        assert "LD_PRELOAD" not in setting.env and "NODEWISE_PIN" not in setting.env
+        assert setting.mask == (machine.allowed[0],)
 
 
 def test_ways_are_checked_and_preloads_are_kept(built):

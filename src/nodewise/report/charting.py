@@ -48,6 +48,11 @@ def chart_of(rows: list[dict[str, Any]]) -> Any:
     return alt.Chart(rows)
 
 
+def charts_of_any(rows: list[dict[str, Any]]) -> list[Any]:
+    """A chart of the rows, or none of no rows: a layer of nothing has no extent, and browsers complain."""
+    return [chart_of(rows)] if rows else []
+
+
 def finish(chart: Any, title: str, under: Sequence[str] = ()) -> Any:
     """A chart with its title, and lines that are said under it, in the fonts and colours that all figures have."""
     lines = textwrap.wrap(title, _TITLE_LETTERS)

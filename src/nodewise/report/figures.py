@@ -11,7 +11,16 @@ from typing import Any
 from nodewise.placement.placement import Placement
 from nodewise.records.experiment import Experiment, make_directory, write_whole
 from nodewise.report import vega as alt
-from nodewise.report.charting import ACCENT, WIDTH, chart_of, finish, metric_title, metric_unit, scale_for
+from nodewise.report.charting import (
+    ACCENT,
+    WIDTH,
+    chart_of,
+    charts_of_any,
+    finish,
+    metric_title,
+    metric_unit,
+    scale_for,
+)
 from nodewise.report.machine_drawing import machine_svg
 from nodewise.report.pareto import pareto_figures
 from nodewise.report.tables import BASELINE, labels_of, leaders, machine_of, sample_rows, thread_rows
@@ -77,9 +86,10 @@ def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | Non
     base = chart_of(data).encode(x=x, color=colour)
     layers = [
         base.mark_line(strokeWidth=2).encode(y=y, detail="series:N"),
-        chart_of([r for r in data if "low" in r])
-        .mark_rule(strokeWidth=1.5)
-        .encode(x=x, color=colour, y=alt.Y("low:Q", title=title), y2="high:Q"),
+        *[
+            chart.mark_rule(strokeWidth=1.5).encode(x=x, color=colour, y=alt.Y("low:Q", title=title), y2="high:Q")
+            for chart in charts_of_any([r for r in data if "low" in r])
+        ],
         base.mark_circle(size=48, opacity=1).encode(y=y, tooltip=tooltip),
     ]
     baseline = next((s.median for s in verdict.settings if s.key == BASELINE and s.median), None)
@@ -138,9 +148,10 @@ def distributions(experiment: Experiment, verdict: CompareVerdict | TuneVerdict)
         dots.encode(
             x=x, y=y, yOffset=alt.YOffset("jitter:Q", scale=alt.Scale(domain=[-2, 2])), color=state, tooltip=tips
         ),
-        chart_of([c for c in centres if "low" in c])
-        .mark_rule(strokeWidth=4, color="#222")
-        .encode(x="low:Q", x2="high:Q", y=y),
+        *[
+            chart.mark_rule(strokeWidth=4, color="#222").encode(x="low:Q", x2="high:Q", y=y)
+            for chart in charts_of_any([c for c in centres if "low" in c])
+        ],
         middle.mark_tick(thickness=3, size=24, color="#222").encode(x="median:Q", y=y),
     )
     return finish(

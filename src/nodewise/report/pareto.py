@@ -12,7 +12,7 @@ from typing import Any
 
 from nodewise.records.experiment import Experiment
 from nodewise.report import vega as alt
-from nodewise.report.charting import ACCENT, WIDTH, chart_of, finish, metric_title, metric_unit
+from nodewise.report.charting import ACCENT, WIDTH, chart_of, charts_of_any, finish, metric_title, metric_unit
 from nodewise.report.tables import BASELINE, labels_of
 from nodewise.runner.price import COST
 from nodewise.statistics.summary import median
@@ -238,12 +238,14 @@ def _figure(
     by_key = {r["key"]: r for r in data}
     line = [{"x": by_key[k]["x"], "y": by_key[k]["y"]} for k in front]
     layers = [
-        chart_of([r for r in ruled if "x_low" in r])
-        .mark_rule(strokeWidth=1.2, opacity=0.55)
-        .encode(x=alt.X("x_low:Q"), x2="x_high:Q", y=y, color=colour),
-        chart_of([r for r in ruled if "y_low" in r])
-        .mark_rule(strokeWidth=1.2, opacity=0.55)
-        .encode(y=alt.Y("y_low:Q"), y2="y_high:Q", x=x, color=colour),
+        *[
+            chart.mark_rule(strokeWidth=1.2, opacity=0.55).encode(x=alt.X("x_low:Q"), x2="x_high:Q", y=y, color=colour)
+            for chart in charts_of_any([r for r in ruled if "x_low" in r])
+        ],
+        *[
+            chart.mark_rule(strokeWidth=1.2, opacity=0.55).encode(y=alt.Y("y_low:Q"), y2="y_high:Q", x=x, color=colour)
+            for chart in charts_of_any([r for r in ruled if "y_low" in r])
+        ],
         # the baseline has a ring, below its point, which is what answers to the pointer
         chart_of([{"x": r["x"], "y": r["y"]} for r in data if r["key"] == BASELINE])
         .mark_point(size=90, stroke="#1b2430", strokeWidth=1.6, filled=False)

@@ -95,9 +95,18 @@ def command(
     report = write_report(question.out)
     if as_json:
         more = {"counters": missing, "energy": no_energy, "experiment": verdict.experiment, "report": str(report)}
-        print(json.dumps({**_summary(samples, run.shown), **more, "samples": [s.to_json() for s in samples]}, indent=1))
+        print(
+            json.dumps(
+                {
+                    **_summary(samples, run.shown, run.accept_disturbed),
+                    **more,
+                    "samples": [s.to_json() for s in samples],
+                },
+                indent=1,
+            )
+        )
     else:
-        _tell(samples, missing, no_energy, run.shown)
+        _tell(samples, missing, no_energy, run)
         print(f"report    {report}")
 
 
@@ -110,12 +119,12 @@ def _samples(out: Path) -> list[Sample]:
     return [r.sample for r in experiment.records if r.phase == COMPARE and r.sample.ok]
 
 
-def _summary(samples: list[Sample], shown: Shown) -> dict[str, Any]:
+def _summary(samples: list[Sample], shown: Shown, accept_disturbed: bool) -> dict[str, Any]:
     from nodewise.statistics.spoiled import repeat_worthy
     from nodewise.statistics.summary import mad, median
     from nodewise.verdicts.secondary import interval_of
 
-    every, samples = samples, [s for s in samples if not repeat_worthy(s.marks)]
+    every, samples = samples, [s for s in samples if accept_disturbed or not repeat_worthy(s.marks)]
     # where most were disturbed there is nothing else to be had, and the notes say by what
     samples = samples if 2 * len(samples) >= len(every) else every
     times = [s.seconds for s in samples]
@@ -143,8 +152,8 @@ def _summary(samples: list[Sample], shown: Shown) -> dict[str, Any]:
     }
 
 
-def _tell(samples: list[Sample], missing: str | None, no_energy: str | None, shown: Shown) -> None:
-    summary = _summary(samples, shown)
+def _tell(samples: list[Sample], missing: str | None, no_energy: str | None, run: RunChoice) -> None:
+    summary, shown = _summary(samples, run.shown, run.accept_disturbed), run.shown
     usage = summary["usage"]
     told = "as the program says" if summary["source"] == "program" else "wall time"
     seconds = {name: format_seconds(summary[f"{name}_s"]) for name in ("median", "mad", "min", "max")}
