@@ -251,10 +251,10 @@ def test_what_would_decide_is_told_with_the_line_to_type(nodewise: Command, tmp_
     )
     assert tune_text.resume_lines(undecided, Budget(20.0, None)) == [
         "undecided about 36 more runs would probably decide it, 18 s",
-        """go on     nodewise tune --resume 'it'"'"'s/x' --budget 43s""",
+        """go on     nodewise tune --resume 'it'"'"'s/x' --budget 65s""",
     ]
     (line,) = tune_text.resume_lines(dataclasses.replace(undecided, more_runs=None), Budget(None, 30))
-    assert line.endswith("--max-runs 68")
+    assert line.endswith("--max-runs 105")
     decided = dataclasses.replace(undecided, verdict=Word.FASTER)
     assert tune_text.resume_lines(decided, Budget(20.0, None)) == []
 

@@ -18,7 +18,10 @@ from nodewise.experiments.tune import Question, tune
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
 from nodewise.runner.local import LocalLauncher
-from tests.surfaces import machine
+from nodewise.runner.setting import Setting
+from nodewise.statistics.verdict import Word
+from nodewise.tuning.axes import Wanted
+from tests.surfaces import Scripted, machine
 
 KILLS = 50
 #: What it prints depends on the number of the run in its experiment alone, and a little on the threads.
@@ -127,3 +130,34 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_verdict(
         )
         assert one == other
         assert _plain(got.verdict) == _plain(undisturbed.verdict)
+
+
+def test_a_larger_budget_decides_what_was_left_open(tmp_path: Path) -> None:
+    """And what was decided under each budget is replayed under that one, however often it is extended."""
+
+    def asked(runs: int, resume: bool) -> Question:
+        return Question(
+            ("./app",), machine(1, 1), ("MODE",), tmp_path / "x", Budget(None, runs), environment={}, resume=resume,
+            wanted=Wanted(variables={"MODE": ("a",)}),
+        )  # fmt: skip
+
+    def seconds(setting: Setting) -> float:
+        return 0.97 if "MODE" in setting.env else 1.0
+
+    first = tune(asked(30, False), Scripted(seconds, 3, 0.03))
+    assert (first.verdict, first.best.key) == (Word.UNDECIDED, "baseline")
+    assert first.runs <= 30 and first.more_runs is not None
+    taken = (tmp_path / "x/samples.jsonl").read_text()
+    for runs in (60, 400):
+        launcher = Scripted(seconds, runs, 0.03)
+        last = tune(asked(runs, True), launcher)
+        now = (tmp_path / "x/samples.jsonl").read_text()
+        assert now.startswith(taken) and launcher.runs == len(read_experiment(tmp_path / "x").records) - _runs(taken)
+        taken = now
+    assert (last.verdict, last.best.env) == (Word.FASTER, {"MODE": "a"})
+    # without a budget of its own it has the last one, and there is nothing left to do
+    assert tune(asked(30, True), Scripted(seconds)).runs == last.runs
+
+
+def _runs(samples: str) -> int:
+    return sum('"type": "sample"' in line for line in samples.splitlines())

@@ -20,8 +20,8 @@ from nodewise.tuning.outline import Outline, named_values
 from nodewise.verdicts.pair import WHEN_BUSY
 from nodewise.verdicts.tune import TuneVerdict
 
-#: What is proposed to be spent is so much more than what will probably do.
-_SPARE = 1.25
+#: What is proposed to be spent is so much more than what would do at once: a further comparison has a smaller error rate.
+_SPARE = 2.5
 
 
 def introduce(question: Question) -> None:

@@ -64,8 +64,8 @@ _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
 _AROUND_S = 0.001
 #: The first run is stopped after this share of the budget: a verdict needs many more.
 _FIRST_RUN_SHARE = 0.25
-#: So many blocks, and so much of what is left for the search and the confirmation, go to telling what carries a gain.
-_REDUCTION_BLOCKS, _REDUCTION_SHARE = 5, 0.5
+#: So many blocks go to telling what carries a gain.
+_REDUCTION_BLOCKS = 5
 SEARCH = "search"
 #: So many runs that were cut off end a candidate.
 _MOST_CUT = 2
@@ -283,7 +283,7 @@ class Tuner:
     def _answer(self) -> str:
         """Search, reduce and confirm, again where a candidate was none after all; what ended it."""
         space = self._options.space
-        apart = not self._is_baseline(self._options.setting(space.default))
+        apart = self._setting(space.default).key != BASELINE
         guesses = self._offer.first_guesses(space.default)
         self._search = GuidedSearch(space, self._question.seed, guesses, apart=apart)
         stopped, alpha = "nothing ran", _ALPHA * _FIRST_SHARE
@@ -293,19 +293,15 @@ class Tuner:
             if point is None:
                 return stopped
             candidate, point = self._reduced(point, alpha)
-            budget = self._meter.budget
-            ended, won = self._confirm(candidate, point, alpha)
-            # whoever goes on with a larger budget wants to know more of what was not decided
-            larger = ended == "budget" and not won and self._meter.budget is not budget
-            if not larger:
-                self._closed.add(self._start(candidate))
+            ended, won, larger = self._confirm_on(candidate, point, alpha)
+            alpha *= larger
+            self._closed.add(self._start(candidate))
             if ended is not None:
                 stopped = ended
                 if won:
                     return stopped
             alpha *= 1 - _FIRST_SHARE
-            hopeless = ended is not None and not larger and not self._promises_more()
-            if hopeless or self._affordable() < 2 * fewest_blocks(alpha):
+            if self._affordable() < 2 * fewest_blocks(alpha) or (ended is not None and not self._promises_more()):
                 return stopped
             self._search.resume()
 
@@ -313,13 +309,10 @@ class Tuner:
         if AS_STARTED in point:
             return self._baseline
         setting = self._options.setting(point)
-        return self._baseline if self._is_baseline(setting) else setting
+        return self._baseline if self._start(setting) == self._start(self._baseline) else setting
 
     def _start(self, setting: Setting) -> Hashable:
         return setting.start(self._question.environment, self._question.machine.allowed)
-
-    def _is_baseline(self, setting: Setting) -> bool:
-        return self._start(setting) == self._start(self._baseline)
 
     def _best(self) -> Point | None:
         """The best point that is another setting than the baseline, and than those that were confirmed already."""
@@ -374,7 +367,7 @@ class Tuner:
         if sure <= 0:
             return math.inf
         spare = min(_MOST_SPARE, int(total * _SPARE_SHARE))
-        changed = sum(value != self._options.space.default[name] for name, value in point.items())
+        changed = len(self._options.space.changed(point))
         if changed > 1 and sure > _CLEAR_GAIN:
             spare += min(_KEPT_BLOCKS * (1 + changed), total // 6)
         return max(2 * fewest_blocks(alpha) + spare, 4 * (_SURE * self._search.noise / sure) ** 2)
@@ -386,7 +379,17 @@ class Tuner:
         share = min(most_share, least_share * max(1.0, self._search.noise / _USUAL_NOISE))
         # the baseline is slower than what the search has come to run
         price = self._pair_s(self._best()) / 2 / self._costs.typical_s
-        return math.ceil(min(max(2 * fewest_blocks(alpha) * price, total * share), self._needed(alpha, total) * price))
+        return math.ceil(
+            min(
+                max(2 * fewest_blocks(alpha) * price, total * share),
+                self._needed(alpha, total) * price + self._kept_to_reduce(total),
+            )
+        )
+
+    def _kept_to_reduce(self, total: int) -> int:
+        """How many runs are kept to tell what of the best so far carries its gain."""
+        changed = len(self._options.space.changed(self._best() or {}))
+        return min(_REDUCTION_BLOCKS * (1 + changed), total // 6) if changed > 1 else 0
 
     def _pair_s(self, point: Point | None) -> float:
         """What a block of the baseline and a point costs; where runs are counted each is as dear as any other."""
@@ -408,7 +411,7 @@ class Tuner:
         if arms:
             left = self._affordable()
             room = left - min(left, self._needed(alpha, left + self._meter.runs))
-            for _ in range(min(_REDUCTION_BLOCKS, int(room * _REDUCTION_SHARE) // (1 + len(arms)))):
+            for _ in range(min(_REDUCTION_BLOCKS, int(room) // (1 + len(arms)))):
                 if not self._race([point, *arms], int(room)):
                     break
         reduced = reduction.of(point)
@@ -437,11 +440,20 @@ class Tuner:
             return 0
         return min(_KEPT_BLOCKS, max(0, affordable) // (1 + arms)) * (1 + arms)
 
+    def _confirm_on(self, candidate: Setting, point: Point, alpha: float) -> tuple[str | None, bool, float]:
+        """As `_confirm`; again where a larger budget was given to decide what was left open, with the share of `alpha` then left."""
+        share = 1.0
+        while True:
+            budget = self._meter.budget
+            ended, won = self._confirm(candidate, point, alpha * share)
+            if ended != "budget" or won or self._meter.budget is budget:
+                return ended, won, share
+            share *= 1 - _FIRST_SHARE
+
     def _confirm(self, candidate: Setting, point: Point, alpha: float) -> tuple[str | None, bool]:
         """What ended the comparison (`decided` or `budget`; None: the candidate failed), and whether it was faster."""
         arms = self._ablations(candidate)
-        pair = self._pair_s(point)
-        affordable = self._meter.affordable(pair / 2)
+        affordable = self._meter.affordable((pair := self._pair_s(point)) / 2)
         kept = self._kept_for_ablation(point, len(arms), affordable - 2 * fewest_blocks(alpha))
         # fewer than the fewest say nothing: these come before all else, and may go over the seconds by a run
         fewest = fewest_blocks(alpha)

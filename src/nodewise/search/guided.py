@@ -82,6 +82,7 @@ class GuidedSearch:
         self._logs: list[list[tuple[int, float, bool]]] = []
         self._middle: list[float] = []
         self._block = 0
+        self._stale = False
         self._first: list[Point] | None = None
         self._size = 0
         self._screened = False
@@ -93,11 +94,13 @@ class GuidedSearch:
     @property
     def ranking(self) -> list[Point]:
         """Points that ran and are to blame for no failure, the best first; the reference is among them."""
+        self._judge()
         return [self._points[i] for i in self._order]
 
     @property
     def noise(self) -> float:
         """The standard deviation of one run's log time, as far as it is known; a guess before the first block."""
+        self._judge()
         return self._model.noise
 
     def gain(self, point: Point, over: Point) -> tuple[float, float]:
@@ -105,6 +108,7 @@ class GuidedSearch:
 
         Both may be points that never ran. Raises ValueError before anything ran well.
         """
+        self._judge()
         if not self._order:
             raise ValueError("nothing ran well yet")
         mean, covariance = self._model.predict(*self._at([point, over]))
@@ -119,6 +123,7 @@ class GuidedSearch:
 
     def ask(self, affordable: int) -> list[Point]:
         """The first block, then the leader and its challengers."""
+        self._judge()
         if self._first is None:
             self._plan(affordable)
         if self._first:
@@ -338,10 +343,13 @@ class GuidedSearch:
             self._logs[number].append((self._block, math.log(seconds), cut))
             self._middle[number] = median([log for _, log, _ in self._logs[number]])
         self._block += 1
-        self._judge()
+        self._stale = True
 
     def _judge(self) -> None:
-        """Fit the model and order what ran."""
+        """Fit the model and order what ran, where anything was told since."""
+        if not self._stale:
+            return
+        self._stale = False
         alive = [i for i, p in enumerate(self._points) if not self._failures.is_blamed(self._key(p))]
         if not any(not cut for i in alive for _, _, cut in self._logs[i]):
             self._order = []

@@ -9,9 +9,9 @@ from nodewise.search.space import Point, Space
 #: An axis whose effect lies so many deviations beyond what counts as none needs no further runs.
 _SURE = 2.0
 #: What an axis adds is doubtful up to so many of its deviations.
-_DOUBTFUL = 1.5
+_DOUBTFUL = 2.5
 #: What carries less than this part of the gain is not worth having, where it is not sure.
-_SHARE = 10
+_SHARE = 20
 #: So many axes are looked at side by side.
 _MOST_ARMS = 6
 
@@ -20,7 +20,8 @@ class Reduction:
     """Of one search: which axes of a point can be put back, by what the model makes of all runs.
 
     `within` is the difference (of log time) that counts as none. An axis is put back where what that is expected to cost
-    is less than a quarter of it, or than all of it and one and a half times its own standard deviation; but no tenth of the gain is given up.
+    is less than a quarter of it, or than twice it and two and a half of its own standard deviations, since the point was
+    picked for its good luck, too; but no more than a twentieth of the gain is given up for an axis.
     """
 
     def __init__(self, search: GuidedSearch, space: Space, within: float):
@@ -31,16 +32,13 @@ class Reduction:
 
     def _without(self, point: Point) -> list[Point]:
         """The point with one axis put back, for each axis where that is another setting and may run."""
-        others = [point.having(**{n: self._default[n]}) for n in self._changed(point)]
+        others = [point.having(**{n: self._default[n]}) for n in self._space.changed(point)]
         mine = self._space.identity(point)
         return [
             p
             for p in others
             if self._space.allowed(p) and not self._search.failed(p) and self._space.identity(p) != mine
         ]
-
-    def _changed(self, point: Point) -> list[str]:
-        return [n for n, v in point.items() if v != self._default[n]]
 
     def arms(self, point: Point) -> list[Point]:
         """What should run beside the point, before it is told what carries its gain: single axes put back that may add
@@ -57,12 +55,16 @@ class Reduction:
     def of(self, point: Point) -> Point:
         """The simplest point that is expected to be as good; at least one axis stays changed."""
         now = point
+        # without it the point failed: so may the others
+        needed = [n for n in self._space.changed(point) if self._search.failed(point.having(**{n: self._default[n]}))]
         most = self._search.gain(point, over=self._search.reference)[0] / _SHARE
-        while len(self._changed(now)) > 1:
+        while len(self._space.changed(now)) > 1:
             free = []
             for i, other in enumerate(others := self._without(now)):
                 cost, deviation = self._search.gain(point, over=other)
-                if cost < min(most, max(self._within / 4, min(_DOUBTFUL * deviation, self._within))):
+                if any(other[n] == self._default[n] for n in needed):
+                    continue
+                if cost < min(most, max(self._within / 4, min(_DOUBTFUL * deviation, 2 * self._within))):
                     free.append((cost, i))
             if not free:
                 break
@@ -75,4 +77,4 @@ class Reduction:
             gain, deviation = self._search.gain(self._default, over=self._search.reference)
             if gain - deviation > self._within:
                 return point
-        return Point({n: point[n] for n in self._changed(point)})
+        return Point({n: point[n] for n in self._space.changed(point)})

@@ -95,6 +95,10 @@ class Space:
         """Every open axis as the program's user has it."""
         return Point({a.name: a.default for a in self.open})
 
+    def changed(self, point: Mapping[str, Any]) -> list[str]:
+        """The axes on which a point is not as the program's user has it."""
+        return [a.name for a in self.open if a.name in point and point[a.name] != a.default]
+
     @property
     def size(self) -> int:
         """How many points there are, those of equal identity counted each."""

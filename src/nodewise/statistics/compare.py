@@ -3,12 +3,13 @@
 
 Runs are paired by block, so what the machine did to a whole block (drift, a slower hour) cancels. In blocks of random
 order the log ratios of two settings are symmetric about the true one, whatever the noise (in the balanced orders of
-`order`, whatever noise is not in step with them), so each may have either sign about it: the interval holds every ratio that a sign-flip test does not reject (R. A. Fisher, The Design of Experiments,
-1935, section 21). The statistic is the sum of Tukey's biweight scores of the log ratios in units of their median absolute
-deviation about the ratio tested (P. J. Rousseeuw, C. Croux, JASA 88, 1993, on such scales), so that a run that took half
-as long again says as little as it knows; the scale is the same for all signs, which keeps the test exact. Up to ten
-pairs all signs are enumerated, beyond them the sum's quantile is taken from its second and fourth moments (E. A. Cornish,
-R. A. Fisher, 1938).
+`order`, whatever noise is not in step with them), so each may have either sign about it: the interval holds every
+ratio that a sign-flip test does not reject (R. A. Fisher, The Design of Experiments, 1935, section 21). The statistic
+is the sum of Tukey's biweight scores of the log ratios in units of their median absolute deviation about the ratio
+tested (P. J. Rousseeuw, C. Croux, JASA 88, 1993, on such scales), so that a run that took half as long again says as
+little as it knows; the scale is the same for all signs, which keeps the test exact. Up to ten pairs all signs are
+enumerated, beyond them the sum's quantile is taken from its second and fourth moments (E. A. Cornish, R. A. Fisher,
+1938).
 """
 
 import itertools

@@ -32,6 +32,8 @@ _EACH_UP_TO, _GROWTH = 40, 1.1
 #: The looks of a comparison whose most blocks are known grow so.
 _PLANNED_GROWTH = 1.25
 _GRID = 121
+#: A level nearer to 1 could not be told from it.
+_LEAST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class OpenLooks:
         """
         if blocks < self.fewest:
             return 1.0
-        return 1 - _chances(self.alpha / self.comparisons).at(blocks)
+        return 1 - max(_chances(self.alpha / self.comparisons).at(blocks), _LEAST)
 
     @property
     def fewest(self) -> int:

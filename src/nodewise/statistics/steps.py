@@ -25,6 +25,11 @@ _TIED, _COARSEST = 0.75, 0.1
 #: So many values at distances that are multiples of the least one, but for this share of it, lie on a lattice.
 _FEWEST_LEVELS, _EVEN = 3, 0.05
 _FEWEST_RUNS = 6
+#: A step is no small part of the noise from this share of the median absolute deviation on.
+_SEEN = 0.2
+#: Multiples of these, less their whole part, fill the unit square evenly, so that their sums stay small, as random ones do
+#: not: 1/x and 1/x^2 of the root of x^3 = x + 1.
+_EVENLY = np.array([0.7548776662466927, 0.5698402909980532])
 #: Beyond so many standard deviations the share of equal values is doubted by.
 _DOUBT = 1.64
 
@@ -118,13 +123,18 @@ def widened(ratio: tuple[float, float], baseline: Array, candidate: Array, step:
 
 
 def spread_ties(one: Array, other: Array, step: float) -> tuple[Array, Array]:
-    """Times that a coarse clock has made equal, spread evenly over its step; others as they are.
+    """Times of a clock whose step is no small part of their noise, spread evenly over it; others as they are.
 
     Ratios on a lattice have no scale: more than half of them may be equal. What is added is symmetric, and the same for
-    both, so the ratios stay symmetric about the true one. Where all of a series are equal there is nothing to spread.
+    both, so the ratios stay symmetric about the true one; it does not wait for many to be equal, or looks at more and more
+    of the same times would not be alike. Where all of a series are equal there is nothing to spread.
     """
-    tied = any(1 < np.unique(times).size <= _TIED * times.size for times in (one, other))
-    if step <= 0 or not tied or step > _COARSEST * min(float(np.median(one)), float(np.median(other))):
+    seen = any(times.min() < times.max() and step >= _SEEN * _deviation(times) for times in (one, other))
+    if step <= 0 or not seen or step > _COARSEST * min(float(np.median(one)), float(np.median(other))):
         return one, other
-    shift = step * (np.random.default_rng(0).random((one.size, 2)) - 0.5)
+    shift = step * ((0.5 + np.arange(1, one.size + 1)[:, None] * _EVENLY) % 1 - 0.5)
     return one + shift[:, 0], other + shift[:, 1]
+
+
+def _deviation(times: Array) -> float:
+    return float(np.median(np.abs(times - np.median(times))))

@@ -326,8 +326,8 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if len(experiment.plans) > 1:
         shares = ", ".join(f"{100 * plan.alpha:.2g} %" for plan in experiment.plans)
         notes.append(
-            f"{len(experiment.plans)} settings were held against the baseline one after another; of all errors allowed "
-            f"the comparisons had {shares}, so that together they keep to 5 %"
+            f"{len(experiment.plans)} comparisons with the baseline were made one after another; of all errors allowed "
+            f"they had {shares}, so that together they keep to 5 %"
         )
     if verdict.word is Word.SLOWER:
         notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")
