@@ -42,15 +42,15 @@ _REPEAT_S = 12.0
 
 def main(*words: str) -> None:
     """Tune, repeat and print."""
-    names = [word for word in words if not word.startswith("-")]
-    options = _options().parse_args(["--only", ",".join(names)] if names and len(names) == len(words) else list(words))
+    options = _options().parse_args(words)
     programs = _chosen(options.only)
+    if options.needs:
+        if not (options.list or options.table):
+            _print_needs(programs)
+        return
     if options.list:
         for found in programs.values():
             print(f"{found.name:<16}{found.missing() or 'is here'}")
-        return
-    if options.needs:
-        _print_needs(programs)
         return
     code, processor = results.code_now(), results.processor_now()
     if options.table:

@@ -101,6 +101,16 @@ def test_threads_that_wait_speak_for_ways_to_wait():
     assert "wait" in tried(weighed(spent(GOMP=0.01), {**USAGE, "context_switches": 2e5}))
 
 
+def test_a_pool_that_the_user_has_set_is_tried_though_few_wait():
+    """With too few threads in it they do not come to wait for each other; who waits, does so outside of it."""
+    quiet = {"context_switches": 10.0, "user_s": 1.0, "system_s": 0.0}
+    for set_by_user in (False, True):
+        pool = knob("pool", time=("[waiting]",), set_by_user=set_by_user)
+        (found,) = weigh_knobs([pool], (), usage=quiet)
+        assert found.tried == set_by_user
+        assert (found.promise > 10) == set_by_user
+
+
 def test_a_runtime_is_there_for_all_of_its_process():
     loaded = spent(JVM=0.02, ANONYMOUS=0.9)
     assert tried(weighed(loaded))[0] == "java-collector" and weighed(loaded)["java-collector"].share == 1

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from benchmarks._real.catalogue import INPUTS, Case, Room, handicapped, program, with_parameter
+from benchmarks._real.catalogue import INPUTS, Case, Room, find, handicapped, program, with_parameter
+
+_JEMALLOC = "/usr/lib/*/libjemalloc.so.2"
 
 
 @program("Go", {"go": "golang-go"})
@@ -54,20 +56,19 @@ def _node(room: Room) -> list[Case]:
     ]
 
 
-@program("C++", {"g++": "g++"})
+@program("C++", {"g++": "g++", _JEMALLOC: "libjemalloc2"})
 def _cpp(room: Room) -> list[Case]:
     room.write("churn.cpp", (INPUTS / "churn.cpp").read_text())
     room.write("shadow.cpp", (INPUTS / "shadow.cpp").read_text())
     room.do("g++", "-O2", "-pthread", "churn.cpp", "-o", "churn")
     room.do("g++", "-O2", "-fopenmp", "shadow.cpp", "-o", "shadow")
-    jemalloc = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
     return [
         Case(
             "allocator-bound",
             ("./churn", "small"),
             ("--axes", "allocator"),
             known="most of the time goes into malloc",
-            cure=f"LD_PRELOAD={jemalloc} ./churn small",
+            cure=f"LD_PRELOAD={find(_JEMALLOC)} ./churn small",
         ),
         handicapped("one arena", ["./churn", "small"], "MALLOC_ARENA_MAX", "1"),
         Case(

@@ -455,15 +455,20 @@ class Tuner:
         arms = self._ablations(candidate)
         affordable = self._meter.affordable((pair := self._pair_s(point)) / 2)
         kept = self._kept_for_ablation(point, len(arms), affordable - 2 * fewest_blocks(alpha))
-        blocks = min(_MOST_BLOCKS, (affordable - kept) // 2)
-        if blocks < fewest_blocks(alpha):
+        # fewer than the fewest say nothing: these come before all else, and may go over the seconds by a run
+        fewest = fewest_blocks(alpha)
+        over = 1 if self._meter.budget.runs is None else 0
+        blocks = min(_MOST_BLOCKS, max((affordable - kept) // 2, min(fewest, (affordable + over) // 2)))
+        if blocks < fewest:
             return "budget", False
         looks = plan_looks(blocks, alpha)
         self._writer.add_plan(Plan(candidate.key, looks.at, looks.alpha, {n: s.key for n, s in arms.items()}))
         quota = self._question.machine.limits.cpu_quota
         judged = Confirmation(looks, self._question.within, quota, self._question.accept_disturbed)
         stopped, cut = "budget", 0
-        while judged.count < blocks and self._meter.affordable(pair / 2) >= 2 + kept:
+        while judged.count < blocks:
+            if self._meter.affordable(pair / 2) < (2 + kept if judged.count >= fewest else 2 - over):
+                break
             block = self._run_block([self._baseline, candidate], CONFIRM, self._patience())
             if len(block.samples) < 2:
                 break

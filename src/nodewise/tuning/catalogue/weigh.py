@@ -77,6 +77,9 @@ def weigh_knobs(
 
 
 def _judged(knob: Knob, share: float | None, spent: Spent) -> Weighed:
+    if share is not None and share < LEAST_SHARE and knob.set_by_user and WAITING in knob.time:
+        # with too small a pool threads do not come to wait for each other: what is set now hides what it costs
+        share = None
     what = spent.words(knob)
     known = (
         f"{what}: nobody knows how much of the time"
