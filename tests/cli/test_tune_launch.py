@@ -97,7 +97,7 @@ def test_a_build_is_repeated_by_the_two_lines_that_are_printed(nodewise: Command
     (tmp_path / "source").write_text("#!/bin/sh\necho '{\"nodewise\": 1, \"seconds\": 'SECONDS'}'\n")
     build = "sed 's/SECONDS/{flags}/' source > {out}; chmod +x {out}"
     done = nodewise(
-        "tune", "--accept-disturbed", "--max-runs", "40", "--out", "a 'b'", "-P", "flags=1.5,1.0", "--axes", "flags", "--build", build, "--", "{out}"
+        "tune", "--accept-disturbed", "--max-runs", "40", "--out", "a 'b'", "-P", "flags=1.5131,1.0273", "--axes", "flags", "--build", build, "--", "{out}"
     )  # fmt: skip
     lines = _lines(done)
     made = Path(
@@ -107,7 +107,7 @@ def test_a_build_is_repeated_by_the_two_lines_that_are_printed(nodewise: Command
     repeated = subprocess.run(
         ["sh", "-c", f"{lines['build']}\n{lines['launch']}"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert json.loads(repeated.stdout)["seconds"] == 1.0
+    assert json.loads(repeated.stdout)["seconds"] == 1.0273
 
 
 def test_a_dry_run_names_all_that_would_be_done_and_leaves_nothing(nodewise: Command, tmp_path: Path) -> None:

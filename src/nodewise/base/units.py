@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Numbers with units, to and from text. Inside nodewise all times are seconds and all sizes bytes."""
 
+import math
 import re
 
 from nodewise.base.errors import InputError
@@ -41,6 +42,11 @@ def format_seconds(seconds: float) -> str:
         if abs(seconds) >= limit:
             return f"{seconds * scale:.3g} {unit}"
     return f"{seconds * 1e9:.3g} ns"
+
+
+def whole_duration(seconds: float) -> str:
+    """A duration as it is typed, rounded up to a whole number of seconds or minutes."""
+    return f"{math.ceil(seconds)}s" if seconds < 300 else f"{math.ceil(seconds / 60)}min"
 
 
 def format_bytes(count: float) -> str:

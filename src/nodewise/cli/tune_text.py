@@ -8,7 +8,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from nodewise.base.units import format_percent, format_seconds
+from nodewise.base.units import format_percent, format_seconds, whole_duration
 from nodewise.cli.typed import input_left_out
 from nodewise.experiments.tune import Question
 from nodewise.records.budget import Budget
@@ -125,8 +125,3 @@ def resume_lines(verdict: TuneVerdict, budget: Budget) -> list[str]:
         again += f" --max-runs {max(budget.runs, verdict.runs) + math.ceil(more * _SPARE)}"
     known = busy or verdict.more_runs is not None
     return [*([f"undecided {told}"] if known else []), f"go on     {again}"]
-
-
-def whole_duration(seconds: float) -> str:
-    """A duration as it is typed, rounded up to a whole number of seconds or minutes."""
-    return f"{math.ceil(seconds)}s" if seconds < 300 else f"{math.ceil(seconds / 60)}min"

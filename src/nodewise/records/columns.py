@@ -182,6 +182,11 @@ class Records(Sequence[Record]):
         """The block of each record."""
         return np.array(self._block, dtype=np.int64)
 
+    @property
+    def spent_s(self) -> float:
+        """How much of the budget was spent after the last record, in seconds; 0 where it does not say."""
+        return self._spent[-1] if self._spent else 0.0
+
     def plain(self, name: str) -> npt.NDArray[np.float64]:
         """`seconds`, `wall_s` or `started_at` of each record. Raises KeyError."""
         return np.array(self._plain[name], dtype=float)

@@ -288,7 +288,7 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str) -> list[
         return notes
     cpu, wall = row.medians.get("cpu_s"), row.medians["wall_s"]
     if row.disturbed > 0.2 * (row.runs + row.failed):
-        text = f"{row.disturbed} of {_runs(row.runs)} were disturbed; `nodewise quiet` says by what"
+        text = f"{row.disturbed} of {_runs(row.runs + row.failed)} were disturbed; `nodewise quiet` says by what"
         notes.append(("disturbed", text))
     elif cpu is not None and wall > _WAITING * cpu and wall - cpu > 0.005:
         notes.append(

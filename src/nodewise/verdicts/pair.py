@@ -32,7 +32,7 @@ class PairVerdict:
     `ratio` is above 1 where `other` is the faster; `low` and `high` are its interval, None where there is none. `pairs` are
     the blocks that decided, `disturbed` those in which a run was disturbed, of `blocks` that both ran in. `beyond` is the
     largest difference that the interval leaves possible, as a share. `reason` says why nothing is decided, and is empty
-    where something is.
+    where something is; `busy`: because most blocks were disturbed.
     """
 
     one: str
@@ -46,13 +46,9 @@ class PairVerdict:
     disturbed: int
     within: float
     beyond: float | None
+    busy: bool
     reason: str
     sentence: str
-
-    @property
-    def busy(self) -> bool:
-        """Whether nothing is decided because most blocks were disturbed."""
-        return bool(self.reason) and 2 * self.disturbed > self.blocks
 
     @property
     def interval(self) -> Ratio:
@@ -171,6 +167,7 @@ def pair_verdict(
         pairs.disturbed,
         verdict.within,
         verdict.beyond if math.isfinite(verdict.beyond) else None,
+        pairs.busy and not accept_disturbed,
         reason,
         sentence,
     )
