@@ -94,6 +94,10 @@ class Blocks:
         self._order.ran(arm.key)
         return self._one(arm, phase, 0)
 
+    def restart(self) -> None:
+        """Say that the next blocks are judged by themselves, so that none of the first is lost to the order's balance."""
+        self._order.restart()
+
     def run(self, arms: Sequence[Arm], phase: str, allowed_s: Callable[[], float] = lambda: math.inf) -> Block:
         """Every arm once. `allowed_s` is asked before each run how long it may take; at 0 the block ends there."""
         by_key = {arm.key: arm for arm in arms}

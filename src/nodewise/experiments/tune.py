@@ -382,8 +382,8 @@ class Tuner:
         total = left + self._meter.runs
         least_share, most_share = _CONFIRM_SHARES
         share = min(most_share, least_share * max(1.0, self._search.noise / _USUAL_NOISE))
-        # the baseline is slower than what the search has come to run
-        price = self._pair_s(self._best()) / 2 / self._costs.typical_s
+        # the baseline is slower than what the search has come to run; where runs are counted one is one
+        price = max(1.0, self._pair_s(self._best()) / 2 / self._costs.typical_s)
         return math.ceil(
             min(
                 max(2 * fewest_blocks(alpha) * price, total * share),
@@ -467,6 +467,7 @@ class Tuner:
         if blocks < fewest:
             return "budget", False
         looks = plan_looks(blocks, alpha)
+        self._blocks.restart()
         self._writer.add_plan(Plan(candidate.key, looks.at, looks.alpha, {n: s.key for n, s in arms.items()}))
         quota = self._question.machine.limits.cpu_quota
         judged = Confirmation(looks, self._question.within, quota, self._question.accept_disturbed)

@@ -46,6 +46,10 @@ class BalancedOrder:
         self._last = order[-1] if order else self._last
         return order
 
+    def restart(self) -> None:
+        """Say that what comes next is judged by itself: the first blocks of two contenders then all count."""
+        self._kept = self._random.randint(*_KEPT_FIRST)
+
     def ran(self, name: str) -> None:
         """Say that `name` ran outside of a block (a warm-up, a run made again): what comes next follows it."""
         self._last = name
