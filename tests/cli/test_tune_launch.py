@@ -79,12 +79,14 @@ def test_the_line_and_the_script_of_a_gain_do_in_a_shell_what_was_measured(
 
 
 def test_without_a_gain_the_script_is_the_users_own_start(nodewise: Command, tmp_path: Path) -> None:
-    done = nodewise(
-        "tune", "--max-runs", "25", "--axes", "placement,threads", "--out", "x", "--script", "slurm", "--", "true"
-    )
+    # it says how long it takes: that of `true` may really be shorter where it is held to a processor
+    (tmp_path / "same").write_text('#!/bin/sh\necho \'{"nodewise": 1, "seconds": 1.2345}\'\n')
+    (tmp_path / "same").chmod(0o755)
+    words = ("--max-runs", "25", "--axes", "placement,threads", "--out", "x", "--script", "slurm")
+    done = nodewise("tune", *words, "--", "./same")
     assert _lines(done)["script"] == "x/launch.sbatch"
     text = (tmp_path / "x/launch.sbatch").read_text()
-    assert text.splitlines()[-2:] == [f"cd {tmp_path}", "exec true"]
+    assert text.splitlines()[-2:] == [f"cd {tmp_path}", "exec ./same"]
     assert "#SBATCH --nodes=1" in text
 
 
