@@ -210,9 +210,9 @@ class _Runs:
                 by_key[key].add(sample)
 
         if series:
-            self._blocks.repeat(
-                lambda: [self._arm(s) for s in series if s.error is None], phase, Stop(count, count), take
-            )
+            # a roof is the best of its blocks, so that a disturbed one does no harm
+            stop = Stop(count, count, again=False)
+            self._blocks.repeat(lambda: [self._arm(s) for s in series if s.error is None], phase, stop, take)
 
     def _arm(self, one: _Series) -> Arm:
         def before() -> None:
