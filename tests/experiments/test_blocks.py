@@ -129,3 +129,15 @@ def test_before_each_block_there_may_be_a_wait(tmp_path: Path) -> None:
     for _ in range(3):
         blocks.run(_arms("a", "b"), "compare")
     assert len(waits) == 3
+
+
+def test_a_block_that_ended_early_is_followed_by_what_ran_last(tmp_path: Path) -> None:
+    runs = Runs()
+    blocks = _blocks(tmp_path / "x", runs)
+    for number in range(8):
+        allowed = iter([9.0, 0.0])
+        block = blocks.run(_arms("a", "b", "c"), "compare", lambda allowed=allowed: next(allowed))  # type: ignore[misc]
+        assert len(block.samples) == 1
+        whole = blocks.run(_arms("a", "b", "c"), "compare")
+        # the whole block begins with the one that ran, and not with one that was only planned
+        assert whole.after[runs.order[4 * number]] == runs.order[4 * number]
