@@ -68,7 +68,8 @@ def test_a_clear_gain_is_found_with_few_runs(name: str, least: int, tmp_path: Pa
 
 def test_settings_that_hang_cost_no_more_than_the_budget_and_one_run(tmp_path: Path) -> None:
     outcomes = [tuned(MADE["hang"], seed, str(tmp_path)) for seed in range(3)]
-    assert all(o.over <= 1.1 for o in outcomes)
+    # one run of the baseline, whose times vary by 5 %
+    assert all(o.over <= 1.2 for o in outcomes)
     assert all(o.candidate <= 10 for o in outcomes)
 
 
