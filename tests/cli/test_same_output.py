@@ -68,6 +68,14 @@ def test_tune_takes_it_where_that_is_allowed(nodewise: Command, app: str, allowe
     assert (result["verdict"], result["best"]["values"]["MODE"]) == ("faster", "fast")
 
 
+def test_an_output_that_tells_its_time_is_compared_but_for_that(nodewise: Command, tmp_path: Path, app: str) -> None:
+    text = Path(app).read_text() + 'print(f"time: {seconds:.6f}")\n'
+    Path(app).write_text(text)
+    result = tune(nodewise, app)
+    assert "MODE" not in result["best"]["launch_line"]
+    assert any("1.2399 against 1.2345" in note for note in result["notes"])
+
+
 def test_an_output_that_differs_from_run_to_run_is_not_compared_and_that_is_said(
     nodewise: Command, chatty: str
 ) -> None:

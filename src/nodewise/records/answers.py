@@ -2,7 +2,7 @@
 """Answers: whether what a setting's run left is what the reference leaves; one that differs is wrong, not fast.
 
 Each sample keeps the digest of its answer and where it differs from the reference's first one. Whether that is an error is
-decided over all samples: the automatic rule holds only while the reference itself repeats byte for byte, which may end late.
+decided over all samples: the automatic rule holds only while the reference itself repeats, which may end late.
 So the file says what was seen, and whoever reads it judges it by the same rule as whoever measured.
 """
 
@@ -22,6 +22,7 @@ from nodewise.runner.same_output import (
     around,
     first_difference,
     own_words,
+    repeatable,
     same_output_from_json,
 )
 from nodewise.runner.sample import Sample
@@ -129,8 +130,11 @@ class AnswerJudge:
     def _compare(self, setting: Setting, sample: Sample) -> Difference | None:
         if self._text is None or sample.answer_text is None:
             return Difference(1, "some place: they are too long to be compared but byte for byte")
-        excused = own_words(setting) if self._rule.kind is Kind.AUTO else None
-        found = first_difference(self._text, sample.answer_text, self._rule.tolerance, excused)
+        if self._rule.kind is Kind.AUTO:
+            texts, excused = (repeatable(self._text), repeatable(sample.answer_text)), own_words(setting)
+        else:
+            texts, excused = (self._text, sample.answer_text), None
+        found = first_difference(*texts, self._rule.tolerance, excused)
         if found is None:
             return None
         unit = "match" if self._rule.kind is Kind.PATTERN else "line"

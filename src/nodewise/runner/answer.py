@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nodewise.runner.same_output import MOST_BYTES, Kind, SameOutput, matches
+from nodewise.runner.same_output import MOST_BYTES, Kind, SameOutput, matches, repeatable
 
 #: A file's time of writing may lie this much before the clock's, by the kernel's tick.
 _TICK_S = 0.02
+#: A longer output has to repeat byte for byte: looking for times in it would take longer than many a run.
+_MOST_LOOKED_THROUGH = 1 << 20
 #: What the runner keeps of the end of an output.
 _END = 64 << 10
 
@@ -45,6 +47,7 @@ class AnswerReader:
         self._printed = rule.kind in (Kind.AUTO, Kind.OUTPUT, Kind.PATTERN)
         self._copy = -1
         self._before: os.stat_result | None = None
+        self._digest = ""
         self._last = NO_ANSWER
 
     @property
@@ -69,8 +72,10 @@ class AnswerReader:
             return NO_ANSWER
         if self._rule.kind is Kind.FILE:
             return self._written(float(reply["started_at"]))
-        if self._last.digest != reply["answer"]["digest"]:
-            self._last = Answer(reply["answer"]["digest"], self._copied(int(reply["answer"]["bytes"])))
+        if self._digest != reply["answer"]["digest"]:
+            self._digest = reply["answer"]["digest"]
+            text = self._copied(int(reply["answer"]["bytes"]))
+            self._last = Answer(self._digest if self._rule.kind is not Kind.AUTO else _own(self._digest, text), text)
         return self._last if self._pattern is None else self._found(self._pattern, reply)
 
     def close(self) -> None:
@@ -100,7 +105,7 @@ class AnswerReader:
             found = matches(pattern, reply["err"]["text"])
         if found is None:
             return Answer(problem=f"wrong result: '{pattern.pattern}' is nowhere in the output")
-        return Answer(hashlib.blake2b(found.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest(), found)
+        return Answer(_digest(found), found)
 
     def _written(self, started_at: float) -> Answer:
         state = _state(self._file)
@@ -120,6 +125,18 @@ class AnswerReader:
         except OSError as problem:
             return Answer(problem=f"wrong result: {self._rule.what} cannot be read: {problem.strerror}")
         return Answer(digest.hexdigest(), _text(bytes(head)) if len(head) <= MOST_BYTES else None)
+
+
+def _own(digest: str, text: str | None) -> str:
+    """The digest of what of a text is to repeat; `digest` is that of all of it."""
+    if text is None or len(text) > _MOST_LOOKED_THROUGH:
+        return digest
+    rest = repeatable(text)
+    return digest if rest == text else _digest(rest)
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
 
 
 def _text(data: bytes) -> str:

@@ -21,24 +21,32 @@ _SHOWN, _KEPT = 60, 4000
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?")
 _INTEGER = re.compile(r"[-+]?\d+")
-#: Words by which a program says how long or how fast it ran, which is not its answer: anywhere before a number, or right
-#: behind it.
+#: Words by which a program says how long or how fast it ran, which is not its answer: between the number before and this
+#: one, or right behind it.
 _TIME_BEFORE = re.compile(
     r"\b(time[sdr]?|timing|(milli|micro|nano)?seconds?|m?secs?|minutes|elapsed|took|wall\w*|duration|runtime|speed|speedup"
-    r"|throughput|bandwidth|date|\w*flops?|\w*mops)\b|/s(ec)?\b|per second|[(\[](s|ms|us|µs|ns)[)\]]",
+    r"|throughput|bandwidth|latency|fom|date|pid|\w*flops?|\w*mops|[kmgt]i?b/s)\b"
+    r"|/s(ec)?\b|per second|[(\[](s|ms|us|µs|ns)[)\]]",
     re.IGNORECASE,
 )
 _TIME_BEHIND = re.compile(
     r"\s*[\[(]?(s|ms|us|µs|ns|m?secs?|usec|(milli|micro|nano)?seconds?|min|minutes|hours|\w*flops?|mops|\w*/s(ec)?|\w+ per second)\b",
     re.IGNORECASE,
 )
+#: A time of day or a duration, a date, an address.
+_CLOCK = re.compile(
+    r"\b(\d{1,3}:[0-5]\d(:[0-5]\d)?([.,]\d+)?|\d+m\d+([.,]\d+)?s|\d{4}-\d\d-\d\d(T(?=\d))?|0x[0-9a-f]{6,})\b",
+    re.IGNORECASE,
+)
+#: What stands in the place of what is no part of an answer.
+_LEFT_OUT = "#"
 
 
 class Kind(StrEnum):
     """What of a run is compared with the reference's."""
 
     OFF = "off"
-    #: Standard output, if that of the reference repeats byte for byte; numbers that tell of the run itself are excused.
+    #: Standard output, if that of the reference repeats, but for what tells of the run itself: see `repeatable`.
     AUTO = "auto"
     OUTPUT = "output"
     PATTERN = "pattern"
@@ -85,8 +93,8 @@ class Difference:
     text: str
 
 
-#: Says of a number that differs (as printed, with the text before and behind it) whether that is no matter.
-Excuse = Callable[[str, str, str], bool]
+#: Says of a number that differs, as printed, whether that is no matter.
+Excuse = Callable[[str], bool]
 
 
 def first_difference(reference: str, other: str, tolerance: float, excused: Excuse | None = None) -> Difference | None:
@@ -145,7 +153,7 @@ def _line_difference(mine: str, theirs: str, tolerances: tuple[float, float], ex
             return f"{_near(mine, theirs)} against {_near(theirs, mine)}"
         if one[1] == other[1] or _close(one[1], other[1], *tolerances):
             continue
-        if excused is None or not excused(one[1], one[0], mine[one[3] :]):
+        if excused is None or not excused(one[1]):
             return f"{one[1]} against {other[1]}"
     return None
 
@@ -167,17 +175,31 @@ def _close(one: str, other: str, relative: float, near: float) -> bool:
 
 
 def own_words(setting: Setting) -> Excuse:
-    """What the automatic rule excuses: numbers that tell of the run (its time, its speed) or name what the setting sets.
-
-    A program that says `4 threads` or `0.51 s` says so of its run, and is right to say something else in another.
-    """
+    """What the automatic rule excuses besides: numbers that name what the setting sets, as in `4 threads`."""
     named = {str(v) for v in setting.values.values()} - {"0"}
     named |= {str(len(x)) for x in (setting.mask, setting.places) if x is not None}
+    return named.__contains__
 
-    def excused(number: str, before: str, behind: str) -> bool:
-        return number in named or _TIME_BEFORE.search(before) is not None or _TIME_BEHIND.match(behind) is not None
 
-    return excused
+def repeatable(text: str) -> str:
+    """A text in which what a program says of its run and not of its result is left out, with as many lines as before.
+
+    That is: numbers beside a word or a unit of time or speed, times of day, dates, addresses.
+    """
+    return "\n".join(_repeatable_line(line) for line in text.split("\n"))
+
+
+def _repeatable_line(line: str) -> str:
+    bare = _CLOCK.sub(_LEFT_OUT, line)
+    if not (_TIME_BEFORE.search(bare) or _NUMBER.search(bare)):
+        return bare
+    parts, changed = [], bare != line
+    for before, number, _, end in _pieces(bare):
+        left_out = number and (_TIME_BEFORE.search(before) or _TIME_BEHIND.match(bare[end:]))
+        changed |= bool(left_out)
+        parts += [before, _LEFT_OUT if left_out else number]
+    # a number that grows by a digit takes a blank from before it
+    return " ".join(filter(None, parts)) if changed else line
 
 
 def matches(pattern: re.Pattern[str], text: str) -> str | None:
