@@ -10,8 +10,8 @@ from nodewise.search.space import Point, Space
 _SURE = 2.0
 #: What an axis adds is doubtful up to so many of its deviations.
 _DOUBTFUL = 2.5
-#: What carries less than this part of the gain is not worth having, where it is not sure.
-_SHARE = 20
+#: What carries less than one part in so many of the gain is not worth having, where it is not sure.
+_SHARE = 6
 #: So many axes are looked at side by side.
 _MOST_ARMS = 6
 
@@ -20,8 +20,8 @@ class Reduction:
     """Of one search: which axes of a point can be put back, by what the model makes of all runs.
 
     `within` is the difference (of log time) that counts as none. An axis is put back where what that is expected to cost
-    is less than a quarter of it, or than twice it and two and a half of its own standard deviations, since the point was
-    picked for its good luck, too; but no more than a twentieth of the gain is given up for an axis.
+    is less than a quarter of it, or than two and a half of its own standard deviations: most axes do nothing for most
+    programs, and the point was picked for its good luck, too. All together no more than a sixth of the gain is given up.
     """
 
     def __init__(self, search: GuidedSearch, space: Space, within: float):
@@ -64,7 +64,7 @@ class Reduction:
                 cost, deviation = self._search.gain(point, over=other)
                 if any(other[n] == self._default[n] for n in needed):
                     continue
-                if cost < min(most, max(self._within / 4, min(_DOUBTFUL * deviation, 2 * self._within))):
+                if cost < min(most, max(self._within / 4, _DOUBTFUL * deviation)):
                     free.append((cost, i))
             if not free:
                 break

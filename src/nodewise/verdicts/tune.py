@@ -258,14 +258,21 @@ def _shares(experiment: Experiment, candidate: str, verdict: Verdict) -> dict[st
     plan = experiment.plan
     if plan is None or verdict.word is not Word.FASTER:
         return shares
-    for axis, key in plan.ablations.items():
-        pairs = pair_up(experiment, key, candidate, CONFIRM)
-        if pairs.one:
-            shares[axis] = max(0.0, math.log(ratio_interval(pairs.one, pairs.other).ratio))
+    shares |= {axis: max(0.0, math.log(ratio)) for axis, ratio in _put_back(experiment, candidate).items()}
     if not plan.ablations and len(changed := list(experiment.settings[candidate].values)) == 1:
         shares[changed[0]] = 1.0
     total = sum(shares.values())
     return {name: share / total if total > 0 else 0.0 for name, share in shares.items()}
+
+
+def _put_back(experiment: Experiment, candidate: str) -> dict[str, float]:
+    """For each axis that ran put back beside the candidate: how many times as long the program takes without it."""
+    ratios = {}
+    for axis, key in experiment.plan.ablations.items() if experiment.plan is not None else ():
+        pairs = pair_up(experiment, key, candidate, CONFIRM)
+        if pairs.one:
+            ratios[axis] = ratio_interval(pairs.one, pairs.other).ratio
+    return ratios
 
 
 def _summary(experiment: Experiment, key: str, dropped: int | None, secondary: SecondaryMetrics) -> SettingSummary:
@@ -323,6 +330,9 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     failed, runs = _failures(experiment, candidate)
     if failed and candidate != BASELINE:
         notes.append(f"{candidate} failed in {failed} of {runs} runs")
+    if verdict.word is Word.FASTER:
+        idle = [a for a, ratio in _put_back(experiment, candidate).items() if ratio < 1 + verdict.within / 4]
+        notes += [f"{a} added nothing that these runs can tell; the line may do without it" for a in idle]
     if len(experiment.plans) > 1:
         shares = ", ".join(f"{100 * plan.alpha:.2g} %" for plan in experiment.plans)
         notes.append(
