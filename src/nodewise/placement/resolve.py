@@ -8,6 +8,7 @@ setting or a policy places the threads within what is left, as a process held to
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
 from nodewise.base.errors import InputError
@@ -17,7 +18,8 @@ from nodewise.placement.layers import layers_of
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
 from nodewise.placement.tongues.aprun import read_aprun
-from nodewise.placement.tongues.gnu import apply_gnu_places, apply_gomp, read_gomp
+from nodewise.placement.tongues.gnu import apply_gnu
+from nodewise.placement.tongues.gnu_text import read_gomp
 from nodewise.placement.tongues.hwloc import read_hwloc
 from nodewise.placement.tongues.kmp_affinity import Outcome, apply_affinity, read_affinity
 from nodewise.placement.tongues.kmp_subset import Subset, apply_subset, rank_subset, read_subset
@@ -111,7 +113,8 @@ def _check(request: Request) -> None:
     said = request.said()
     launchers = [name for name in LAUNCHERS if name in said]
     binders: list[str] = [n for n in ("affinity", "gomp", "likwid", "policy") if n in said]
-    if "places" in said or ("bind" in said and "gomp" not in said):
+    # GNU's runtime reads them beside each other
+    if "gomp" not in said and ("places" in said or "bind" in said):
         binders.append("places and bind")
     masks = [n for n in ("taskset", "numactl", "hwloc") if n in said]
     for kind, names in (("launchers", launchers), ("masks", masks)):
@@ -190,15 +193,13 @@ def _threads(machine: Machine, job: Job, request: Request) -> Outcome | None:
     if request.likwid is not None:
         processors, listed = read_likwid(machine, request.likwid)
         return Outcome(tuple((processors[t % len(processors)],) for t in range(job.threads)), tuple(listed))
-    if request.gomp is not None:
-        dealt = "close" if request.bind is None else read_bind(request.bind)
-        return apply_gomp(machine, read_gomp(request.gomp), job.threads, dealt)
+    gnu = request.gomp is not None or request.runtime == "gnu"
+    if gnu and not {"gomp", "places", "bind"}.isdisjoint(request.said()):
+        return apply_gnu(machine, job.threads, request.places, request.gomp, request.bind)
     if {"affinity", "subset", "place_threads", "places", "bind"}.isdisjoint(request.said()):
         return None
     places = None if request.places is None else read_places(request.places)
     bind = None if request.bind is None else read_bind(request.bind)
-    if request.runtime == "gnu":
-        return apply_gnu_places(machine, places, bind, job.threads)
     return _intel(machine, job, request, apply=lambda layers: apply_places(layers, places, bind, job.threads))
 
 
@@ -218,7 +219,8 @@ def fitting_threads(machine: Machine, job: Job, request: Request) -> int:
     if request.likwid is not None:
         return len(read_likwid(machine, request.likwid)[0])
     if request.gomp is not None:
-        return len(read_gomp(request.gomp))
+        with suppress(InputError):
+            return len(read_gomp(request.gomp))
     if job.ranks or any(name in request.said() for name in LAUNCHERS):
         try:
             placed = resolve(machine, job, replace(request, policy=None))

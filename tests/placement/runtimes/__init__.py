@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Real OpenMP runtimes asked where they bind threads, on machines that are not here.
 
-A preloaded library tells the runtime that the kernel has other processors; Intel's reads the machine from hwloc's
-synthetic description, GNU's from files as of /sys that are written here.
+A preloaded library tells the runtime that the kernel has other processors. Intel's reads the machine from hwloc's
+synthetic description or XML, GNU's from files as of /sys, LLVM's from one as /proc/cpuinfo, both made up here.
 """
 
+import hashlib
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +18,7 @@ import pytest
 
 from nodewise.base.processors import format_processors, parse_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.job import within
 from nodewise.placement.objects import last_level_caches, objects
 
 HERE = Path(__file__).parent
@@ -42,7 +45,11 @@ def runtime_folder(tmp_path_factory):
 
 
 def _run(program: Path, preload: Path, machine: Machine, env: dict[str, str]) -> tuple[str, int]:
-    pretended = {"LD_PRELOAD": str(preload), "PRETEND_PROCESSORS": format_processors(machine.allowed)}
+    pretended = {
+        "LD_PRELOAD": str(preload),
+        "PRETEND_PROCESSORS": format_processors(machine.allowed),
+        "PRETEND_EXISTING": format_processors(machine.pus),
+    }
     done = subprocess.run(
         [str(program)],
         check=False,
@@ -76,41 +83,55 @@ def ask_intel(folder: Path, machine: Machine, env: dict[str, str], threads: int)
     return [parse_processors(found[t]) for t in range(threads)]
 
 
+class Ended(RuntimeError):
+    """The runtime ended the program, as where a thread cannot be created: its message."""
+
+
 def ask_gnu(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> list[tuple[int, ...]]:
-    """The places of the threads, as libgomp shows them. Its files are written below `folder`."""
+    """The places of the threads, as libgomp shows them; the files that it reads are made up below `folder`.
+
+    Raises Ended where libgomp ends the program.
+    """
     preload, _, program = _built(folder)
-    root = folder / f"system-{abs(hash(machine.source))}"
-    if not root.exists():
-        _write_system(root, machine)
+    system = _file(folder, "system", machine, _system)
     shown = {"OMP_DISPLAY_AFFINITY": "true", "OMP_AFFINITY_FORMAT": "%n bound to %A"}
-    text, status = _run(
-        program, preload, machine, {"PRETEND_SYSTEM": str(root), "OMP_NUM_THREADS": str(threads), **shown, **env}
-    )
-    assert status == 0, text
+    asked = {"PRETEND_SYSTEM": str(system), "OMP_NUM_THREADS": str(threads), **shown, **env}
+    text, status = _run(program, preload, machine, asked)
+    if status:
+        raise Ended(text)
     found = {int(t): parse_processors(places) for t, places in re.findall(r"(\d+) bound to (\S+)", text)}
+    # bound to nothing that is there, the main thread stays as it was, whatever libgomp shows
+    if not set(found[0]) & set(machine.pus):
+        found[0] = tuple(sorted(machine.allowed))
     return [found[t] for t in range(threads)]
 
 
-def _write_system(root: Path, machine: Machine) -> None:
-    """What libgomp reads of /sys: siblings of each processor, its last cache, and the memory nodes."""
+def _file(folder: Path, name: str, machine: Machine, write: Callable[[Machine], str]) -> Path:
+    path = folder / f"{name}-{hashlib.sha256(machine.source.encode()).hexdigest()[:24]}"
+    if not path.exists():
+        path.write_text(write(machine))
+    return path
+
+
+def _system(machine: Machine) -> str:
+    """What libgomp reads of /sys: siblings of each processor, its caches' levels and the last one, and the memory nodes."""
+    whole = within(machine, machine.pus)
     kinds = {
-        "topology/thread_siblings_list": objects(machine, "core"),
-        "topology/core_siblings_list": objects(machine, "package") or [machine.pus],
-        "cache/index0/shared_cpu_list": objects(machine, "core"),
-        "cache/index1/shared_cpu_list": last_level_caches(machine),
+        "topology/thread_siblings_list": objects(whole, "core"),
+        "topology/core_siblings_list": objects(whole, "package") or [machine.pus],
+        "cache/index0/shared_cpu_list": objects(whole, "core"),
+        "cache/index1/shared_cpu_list": last_level_caches(whole),
     }
+    lines = []
     for name, groups in kinds.items():
         for group in groups:
             for p in group:
-                file = root / f"sys/devices/system/cpu/cpu{p}" / name
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(format_processors(group) + "\n")
+                path = f"/sys/devices/system/cpu/cpu{p}/{name}"
+                lines.append(f"{path}\t{format_processors(group)}")
                 if name.startswith("cache"):
-                    file.with_name("level").write_text("3\n" if "index1" in name else "1\n")
-    nodes = [n for n in machine.numa_nodes if n.pus]
-    for node in nodes:
-        file = root / f"sys/devices/system/node/node{node.os_index}/cpulist"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(format_processors(node.pus) + "\n")
+                    lines.append(f"{path.rpartition('/')[0]}/level\t{3 if 'index1' in name else 1}")
+    nodes = {n.os_index: n.pus for n in machine.numa_nodes if n.pus}
+    lines += [f"/sys/devices/system/node/node{number}/cpulist\t{format_processors(pus)}" for number, pus in nodes.items()]
     if nodes:
-        (root / "sys/devices/system/node/online").write_text(format_processors(n.os_index for n in nodes) + "\n")
+        lines.append(f"/sys/devices/system/node/online\t{format_processors(nodes)}")
+    return "\n".join(lines) + "\n"
