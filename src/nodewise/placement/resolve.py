@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.job import Job, share_zones, within
-from nodewise.placement.layers import layers_of
+from nodewise.placement.layers import Layers, layers_of
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
 from nodewise.placement.tongues.aprun import read_aprun
@@ -33,6 +33,9 @@ from nodewise.placement.tongues.slurm import read_slurm
 #: How ranks get zones where no launcher is named: a share of the cores each, as many whole cores as their threads fill,
 #: one rank after the other, or nothing of their own.
 ZONES = ("share", "packed", "none")
+_PLACE_THREADS = (
+    "today's runtimes ignore KMP_PLACE_THREADS: modelled is what it meant; to have it so, set KMP_HW_SUBSET={}"
+)
 RUNTIMES = ("intel", "llvm", "gnu")
 LAUNCHERS: dict[str, Callable[[Machine, str, Job], tuple[Placement, list[str]]]] = {
     "slurm": read_slurm,
@@ -200,18 +203,28 @@ def _threads(machine: Machine, job: Job, request: Request) -> Outcome | None:
         return None
     places = None if request.places is None else read_places(request.places)
     bind = None if request.bind is None else read_bind(request.bind)
-    return _intel(machine, job, request, apply=lambda layers: apply_places(layers, places, bind, job.threads))
-
-
-def _intel(machine: Machine, job: Job, request: Request, apply: Callable[..., Outcome]) -> Outcome:
     affinity = None if request.affinity is None else read_affinity(request.affinity)
-    layers = layers_of(machine, respect=affinity is None or affinity.respect)
-    notes: tuple[str, ...] = ()
     subset = _subset(request)
-    if subset is not None:
-        layers, notes = apply_subset(layers, subset)
-    outcome = apply(layers) if affinity is None else apply_affinity(layers, affinity, job.threads)
+    if affinity is not None and affinity.type == "disabled":
+        unread = ("KMP_AFFINITY=disabled: the runtime does not read KMP_HW_SUBSET either",) if subset is not None else ()
+        return Outcome((tuple(sorted(machine.allowed)),) * job.threads, unread)
+    layers, notes = _part(machine, request, subset, respect=affinity is None or affinity.respect)
+    if request.place_threads is not None:
+        notes = (_PLACE_THREADS.format(subset), *notes)
+    # without a type it leaves the places to OpenMP's own variables, where those are set
+    if affinity is not None and (affinity.typed or (places is None and bind is None)):
+        outcome = apply_affinity(layers, affinity, job.threads)
+    else:
+        granularity = None if affinity is None else affinity.granularity
+        outcome = apply_places(layers, places, bind, job.threads, granularity)
     return Outcome(outcome.places, (*notes, *outcome.notes))
+
+
+def _part(machine: Machine, request: Request, subset: Subset | None, respect: bool) -> tuple[Layers, tuple[str, ...]]:
+    """The layers as the runtime asked for sees them, of what its subset leaves."""
+    llvm = request.runtime == "llvm"
+    layers = layers_of(machine, respect, native=llvm)
+    return (layers, ()) if subset is None else apply_subset(layers, subset, strict=llvm)
 
 
 def fitting_threads(machine: Machine, job: Job, request: Request) -> int:
@@ -228,4 +241,9 @@ def fitting_threads(machine: Machine, job: Job, request: Request) -> int:
             return 1
         return max(1, len(placed.placement.zones[0]))
     narrowed, _, _ = _masked(machine, machine, request)
+    subset = _subset(request)
+    if subset is not None:
+        # a runtime counts the processors that its subset leaves
+        left = len(_part(narrowed, request, subset, respect=True)[0].rows)
+        return min(left, narrowed.parallelism)
     return narrowed.parallelism

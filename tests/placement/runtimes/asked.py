@@ -15,7 +15,7 @@ from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
 from nodewise.placement.resolve import Request, resolve
-from tests.placement.runtimes import Ended, ask_gnu, made_up
+from tests.placement.runtimes import Ended, Told, ask_gnu, ask_intel, ask_llvm, made_up
 
 Answer = list[list[int]] | None
 _FIELDS = {
@@ -23,6 +23,7 @@ _FIELDS = {
     "KMP_HW_SUBSET": "subset",
     "OMP_PLACES": "places",
     "OMP_PROC_BIND": "bind",
+    "KMP_PLACE_THREADS": "place_threads",
     "GOMP_CPU_AFFINITY": "gomp",
 }
 
@@ -57,9 +58,22 @@ def _gnu(dice: random.Random) -> Case:
     return Case(machine, made_up.gnu_setting(dice, machine), made_up.threads(dice, machine))
 
 
+def _intel(dice: random.Random) -> Case:
+    # where processors' numbers have gaps the runtime itself mostly ends in hwloc_set_cpubind
+    machine = made_up.machine(dice, gaps=False)
+    return Case(machine, made_up.intel_setting(dice, machine), made_up.threads(dice, machine))
+
+
+def _llvm(dice: random.Random) -> Case:
+    machine = made_up.machine(dice, plain=True, gaps=False)
+    return Case(machine, made_up.intel_setting(dice, machine), made_up.threads(dice, machine))
+
+
 #: For each runtime what makes a case up, and what asks it.
-RUNTIMES: dict[str, tuple[Callable[[random.Random], Case], Callable[..., list[tuple[int, ...]] | None]]] = {
+RUNTIMES: dict[str, tuple[Callable[[random.Random], Case], Callable[..., Told]]] = {
     "gnu": (_gnu, ask_gnu),
+    "intel": (_intel, ask_intel),
+    "llvm": (_llvm, ask_llvm),
 }
 
 
@@ -68,13 +82,13 @@ def made_up_case(runtime: str, dice: random.Random) -> Case:
     return RUNTIMES[runtime][0](dice)
 
 
-def real(runtime: str, folder: Path, case: Case) -> Answer:
-    """What the runtime itself answers; None where it ends the program."""
+def real(runtime: str, folder: Path, case: Case) -> tuple[Answer, str]:
+    """What the runtime itself answers, None where it ends the program; and what it warns of."""
     try:
-        places = RUNTIMES[runtime][1](folder, case.machine, case.env, case.threads)
-    except Ended:
-        return None
-    return None if places is None else [list(p) for p in places]
+        told = RUNTIMES[runtime][1](folder, case.machine, case.env, case.threads)
+    except Ended as problem:
+        return None, str(problem)
+    return [list(p) for p in told.places], told.warnings
 
 
 def modelled(runtime: str, case: Case) -> tuple[Answer, list[str]]:

@@ -34,11 +34,11 @@ def loaded(source: str) -> Machine:
     return load_machine(source)
 
 
-def numbering(dice: random.Random, shape: list[tuple[str, int]]) -> list[int] | None:
-    """The system's numbers of the processors in the tree's order; None as they come."""
+def numbering(dice: random.Random, shape: list[tuple[str, int]], gaps: bool) -> list[int] | None:
+    """The system's numbers of the processors in the tree's order, with gaps or without; None as they come."""
     counts = [n for _, n in shape]
     count = math.prod(counts)
-    kind = dice.choice(["tree", "threads last", "alternating", "shuffled", "last core first", "gaps"])
+    kind = dice.choice(["tree", "threads last", "alternating", "shuffled", "last core first", "gaps"][: 6 if gaps else 5])
     if kind == "tree" or count < 2:
         return None
     if kind == "shuffled":
@@ -62,12 +62,16 @@ def numbering(dice: random.Random, shape: list[tuple[str, int]]) -> list[int] | 
     return numbers
 
 
-def machine(dice: random.Random, cores: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Machine:
-    """A machine of up to a few hundred processors, numbered in some way; of a third of them a part is allowed."""
+def machine(dice: random.Random, plain: bool = False, gaps: bool = True) -> Machine:
+    """A machine of up to a few hundred processors, numbered in some way; of a third of them a part is allowed.
+
+    A plain one has sockets, cores and hardware threads alone.
+    """
     levels = [("pack", (1, 2, 2, 4), 0.6), ("numa", (1, 2, 3), 0.4), ("l3", (1, 2), 0.4), ("l2", (1, 2), 0.3)]
+    levels = levels[: 1 if plain else len(levels)]
     shape = [(name, dice.choice(counts)) for name, counts, share in levels if dice.random() < share]
-    shape += [("core", dice.choice(cores)), ("pu", dice.choice((1, 2, 2, 4)))]
-    numbers = numbering(dice, shape)
+    shape += [("core", dice.choice((1, 2, 3, 4, 5))), ("pu", dice.choice((1, 2, 2, 4)))]
+    numbers = numbering(dice, shape, gaps)
     parts = [f"{kind}:{count}" for kind, count in shape]
     nodes = [n for n, (kind, _) in enumerate(shape) if kind == "numa"]
     if nodes and dice.random() < 0.3:
@@ -137,6 +141,78 @@ def gnu_setting(dice: random.Random, machine: Machine) -> dict[str, str]:
         env["OMP_PROC_BIND"] = dice.choice(_BINDS[: dice.choice([6, 6, len(_BINDS)])])
     for name in list(env):
         if dice.random() < 0.06:
+            env[name] = spoilt(dice, env[name])
+    return env
+
+
+_GRANULARITIES = [
+    "fine",
+    "thread",
+    "core",
+    "socket",
+    "tile",
+    "die",
+    "node",
+    "numa_domain",
+    "ll_cache",
+    "l3_cache",
+    "l2_cache",
+    "group",
+    "package",
+    "0",
+    "1",
+    "2",
+    "3",
+]
+
+
+def affinity(dice: random.Random, count: int) -> str:
+    """A value of KMP_AFFINITY."""
+    kind = dice.choice(["compact", "scatter", "balanced", "logical", "physical", "explicit", "none", "disabled"])
+    words = [f"granularity={dice.choice(_GRANULARITIES)}"] if dice.random() < 0.8 else []
+    if dice.random() < 0.2:
+        words.append(dice.choice(["nodups", "dups", "respect", "norespect", "reset", "noreset", "nowarnings"]))
+    if kind == "explicit":
+        items = []
+        for _ in range(dice.randint(1, 4)):
+            a, b = sorted((dice.randrange(count), dice.randrange(count)))
+            items.append(
+                dice.choice([f"{a}", f"{a}-{b}", f"{a}-{b}:{dice.randint(1, 3)}", f"{b}-{a}:-2", f"{{{a},{b}}}"])
+            )
+        words.append(f"proclist=[{','.join(items)}]")
+    words.append(kind)
+    if kind in ("compact", "scatter", "balanced") and dice.random() < 0.5:
+        words += [str(dice.randint(0, 4)), str(dice.randint(0, count + 2))]
+    if kind in ("logical", "physical") and dice.random() < 0.5:
+        words.append(str(dice.randint(0, count)))
+    return ",".join(words)
+
+
+def subset(dice: random.Random) -> str:
+    """A value of KMP_HW_SUBSET."""
+    items = []
+    for kind in dice.choices(["s", "n", "l3", "l2", "c", "t", "ll", "d"], weights=[3, 1, 1, 1, 4, 3, 1, 1], k=dice.randint(1, 3)):
+        offset = f"@{dice.randint(0, 2)}" if dice.random() < 0.4 else ""
+        attribute = dice.choice([":intel_core", ":intel_atom", ":eff0", ":eff1"]) if dice.random() < 0.08 else ""
+        items.append(dice.choice([str(dice.randint(1, 4)), "*", ""]) + kind + attribute + offset)
+    return ":" * (dice.random() < 0.3) + ",".join(items)
+
+
+def intel_setting(dice: random.Random, machine: Machine) -> dict[str, str]:
+    """Variables that Intel's and LLVM's runtimes read."""
+    count = max(machine.pus) + 1
+    env = {}
+    kind = dice.random()
+    if kind < 0.55:
+        env["KMP_AFFINITY"] = affinity(dice, count)
+    if kind > 0.5 and dice.random() < 0.9:
+        env["OMP_PLACES"] = places(dice, count)
+    if kind > 0.5 and dice.random() < 0.9:
+        env["OMP_PROC_BIND"] = dice.choice(_BINDS[: dice.choice([6, 6, 6, len(_BINDS)])])
+    if dice.random() < 0.3:
+        env["KMP_HW_SUBSET"] = subset(dice)
+    for name in list(env):
+        if dice.random() < 0.04:
             env[name] = spoilt(dice, env[name])
     return env
 

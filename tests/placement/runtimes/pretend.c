@@ -18,9 +18,6 @@
 enum { MOST = 65536 };
 static int highest = -1, highest_existing = -1;
 static unsigned char allowed[MOST / 8], existing[MOST / 8];
-// what the attributes of the thread that is to be created next were last given
-static __thread const pthread_attr_t* bound_attributes;
-static __thread int bound_fails;
 
 static int read_into(const char* text, unsigned char* set) {
     int most = -1;
@@ -60,9 +57,14 @@ static int exists(size_t bytes, const void* mask) {
     return 0;
 }
 
+// Each thread's mask is kept here, and a thread that is created starts with its creator's, as the kernel has it.
+static __thread unsigned char own[MOST / 8];
+static __thread int own_set;
+
 static long give(size_t bytes, void* mask) {
     read_list();
-    size_t need = (((size_t)highest / 8 + 1) + 7) & ~(size_t)7;
+    // as much as a kernel that knows all processors of the machine would write
+    size_t need = (size_t)((highest_existing > highest ? highest_existing : highest) / 64 + 1) * 8;
     if (bytes < need) {
         errno = EINVAL;
         return -1;
@@ -72,8 +74,21 @@ static long give(size_t bytes, void* mask) {
         return -1;
     }
     memset(mask, 0, bytes);
-    memcpy(mask, allowed, need);
+    memcpy(mask, own_set ? own : allowed, need);
     return (long)need;
+}
+
+static int take(size_t bytes, const void* mask) {
+    if (mask == NULL || !exists(bytes, mask)) {
+        errno = mask == NULL ? EFAULT : EINVAL;
+        return -1;
+    }
+    memset(own, 0, sizeof own);
+    for (size_t i = 0; i < bytes && i < sizeof own; ++i) {
+        own[i] = ((const unsigned char*)mask)[i] & existing[i];
+    }
+    own_set = 1;
+    return 0;
 }
 
 int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t* mask) {
@@ -83,11 +98,7 @@ int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t* mask) {
 
 int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t* mask) {
     (void)pid;
-    if (mask == NULL || !exists(bytes, mask)) {
-        errno = mask == NULL ? EFAULT : EINVAL;
-        return -1;
-    }
-    return 0;
+    return take(bytes, mask);
 }
 
 int pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t* mask) {
@@ -97,25 +108,61 @@ int pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t* mask) {
 
 int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t* mask) {
     (void)thread;
-    return exists(bytes, mask) ? 0 : EINVAL;
+    return take(bytes, mask) < 0 ? errno : 0;
 }
 
-// a new thread could not be bound to processors that are not here
+// The mask that the attributes of the thread that is to be created next were last given, and which attributes.
+static __thread unsigned char next[MOST / 8];
+static __thread size_t next_bytes;
+static __thread const pthread_attr_t* next_attributes;
+
 int pthread_attr_setaffinity_np(pthread_attr_t* attributes, size_t bytes, const cpu_set_t* mask) {
-    bound_attributes = attributes;
-    bound_fails = !exists(bytes, mask);
+    next_attributes = attributes;
+    next_bytes = bytes < sizeof next ? bytes : sizeof next;
+    memcpy(next, mask, next_bytes);
     return 0;
 }
 
-int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument) {
+struct start {
+    void* (*routine)(void*);
+    void* argument;
+    int set;
+    unsigned char mask[MOST / 8];
+};
+
+static void* started(void* argument) {
+    struct start* start = argument;
+    void* (*routine)(void*) = start->routine;
+    void* own_argument = start->argument;
+    own_set = start->set;
+    memcpy(own, start->mask, sizeof own);
+    free(start);
+    return routine(own_argument);
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*), void* argument) {
     static int (*real)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-    if (attributes != NULL && attributes == bound_attributes && bound_fails) {
-        return EINVAL;
+    struct start* start = calloc(1, sizeof *start);
+    start->routine = routine;
+    start->argument = argument;
+    start->set = own_set;
+    memcpy(start->mask, own, sizeof own);
+    if (attributes != NULL && attributes == next_attributes) {
+        if (!exists(next_bytes, next)) {
+            free(start);
+            return EINVAL;
+        }
+        start->set = 1;
+        memset(start->mask, 0, sizeof start->mask);
+        for (size_t i = 0; i < next_bytes; ++i) {
+            start->mask[i] = next[i] & existing[i];
+        }
+        next_attributes = NULL;
     }
     if (real == NULL) {
         real = (int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*))dlsym(RTLD_NEXT, "pthread_create");
     }
-    return real(thread, attributes, start, argument);
+    return real(thread, attributes, started, start);
 }
 
 // what the file of the pretended system holds at a path; NULL where it has none
@@ -177,7 +224,7 @@ long syscall(long number, ...) {
         return give((size_t)a[1], (void*)a[2]);
     }
     if (number == SYS_sched_setaffinity) {
-        return sched_setaffinity(0, (size_t)a[1], (const cpu_set_t*)a[2]);
+        return take((size_t)a[1], (const void*)a[2]);
     }
     if (real == NULL) {
         real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
