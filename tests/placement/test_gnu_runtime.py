@@ -9,7 +9,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
 from nodewise.placement.resolve import Request, resolve
-from nodewise.placement.tongues.gnu import read_gomp
+from nodewise.placement.tongues.gnu_text import read_gomp
 from tests.placement.runtimes import ask_gnu, runtime_folder  # noqa: F401
 
 _SHAPES = (

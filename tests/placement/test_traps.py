@@ -22,8 +22,8 @@ def traps(machine, job, environment=None, **asked):
 def test_places_in_unbound_ranks_stack_the_ranks():
     machine = load_machine(TWO_SOCKETS)
     asked = {"places": "cores", "bind": "close"}
-    assert traps(machine, Job(2, 4), zones="none", **asked) == ["stacked ranks"]
-    assert traps(machine, Job(2, 4), openmpi="--bind-to none", **asked) == ["stacked ranks"]
+    assert traps(machine, Job(2, 4), zones="none", **asked) == ["stacked ranks", "oversubscribed"]
+    assert traps(machine, Job(2, 4), openmpi="--bind-to none", **asked) == ["stacked ranks", "oversubscribed"]
     assert traps(machine, Job(2, 4), **asked) == []
     assert traps(machine, Job(2, 4), openmpi="--map-by slot:PE=2", **asked) == []
     # ranks that are free on the whole machine share it as the system sees fit

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 
+from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.facts import Facts, placement_facts
@@ -13,6 +15,7 @@ from nodewise.placement.layers import layers_of
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import describe_policy
 from nodewise.placement.resolve import Request, resolve
+from nodewise.placement.tongues.gnu_text import read_gnu_places
 from nodewise.placement.tongues.kmp_affinity import Affinity, first_place, float_levels, read_affinity
 from nodewise.placement.tongues.openmp import read_bind, read_places
 
@@ -47,15 +50,7 @@ def _said(machine: Machine, placement: Placement, request: Request) -> list[str]
         words.append(f"{request.policy}: {describe_policy(request.policy)}.")
     if request.affinity is not None:
         words += _affinity(machine, read_affinity(request.affinity))
-    if request.places is not None:
-        places = read_places(request.places)
-        kind = f"each of the {places.kind.replace('_', ' ')}s" if places.kind else "each entry of the list"
-        words.append(
-            f"OMP_PLACES={request.places}: {kind} is a place"
-            + (f", the first {places.limit}." if places.limit else ".")
-        )
-    if request.bind is not None:
-        words.append(f"OMP_PROC_BIND={request.bind}: {_BINDS[read_bind(request.bind)]}.")
+    words += _openmp(request)
     if (request.places is not None or request.bind is not None) and request.affinity is None and request.gomp is None:
         words.append(_other_runtime(machine, placement, request))
     subset = request.subset or request.place_threads
@@ -74,12 +69,33 @@ def _said(machine: Machine, placement: Placement, request: Request) -> list[str]
     return words
 
 
+def _openmp(request: Request) -> list[str]:
+    """What OMP_PLACES and OMP_PROC_BIND say; what GNU's runtime refuses is told with what it does instead."""
+    gnu = request.runtime == "gnu" or request.gomp is not None
+    words = []
+    with suppress(InputError) if gnu else nullcontext():
+        if request.places is not None:
+            places = read_gnu_places(request.places) if gnu else read_places(request.places)
+            kind = f"each of the {places.kind.replace('_', ' ')}s" if places.kind else "each entry of the list"
+            limit = f", the first {places.limit}" if places.limit else ""
+            words.append(f"OMP_PLACES={request.places}: {kind} is a place{limit}.")
+    with suppress(InputError) if gnu else nullcontext():
+        if request.bind is not None:
+            words.append(f"OMP_PROC_BIND={request.bind}: {_BINDS[read_bind(request.bind)]}.")
+    return words
+
+
 def _other_runtime(machine: Machine, placement: Placement, request: Request) -> str:
     """Whether the runtime that is not modelled would place threads the same."""
     gnu = request.runtime == "gnu"
     mine, other = ("GNU's", "Intel's and LLVM's") if gnu else ("Intel's and LLVM's", "GNU's")
     job = Job(len(placement.by_rank[0]), placement.size if placement.ranks else 0, placement.nodes)
-    there = resolve(machine, job, replace(request, runtime="intel" if gnu else "gnu", subset=None, place_threads=None))
+    try:
+        there = resolve(
+            machine, job, replace(request, runtime="intel" if gnu else "gnu", subset=None, place_threads=None)
+        )
+    except InputError as problem:
+        return f"Modelled is {mine} runtime; {other} does not take it: {problem.what}."
     differ = [
         t for t, (a, b) in enumerate(zip(placement.places, there.placement.places, strict=False)) if set(a) != set(b)
     ]

@@ -41,6 +41,8 @@ _PREFERENCE = {
     "l1_cache": 60,
 }
 _MAIN = {"socket", "core", "thread"}
+#: The layers that LLVM's runtime tells apart by itself; where the system has no sockets, all of it is one.
+_NATIVE = {*_MAIN, "die"}
 
 #: All names of layers that a setting may use.
 KINDS = (*_PREFERENCE, "ll_cache")
@@ -60,11 +62,17 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Layers:
-    """`kinds` from the outermost layer to `thread`; `rows` in the tree's order; `same` maps a kind to the layer it equals."""
+    """`kinds` from the outermost layer to `thread`; `rows` in the tree's order; `same` maps a kind to the layer it equals.
+
+    `beyond` are the processors that the runtime takes into a place by excluding others, whether or not they are among the
+    rows; empty where those of the rows are all. `core_kinds` names each kind of cores, by its type and its efficiency, as a subset may: `("intel_atom", "eff0")`.
+    """
 
     kinds: tuple[str, ...]
     rows: tuple[Row, ...]
     same: dict[str, str]
+    core_kinds: tuple[tuple[str, str], ...] = ()
+    beyond: tuple[int, ...] = ()
 
     @property
     def depth(self) -> int:
@@ -120,6 +128,10 @@ class Layers:
         real = self.same.get(kind, kind)
         return real if real in self.kinds else None
 
+    def is_of(self, row: Row, cores: str) -> bool:
+        """Whether a hardware thread's core is of the kind that is named so; an empty name takes all."""
+        return not cores or (0 <= row.core_kind < len(self.core_kinds) and cores in self.core_kinds[row.core_kind])
+
     def ratio(self, below: int, above: int) -> int:
         """How many objects of layer `below` one of layer `above` has at most."""
         product = 1
@@ -162,15 +174,16 @@ def _first_difference(a: Sequence[int], b: Sequence[int]) -> int:
     return len(b)
 
 
-def _paths(machine: Machine) -> Iterator[tuple[int, dict[str, int], int]]:
+def _paths(machine: Machine, native: bool) -> Iterator[tuple[int, dict[str, int], int]]:
     """For each hardware thread, in the tree's order, its objects from the outermost (one dict for a core's) and its number."""
-    memory = {n.pus: n.os_index for n in machine.numa_nodes if n.pus}
-    stack: list[tuple[Node, dict[str, int]]] = [(machine.tree, {})]
+    memory = {n.pus: n.os_index for n in machine.numa_nodes if n.pus and not native}
+    kinds = {kind: name for kind, name in _KINDS.items() if name in _NATIVE or not native}
+    stack: list[tuple[Node, dict[str, int]]] = [(machine.tree, {"socket": 0} if native else {})]
     while stack:
         node, path = stack.pop()
         # an only child goes on with its parent's dict, which nobody else has
         while True:
-            kind = _KINDS.get(node.kind)
+            kind = kinds.get(node.kind)
             if kind == "thread":
                 yield node.os_index if node.os_index >= 0 else node.pus[0], path, node.logical
                 break
@@ -187,10 +200,13 @@ def _paths(machine: Machine) -> Iterator[tuple[int, dict[str, int], int]]:
             node = node.children[0]
 
 
-def layers_of(machine: Machine, respect: bool = True) -> Layers:
-    """The layers of the processors allowed, or of all where `respect` is false."""
+def layers_of(machine: Machine, respect: bool = True, native: bool = False) -> Layers:
+    """The layers of the processors allowed, or of all where `respect` is false.
+
+    `native` are those that the runtime finds without hwloc, as LLVM's is built by Debian.
+    """
     allowed = set(machine.allowed if respect else machine.pus)
-    found = list(_paths(machine))
+    found = list(_paths(machine, native))
     _, first, _ = min((item for item in found if item[0] in allowed), key=itemgetter(0))
     kinds = [*first, "thread"]
     kind_of = {p: i for i, kind in enumerate(machine.kinds) for p in kind.pus}
@@ -212,7 +228,9 @@ def layers_of(machine: Machine, respect: bool = True) -> Layers:
         Row(processor, ids, sub, kind_of.get(processor, -1))
         for (processor, _), ids, sub in zip(mine, kept, subs, strict=True)
     )
-    return Layers(tuple(kinds), rows, same)
+    names = {"IntelCore": "intel_core", "IntelAtom": "intel_atom"}
+    core_kinds = tuple((names.get(kind.info.get("CoreType", ""), ""), f"eff{kind.efficiency}") for kind in machine.kinds)
+    return Layers(tuple(kinds), rows, same, core_kinds, machine.pus if native else ())
 
 
 def _drop_equal_layers(kinds: list[str], columns: list[tuple[int, ...]]) -> tuple[dict[str, str], bool]:

@@ -13,8 +13,8 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine, Node
 from nodewise.placement.placement import Placement
 
-#: More threads than any system starts in one process.
-MOST_THREADS = 1 << 20
+#: As many threads as the largest machine that nodewise takes has processors; more are a slip.
+MOST_THREADS = 1 << 16
 
 
 def _compact(machine: Machine, threads: int) -> Iterator[int]:
@@ -94,7 +94,7 @@ def describe_policy(policy: str) -> str:
 def place(machine: Machine, policy: str, threads: int) -> Placement | None:
     """Place `threads` threads on the processors allowed; None for `os`, which binds nothing.
 
-    Raises InputError where the policy is unknown, the number of threads is not from 1 to 2^20, or nothing is allowed.
+    Raises InputError where the policy is unknown, the number of threads is not from 1 to 2^16, or nothing is allowed.
     """
     _check_policy(policy)
     if not 1 <= threads <= MOST_THREADS:

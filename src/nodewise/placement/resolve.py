@@ -8,16 +8,18 @@ setting or a policy places the threads within what is left, as a process held to
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.job import Job, share_zones, within
-from nodewise.placement.layers import layers_of
+from nodewise.placement.layers import Layers, layers_of
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
 from nodewise.placement.tongues.aprun import read_aprun
-from nodewise.placement.tongues.gnu import apply_gnu_places, apply_gomp, read_gomp
+from nodewise.placement.tongues.gnu import apply_gnu
+from nodewise.placement.tongues.gnu_text import read_gomp
 from nodewise.placement.tongues.hwloc import read_hwloc
 from nodewise.placement.tongues.kmp_affinity import Outcome, apply_affinity, read_affinity
 from nodewise.placement.tongues.kmp_subset import Subset, apply_subset, rank_subset, read_subset
@@ -31,6 +33,9 @@ from nodewise.placement.tongues.slurm import read_slurm
 #: How ranks get zones where no launcher is named: a share of the cores each, as many whole cores as their threads fill,
 #: one rank after the other, or nothing of their own.
 ZONES = ("share", "packed", "none")
+_PLACE_THREADS = (
+    "today's runtimes ignore KMP_PLACE_THREADS: modelled is what it meant; to have it so, set KMP_HW_SUBSET={}"
+)
 RUNTIMES = ("intel", "llvm", "gnu")
 LAUNCHERS: dict[str, Callable[[Machine, str, Job], tuple[Placement, list[str]]]] = {
     "slurm": read_slurm,
@@ -111,7 +116,8 @@ def _check(request: Request) -> None:
     said = request.said()
     launchers = [name for name in LAUNCHERS if name in said]
     binders: list[str] = [n for n in ("affinity", "gomp", "likwid", "policy") if n in said]
-    if "places" in said or ("bind" in said and "gomp" not in said):
+    # GNU's runtime reads them beside each other
+    if "gomp" not in said and ("places" in said or "bind" in said):
         binders.append("places and bind")
     masks = [n for n in ("taskset", "numactl", "hwloc") if n in said]
     for kind, names in (("launchers", launchers), ("masks", masks)):
@@ -190,27 +196,35 @@ def _threads(machine: Machine, job: Job, request: Request) -> Outcome | None:
     if request.likwid is not None:
         processors, listed = read_likwid(machine, request.likwid)
         return Outcome(tuple((processors[t % len(processors)],) for t in range(job.threads)), tuple(listed))
-    if request.gomp is not None:
-        dealt = "close" if request.bind is None else read_bind(request.bind)
-        return apply_gomp(machine, read_gomp(request.gomp), job.threads, dealt)
+    gnu = request.gomp is not None or request.runtime == "gnu"
+    if gnu and not {"gomp", "places", "bind"}.isdisjoint(request.said()):
+        return apply_gnu(machine, job.threads, request.places, request.gomp, request.bind)
     if {"affinity", "subset", "place_threads", "places", "bind"}.isdisjoint(request.said()):
         return None
     places = None if request.places is None else read_places(request.places)
     bind = None if request.bind is None else read_bind(request.bind)
-    if request.runtime == "gnu":
-        return apply_gnu_places(machine, places, bind, job.threads)
-    return _intel(machine, job, request, apply=lambda layers: apply_places(layers, places, bind, job.threads))
-
-
-def _intel(machine: Machine, job: Job, request: Request, apply: Callable[..., Outcome]) -> Outcome:
     affinity = None if request.affinity is None else read_affinity(request.affinity)
-    layers = layers_of(machine, respect=affinity is None or affinity.respect)
-    notes: tuple[str, ...] = ()
     subset = _subset(request)
-    if subset is not None:
-        layers, notes = apply_subset(layers, subset)
-    outcome = apply(layers) if affinity is None else apply_affinity(layers, affinity, job.threads)
+    if affinity is not None and affinity.type == "disabled":
+        unread = ("KMP_AFFINITY=disabled: the runtime does not read KMP_HW_SUBSET either",) if subset is not None else ()
+        return Outcome((tuple(sorted(machine.allowed)),) * job.threads, unread)
+    layers, notes = _part(machine, request, subset, respect=affinity is None or affinity.respect)
+    if request.place_threads is not None:
+        notes = (_PLACE_THREADS.format(subset), *notes)
+    # without a type it leaves the places to OpenMP's own variables, where those are set
+    if affinity is not None and (affinity.typed or (places is None and bind is None)):
+        outcome = apply_affinity(layers, affinity, job.threads)
+    else:
+        granularity = None if affinity is None else affinity.granularity
+        outcome = apply_places(layers, places, bind, job.threads, granularity)
     return Outcome(outcome.places, (*notes, *outcome.notes))
+
+
+def _part(machine: Machine, request: Request, subset: Subset | None, respect: bool) -> tuple[Layers, tuple[str, ...]]:
+    """The layers as the runtime asked for sees them, of what its subset leaves."""
+    llvm = request.runtime == "llvm"
+    layers = layers_of(machine, respect, native=llvm)
+    return (layers, ()) if subset is None else apply_subset(layers, subset, strict=llvm)
 
 
 def fitting_threads(machine: Machine, job: Job, request: Request) -> int:
@@ -218,7 +232,8 @@ def fitting_threads(machine: Machine, job: Job, request: Request) -> int:
     if request.likwid is not None:
         return len(read_likwid(machine, request.likwid)[0])
     if request.gomp is not None:
-        return len(read_gomp(request.gomp))
+        with suppress(InputError):
+            return len(read_gomp(request.gomp))
     if job.ranks or any(name in request.said() for name in LAUNCHERS):
         try:
             placed = resolve(machine, job, replace(request, policy=None))
@@ -226,4 +241,9 @@ def fitting_threads(machine: Machine, job: Job, request: Request) -> int:
             return 1
         return max(1, len(placed.placement.zones[0]))
     narrowed, _, _ = _masked(machine, machine, request)
+    subset = _subset(request)
+    if subset is not None:
+        # a runtime counts the processors that its subset leaves
+        left = len(_part(narrowed, request, subset, respect=True)[0].rows)
+        return min(left, narrowed.parallelism)
     return narrowed.parallelism

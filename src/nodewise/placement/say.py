@@ -14,7 +14,7 @@ from nodewise.placement.job import Job, within
 from nodewise.placement.layers import layers_of
 from nodewise.placement.placement import Placement
 from nodewise.placement.tongues.aprun import write_aprun
-from nodewise.placement.tongues.gnu import apply_gnu_places, write_gomp
+from nodewise.placement.tongues.gnu import apply_gnu, write_gomp
 from nodewise.placement.tongues.hwloc import write_hwloc
 from nodewise.placement.tongues.kmp_affinity import apply_affinity, read_affinity, write_kmp
 from nodewise.placement.tongues.kmp_subset import apply_subset, read_subset
@@ -70,6 +70,13 @@ def say(tongue: str, machine: Machine, placement: Placement, hosts: Sequence[str
         raise InputError(f"unknown tongue: {tongue!r}", f"known are: {', '.join(TONGUES)}")
     if hosts and len(hosts) != placement.nodes:
         raise InputError(f"{len(hosts)} hosts are named for {placement.nodes} nodes", "name one for each node")
+    outside = set(placement.mask) - set(machine.allowed)
+    if outside and tongue != "gomp":
+        raise CannotSayError(
+            tongue,
+            f"processors {format_processors(outside)} are outside of what this process may use, where GNU's runtime alone binds "
+            "threads, by GOMP_CPU_AFFINITY",
+        )
     if tongue in JOB:
         return _with_threads(tongue, machine, placement, JOB[tongue](machine, placement, hosts))
     write = write_subset if tongue == "subset" else PROCESS[tongue]
@@ -152,7 +159,7 @@ def common_openmp(machine: Machine, placement: Placement) -> dict[str, str] | No
         places = read_places(kind)
         if all(
             apply_places(layers[zone], places, bind, len(asked)).places == asked
-            and apply_gnu_places(parts[zone], places, bind, len(asked)).places == asked
+            and apply_gnu(parts[zone], len(asked), kind, None, bind).places == asked
             for zone, asked in zip(placement.zones, placement.by_rank, strict=True)
         ):
             return {"OMP_PLACES": kind, "OMP_PROC_BIND": bind}

@@ -12,8 +12,9 @@ from nodewise.base.errors import InputError
 LONGEST = 1 << 20
 #: The most numbers that one range may name, as Intel's runtime has it.
 LONGEST_RANGE = 65536
-_SPACE = re.compile(r"\s*")
-_NUMBER = re.compile(r"\d{1,9}(?!\d)")
+# those of C: a runtime knows no other blanks and digits
+_SPACE = re.compile(r"[ \t\n\v\f\r]*")
+_NUMBER = re.compile(r"[0-9]{1,9}(?![0-9])")
 
 
 class Scanner:

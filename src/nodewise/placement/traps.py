@@ -12,7 +12,7 @@ from nodewise.machine.model import Machine
 from nodewise.placement.facts import placement_facts
 from nodewise.placement.placement import Placement
 from nodewise.placement.resolve import LAUNCHERS, Request
-from nodewise.placement.tongues.gnu import read_gomp
+from nodewise.placement.tongues.gnu_text import read_gomp
 from nodewise.placement.tongues.kmp_affinity import read_affinity
 from nodewise.placement.tongues.kmp_subset import read_subset
 from nodewise.placement.tongues.openmp import read_bind, read_places
@@ -58,6 +58,7 @@ def find_traps(
         *_families(request),
         *_narrowed(request, placement),
         *_too_few(machine, placement),
+        *_oversubscribed(machine, placement),
         *_layers(machine, request, environment or {}),
     ]
     return found + (environment_traps(environment) if environment else [])
@@ -110,6 +111,8 @@ def _stacked(machine: Machine, placement: Placement) -> list[Trap]:
 
 
 def _families(request: Request) -> list[Trap]:
+    if request.gomp is not None and request.places is not None:
+        return [_silenced("OMP_PLACES", "GOMP_CPU_AFFINITY", "GNU's")]
     if request.affinity is not None and (request.places is not None or request.bind is not None):
         return [_silenced("KMP_AFFINITY", "OMP_PROC_BIND and OMP_PLACES", "Intel's and LLVM's")]
     return []
@@ -164,6 +167,27 @@ def _too_few(machine: Machine, placement: Placement) -> list[Trap]:
             )
         )
     return found
+
+
+def _oversubscribed(machine: Machine, placement: Placement) -> list[Trap]:
+    """More threads than processors under them, on all of the machine or where they are bound."""
+    used = len(placement.mask)
+    if placement.threads <= used:
+        return []
+    there = len(machine.allowed)
+    if placement.threads > there and there < len(machine.pus):
+        # a mask narrower than the plan is told of
+        return []
+    whose = f"the {used} processors" if used > 1 else "the one processor"
+    where = "that may be used" if used == there else f"{format_processors(placement.mask)} that they are bound to"
+    return [
+        Trap(
+            "oversubscribed",
+            f"{placement.threads} threads are to share {whose} {where}: they take turns, and wherever they wait for one "
+            "another, all wait for the last",
+            f"use at most {used} threads" + (f", or spread them over the {there} that may be used" if used < there else ""),
+        )
+    ]
 
 
 def _layers(machine: Machine, request: Request, environment: Mapping[str, str]) -> list[Trap]:

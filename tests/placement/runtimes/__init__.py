@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Real OpenMP runtimes asked where they bind threads, on machines that are not here.
 
-A preloaded library tells the runtime that the kernel has other processors; Intel's reads the machine from hwloc's
-synthetic description, GNU's from files as of /sys that are written here.
+A preloaded library tells the runtime that the kernel has other processors. Intel's reads the machine from hwloc's
+synthetic description or XML, GNU's from files as of /sys, LLVM's from one as /proc/cpuinfo, both made up here.
 """
 
+import hashlib
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -16,24 +19,29 @@ import pytest
 
 from nodewise.base.processors import format_processors, parse_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.job import within
 from nodewise.placement.objects import last_level_caches, objects
 
 HERE = Path(__file__).parent
 
 
+#: Where the package intel-openmp, which ./dev test installs, and Debian's libomp5 have their libraries.
+INTEL = Path(sys.prefix, "lib", "libiomp5.so")
+LLVM = Path("/usr/lib/llvm-14/lib/libomp.so.5")
+
+
 @cache
-def _built(folder: Path) -> tuple[Path, Path, Path]:
-    """The preload, and a program with one parallel region for Intel's runtime and for GNU's."""
-    preload, intel, gnu, team = (folder / name for name in ("pretend.so", "intel", "gnu", "team.o"))
-    library = Path(sys.prefix, "lib", "libiomp5.so")
-    assert library.exists(), "the runtime of the package intel-openmp, which ./dev test installs, is missing"
+def _built(folder: Path, library: Path | None) -> tuple[Path, Path]:
+    """The preload, and a program with a parallel region for that library, or for GNU's runtime."""
+    name = "gnu" if library is None else hashlib.sha256(str(library).encode()).hexdigest()[:12]
+    preload, team, program = (folder / name for name in ("pretend.so", "team.o", f"team-{name}"))
     compiler = ["g++", "-O1", "-x", "c"]
-    subprocess.run([*compiler, "-shared", "-fPIC", str(HERE / "pretend.c"), "-o", str(preload), "-ldl"], check=True)
-    subprocess.run([*compiler, "-fopenmp", "-c", str(HERE / "team.c"), "-o", str(team)], check=True)
-    rpath = f"-Wl,-rpath,{library.parent}"
-    subprocess.run(["g++", str(team), str(library), rpath, "-o", str(intel)], check=True)
-    subprocess.run(["g++", "-fopenmp", str(team), "-o", str(gnu)], check=True)
-    return preload, intel, gnu
+    if not preload.exists():
+        subprocess.run([*compiler, "-shared", "-fPIC", str(HERE / "pretend.c"), "-o", str(preload), "-ldl"], check=True)
+        subprocess.run([*compiler, "-fopenmp", "-c", str(HERE / "team.c"), "-o", str(team)], check=True)
+    linked = ["-fopenmp"] if library is None else [str(library), f"-Wl,-rpath,{library.parent}"]
+    subprocess.run(["g++", str(team), *linked, "-o", str(program)], check=True)
+    return preload, program
 
 
 @pytest.fixture(scope="session")
@@ -41,76 +49,110 @@ def runtime_folder(tmp_path_factory):
     return tmp_path_factory.mktemp("runtimes")
 
 
-def _run(program: Path, preload: Path, machine: Machine, env: dict[str, str]) -> tuple[str, int]:
-    pretended = {"LD_PRELOAD": str(preload), "PRETEND_PROCESSORS": format_processors(machine.allowed)}
+class Ended(RuntimeError):
+    """The runtime ended the program, as where a thread cannot be created: its message."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What each thread may use (of the outer region, or with TEAM_INNER of all inner ones), and what the runtime warned of."""
+
+    places: list[tuple[int, ...]]
+    warnings: str
+
+
+def _ask(folder: Path, library: Path | None, machine: Machine, env: dict[str, str], threads: int) -> Told:
+    preload, program = _built(folder, library)
+    pretended = {
+        "LD_PRELOAD": str(preload),
+        "PRETEND_PROCESSORS": format_processors(machine.allowed),
+        "PRETEND_EXISTING": format_processors(machine.pus),
+    }
     done = subprocess.run(
         [str(program)],
         check=False,
-        env={"PATH": os.environ["PATH"], **pretended, **env},
+        env={"PATH": os.environ["PATH"], "OMP_NUM_THREADS": str(threads), **pretended, **env},
         capture_output=True,
         text=True,
+        errors="replace",
         timeout=60,
     )
-    return done.stderr + done.stdout, done.returncode
+    if done.returncode:
+        raise Ended(done.stderr + done.stdout)
+    said = re.findall(r"thread (\d+)\.(\d+) may use (\S+)", done.stdout)
+    said.sort(key=lambda one: (int(one[0]), int(one[1])))
+    return Told([parse_processors(mask) for _, _, mask in said], done.stderr)
 
 
-def ask_intel(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> list[tuple[int, ...]] | None:
-    """The places of the threads; None where the runtime binds nothing, and says so.
-
-    Raises RuntimeError where it ends by a fault of its own.
-    """
-    preload, program, _ = _built(folder)
-    said = env.get("KMP_AFFINITY")
-    asked = {**env, "KMP_AFFINITY": f"verbose,{said}" if said else "verbose", "OMP_NUM_THREADS": str(threads)}
+def ask_intel(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Told:
+    """What each thread may use by Intel's runtime, which takes the machine from hwloc. Raises Ended."""
+    kind, _, text = machine.source.partition(":")
+    assert INTEL.exists(), "the runtime of the package intel-openmp, which ./dev test installs, is missing"
     source = {
-        "HWLOC_SYNTHETIC": machine.source.removeprefix("synthetic:"),
+        "HWLOC_SYNTHETIC" if kind == "synthetic" else "HWLOC_XMLFILE": text,
         "HWLOC_THISSYSTEM": "1",
         "KMP_TOPOLOGY_METHOD": "hwloc",
     }
-    text, status = _run(program, preload, machine, {**source, **asked})
-    if status:
-        raise RuntimeError(text)
-    found = {int(t): places for t, places in re.findall(r"thread (\d+) bound to OS proc set (\S+)", text)}
-    if not found or any("empty" in places for places in found.values()):
-        return None
-    return [parse_processors(found[t]) for t in range(threads)]
+    again = 12
+    while True:
+        try:
+            return _ask(folder, INTEL, machine, {**source, **env}, threads)
+        except Ended as problem:
+            # now and then it starts on a mask of its own that was never filled
+            again -= 1
+            if not again or "hwloc_set_cpubind() failed" not in str(problem):
+                raise
 
 
-def ask_gnu(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> list[tuple[int, ...]]:
-    """The places of the threads, as libgomp shows them. Its files are written below `folder`."""
-    preload, _, program = _built(folder)
-    root = folder / f"system-{abs(hash(machine.source))}"
-    if not root.exists():
-        _write_system(root, machine)
-    shown = {"OMP_DISPLAY_AFFINITY": "true", "OMP_AFFINITY_FORMAT": "%n bound to %A"}
-    text, status = _run(
-        program, preload, machine, {"PRETEND_SYSTEM": str(root), "OMP_NUM_THREADS": str(threads), **shown, **env}
+def ask_llvm(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Told:
+    """What each thread may use by LLVM's runtime, which takes the machine from a file as /proc/cpuinfo. Raises Ended."""
+    source = {"KMP_CPUINFO_FILE": str(_file(folder, "cpuinfo", machine, _cpuinfo))}
+    return _ask(folder, LLVM, machine, {**source, **env}, threads)
+
+
+def ask_gnu(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Told:
+    """What each thread may use by libgomp, which takes the machine from files as below /sys. Raises Ended."""
+    return _ask(folder, None, machine, {"PRETEND_SYSTEM": str(_file(folder, "system", machine, _system)), **env}, threads)
+
+
+def _cpuinfo(machine: Machine) -> str:
+    """As /proc/cpuinfo on x86: the socket and the core within it of each processor."""
+    packages = objects(within(machine, machine.pus), "package") or [machine.pus]
+    place = {}
+    for number, package in enumerate(packages):
+        inside = [core for core in objects(within(machine, machine.pus), "core") if core[0] in package]
+        place |= {p: (number, i) for i, core in enumerate(inside) for p in core}
+    return "".join(
+        f"processor\t: {p}\nphysical id\t: {place[p][0]}\ncore id\t\t: {place[p][1]}\n\n" for p in sorted(machine.pus)
     )
-    assert status == 0, text
-    found = {int(t): parse_processors(places) for t, places in re.findall(r"(\d+) bound to (\S+)", text)}
-    return [found[t] for t in range(threads)]
 
 
-def _write_system(root: Path, machine: Machine) -> None:
-    """What libgomp reads of /sys: siblings of each processor, its last cache, and the memory nodes."""
+def _file(folder: Path, name: str, machine: Machine, write: Callable[[Machine], str]) -> Path:
+    path = folder / f"{name}-{hashlib.sha256(machine.source.encode()).hexdigest()[:24]}"
+    if not path.exists():
+        path.write_text(write(machine))
+    return path
+
+
+def _system(machine: Machine) -> str:
+    """What libgomp reads of /sys: siblings of each processor, its caches' levels and the last one, and the memory nodes."""
+    whole = within(machine, machine.pus)
     kinds = {
-        "topology/thread_siblings_list": objects(machine, "core"),
-        "topology/core_siblings_list": objects(machine, "package") or [machine.pus],
-        "cache/index0/shared_cpu_list": objects(machine, "core"),
-        "cache/index1/shared_cpu_list": last_level_caches(machine),
+        "topology/thread_siblings_list": objects(whole, "core"),
+        "topology/core_siblings_list": objects(whole, "package") or [machine.pus],
+        "cache/index0/shared_cpu_list": objects(whole, "core"),
+        "cache/index1/shared_cpu_list": last_level_caches(whole),
     }
+    lines = []
     for name, groups in kinds.items():
         for group in groups:
             for p in group:
-                file = root / f"sys/devices/system/cpu/cpu{p}" / name
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(format_processors(group) + "\n")
+                path = f"/sys/devices/system/cpu/cpu{p}/{name}"
+                lines.append(f"{path}\t{format_processors(group)}")
                 if name.startswith("cache"):
-                    file.with_name("level").write_text("3\n" if "index1" in name else "1\n")
-    nodes = [n for n in machine.numa_nodes if n.pus]
-    for node in nodes:
-        file = root / f"sys/devices/system/node/node{node.os_index}/cpulist"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(format_processors(node.pus) + "\n")
+                    lines.append(f"{path.rpartition('/')[0]}/level\t{3 if 'index1' in name else 1}")
+    nodes = {n.os_index: n.pus for n in machine.numa_nodes if n.pus}
+    lines += [f"/sys/devices/system/node/node{number}/cpulist\t{format_processors(pus)}" for number, pus in nodes.items()]
     if nodes:
-        (root / "sys/devices/system/node/online").write_text(format_processors(n.os_index for n in nodes) + "\n")
+        lines.append(f"/sys/devices/system/node/online\t{format_processors(nodes)}")
+    return "\n".join(lines) + "\n"

@@ -1,95 +1,137 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""GNU's OpenMP runtime (libgomp 12): GOMP_CPU_AFFINITY, and where it differs from Intel's on OMP_PLACES.
+"""GNU's OpenMP runtime (libgomp 12): where it binds threads for OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY.
 
-Its places are numbered by the operating system's numbers of sockets, cores and processors, not by the machine's tree;
-`spread` gives each thread the first place of its share; more threads than places fill one place after the other, those
-left over starting again. It does not read KMP_AFFINITY.
+It goes through the processors allowed by their numbers, whatever socket they are on, and makes a place of what each shares
+with others; `spread` gives each thread the first place of its share; more threads than places fill one place after the other,
+those left over starting again. A value that it refuses is as if it were not there. OMP_PLACES goes before
+GOMP_CPU_AFFINITY, and KMP_AFFINITY is not read. What it does is held against its own answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
+from nodewise.base.errors import InputError
+from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
-from nodewise.placement.objects import last_level_caches, objects
-from nodewise.placement.scan import Scanner
+from nodewise.placement.objects import last_level_caches, numbered_objects, objects
+from nodewise.placement.tongues.gnu_text import GnuPlaces, expand, read_gnu_places, read_gomp
 from nodewise.placement.tongues.kmp_affinity import Outcome
-from nodewise.placement.tongues.openmp import Places, explicit_places
-from nodewise.placement.tongues.said import Said, left_out, single
+from nodewise.placement.tongues.openmp import read_bind
+from nodewise.placement.tongues.said import Said, single
+
+_T = TypeVar("_T")
+
+#: It keeps sets of processors in words of so many.
+_WORD = 64
 
 
-def read_gomp(text: str) -> tuple[int, ...]:
-    """The processors of a GOMP_CPU_AFFINITY, in order: `0 3 1-2 4-15:2`, parted by blanks or commas.
+def room(machine: Machine) -> int:
+    """One more than the highest processor that it has room for: the highest allowed, up to a whole word."""
+    return (max(machine.allowed) // _WORD + 1) * _WORD
 
-    Raises InputError with the column.
+
+def apply_gnu(machine: Machine, threads: int, places: str | None, gomp: str | None, bind: str | None) -> Outcome:
+    """Where libgomp puts the threads of the outermost parallel region for these three variables, None where not set.
+
+    Raises InputError where it ends the program: a thread is to start on a processor that the machine has not.
     """
-    scanner = Scanner("GOMP_CPU_AFFINITY", text)
-    found: list[int] = []
-    while True:
-        found += scanner.upward_range("a processor's number", strides=True)
-        if scanner.done:
-            return tuple(found)
-        if not scanner.take(",") and not scanner.text[scanner.at - 1].isspace():
-            raise scanner.error("a blank, ',', '-' or the end")
-
-
-def apply_gomp(machine: Machine, processors: Sequence[int], threads: int, bind: str = "close") -> Outcome:
-    """Where libgomp binds threads with that list, each to one processor; an OMP_PROC_BIND beside it deals them out."""
-    allowed = set(machine.allowed)
-    kept = [(p,) for p in processors if p in allowed]
-    notes = left_out(set(processors) - allowed)
-    if bind == "false":
-        kept = []
-        notes.append("OMP_PROC_BIND is false")
-    if not kept:
-        return Outcome(
-            (tuple(sorted(allowed)),) * threads, (*notes, "no processor of the list is left: nothing is bound")
-        )
-    return Outcome(tuple(kept[i] for i in order(bind, len(kept), threads)), tuple(notes))
-
-
-def gnu_places(machine: Machine, places: Places | None) -> tuple[list[tuple[int, ...]], list[str]]:
-    """libgomp's list of places for an OMP_PLACES; without one, single hardware threads."""
-    if places is not None and places.kind is None:
-        return explicit_places(places, set(machine.allowed))
-    kind = "thread" if places is None else places.kind
-    if kind == "ll_cache":
-        # libgomp 12 reads the first processor's cache again and again, as its differential test shows
-        groups = sorted((tuple(sorted(g)) for g in last_level_caches(machine)), key=lambda g: g[0])
-        if len(groups) > 1:
-            return groups[:1], ["libgomp 12 finds only the first last-level cache: all threads share its processors"]
-        found = groups
-    elif kind == "numa_domain":
-        found = [tuple(sorted(g)) for g in objects(machine, "numa")] or [tuple(sorted(machine.allowed))]
-    elif kind in ("thread", "core", "socket"):
-        found = _nested(machine, kind)
-    else:
-        return [], [f"libgomp does not know OMP_PLACES={kind}s: it ignores it"]
-    limit = None if places is None else places.limit
-    notes = [f"there are {len(found)} places, not {limit}"] if limit is not None and limit > len(found) else []
-    return found[:limit], notes
-
-
-def _nested(machine: Machine, kind: str) -> list[tuple[int, ...]]:
-    """Sockets by their lowest processor, in each the cores likewise, in each the processors."""
-    cores = [tuple(sorted(c)) for c in objects(machine, "core")]
-    sockets = sorted(sorted(s) for s in objects(machine, "package") or [machine.allowed])
-    if kind == "socket":
-        return [tuple(s) for s in sockets]
-    number = {p: i for i, socket in enumerate(sockets) for p in socket}
-    cores.sort(key=lambda core: (number[core[0]], core[0]))
-    return cores if kind == "core" else [(p,) for core in cores for p in core]
-
-
-def apply_gnu_places(machine: Machine, places: Places | None, bind: str | None, threads: int) -> Outcome:
-    """Where libgomp puts the threads of the outermost parallel region for OMP_PLACES and OMP_PROC_BIND."""
+    notes: list[str] = []
+    how = _taken(bind, read_bind, notes)
+    found: list[tuple[int, ...]] | None = None
+    if places is not None:
+        found = _taken(places, lambda text: _list(machine, read_gnu_places(text), notes), notes)
+    if gomp is not None:
+        listed = _taken(gomp, read_gomp, notes)
+        if listed is not None and found is None:
+            found = _of_gomp(machine, listed, notes)
     everything = tuple(sorted(machine.allowed))
-    if bind == "false" or (bind is None and places is None):
-        return Outcome((everything,) * threads, ("OMP_PROC_BIND is false: nothing is bound",) if places else ())
-    found, notes = gnu_places(machine, places)
-    if not found:
-        return Outcome((everything,) * threads, (*notes, "no place is left: nothing is bound"))
-    return Outcome(tuple(found[i] for i in order(bind or "true", len(found), threads)), tuple(notes))
+    if how == "false" or (how is None and found is None):
+        if found:
+            notes.append("OMP_PROC_BIND is false: nothing is bound")
+        elif places is not None or gomp is not None or bind not in (None, "false"):
+            notes.append("nothing is bound")
+        return Outcome((everything,) * threads, tuple(notes))
+    if found is None:
+        found = _level(machine, "thread")
+        if places is not None or gomp is not None:
+            notes.append("threads are bound to single hardware threads instead")
+    taken = [found[i] for i in order(how or "true", len(found), threads)]
+    return Outcome(_possible(machine, taken, notes), tuple(notes))
+
+
+def _taken(text: str | None, read: Callable[[str], _T], notes: list[str]) -> _T | None:
+    """What a variable says; None where it is not set, or refused, which is noted."""
+    if text is None:
+        return None
+    try:
+        return read(text)
+    except InputError as problem:
+        notes.append(f"GNU's runtime ignores {problem.what}")
+        return None
+
+
+def _of_gomp(machine: Machine, processors: Sequence[int], notes: list[str]) -> list[tuple[int, ...]] | None:
+    """A place for each of GOMP_CPU_AFFINITY's processors, whether or not the process may use it; None where it has room for none."""
+    top = room(machine)
+    kept = [(p,) for p in processors if p < top]
+    if len(kept) < len(processors):
+        notes.append(f"processors from {top} on are left out: the runtime has no room for them")
+    outside = {p for (p,) in kept} & set(machine.pus) - set(machine.allowed)
+    if outside:
+        notes.append(
+            f"processors {format_processors(outside)} are outside of what this process may use: threads are bound there all "
+            "the same where its cpuset has them, else the runtime ends the program"
+        )
+    return kept or None
+
+
+def _possible(machine: Machine, places: Sequence[tuple[int, ...]], notes: list[str]) -> tuple[tuple[int, ...], ...]:
+    """The places as the kernel grants them: the first thread stays unbound on a processor that is not there."""
+    there = set(machine.pus)
+    if there.issuperset(p for place in places for p in place):
+        return tuple(places)
+    missing = sorted({p for place in places[1:] for p in place} - there)
+    if missing:
+        raise InputError(
+            f"GNU's runtime ends the program: a thread is to start on processor {missing[0]}, which this machine has not",
+            "leave it out of GOMP_CPU_AFFINITY, or ask for fewer threads",
+        )
+    notes.append(f"processor {places[0][0]} is not there: the main thread is not bound")
+    return (tuple(sorted(machine.allowed)), *places[1:])
+
+
+def _list(machine: Machine, places: GnuPlaces, notes: list[str]) -> list[tuple[int, ...]]:
+    if places.kind is None:
+        found, lost = expand(places, room(machine), set(machine.allowed))
+        if lost:
+            notes.append(f"{lost} places have no processor that may be used: they are left out")
+        return found
+    found = _level(machine, places.kind)
+    if places.kind == "ll_cache" and len(found) > 1:
+        # libgomp 12 reads the first processor's cache again and again
+        found = found[:1]
+        notes.append("libgomp 12 finds only the first last-level cache: all threads share its processors")
+    if places.limit is not None and places.limit > len(found):
+        notes.append(f"there are {len(found)} places, not {places.limit}")
+    if places.limit == 0:
+        raise InputError("OMP_PLACES: no place is asked for")
+    return found[: places.limit]
+
+
+def _level(machine: Machine, kind: str) -> list[tuple[int, ...]]:
+    """Its places of a kind, in its order: by the lowest processor allowed, nodes by their number."""
+    if kind == "numa_domain":
+        nodes = numbered_objects(machine, "numa")
+        found = [nodes[number] for number in sorted(nodes)] or [machine.allowed]
+        return [tuple(sorted(pus)) for pus in found]
+    if kind == "ll_cache":
+        found = last_level_caches(machine)
+    else:
+        found = objects(machine, "package" if kind == "socket" else "core") or [machine.allowed]
+    ordered = sorted(tuple(sorted(pus)) for pus in found)
+    return [(p,) for pus in ordered for p in pus] if kind == "thread" else ordered
 
 
 def order(bind: str, places: int, threads: int) -> list[int]:

@@ -46,7 +46,10 @@ _GRANULARITIES = {
 
 @dataclass(frozen=True)
 class Affinity:
-    """A KMP_AFFINITY as read. `granularity` is a layer's name, a number of innermost layers to float over, or None."""
+    """A KMP_AFFINITY as read. `granularity` is a layer's name, a number of innermost layers to float over, or None.
+
+    `typed` is false where no type was named, which leaves the places to OpenMP's own variables.
+    """
 
     type: str = "none"
     permute: int = 0
@@ -57,6 +60,7 @@ class Affinity:
     duplicates: bool = True
     switches: dict[str, bool] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    typed: bool = True
 
 
 def read_proclist(scanner: Scanner, close: str = "") -> tuple[tuple[int, ...], ...]:
@@ -194,6 +198,7 @@ def _checked(scanner: Scanner, parts: _Parts) -> Affinity:
         duplicates=switches.get("duplicates", True),
         switches=switches,
         notes=tuple(notes),
+        typed=kind is not None,
     )
 
 

@@ -6,11 +6,11 @@ Both are read by one grammar, as Intel's and LLVM's runtimes do: `15c@30,4t`, `1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from nodewise.base.errors import InputError
-from nodewise.placement.layers import Layers
+from nodewise.placement.layers import Layers, Row
 from nodewise.placement.scan import Scanner
 
 #: Each layer's name in a subset, with the fewest characters that tell it from the others.
@@ -34,16 +34,20 @@ _WHAT = "a layer: s(ocket), d(ie), n(uma), l3, l2, ti(le), c(ore) or t(hread)"
 
 @dataclass(frozen=True)
 class Item:
-    """So many objects of a layer within each of the next outer one, from `offset` on; `count` None is all."""
+    """So many objects of a layer within each of the next outer one, from `offset` on; `count` None is all.
+
+    `cores` tells cores of one kind: `intel_core`, `intel_atom` or `effN`; empty takes them all.
+    """
 
     kind: str
     count: int | None
     offset: int = 0
+    cores: str = ""
 
 
 @dataclass(frozen=True)
 class Subset:
-    """A subset as read: at most one item a layer."""
+    """A subset as read: at most one item a layer, but for cores of several kinds."""
 
     items: tuple[Item, ...]
     absolute: bool = False
@@ -51,7 +55,10 @@ class Subset:
 
     def __str__(self) -> str:
         return ":" * self.absolute + ",".join(
-            f"{'' if i.count is None else i.count}{i.kind}" + (f"@{i.offset}" if i.offset else "") for i in self.items
+            f"{'' if i.count is None else i.count}{i.kind}"
+            + (f":{i.cores}" if i.cores else "")
+            + (f"@{i.offset}" if i.offset else "")
+            for i in self.items
         )
 
 
@@ -59,51 +66,66 @@ def read_subset(text: str, what: str = "KMP_HW_SUBSET") -> Subset:
     """Read a subset. Raises InputError with the column."""
     scanner = Scanner(what, text)
     absolute = scanner.take(":")
-    items: dict[str, Item] = {}
+    items: list[Item] = []
     while True:
         scanner.skip_space()
         start = scanner.at
         item = _item(scanner, items)
         if item is not None:
-            if item.kind in items:
+            if item.kind != "core" and any(item.kind == other.kind for other in items):
                 raise scanner.error(f"another layer than {item.kind}, which was given", start)
-            items[item.kind] = item
+            items.append(item)
         if scanner.done:
             break
         if not scanner.take(",") and not scanner.take("x"):
             raise scanner.error("',' or 'x'")
         if scanner.done:
             raise scanner.error(_WHAT)
-    return Subset(tuple(items.values()), absolute)
+    notes = ()
+    cores = [item for item in items if item.kind == "core"]
+    if len(cores) > 1 and not any(item.cores for item in cores):
+        # the runtime takes the first of them without a word
+        notes = (f"cores are named {len(cores)} times: the first counts",)
+        items = [item for item in items if item.kind != "core" or item is cores[0]]
+    return Subset(tuple(items), absolute, notes)
 
 
-def _item(scanner: Scanner, before: dict[str, Item]) -> Item | None:
+def _item(scanner: Scanner, before: list[Item]) -> Item | None:
     count: int | None = None
     if scanner.peek().isdigit():
         start = scanner.at
         count = scanner.number()
-        if scanner.peek().lower() == "o" and before:
+        offset_alone = scanner.peek().lower() == "o" and bool(before)
+        if offset_alone and scanner.what == "KMP_PLACE_THREADS":
             # the oldest form: an offset by itself counts cores
             scanner.at += 1
-            if "core" not in before or before["core"].offset:
+            at = next((i for i, item in enumerate(before) if item.kind == "core" and not item.offset), None)
+            if at is None:
                 raise scanner.error("cores before an offset, and one offset", start)
-            before["core"] = Item("core", before["core"].count, count)
+            before[at] = replace(before[at], offset=count)
             return None
         if count == 0:
             raise scanner.error("a count of at least 1", start)
+        if offset_alone or scanner.done or scanner.peek() == ",":
+            # today's reader takes a number without a layer for sockets, also before the O that once was an offset
+            if offset_alone:
+                scanner.take("o")
+            return Item("socket", count)
     else:
         scanner.take("*")
     kind = _kind(scanner)
+    cores = ""
     if scanner.peek() == ":":
         scanner.take(":")
-        if not scanner.word(r"intel_core|intel_atom|eff\d+"):
+        cores = scanner.word(r"intel_core|intel_atom|eff\d{1,6}")
+        if not cores:
             raise scanner.error("intel_core, intel_atom or effN")
         if kind != "core":
             raise scanner.error("no attribute: only cores have kinds")
     offset = 0
     if scanner.take("@") or (scanner.peek().lower() == "o" and scanner.peek(2)[1:].isdigit() and scanner.take("o")):
         offset = scanner.number("an offset")
-    return Item(kind, count, offset)
+    return Item(kind, count, offset, cores)
 
 
 def _kind(scanner: Scanner) -> str:
@@ -117,72 +139,107 @@ def _kind(scanner: Scanner) -> str:
     raise scanner.error(_WHAT)
 
 
-def apply_subset(layers: Layers, subset: Subset) -> tuple[Layers, tuple[str, ...]]:
+def apply_subset(layers: Layers, subset: Subset, strict: bool = False) -> tuple[Layers, tuple[str, ...]]:
     """The layers that are left, and what to know of it; where the runtime would ignore the subset, all of them.
 
     Where the machine has sockets (or the text starts with `:`) an item counts objects within the next outer layer that
     the subset names, sockets and cores counting as named, and one that asks for more than there are gets what there is.
-    Without sockets it counts within the next outer layer of the machine, and asking for too much undoes it all.
+    Without sockets, and where `strict` as LLVM's runtime has it up to 19, it counts within the next outer layer of the machine, and asking for too much undoes it all. Cores of
+    a kind are counted among those of that kind; a machine of one kind leaves out a single kind's name.
     """
-    levels: dict[int, Item] = {}
-    for item in subset.items:
+    items, notes = _by_kinds(layers, subset)
+    if items is None:
+        return layers, tuple(notes)
+    levels: dict[int, list[Item]] = {}
+    for item in items:
         level = layers.level(item.kind)
         if level < 0:
             return layers, (f"this machine has no layer {item.kind}: the runtime ignores the whole subset {subset}",)
-        if level in levels:
-            both = f"{levels[level].kind} and {item.kind}"
+        if level in levels and not (item.cores and levels[level][0].kind == item.kind):
+            both = f"{levels[level][0].kind} and {item.kind}"
             return layers, (f"{both} are one layer here: the runtime ignores the whole subset {subset}",)
-        levels[level] = item
-    if subset.absolute or layers.level("socket") >= 0:
+        levels.setdefault(level, []).append(item)
+    if not strict and (subset.absolute or layers.level("socket") >= 0):
         if not subset.absolute:
             for kind in ("socket", "core"):
-                levels.setdefault(layers.level(kind), Item(kind, None))
-        numbers = _numbers_within(layers, sorted(levels))
+                levels.setdefault(layers.level(kind), [Item(kind, None)])
+        numbers = _numbers_within(layers, sorted(levels), [item.cores for item in items if item.cores])
     else:
-        for level, item in levels.items():
-            if item.count is not None and item.count + item.offset > layers.ratios[level]:
-                return layers, (
-                    f"the subset asks for {_words(item)}, and there are {layers.ratios[level]}: "
-                    "the runtime ignores the whole subset",
-                )
+        for level, asked in levels.items():
+            for item in asked:
+                if item.count is not None and item.count + item.offset > layers.ratios[level]:
+                    return layers, (
+                        f"the subset asks for {_words(item)}, and there are {layers.ratios[level]}: "
+                        "the runtime ignores the whole subset",
+                    )
         numbers = {level: [row.sub[level] for row in layers.rows] for level in levels}
-    notes = list(subset.notes)
-    for level, item in levels.items():
-        most = max(numbers[level]) + 1
-        if item.count is not None and item.count + item.offset > most:
-            notes.append(f"the subset asks for {_words(item)}, and there are {most}: it gets what there is")
+    for level, asked in levels.items():
+        for item in asked:
+            most = max((n for n, row in zip(numbers[level], layers.rows, strict=True) if layers.is_of(row, item.cores)), default=-1) + 1
+            if item.count is not None and item.count + item.offset > most:
+                notes.append(f"the subset asks for {_words(item)}, and there are {most}: it gets what there is")
     left = {
         row.processor
         for i, row in enumerate(layers.rows)
-        if all(
-            item.offset <= numbers[level][i] and (item.count is None or numbers[level][i] < item.offset + item.count)
-            for level, item in levels.items()
-        )
+        if all(any(_takes(layers, item, row, numbers[level][i]) for item in asked) for level, asked in levels.items())
     }
     if not left:
         return layers, ("the subset leaves no processor: the runtime ignores it",)
     return layers.restricted(left), tuple(notes)
 
 
+def _by_kinds(layers: Layers, subset: Subset) -> tuple[list[Item] | None, list[str]]:
+    """The items as they hold on a machine with these kinds of cores; None where the whole subset is ignored."""
+    told = [item.cores for item in subset.items if item.kind == "core" and item.cores]
+    cores = [item for item in subset.items if item.kind == "core"]
+    if not told:
+        return list(subset.items), list(subset.notes)
+    ignored = "the runtime ignores the whole subset"
+    if len(layers.core_kinds) < 2:
+        if len(cores) > 1:
+            return None, [f"all cores of this machine are of one kind, and the subset names several: {ignored} {subset}"]
+        note = f"all cores of this machine are of one kind: {told[0]} is ignored"
+        return [replace(item, cores="") for item in subset.items], [*subset.notes, note]
+    if len({name.startswith("eff") for name in told}) > 1:
+        return None, [f"the subset names cores by type and by efficiency: {ignored} {subset}"]
+    if len(told) < len(cores) or len(set(told)) < len(told):
+        return None, [f"the subset names cores of one kind twice, or of a kind and of any: {ignored} {subset}"]
+    missing = next((name for name in told if not any(layers.is_of(row, name) for row in layers.rows)), None)
+    if missing is not None:
+        return None, [f"this machine has no cores of the kind {missing}: {ignored} {subset}"]
+    return list(subset.items), list(subset.notes)
+
+
+def _takes(layers: Layers, item: Item, row: Row, number: int) -> bool:
+    inside = item.offset <= number and (item.count is None or number < item.offset + item.count)
+    return inside and layers.is_of(row, item.cores)
+
+
 def _words(item: Item) -> str:
     return f"{item.count} of {item.kind}" + (f" from number {item.offset} on" if item.offset else "")
 
 
-def _numbers_within(layers: Layers, levels: list[int]) -> dict[int, list[int]]:
-    """For each of the levels, outermost first, each row's object counted within that of the level before in the list."""
+def _numbers_within(layers: Layers, levels: list[int], told: list[str]) -> dict[int, list[int]]:
+    """For each of the levels, outermost first, each row's object counted within that of the level before in the list.
+
+    Where kinds of cores are told, those of each kind are counted by themselves.
+    """
     found: dict[int, list[int]] = {}
     outer = -1
+    core = layers.level("core")
     for level in levels:
         parent: tuple[int, ...] | None = None
         own: tuple[int, ...] | None = None
-        number = -1
+        numbers: dict[str, int] = {}
         found[level] = []
         for row in layers.rows:
+            kind = next((name for name in told if layers.is_of(row, name)), "") if level == core else ""
             if row.ids[: outer + 1] != parent:
-                parent, own, number = row.ids[: outer + 1], None, -1
+                parent, own, numbers = row.ids[: outer + 1], None, {}
             if row.ids[: level + 1] != own:
-                own, number = row.ids[: level + 1], number + 1
-            found[level].append(number)
+                own = row.ids[: level + 1]
+                numbers[kind] = numbers.get(kind, -1) + 1
+            found[level].append(numbers[kind])
         outer = level
     return found
 

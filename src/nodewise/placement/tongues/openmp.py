@@ -68,10 +68,8 @@ def read_places(text: str) -> Places:
         word = scanner.choice(_ABSTRACT, "an abstract name or a list")
         limit = None
         if scanner.take("("):
-            start = scanner.at
-            limit = scanner.number("how many places")
-            if limit == 0:
-                raise scanner.error("at least one place", start)
+            # none is as good as no limit
+            limit = scanner.number("how many places") or None
             scanner.need(")")
         scanner.end("'(' or the end" if limit is None else "the end")
         return Places(_ABSTRACT[word], limit)
@@ -99,8 +97,8 @@ def _entry(scanner: Scanner) -> Place:
     if scanner.take(":"):
         start = scanner.at
         count = scanner.number("how many places")
-        if not 1 <= count <= MOST_PLACES:
-            raise scanner.error(f"from 1 to {MOST_PLACES} places", start)
+        if count > MOST_PLACES:
+            raise scanner.error(f"at most {MOST_PLACES} places", start)
         if scanner.take(":"):
             stride = scanner.signed("a stride")
     return Place(tuple(members), count, stride, excluded)
@@ -112,8 +110,8 @@ def _interval(scanner: Scanner) -> Interval:
     if scanner.take(":"):
         at = scanner.at
         count = scanner.number("how many processors")
-        if not 1 <= count <= MOST_PLACES:
-            raise scanner.error(f"from 1 to {MOST_PLACES} processors", at)
+        if count > MOST_PLACES:
+            raise scanner.error(f"at most {MOST_PLACES} processors", at)
         if scanner.take(":"):
             stride = scanner.signed("a stride")
     return Interval(start, count, stride)
@@ -140,46 +138,60 @@ def read_bind(text: str) -> str:
 def place_list(layers: Layers, places: Places) -> tuple[list[tuple[int, ...]], list[str]]:
     """The places that a text names on these layers, in order, and what to know of them."""
     if places.kind is not None:
-        levels, _, notes = float_levels(layers, places.kind)
-        groups = [tuple(sorted(r.processor for r in group)) for group in layers.groups(levels)]
+        groups, notes = _of_level(layers, places.kind)
         if places.limit is not None and places.limit > len(groups):
             notes.append(f"there are {len(groups)} places, not {places.limit}")
         return groups[: places.limit], notes
-    return explicit_places(places, {r.processor for r in layers.rows})
+    return _explicit(places, {r.processor for r in layers.rows}, set(layers.beyond))
 
 
-def explicit_places(places: Places, known: set[int]) -> tuple[list[tuple[int, ...]], list[str]]:
+def _of_level(layers: Layers, kind: str | int) -> tuple[list[tuple[int, ...]], list[str]]:
+    levels, _, notes = float_levels(layers, kind)
+    return [tuple(sorted(r.processor for r in group)) for group in layers.groups(levels)], notes
+
+
+def _explicit(places: Places, known: set[int], beyond: set[int]) -> tuple[list[tuple[int, ...]], list[str]]:
     """The places of an explicit list, of processors that are known, and what to know of them.
 
-    Raises InputError where they are more than `MOST_PLACES`.
+    A place that excludes all of them is there, and empty. Raises InputError where they are more than `MOST_PLACES`, and
+    where reading them ends the program.
     """
     found: list[tuple[int, ...]] = []
     missing: set[int] = set()
     for entry in places.entries:
-        found += _expanded(entry, known, missing)
+        found += _expanded(entry, known, beyond or known, missing)
         if len(found) > MOST_PLACES:
             raise InputError(f"OMP_PLACES names more than {MOST_PLACES} places", "name fewer")
     return found, left_out(missing)
 
 
-def _expanded(entry: Place, known: set[int], missing: set[int]) -> list[tuple[int, ...]]:
+def _expanded(entry: Place, known: set[int], everything: set[int], missing: set[int]) -> list[tuple[int, ...]]:
     place = set()
     for interval in entry.members:
-        for i in range(interval.count):
+        for i in range(interval.count if interval.stride else min(1, interval.count)):
             p = interval.start + i * interval.stride
+            if p < 0:
+                raise InputError(
+                    f"OMP_PLACES: counting {interval.count} from {interval.start} by {interval.stride} comes to processor {p}, "
+                    "where Intel's and LLVM's runtimes crash",
+                    "end the interval at processor 0",
+                )
             if p not in known:
                 missing.add(p)
                 break
             place.add(p)
-    if entry.excluded and place:
-        place = known - place
+    if not place:
+        return []
+    if entry.excluded:
+        place = everything - place
+    count = 1 if entry.count is None else entry.count
     found = []
-    for i in range(entry.count or 1):
-        if not place:
+    for i in range(count):
+        if not place and i:
             break
         found.append(tuple(sorted(place)))
         moved = {p + entry.stride for p in place}
-        if i + 1 < (entry.count or 1):
+        if i + 1 < count:
             missing |= moved - known
         place = moved & known
     return found
@@ -218,16 +230,28 @@ def _order(bind: str, places: int, threads: int) -> list[int]:
     return found
 
 
-def apply_places(layers: Layers, places: Places | None, bind: str | None, threads: int) -> Outcome:
-    """Where the threads of the outermost parallel region go. Without `places` they are cores; `true` is spread."""
+def apply_places(
+    layers: Layers, places: Places | None, bind: str | None, threads: int, granularity: str | int | None = None
+) -> Outcome:
+    """Where the threads of the outermost parallel region go; `true` is spread.
+
+    Without `places` they are of KMP_AFFINITY's granularity, which by itself is cores.
+    """
     everything = tuple(sorted(r.processor for r in layers.rows))
     if bind == "false" or (bind is None and places is None):
         return Outcome((everything,) * threads, ("OMP_PROC_BIND is false: nothing is bound",) if places else ())
-    found, notes = place_list(layers, places or Places("core"))
+    found, notes = _of_level(layers, granularity or "core") if places is None else place_list(layers, places)
     if not found:
         return Outcome((everything,) * threads, (*notes, "no place is left: nothing is bound"))
     order = _order("spread" if bind in (None, "true") else bind, len(found), threads)
-    return Outcome(tuple(found[i] for i in order), tuple(notes))
+    taken = tuple(found[i] for i in order)
+    if () in taken:
+        raise InputError(
+            f"OMP_PLACES: place {found.index(()) + 1} excludes all processors, and Intel's and LLVM's runtimes end the program "
+            "where they bind a thread to it",
+            "leave it out",
+        )
+    return Outcome(taken, tuple(notes))
 
 
 def openmp_environment(places: Sequence[tuple[int, ...]]) -> dict[str, str]:
