@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.processors import format_processors
+from nodewise.base.shapes import fit
 from nodewise.placement.memory import to_numactl
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.setting import Setting
@@ -56,10 +57,9 @@ def start_of(options: RunOptions, env: Mapping[str, str]) -> Start:
 
 
 def start_from_json(data: Mapping[str, Any] | None) -> Start:
-    """Rebuild a Start from `Start.to_json`; one that says nothing where there is no record."""
-    if not data:
-        return Start()
-    return Start(str(data["cwd"]), str(data["stdin"]), dict(data["env"]), dict(data["limits"]))
+    """Rebuild a Start from `Start.to_json`; one that says nothing where there is no record. Raises ShapeError."""
+    start: Start = fit(data or {}, Start)
+    return start
 
 
 def quoted(text: str) -> str:
