@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -13,7 +14,8 @@ import shutil
 import signal
 import struct
 import subprocess
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -33,6 +35,8 @@ from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
 _KEPT_OUTPUT = 4000
+#: So many processes that were left behind are named.
+_MOST_NAMED = 5
 _GIVE_A_PATH = "give its path, or a name that is found on PATH"
 #: What only a shell carries out: pipelines, redirections, several commands, variables, patterns and assignments.
 _OF_A_SHELL = re.compile(r"[|<>;&$`*?\n]|^\s*[A-Za-z_]\w*=")
@@ -129,11 +133,11 @@ class LocalLauncher:
                     f"it may use {format_processors(allowed)}",
                 )
         return {
-            "program": _find_program(setting.command[0], environment, directory),
-            "arguments": list(setting.command),
-            "environment": [f"{k}={v}" for k, v in environment.items()],
-            "directory": str(directory or ""),
-            "input": str(self._options.stdin or "/dev/null"),
+            "program": _as_bytes(_find_program(setting.command[0], environment, directory)),
+            "arguments": [_as_bytes(word) for word in setting.command],
+            "environment": [_as_bytes(f"{k}={v}") for k, v in environment.items()],
+            "directory": _as_bytes(str(directory or "")),
+            "input": _as_bytes(str(self._options.stdin or "/dev/null")),
             "mask": None if setting.mask is None else list(setting.mask),
             "memory": None
             if setting.memory is None
@@ -174,7 +178,7 @@ class LocalLauncher:
             raise
 
     def _send(self, runner: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
-        data = json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogateescape")
+        data = json.dumps(message).encode()
         frame = struct.pack("<I", len(data)) + data
         assert runner.stdin is not None
         try:
@@ -224,7 +228,7 @@ class LocalLauncher:
             usage = {**usage, "exit_code": reply["exit_code"]}
         marks = find_marks(reply["wall_s"], usage, conditions, reply["rebound"])
         if reply["left_behind"]:
-            marks += (f"left behind: {reply['left_behind']} processes outlived the program and were ended",)
+            marks += (_left_behind(reply["left_behind"]),)
         return Sample(
             seconds=told.seconds if told.seconds is not None else reply["wall_s"],
             wall_s=reply["wall_s"],
@@ -240,6 +244,21 @@ class LocalLauncher:
             answer=answer.digest,
             answer_text=answer.text,
         )
+
+
+def _as_bytes(text: str) -> str:
+    """The bytes of a text, which may be any, each as the character of that number: so they pass through JSON."""
+    return os.fsencode(text).decode("latin-1")
+
+
+def _left_behind(names: Sequence[str]) -> str:
+    """The mark of processes that outlived the program, by their names."""
+    counted = Counter(names)
+    told = [f"{name} ({count})" if count > 1 else name for name, count in counted.most_common(_MOST_NAMED)]
+    if len(counted) > _MOST_NAMED:
+        told.append(f"{len(counted) - _MOST_NAMED} more")
+    processes = f"{len(names)} process{'es' * (len(names) != 1)}"
+    return f"left behind: {processes} outlived the program and {'were' if len(names) != 1 else 'was'} ended: {', '.join(told)}"
 
 
 def _limit_number(name: str) -> int:
@@ -284,6 +303,13 @@ def _typed_as_one(text: str) -> str:
 def _start_error(setting: Setting, options: RunOptions, reply: Mapping[str, Any]) -> ProgramError:
     step, message = reply["failed_step"], reply["message"]
     name = setting.command[0]
+    if step == "standard input" and reply["failed_errno"] == errno.ETIMEDOUT:
+        return ProgramError(
+            f"cannot read the input {options.stdin}: it is a pipe, and nothing was written to it",
+            "each run reads the input anew: put it into a file, or write to the pipe again and again",
+        )
+    if step == "start" and not reply["failed_errno"]:
+        return ProgramError(f"{name} was killed before it began", "run again; the system may be short of memory")
     if step == "exec" and reply["failed_errno"] == 8:
         return ProgramError(
             f"{name} cannot be executed: it is no program for this machine, nor a script with a #! line",
