@@ -55,7 +55,9 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def _places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    for name, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for name, inner in (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    ):
         yield (*at, name)
         yield from _places(inner, (*at, name))
 
@@ -173,9 +175,7 @@ def test_a_damaged_question_is_one_message_with_file_and_field(
 
 @pytest.mark.parametrize("name", ["question.json", "samples.jsonl", "verdict.json", "reference-output"])
 @pytest.mark.parametrize("target", ["/dev/zero", "fifo", "folder"])
-def test_a_file_that_is_none_is_not_waited_for(
-    stored: dict[str, Path], tmp_path: Path, name: str, target: str
-) -> None:
+def test_a_file_that_is_none_is_not_waited_for(stored: dict[str, Path], tmp_path: Path, name: str, target: str) -> None:
     folder = tmp_path / "x"
     shutil.copytree(stored["tune"], folder)
     (folder / name).unlink(missing_ok=True)

@@ -59,9 +59,28 @@ def parse_json(text: str | bytes) -> Any:
         ) from problem
     except RecursionError as problem:
         raise ValueError(f"nested deeper than {_DEEPEST}") from problem
+    if "\\ud" in text.lower() and not _whole_characters(value):
+        raise ValueError("a text holds half a character")
     if text.count("[") + text.count("{") > _DEEPEST and _depth(value) > _DEEPEST:
         raise ValueError(f"nested deeper than {_DEEPEST}")
     return value
+
+
+def _whole_characters(value: Any) -> bool:
+    """Whether all texts are characters and bytes (as `surrogateescape` has them), which files and programs can be named by."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            try:
+                one.encode("utf-8", "surrogateescape")
+            except UnicodeEncodeError:
+                return False
+        elif isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, list):
+            waiting += one
+    return True
 
 
 def _depth(value: Any) -> int:

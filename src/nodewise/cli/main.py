@@ -2,6 +2,7 @@
 """The command line: parse, hand to one command, and turn what went wrong into one message and an exit code."""
 
 import importlib
+import io
 import pkgutil
 import sys
 import traceback
@@ -10,6 +11,7 @@ import click
 
 import nodewise
 from nodewise.base.errors import NodewiseError
+from nodewise.base.escaping import SHOWN
 from nodewise.cli import commands
 
 INTERRUPTED = 130
@@ -45,6 +47,9 @@ def _complain(what: str, hint: str | None = None) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 well, 2 for bad input, 70 for a defect of nodewise's own."""
     words = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=SHOWN)
     try:
         code = nodewise_command.main(args=words, prog_name="nodewise", standalone_mode=False)
     except click.exceptions.Abort:

@@ -27,6 +27,7 @@ import numpy.typing as npt
 import nodewise
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, StoreError
+from nodewise.base.escaping import SHOWN
 from nodewise.base.shapes import ShapeError
 from nodewise.machine.model import Machine
 from nodewise.records.answers import AnswerJudge, judge_of, judge_records
@@ -121,7 +122,7 @@ def make_directory(path: Path) -> None:
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that a reader, or a kill, sees the old one or the new one and nothing between. Raises StoreError."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
-    data = content.encode() if isinstance(content, str) else content
+    data = content.encode(errors=SHOWN) if isinstance(content, str) else content
     try:
         with part.open("wb") as file:
             file.write(data)

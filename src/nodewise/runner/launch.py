@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,11 @@ def quoted(text: str) -> str:
         parts += [shlex.quote(before) if before else "", f"\"$(printf '{octal}')\""]
         at = stray.end()
     return "".join(parts) + (shlex.quote(text[at:]) if text[at:] else "")
+
+
+def quoted_line(words: Iterable[str]) -> str:
+    """The words as a shell reads them back."""
+    return " ".join(map(quoted, words))
 
 
 @dataclass(frozen=True)

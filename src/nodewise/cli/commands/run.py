@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from nodewise.base.processors import parse_processors
 from nodewise.base.units import format_bytes, format_seconds, parse_seconds
 from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for, quiet_wait
 from nodewise.cli.options import RunChoice, run_options
+from nodewise.runner.launch import quoted_line
 from nodewise.runner.objective import Shown, format_metric, value_of
 from nodewise.runner.sample import Sample
 
@@ -71,7 +71,7 @@ def command(
         print(f"warning: {trap}", file=sys.stderr)
     words = resolve_command(command_words)
     question = CompareQuestion(
-        contenders=(Contender(Setting(words, mask=mask, name=shlex.join(words)), shlex.join(words)),),
+        contenders=(Contender(Setting(words, mask=mask, name=quoted_line(words)), quoted_line(words)),),
         machine=load_machine(None, None),
         out=resume or out or place_for(Path(words[0]).name),
         budget=Budget(parse_seconds(budget)),
