@@ -14,7 +14,8 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
 from nodewise.base.units import format_bytes, format_seconds, parse_seconds
-from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for, quiet_wait
+from nodewise.cli.experiments import again_in, place_for, quiet_wait
+from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.options import RunChoice, run_options
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.objective import Shown, format_metric, value_of
@@ -88,13 +89,18 @@ def command(
         accept_disturbed=run.accept_disturbed,
         kind=RUN,
     )
-    with LocalLauncher(run.options, environment) as launcher, ended_like_ctrl_c():
+    with LocalLauncher(run.options, environment) as launcher, kept_in(question.out, "run"):
         verdict = compare(question, launcher, before_block=quiet_wait(run.wait_quiet_s, question.machine.allowed))
         missing, no_energy = launcher.counters_missing, launcher.energy_missing
     samples = _samples(question.out)
-    report = write_report(question.out)
-    if as_json:
-        more = {"counters": missing, "energy": no_energy, "experiment": verdict.experiment, "report": str(report)}
+
+    def print_json(page: Path | None) -> None:
+        more = {
+            "counters": missing,
+            "energy": no_energy,
+            "experiment": verdict.experiment,
+            "report": page and str(page),
+        }
         print(
             json.dumps(
                 {
@@ -105,9 +111,10 @@ def command(
                 indent=1,
             )
         )
-    else:
-        _tell(samples, missing, no_energy, run)
-        print(f"report    {report}")
+
+    hand_out(
+        question.out, write_report, lambda: _tell(samples, missing, no_energy, run), print_json if as_json else None
+    )
 
 
 def _samples(out: Path) -> list[Sample]:
