@@ -3,23 +3,30 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TextIO
 
-from nodewise.base.errors import NodewiseError
+from nodewise.base.errors import NodewiseError, StoreError
 from nodewise.cli.experiments import ended_like_ctrl_c
+from nodewise.records.neighbours import turn
 from nodewise.runner.launch import quoted
 
 
 @contextmanager
-def kept_in(folder: Path, kind: str) -> Iterator[None]:
-    """Measuring: whatever ends it early, a signal (TERM and HUP as Ctrl-C) or an error, says where the runs are."""
+def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
+    """Measuring: whatever ends it early, a signal (TERM and HUP as Ctrl-C) or an error, says where the runs are.
+
+    With `wait` it begins once no other experiment runs on this machine.
+    """
     try:
-        with ended_like_ctrl_c():
+        _check_output()
+        with ended_like_ctrl_c(), turn(_waiting) if wait else nullcontext():
             yield
     except KeyboardInterrupt:
         _say(f"interrupted: {_whereabouts(folder, kind) or 'nothing was measured'}")
@@ -79,6 +86,23 @@ def _whereabouts(folder: Path, kind: str) -> str:
         return ""
     where = quoted(str(folder))
     return f"what was measured is kept: nodewise {kind} --resume {where} goes on, nodewise report {where} shows it"
+
+
+def _check_output() -> None:
+    """Raises StoreError where the answer could surely not be written once it is there."""
+    try:
+        state = os.fstat(sys.stdout.fileno())
+        full = state.st_rdev == os.makedev(1, 7) if stat.S_ISCHR(state.st_mode) else False
+        if stat.S_ISREG(state.st_mode):
+            full = os.fstatvfs(sys.stdout.fileno()).f_bavail == 0
+    except (OSError, ValueError, AttributeError):
+        return
+    if full:
+        raise StoreError("cannot write to standard output: no space left", "let it go to another file or device")
+
+
+def _waiting(who: str) -> None:
+    print(f"waiting for {who}", file=sys.stderr, flush=True)
 
 
 def _say(text: str) -> None:

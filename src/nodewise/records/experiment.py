@@ -32,6 +32,7 @@ from nodewise.base.shapes import ShapeError
 from nodewise.machine.model import Machine
 from nodewise.records.answers import AnswerJudge, judge_of, judge_records
 from nodewise.records.columns import Record, Records
+from nodewise.records.neighbours import Running
 from nodewise.records.question import check_question
 from nodewise.records.sample_lines import Neighbour, Plan, read_lines
 from nodewise.runner.objective import Objective, Shown
@@ -89,7 +90,7 @@ class Experiment:
     @property
     def told(self) -> list[str]:
         """What is to be said with any verdict on it: what of it is damaged, and what ran beside it."""
-        return [*self.damage, *(f"another experiment ran on this machine meanwhile: {n}" for n in self.neighbours)]
+        return [*self.damage, *(n.sentence for n in self.neighbours)]
 
     def of(self, key: str, phase: str | None = None) -> list[Record]:
         """The records of one setting, in one phase or in all."""
@@ -145,6 +146,7 @@ class Writer:
         """
         self.path = path
         self.earlier: Experiment | None = None
+        self._seen: list[Neighbour] = []
         self._made: list[Path] = []
         if question is not None:
             self._made = [p for p in (path, *path.absolute().parents) if not p.exists()]
@@ -168,6 +170,8 @@ class Writer:
         except BaseException:
             os.close(self._samples)
             raise
+        self._running = Running(str(self._question["kind"]), path)
+        self._running.enter()
 
     def _begin(self, question: dict[str, Any] | None) -> None:
         self._known: set[str] = set()
@@ -175,6 +179,7 @@ class Writer:
         if question is None:
             # what a kill has cut off goes, else the next line would be joined to it
             self.earlier = read_experiment(self.path, judged=False)
+            self._seen = list(self.earlier.neighbours)
             self._question = self.earlier.question
             whole = self.earlier.whole_bytes
             os.ftruncate(self._samples, whole)
@@ -238,7 +243,17 @@ class Writer:
 
     def _append(self, text: str) -> None:
         data = text.encode()
-        start = os.fstat(self._samples).st_size
+        own = os.fstat(self._samples)
+        start = own.st_size
+        path = self.path / "samples.jsonl"
+        try:
+            there = os.stat(path)  # noqa: PTH116 - once a run
+        except OSError:
+            there = None
+        if there is None or (there.st_dev, there.st_ino) != (own.st_dev, own.st_ino):
+            raise StoreError(
+                f"{path} was taken away while it was being written", "what was measured into it is gone; measure anew"
+            )
         try:
             # a first part may still have found room; what is in the way of the rest says why
             while data:
@@ -246,6 +261,14 @@ class Writer:
         except OSError as problem:
             os.ftruncate(self._samples, start)
             raise _store_error(self.path / "samples.jsonl", problem) from problem
+
+    def note_neighbours(self) -> list[Neighbour]:
+        """Append who else measures on this machine now, each once; all that were seen. Raises StoreError."""
+        for one in self._running.others():
+            if one not in self._seen:
+                self._seen.append(one)
+                self._append(json.dumps({"type": "neighbour", **asdict(one)}) + "\n")
+        return self._seen
 
     def conclude(self, verdict: dict[str, Any]) -> None:
         """Store the verdict."""
@@ -263,6 +286,7 @@ class Writer:
 
     def close(self) -> None:
         """Give the directory up to other writers."""
+        self._running.leave()
         os.close(self._samples)
 
     def __enter__(self) -> Writer:

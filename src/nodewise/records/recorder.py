@@ -91,7 +91,9 @@ class Recorder:
         self._meter.resume()
         if around is not None:
             around[0]()
+        self._writer.note_neighbours()
         sample = self._run(setting, timeout_s)
+        self._writer.note_neighbours()
         if around is not None:
             around[1]()
         self._meter.count()

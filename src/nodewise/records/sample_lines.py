@@ -42,6 +42,11 @@ class Neighbour:
     kind: str
     directory: str
 
+    @property
+    def sentence(self) -> str:
+        """What is to be said of a result that came about beside it."""
+        return f"another experiment ran on this machine meanwhile: {self}"
+
     def __str__(self) -> str:
         return f"nodewise {self.kind} of {self.user} (process {self.pid}), kept in {self.directory}"
 

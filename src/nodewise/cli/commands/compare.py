@@ -158,7 +158,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     with (
         LocalLauncher(options, question.environment) as launcher,
         ProgressLine(question.budget) as line,
-        kept_in(question.out, "compare"),
+        kept_in(question.out, "compare", run.wait),
     ):
         verdict = compare(question, launcher, line.show, quiet_wait(run.wait_quiet_s, question.machine.allowed))
     experiment = read_experiment(question.out)

@@ -109,7 +109,7 @@ def command(
     with (
         LocalLauncher(chosen.options, environment) as launcher,
         ProgressLine(question.budget) as line,
-        kept_in(question.out, "confirm"),
+        kept_in(question.out, "confirm", chosen.wait),
     ):
         verdict = confirm(repetition, question, launcher, line.show, [*moved, *notes])
     code = 0 if verdict.verdict.value == "holds" else BROKEN

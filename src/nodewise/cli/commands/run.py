@@ -89,10 +89,10 @@ def command(
         accept_disturbed=run.accept_disturbed,
         kind=RUN,
     )
-    with LocalLauncher(run.options, environment) as launcher, kept_in(question.out, "run"):
+    with LocalLauncher(run.options, environment) as launcher, kept_in(question.out, "run", run.wait):
         verdict = compare(question, launcher, before_block=quiet_wait(run.wait_quiet_s, question.machine.allowed))
         missing, no_energy = launcher.counters_missing, launcher.energy_missing
-    samples = _samples(question.out)
+    samples, beside = _samples(question.out)
 
     def print_json(page: Path | None) -> None:
         more = {
@@ -106,24 +106,28 @@ def command(
                 {
                     **_summary(samples, run.shown, run.accept_disturbed),
                     **more,
+                    "notes": beside,
                     "samples": [s.to_json() for s in samples],
                 },
                 indent=1,
             )
         )
 
-    hand_out(
-        question.out, write_report, lambda: _tell(samples, missing, no_energy, run), print_json if as_json else None
-    )
+    def answer() -> None:
+        _tell(samples, missing, no_energy, run)
+        for text in beside:
+            print(f"note      {text}")
+
+    hand_out(question.out, write_report, answer, print_json if as_json else None)
 
 
-def _samples(out: Path) -> list[Sample]:
-    """The good runs that were measured, in their order."""
+def _samples(out: Path) -> tuple[list[Sample], list[str]]:
+    """The good runs that were measured, in their order, and what is to be said of all."""
     from nodewise.records.experiment import read_experiment
     from nodewise.verdicts.compare import COMPARE
 
     experiment = read_experiment(out)
-    return [r.sample for r in experiment.records if r.phase == COMPARE and r.sample.ok]
+    return [r.sample for r in experiment.records if r.phase == COMPARE and r.sample.ok], experiment.told
 
 
 def _summary(samples: list[Sample], shown: Shown, accept_disturbed: bool) -> dict[str, Any]:

@@ -53,6 +53,7 @@ def split_knobs(words: Sequence[str]) -> list[str]:
 @click.option(
     "--wait-quiet", metavar="TIME", help="Before each block wait until the machine is quiet, at most so long."
 )
+@click.option("--wait", is_flag=True, help="Begin once no other experiment of nodewise runs on this machine.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 @click.argument("name", required=False, metavar="[NAME|FOLDER]")
 @click.argument("knob_words", nargs=-1, type=click.UNPROCESSED, metavar="[--KNOB VALUE]...")
@@ -69,6 +70,7 @@ def command(
     resume: Path | None,
     accept_disturbed: bool,
     wait_quiet: str | None,
+    wait: bool,
     as_json: bool,
     name: str | None,
     knob_words: tuple[str, ...],
@@ -129,7 +131,7 @@ def command(
     )
     assert question.out is not None
     quiet_s = parse_seconds(wait_quiet) if wait_quiet else None
-    with LocalLauncher(RunOptions(timeout_s=600)) as launcher, _Line() as line, kept_in(question.out, "study"):
+    with LocalLauncher(RunOptions(timeout_s=600)) as launcher, _Line() as line, kept_in(question.out, "study", wait):
         result = run_study(question, launcher, line.show, quiet_wait(quiet_s, load_machine().allowed))
 
     def print_json(page: Path | None) -> None:

@@ -165,7 +165,7 @@ def command(
     with (
         LocalLauncher(run.options, environment) as launcher,
         ProgressLine(limit) as line,
-        kept_in(question.out, "tune"),
+        kept_in(question.out, "tune", run.wait),
     ):
         wait = quiet_wait(run.wait_quiet_s, question.machine.allowed)
         verdict = tune(question, launcher, line.show, wait, announce)
