@@ -26,6 +26,9 @@ class ShapeError(ValueError):
         self.field = field
         self.problem = problem
 
+    def __reduce__(self) -> tuple[type[ShapeError], tuple[str, str]]:
+        return (type(self), (self.field, self.problem))
+
 
 @dataclasses.dataclass(frozen=True)
 class Within:

@@ -166,12 +166,15 @@ class Machine:
 def machine_from_json(data: Any, field: str = "") -> Machine:
     """Rebuild a Machine from `Machine.to_json`; `field` is where it stands. Raises ShapeError where it is no such record."""
     machine: Machine = fit(data, Machine, field)
-    _check(machine, f"{field}." if field else "")
+    check_machine(machine, f"{field}." if field else "")
     return machine
 
 
-def _check(machine: Machine, at: str) -> None:
-    """Whether its parts belong together, which whoever draws it or plans for it relies on."""
+def check_machine(machine: Machine, at: str = "") -> None:
+    """Whether its parts belong together, which whoever draws it or plans for it relies on; `at` begins the fields' names.
+
+    Raises ShapeError.
+    """
     every = frozenset(machine.pus)
     if not every or len(every) < len(machine.pus) or min(every) < 0 or max(every) >> 20:
         raise ShapeError(f"{at}tree.pus", "its processors are no different numbers")

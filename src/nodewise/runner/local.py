@@ -23,12 +23,14 @@ from typing import Any
 from nodewise.base.errors import InputError, NodewiseError, ProgramError
 from nodewise.base.native import native_path
 from nodewise.base.processors import format_processors
-from nodewise.base.units import format_seconds
+from nodewise.base.units import format_bytes, format_seconds
+from nodewise.machine.cgroups import read_memory_kills, read_memory_limit
 from nodewise.placement.memory import MODES
 from nodewise.runner.answer import NO_ANSWER, AnswerReader
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.marks import find_marks
 from nodewise.runner.objective import value_of
+from nodewise.runner.patterns import PatternError, limited
 from nodewise.runner.price import COST
 from nodewise.runner.protocol import Told, read_metrics, read_protocol
 from nodewise.runner.sample import Sample
@@ -60,6 +62,7 @@ class LocalLauncher:
         self.counters_missing: str | None = None
         #: Why there is no energy, in words; None before the first run, empty where it can be read.
         self.energy_missing: str | None = None
+        self._memory_kills: int | None = None
         self._needed = self._options.needed
         self._answers = AnswerReader(self._options.same, self._options.cwd)
         self._limits = [(_limit_number(name), value) for name, value in self._options.limits.items()]
@@ -116,6 +119,15 @@ class LocalLauncher:
                     stream.close()
         runner.wait()
 
+    def _memory_kill(self) -> str:
+        """What is to be said where the system was short of memory since it was last asked."""
+        before, self._memory_kills = self._memory_kills, read_memory_kills(self._root or Path("/"))
+        if before is None or self._memory_kills is None or self._memory_kills <= before:
+            return ""
+        limit = read_memory_limit(self._root or Path("/"))
+        why = f"the memory limit of its control group, {format_bytes(limit)}," if limit else "the memory of the machine"
+        return f": the system's out-of-memory killer ended it or a part of it, since {why} was used up"
+
     def _request(self, setting: Setting, timeout_s: float | None) -> dict[str, Any]:
         if not setting.command or not setting.command[0]:
             raise InputError("no program to run", "name it after --")
@@ -151,6 +163,7 @@ class LocalLauncher:
 
     def _start(self) -> subprocess.Popen[bytes]:
         if self._runner is None:
+            self._memory_kills = read_memory_kills(self._root or Path("/"))
             # a group of its own: the terminal's Ctrl-C is for us to handle; a preload is for the program, not the runner
             self._runner = subprocess.Popen(
                 [str(native_path("nodewise-runner")), *([str(self._root)] if self._root else [])],
@@ -221,6 +234,8 @@ class LocalLauncher:
         if self._options.price is not None:
             metrics[COST] = self._options.price.of(setting, reply["wall_s"])
         error = _error(reply, told, everything, self._options)
+        if error is not None and not reply["timed_out"]:
+            error += self._memory_kill()
         answer = self._answers.read(reply) if error is None else NO_ANSWER
         error = error or answer.problem
         usage, conditions = reply["usage"], reply["conditions"]
@@ -342,6 +357,10 @@ def _error(reply: Mapping[str, Any], told: Told, output: str, options: RunOption
         return told.problem
     if told.verified is False:
         return "wrong result: the program says verified false"
-    if options.expect is not None and not options.expect.search(output):
-        return f"wrong result: {options.expect.pattern!r} is nowhere in the output"
-    return None
+    if (expected := options.expect) is None:
+        return None
+    try:
+        found = limited(expected, lambda: expected.search(output))
+    except PatternError as problem:
+        return f"--expect: {problem}"
+    return None if found else f"wrong result: {expected.pattern!r} is nowhere in the output"

@@ -17,6 +17,7 @@ from typing import Any
 
 from nodewise.base.bounded_json import bounded, parse_json
 from nodewise.base.shapes import shown
+from nodewise.runner.patterns import PatternError, limited
 
 #: Each name is a column of what is kept.
 _LONGEST_NAME, _MOST_NAMES = 200, 500
@@ -70,6 +71,10 @@ def read_protocol(lines: Sequence[str]) -> Told:
     return Told(median(times) if times else None, {k: median(v) for k, v in metrics.items()}, verified)
 
 
+def _last_match(pattern: re.Pattern[str], output: str) -> re.Match[str] | None:
+    return next(iter(limited(pattern, lambda: [*pattern.finditer(output)])[-1:]), None)
+
+
 def read_metrics(output: str, patterns: Mapping[str, re.Pattern[str]]) -> Told:
     """Read `--metric NAME=REGEX`: the first group (or all of the match) of the last match is the number.
 
@@ -77,7 +82,10 @@ def read_metrics(output: str, patterns: Mapping[str, re.Pattern[str]]) -> Told:
     """
     found: dict[str, float] = {}
     for name, pattern in patterns.items():
-        last = next(iter([*pattern.finditer(output)][-1:]), None)
+        try:
+            last = _last_match(pattern, output)
+        except PatternError as problem:
+            return Told(problem=f"metric {name}: {problem}")
         if last is None:
             return Told(problem=f"metric {name}: {pattern.pattern!r} is nowhere in the output")
         text = last[1] if pattern.groups else last[0]
