@@ -9,6 +9,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 
 namespace nodewise {
@@ -35,6 +36,13 @@ std::vector<pid_t> children_by_search(pid_t parent) {
     return found;
 }
 
+std::string name_of(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+    std::string name;
+    std::getline(file, name);
+    return name;
+}
+
 }  // namespace
 
 void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
@@ -52,19 +60,21 @@ std::vector<pid_t> own_children() {
     return found;
 }
 
-int end_children(pid_t group) {
-    int found = 0;
+std::vector<std::string> end_children(pid_t group) {
+    std::map<pid_t, std::string> found;
     for (int round = 0; round < 1000; ++round) {
-        const int ended = waitpid(-1, nullptr, WNOHANG);
-        if (ended > 0) {
-            continue;
+        int ended = 0;
+        while ((ended = waitpid(-1, nullptr, WNOHANG)) > 0) {
         }
         if (ended < 0) {
             break;
         }
+        // children of those that are ended here become ours in their turn
         const std::vector<pid_t> children = own_children();
-        if (round == 0) {
-            found = static_cast<int>(children.size());
+        for (const pid_t pid : children) {
+            if (found.count(pid) == 0) {
+                found[pid] = name_of(pid);
+            }
         }
         if (group > 0) {
             kill(-group, SIGKILL);
@@ -75,7 +85,11 @@ int end_children(pid_t group) {
         const timespec pause{0, 1'000'000};
         nanosleep(&pause, nullptr);
     }
-    return found;
+    std::vector<std::string> names;
+    for (const auto& [pid, name] : found) {
+        names.push_back(name);
+    }
+    return names;
 }
 
 }  // namespace nodewise

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <string>
 #include <vector>
 
 namespace nodewise {
@@ -13,8 +14,8 @@ void adopt_orphans();
 
 std::vector<pid_t> own_children();
 
-// Kills the children, and what comes to this process as they die, until there are none; how many there were at first.
+// Kills the children, and what comes to this process as they die, until there are none; the names of all of them.
 // `group` is killed besides where it is not 0. Gives up after about a second on processes that cannot die.
-int end_children(pid_t group = 0);
+std::vector<std::string> end_children(pid_t group = 0);
 
 }  // namespace nodewise

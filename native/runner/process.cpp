@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include <csignal>
 #include <ctime>
 #include <system_error>
+#include <utility>
 
 #include "runner/children.h"
 
@@ -26,6 +28,7 @@ namespace {
 constexpr std::size_t kStackBytes = std::size_t{64} << 10;
 constexpr double kGrace_s = 0.5;
 constexpr int kPipeBytes = 1 << 20;
+constexpr double kLongestWait_s = 60;
 
 double now(clockid_t clock = CLOCK_MONOTONIC) {
     timespec t{};
@@ -197,6 +200,24 @@ std::vector<unsigned long> node_mask(const std::vector<int>& nodes) {
     return words;
 }
 
+class Descriptor {
+  public:
+    explicit Descriptor(int number) : number_(number) {}
+    ~Descriptor() { close(); }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    [[nodiscard]] int number() const { return number_; }
+    int release() { return std::exchange(number_, -1); }
+    void close() {
+        if (number_ >= 0) {
+            ::close(std::exchange(number_, -1));
+        }
+    }
+
+  private:
+    int number_;
+};
+
 class Pipe {
   public:
     Pipe() {
@@ -246,14 +267,44 @@ Process::Process(int control, int guard) : control_(control), guard_(guard), chi
 
 Process::~Process() { close(child_ended_); }
 
+// The input, open; a pipe without a writer is waited for, so long as a run may take or kLongestWait_s.
+int Process::open_input(const Job& job, Outcome& outcome) const {
+    outcome.failed_step = "standard input";
+    // without waiting, which nothing could end: a pipe is opened once its other end is
+    Descriptor input(open(job.input.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat about {};
+    if (input.number() < 0 || fstat(input.number(), &about) != 0) {
+        outcome.failed_errno = errno;
+        return -1;
+    }
+    if (S_ISFIFO(about.st_mode)) {
+        const double until = now() + (job.timeout_s > 0 ? std::fmin(job.timeout_s, kLongestWait_s) : kLongestWait_s);
+        std::array<pollfd, 3> watched{pollfd{input.number(), POLLIN, 0}, pollfd{control_, POLLIN, 0},
+                                      pollfd{guard_, POLLIN, 0}};
+        int ready = 0;
+        do {
+            ready = poll(watched.data(), watched.size(),
+                         static_cast<int>(std::ceil(std::fmax(0.0, until - now()) * 1e3)));
+        } while (ready < 0 && errno == EINTR);
+        if (watched[0].revents == 0) {
+            outcome.failed_errno = ready > 0 ? ECANCELED : ETIMEDOUT;
+            return -1;
+        }
+    }
+    if (fcntl(input.number(), F_SETFL, fcntl(input.number(), F_GETFL) & ~O_NONBLOCK) != 0) {
+        outcome.failed_errno = errno;
+        return -1;
+    }
+    outcome.failed_step.clear();
+    return input.release();
+}
+
 Outcome Process::run(const Job& job, Capture& out, Capture& err) {
     Outcome outcome;
     out.reset();
     err.reset();
-    const int input = open(job.input.c_str(), O_RDONLY | O_CLOEXEC);
-    if (input < 0) {
-        outcome.failed_step = "standard input";
-        outcome.failed_errno = errno;
+    Descriptor input(open_input(job, outcome));
+    if (!outcome.failed_step.empty()) {
         return outcome;
     }
     Streams streams{{}, {}, &out, &err};
@@ -276,7 +327,7 @@ Outcome Process::run(const Job& job, Capture& out, Capture& err) {
     // the kernel takes off one
     launch.memory_bits = nodes.empty() ? 0 : nodes.size() * 8 * sizeof(unsigned long) + 1;
     launch.no_huge_pages = job.no_huge_pages;
-    launch.input = input;
+    launch.input = input.number();
     launch.output = streams.out_pipe.writer();
     launch.error = streams.err_pipe.writer();
     launch.parent = getpid();
@@ -285,11 +336,13 @@ Outcome Process::run(const Job& job, Capture& out, Capture& err) {
     // shares our memory and holds us until its exec: as cheap as a start can be, whatever our size
     const int pid = clone(child, stack_.data() + stack_.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, &launch);
     const int clone_errno = errno;
-    close(input);
+    input.close();
     streams.out_pipe.close_writer();
     streams.err_pipe.close_writer();
-    if (pid < 0 || launch.failed_step != nullptr) {
-        outcome.failed_step = pid < 0 ? "start" : launch.failed_step;
+    // one that was killed on its way to the exec has no time to tell
+    const bool began = launch.begin.tv_sec != 0 || launch.begin.tv_nsec != 0;
+    if (pid < 0 || launch.failed_step != nullptr || !began) {
+        outcome.failed_step = launch.failed_step != nullptr ? launch.failed_step : "start";
         outcome.failed_errno = pid < 0 ? clone_errno : launch.failed_errno;
         if (pid > 0) {
             waitpid(pid, nullptr, 0);

@@ -34,7 +34,8 @@ struct Job {
 };
 
 struct Outcome {
-    // Where the program could not be started: which step, and errno. Nothing else is set then.
+    // Where the program could not be started: which step, and errno (0: it was ended before it began). Nothing else is
+    // set then.
     std::string failed_step;
     int failed_errno = 0;
 
@@ -46,7 +47,8 @@ struct Outcome {
     bool cancelled = false;
     // What the program's main thread might use at its end, where that is not within the mask that it was given.
     std::vector<int> rebound;
-    int left_behind = 0;  // processes that were still there after the program's end, and were killed
+    // The names of processes that were still there after the program's end, and were killed.
+    std::vector<std::string> left_behind;
     rusage usage{};
 };
 
@@ -74,6 +76,7 @@ class Process {
         double due = 0;
     };
     void wait_for_end(int pid, const Job& job, Streams& streams, Outcome& outcome);
+    int open_input(const Job& job, Outcome& outcome) const;
 
     int control_;
     int guard_;

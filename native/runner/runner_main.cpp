@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -78,13 +79,39 @@ bool write_frame(const std::string& frame) {
     return write_all(STDOUT_FILENO, whole.data(), whole.size());
 }
 
+// The bytes of a text as the engine sends it: each as the character of that number, since JSON holds characters only.
+std::string to_bytes(const std::string& text) {
+    std::string bytes;
+    bytes.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        auto byte = static_cast<unsigned char>(text[i]);
+        if (byte >= 0x80) {
+            if ((byte & 0xFC) != 0xC0 || i + 1 == text.size()) {
+                throw std::invalid_argument("a text of the request holds more than bytes");
+            }
+            byte = static_cast<unsigned char>((byte << 6) | (static_cast<unsigned char>(text[++i]) & 0x3F));
+        }
+        bytes.push_back(static_cast<char>(byte));
+    }
+    return bytes;
+}
+
+std::vector<std::string> to_bytes(const std::vector<std::string>& texts) {
+    std::vector<std::string> made;
+    made.reserve(texts.size());
+    for (const std::string& text : texts) {
+        made.push_back(to_bytes(text));
+    }
+    return made;
+}
+
 nodewise::Job read_job(const json& request) {
     nodewise::Job job;
-    job.program = request.at("program");
-    job.arguments = request.at("arguments").get<std::vector<std::string>>();
-    job.environment = request.at("environment").get<std::vector<std::string>>();
-    job.directory = request.value("directory", "");
-    job.input = request.value("input", "/dev/null");
+    job.program = to_bytes(request.at("program").get<std::string>());
+    job.arguments = to_bytes(request.at("arguments").get<std::vector<std::string>>());
+    job.environment = to_bytes(request.at("environment").get<std::vector<std::string>>());
+    job.directory = to_bytes(request.value("directory", ""));
+    job.input = to_bytes(request.value("input", "/dev/null"));
     if (request.contains("mask") && !request["mask"].is_null()) {
         job.mask = request["mask"].get<std::vector<int>>();
     }
@@ -231,12 +258,12 @@ int serve(int guard, const std::string& root) {
     std::string frame;
     while (wait_for_request(guard) && read_frame(frame)) {
         json reply;
-        // a cancel that came after its run had ended asks for nothing
-        const json request = json::parse(frame);
-        if (request.contains("cancel")) {
-            continue;
-        }
         try {
+            const json request = json::parse(frame);
+            // a cancel that came after its run had ended asks for nothing
+            if (request.contains("cancel")) {
+                continue;
+            }
             reply = server.answer(request);
         } catch (const std::exception& problem) {
             reply = {{"failed_step", "runner"}, {"failed_errno", 0}, {"message", problem.what()}};

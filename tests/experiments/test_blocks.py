@@ -11,11 +11,11 @@ import pytest
 
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.records.budget import Budget, Meter
-from nodewise.records.experiment import Writer, inherited_facts, read_experiment
+from nodewise.records.experiment import Writer, read_experiment
 from nodewise.records.recorder import Recorder
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from tests.surfaces import machine
+from tests.questions import compare_question
 
 
 class Runs:
@@ -37,7 +37,7 @@ class Runs:
 def _blocks(
     out: Path, launcher: Runs, budget: Budget | None = None, before: Callable[[], None] = lambda: None
 ) -> Blocks:
-    question = {"kind": "compare", **inherited_facts(machine(2, 1), {}, ())}
+    question = compare_question("a", "b", "c")
     writer = Writer(out, question)
     meter = Meter(budget or Budget(None))
     return Blocks(Recorder(writer, launcher, meter), meter, random.Random(1), before_block=before)

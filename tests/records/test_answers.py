@@ -14,6 +14,7 @@ from nodewise.records.recorder import Recorder
 from nodewise.runner.same_output import Kind, SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from tests.questions import tune_question
 
 WRONG = "wrong result: output differs from the baseline's at line 1: 2.5 against 1.5"
 
@@ -41,7 +42,7 @@ def play(
 
     With `resumed` that many come from an earlier process.
     """
-    question = {"kind": "tune", "machine": {}, "same_output": (rule or SameOutput()).to_json("baseline")}
+    question = tune_question(same_output=(rule or SameOutput()).to_json("baseline"))
     errors = []
     for go_on in (False, True) if resumed is not None else (False,):
         end = resumed if resumed is not None and not go_on else len(runs)
@@ -138,7 +139,7 @@ def test_answers_too_long_for_text_are_compared_whole(tmp_path: Path) -> None:
         def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
             return Sample(1.0, 1.0, 0.0, answer=str(self._answers.pop(0)))
 
-    question = {"kind": "tune", "machine": {}, "same_output": SameOutput().to_json("baseline")}
+    question = tune_question(same_output=SameOutput().to_json("baseline"))
     with Writer(tmp_path / "e", question) as writer:
         recorder = Recorder(writer, _Long(["x", "x", "y", "x"]), Meter(Budget()))
         keys = ("", "", "a", "a")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The experiment's directory: append-only, one writer, safe against kills and full disks."""
 
+import json
 import resource
 import signal
 import subprocess
@@ -11,13 +12,15 @@ import pytest
 
 from nodewise.base.errors import InputError, StoreError
 from nodewise.records.columns import Record
-from nodewise.records.experiment import Plan, Writer, read_experiment, write_whole
+from nodewise.records.experiment import Writer, read_experiment, write_whole
+from nodewise.records.sample_lines import Plan
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from tests.questions import tune_question
 
 SETTING = Setting(("a", "b c"), {"threads": 2}, {"OMP_NUM_THREADS": "2"}, ("KMP_AFFINITY",), (0, 1), ((0,), (1,)))
 
-QUESTION = {"kind": "tune", "machine": {}}
+QUESTION = tune_question()
 
 
 def _record(n: int) -> Record:
@@ -29,12 +32,12 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     with Writer(tmp_path / "e", QUESTION) as writer:
         for n in range(3):
             writer.add(_record(n), SETTING)
-        writer.add_plan(Plan("k", (6, 12), 0.05, {"threads": "other"}))
+        writer.add_plan(Plan(SETTING.key, (6, 12), 0.05, {"threads": SETTING.key}))
         writer.conclude({"ratio": 1.5})
     back = read_experiment(tmp_path / "e")
     assert back.records == [_record(n) for n in range(3)]
     assert back.settings == {SETTING.key: SETTING}
-    assert back.plan == Plan("k", (6, 12), 0.05, {"threads": "other"})
+    assert back.plan == Plan(SETTING.key, (6, 12), 0.05, {"threads": SETTING.key})
     assert back.verdict == {"ratio": 1.5}
     assert back.damaged_lines == 0
 
@@ -75,7 +78,7 @@ def test_a_path_that_is_a_file_is_one_clear_message(tmp_path: Path) -> None:
 
 
 _FILL = """
-import resource, signal, sys
+import json, resource, signal, sys
 from pathlib import Path
 from nodewise.records.experiment import Writer
 from nodewise.records.columns import Record
@@ -83,7 +86,7 @@ from nodewise.base.errors import StoreError
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-with Writer(Path(sys.argv[1]), {"kind": "tune", "machine": {}}) as writer:
+with Writer(Path(sys.argv[1]), json.loads(sys.argv[2])) as writer:
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
     for n in range(1000):
         try:
@@ -96,7 +99,10 @@ with Writer(Path(sys.argv[1]), {"kind": "tune", "machine": {}}) as writer:
 
 def test_when_the_disk_is_full_what_was_written_stays_whole(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _FILL, str(tmp_path / "e")], capture_output=True, text=True, check=True
+        [sys.executable, "-c", _FILL, str(tmp_path / "e"), json.dumps(QUESTION)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     count, _, message = done.stdout.partition(" ")
     assert "cannot write" in message and "hint" in message

@@ -11,8 +11,9 @@ from nodewise.records.experiment import Writer, read_experiment
 from nodewise.records.recorder import Recorder
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from tests.questions import tune_question
 
-QUESTION = {"kind": "tune", "machine": {}}
+QUESTION = tune_question()
 SETTING = Setting(("app",))
 
 

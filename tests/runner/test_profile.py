@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodewise.base.shapes import fit
 from nodewise.runner import perf_event, profile
 from nodewise.runner.loaded import libraries_of, loaded_from_json
 from nodewise.runner.perf_event import Record, Sampler, SamplerError
-from nodewise.runner.profile import ANONYMOUS, KERNEL, Profile, Profiler, Tally, allocation_ranges, profile_from_json
+from nodewise.runner.profile import ANONYMOUS, KERNEL, Profile, Profiler, Tally, allocation_ranges
 
 LIBRARY = """
 double spin_there(long n) { volatile double x = 1; for (long i = 0; i < n; i++) x = x * 1.0000001 + 1e-9; return x; }
@@ -172,7 +173,7 @@ def test_records_become_shares() -> None:
     assert {name: round(share * 8) for name, share in found.programs.items()} == {"/bin/sh": 2, "/bin/app": 6}
     assert round(found.within["/lib/libx.so"] * 8) == 6 and round(found.within["/bin/sh"] * 8) == 2
     assert not found.enough
-    assert profile_from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert fit(json.loads(json.dumps(found.to_json())), Profile) == found
 
 
 def test_without_samples_there_is_a_reason() -> None:

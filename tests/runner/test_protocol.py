@@ -42,10 +42,11 @@ def test_any_line_is_read_or_a_problem(rest: str) -> None:
     assert told.problem or told.seconds is None or told.seconds > 0
 
 
-@given(st.dictionaries(st.text(min_size=1, max_size=8), st.floats(allow_nan=False, allow_infinity=False), max_size=5))
+@given(st.dictionaries(st.text(min_size=1, max_size=8), st.floats(-1e100, 1e100), max_size=5))
 def test_every_named_number_is_a_metric(numbers: dict[str, float]) -> None:
     named = {k: v for k, v in numbers.items() if k not in ("nodewise", "seconds", "verified")}
-    assert read_protocol([json.dumps({"nodewise": 1, "seconds": 1, **named})]).metrics == named
+    told = {k: v if abs(v) >= 1e-100 else 0.0 for k, v in named.items()}
+    assert read_protocol([json.dumps({"nodewise": 1, "seconds": 1, **named})]).metrics == told
 
 
 def test_a_metric_without_group_is_the_whole_match() -> None:
@@ -85,3 +86,35 @@ def test_a_setting_changes_the_environment() -> None:
 def test_samples_round_trip() -> None:
     sample = Sample(1.0, 0.0, 0.0, marks=("a",), usage={"user_s": 0.0}, error="e", output="o", cut_off=True)
     assert sample_from_json(json.loads(json.dumps(sample.to_json()))) == sample
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"nodewise": 1, "items": 1' + "0" * 400 + "}",
+        '{"nodewise": 1, "items": 1' + "0" * 10_000 + "}",
+        '{"nodewise": 1, "seconds": 1e308}',
+        '{"nodewise": 1, "seconds": 1e-308}',
+        '{"nodewise": 1, "seconds": 1, "x": 1e999}',
+        '{"nodewise": 1, "seconds": NaN}',
+        '{"nodewise": 1, "seconds": "1"}',
+        '{"nodewise": 1, "seconds": true}',
+        '{"nodewise": 1, "seconds": 1, "verified": "yes"}',
+        '{"nodewise": 1, "seconds": 1, "x": ' + "[" * 2000 + "]" * 2000 + "}",
+        '{"nodewise": 1, "seconds": 1, "x": ' + "[" * 200_000,
+        '{"nodewise": 1, "seconds": 1, "' + "n" * 5000 + '": 1}',
+        '{"nodewise": 1, "seconds": 1, ' + ", ".join(f'"n{i}": 1' for i in range(600)) + "}",
+        '{"nodewise": [1]}',
+        '{"nodewise": 1',
+        '{"nodewise": 1, "seconds": 1\ud800"}',
+    ],
+)
+def test_a_malformed_line_costs_its_run_with_a_message(line: str) -> None:
+    told = read_protocol(['{"nodewise": 1, "seconds": 1}', line])
+    assert told.problem is not None and len(told.problem) < 400
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e101", "nan", "inf"])
+def test_a_number_of_the_output_is_bounded_too(number: str) -> None:
+    told = read_metrics(f"x = {number}", {"x": re.compile(r"x = (\S+)")})
+    assert told.problem is not None and number in told.problem

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What can go wrong, as one family: what is wrong, where, and what to do about it."""
 
+from __future__ import annotations
+
 
 class NodewiseError(Exception):
     """A failure to be told to the user in one message; `exit_code` is what the command line returns."""
@@ -11,6 +13,10 @@ class NodewiseError(Exception):
         super().__init__(what)
         self.what = what
         self.hint = hint
+
+    def __reduce__(self) -> tuple[type[NodewiseError], tuple[str, str | None]]:
+        # an exception by itself is copied without its hint
+        return (type(self), (self.what, self.hint))
 
     def __str__(self) -> str:
         return f"{self.what}\n\nhint: {self.hint}" if self.hint else self.what

@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
@@ -17,24 +17,44 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from nodewise.base.errors import InputError
+from nodewise.base.errors import InputError, StoreError
 from nodewise.base.units import format_seconds
-from nodewise.records.experiment import TELLING, read_question
+from nodewise.records.experiment import TELLING, make_directory, read_question
 
 _FOLDER = Path("nodewise-experiments")
+#: A program's name may be as long as a name of a file, and the time comes behind it.
+_LONGEST_NAME = 100
 #: What a file's name is for standard output.
 STDOUT = Path("-")
 
 
 def place_for(name: str) -> Path:
-    """A directory of its own for each experiment: what it is about and the time."""
+    """A directory of its own for each experiment, made: what it is about and the time. One that stays empty goes. Raises StoreError."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "experiment"
-    base = _FOLDER / f"{plain}-{datetime.now():%Y%m%d-%H%M%S}"
+    base = _FOLDER / f"{plain[:_LONGEST_NAME]}-{datetime.now():%Y%m%d-%H%M%S}"
     path, count = base, 1
-    while path.exists():
-        count += 1
-        path = base.with_name(f"{base.name}-{count}")
+    make_directory(_FOLDER)
+    while True:
+        # made at once, so that no other one of the same second takes it
+        try:
+            path.mkdir()
+        except FileExistsError:
+            count += 1
+            path = base.with_name(f"{base.name}-{count}")
+        except OSError as problem:
+            raise StoreError(f"cannot make {path}: {problem.strerror}", "name a directory with --out") from problem
+        else:
+            break
+    if (context := click.get_current_context(silent=True)) is not None:
+        context.call_on_close(lambda: _forget(path))
     return path
+
+
+def _forget(path: Path) -> None:
+    """Take back a directory into which nothing was written."""
+    with suppress(OSError):
+        path.rmdir()
+        path.parent.rmdir()
 
 
 def result_place(out: Path | None, name: str) -> Path:

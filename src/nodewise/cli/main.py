@@ -1,19 +1,36 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line: parse, hand to one command, and turn what went wrong into one message and an exit code."""
 
+import errno
 import importlib
+import io
 import pkgutil
+import resource
 import sys
 import traceback
+from pathlib import Path
 
 import click
 
 import nodewise
 from nodewise.base.errors import NodewiseError
+from nodewise.base.escaping import SHOWN
 from nodewise.cli import commands
 
+BAD_INPUT = 2
 INTERRUPTED = 130
 INTERNAL = 70
+#: The runner with its pipes, the experiment's files, and what Python opens besides.
+_FEWEST_FILES = 64
+_OF_THE_SYSTEM = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "the quota is used up: free some space",
+    errno.EMFILE: "too many files are open: raise `ulimit -n`",
+    errno.ENFILE: "too many files are open on this machine",
+    errno.ENOMEM: "the system is short of memory",
+    errno.EAGAIN: "there are too many processes: raise `ulimit -u`",
+    errno.EIO: "the device does not work, or the terminal is gone",
+}
 
 
 class _Commands(click.Group):
@@ -45,6 +62,37 @@ def _complain(what: str, hint: str | None = None) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 well, 2 for bad input, 70 for a defect of nodewise's own."""
     words = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=SHOWN)
+    if (missing := _missing()) is not None:
+        _complain(*missing)
+        return BAD_INPUT
+    code = _run(words)
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as problem:
+        sys.stdout = None
+        if not isinstance(problem, BrokenPipeError):
+            _complain(f"cannot write to standard output: {problem.strerror}", "what was measured is kept")
+            return code or BAD_INPUT
+    return code
+
+
+def _missing() -> tuple[str, str] | None:
+    """What a process cannot do without and this one lacks, with a hint; None where all is there."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files != resource.RLIM_INFINITY and files < _FEWEST_FILES:
+        return f"only {files} files may be open at once, and nodewise needs {_FEWEST_FILES}", "raise it: ulimit -n 1024"
+    try:
+        Path.cwd()
+    except OSError as problem:
+        return f"the current directory cannot be used: {problem.strerror}", "it was removed, or may not be entered: cd"
+    return None
+
+
+def _run(words: list[str]) -> int:
     try:
         code = nodewise_command.main(args=words, prog_name="nodewise", standalone_mode=False)
     except click.exceptions.Abort:
@@ -57,7 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
         if hint and isinstance(problem, click.NoSuchOption):
             hint += "; the options of a program come after its name"
         _complain(problem.format_message(), hint)
-        return 2
+        return BAD_INPUT
     except NodewiseError as problem:
         if "--traceback" in words:
             traceback.print_exc()
@@ -66,12 +114,26 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stdout = None
         return 0
-    except Exception as problem:
+    except OSError as problem:
+        # of the system's making: no space, no memory, no files or processes left
+        if problem.errno not in _OF_THE_SYSTEM:
+            return _defect(problem, words)
         if "--traceback" in words:
             traceback.print_exc()
         _complain(
-            f"a defect in nodewise: {type(problem).__name__}: {problem}",
-            "run again as `nodewise --traceback …` and report what it prints",
+            f"{problem.filename or 'a file or standard output'}: {problem.strerror}", _OF_THE_SYSTEM[problem.errno]
         )
-        return INTERNAL
+        return BAD_INPUT
+    except Exception as problem:
+        return _defect(problem, words)
     return code if isinstance(code, int) else 0
+
+
+def _defect(problem: Exception, words: list[str]) -> int:
+    if "--traceback" in words:
+        traceback.print_exc()
+    _complain(
+        f"a defect in nodewise: {type(problem).__name__}: {problem}",
+        "run again as `nodewise --traceback …` and report what it prints",
+    )
+    return INTERNAL

@@ -30,7 +30,7 @@ class RunChoice:
 
     `options` are for the launcher, `env` goes over the inherited environment, `objective` is the number that counts, `shown`
     are those to be shown besides. With `accept_disturbed` runs that something disturbed decide, too; `wait_quiet_s` is how long a
-    quiet machine is waited for before a block.
+    quiet machine is waited for before a block; with `wait` other experiments on this machine end first.
     """
 
     options: RunOptions
@@ -39,6 +39,7 @@ class RunChoice:
     shown: Shown = field(default_factory=Shown)
     accept_disturbed: bool = False
     wait_quiet_s: float | None = None
+    wait: bool = False
 
 
 def parse_pair(text: str, option: str, example: str) -> tuple[str, str]:
@@ -79,6 +80,7 @@ def _choose(
     cost_per_core: bool,
     accept_disturbed: bool,
     wait_quiet: str | None,
+    wait: bool,
 ) -> RunChoice:
     if minimize and maximize:
         raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
@@ -115,7 +117,7 @@ def _choose(
     shown = Shown(tuple(asked.values()), price.currency if price else "")
     variables = dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env)
     quiet_s = parse_seconds(wait_quiet) if wait_quiet else None
-    return RunChoice(options, variables, objective, shown, accept_disturbed, quiet_s)
+    return RunChoice(options, variables, objective, shown, accept_disturbed, quiet_s, wait)
 
 
 def _shown(text: str) -> Objective:
@@ -136,6 +138,12 @@ def parse_share(text: str, option: str, most: float | None = 1.0) -> float:
     if match is None or (most is not None and not 0 < share < most):
         raise InputError(f"{option}: not a percentage: {text!r}", f"write it such as {option} 1%")
     return share
+
+
+#: For every command that measures.
+wait_option = click.option(
+    "--wait", is_flag=True, help="Begin once no other experiment of nodewise runs on this machine."
+)
 
 
 def run_choice(params: Mapping[str, Any]) -> RunChoice:
@@ -195,6 +203,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="TIME",
         help="Before each block wait until the machine is quiet, at most so long: 10min. It counts for no budget.",
     )
+    @click.option("--wait", is_flag=True, help="Begin once no other experiment of nodewise runs on this machine.")
     @functools.wraps(function)
     def wrapped(
         *args: Any,
@@ -213,6 +222,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         cost_per_core: bool,
         accept_disturbed: bool,
         wait_quiet: str | None,
+        wait: bool,
         **rest: Any,
     ) -> Any:
         run = _choose(
@@ -231,6 +241,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
             cost_per_core,
             accept_disturbed,
             wait_quiet,
+            wait,
         )
         return function(*args, run=run, **rest)
 

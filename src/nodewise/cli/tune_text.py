@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import shlex
 import sys
-from pathlib import Path
 
 from nodewise.base.units import format_percent, format_seconds, whole_duration
 from nodewise.cli.typed import input_left_out
@@ -53,7 +52,7 @@ def tell_outline(outline: Outline) -> None:
     print(f"expected  {'at most ' + ', '.join(bounds) if bounds else 'as long as it takes'}; {each}", flush=True)
 
 
-def tell(verdict: TuneVerdict, report: Path, script: Path | None, labels: dict[str, str], budget: Budget) -> None:
+def tell(verdict: TuneVerdict, labels: dict[str, str], budget: Budget) -> None:
     """The closing lines, which are what one came for."""
     from nodewise.report.comparison import shown_lines
 
@@ -90,9 +89,6 @@ def tell(verdict: TuneVerdict, report: Path, script: Path | None, labels: dict[s
     if verdict.best.build:
         print(f"build     {verdict.best.build}")
     print(f"launch    {verdict.best.launch_line}")
-    if script is not None:
-        print(f"script    {script}")
-    print(f"report    {report}")
 
 
 def _gain_from(verdict: TuneVerdict) -> str:

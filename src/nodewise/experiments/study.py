@@ -134,6 +134,7 @@ class _Run:
         }
         self._meter = Meter(Budget(question.seconds))
         self._made = 0
+        self._beside: list[str] = []
 
     def result(self, out: Path) -> dict[str, Any]:
         """Measure and judge. Ctrl-C ends with what there is, once each contender ran."""
@@ -158,6 +159,7 @@ class _Run:
                         writer.discard()
                     raise
                 stopped = "interrupted"
+            self._beside = [n.sentence for n in writer.note_neighbours()]
             result = self._judged(stopped)
             writer.conclude({"results": [result]})
         return result
@@ -206,7 +208,7 @@ class _Run:
             "point": dict(question.point),
             "blocks": self._made,
             "disturbed": met.disturbed_blocks,
-            "conditions": list(met.conditions),
+            "conditions": [*met.conditions, *self._beside],
             "accept_disturbed": accept,
             "stopped": stopped,
             "seconds_spent": self._meter.seconds,

@@ -20,8 +20,9 @@ from nodewise.experiments.costs import Costs
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
-from nodewise.records.experiment import Plan, Writer, inherited_facts, read_experiment
+from nodewise.records.experiment import Writer, inherited_facts, read_experiment
 from nodewise.records.recorder import Recorder
+from nodewise.records.sample_lines import Plan
 from nodewise.runner.launch import Start
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective, Shown

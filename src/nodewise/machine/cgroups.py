@@ -12,6 +12,9 @@ from nodewise.base.processors import parse_processors
 from nodewise.machine.files import read_number, read_text
 from nodewise.machine.model import Limits
 
+#: Version 1 writes a number of this size where there is no limit.
+_NO_LIMIT = 1 << 60
+
 
 @dataclass(frozen=True)
 class _Mount:
@@ -127,6 +130,25 @@ def read_throttling(root: Path) -> float | None:
             if counted.get(name, "").isdigit():
                 total = (total or 0.0) + int(counted[name]) * scale
     return total
+
+
+def read_memory_kills(root: Path) -> int | None:
+    """How many processes of this process's group the out-of-memory killer has ended so far (where the group does not tell,
+    how many on the machine); None where nothing tells."""
+    names = [d / name for d in _directories(root, "memory") for name in ("memory.events", "memory.oom_control")]
+    # a group's count holds those below it; the next one up has other groups' as well
+    for path in (*names, root / "proc/vmstat"):
+        words = (read_text(path) or "").split()
+        count = dict(zip(words[::2], words[1::2], strict=False)).get("oom_kill", "")
+        if count.isdigit():
+            return int(count)
+    return None
+
+
+def read_memory_limit(root: Path) -> int | None:
+    """The narrowest limit on this process's memory in bytes; None where there is none."""
+    limit = read_limits(root, (), 0).memory_bytes
+    return None if limit is None or limit >= _NO_LIMIT else limit
 
 
 def _nodes(root: Path) -> tuple[int, ...]:

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
+
+from nodewise.base.shapes import ShapeError, fit
 
 
 @dataclass(frozen=True)
@@ -160,28 +163,46 @@ class Machine:
         return {"nodewise_machine": 1, **asdict(self)}
 
 
-def _node(data: dict[str, Any]) -> Node:
-    children = tuple(_node(c) for c in data["children"])
-    return Node(**{**data, "pus": tuple(data["pus"]), "children": children})
+def machine_from_json(data: Any, field: str = "") -> Machine:
+    """Rebuild a Machine from `Machine.to_json`; `field` is where it stands. Raises ShapeError where it is no such record."""
+    machine: Machine = fit(data, Machine, field)
+    check_machine(machine, f"{field}." if field else "")
+    return machine
 
 
-def _tuples(data: dict[str, Any]) -> dict[str, Any]:
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+def check_machine(machine: Machine, at: str = "") -> None:
+    """Whether its parts belong together, which whoever draws it or plans for it relies on; `at` begins the fields' names.
+
+    Raises ShapeError.
+    """
+    every = frozenset(machine.pus)
+    if not every or len(every) < len(machine.pus) or min(every) < 0 or max(every) >> 20:
+        raise ShapeError(f"{at}tree.pus", "its processors are no different numbers")
+    _check_node(machine.tree, every, f"{at}tree")
+    parts: dict[str, Sequence[Core | Cache | NumaNode | CoreKind]] = {
+        "cores": machine.cores,
+        "caches": machine.caches,
+        "numa_nodes": machine.numa_nodes,
+        "kinds": machine.kinds,
+    }
+    for name, those in parts.items():
+        for i, part in enumerate(those):
+            if not every.issuperset(part.pus) or (name == "cores" and not part.pus):
+                raise ShapeError(f"{at}{name}[{i}].pus", "they are no processors of the machine")
+    nodes = {n.os_index for n in machine.numa_nodes}
+    for i, core in enumerate(machine.cores):
+        if core.kind is not None and not 0 <= core.kind < len(machine.kinds):
+            raise ShapeError(f"{at}cores[{i}].kind", f"there is no kind {core.kind}")
+        if nodes and core.numa_node not in nodes:
+            raise ShapeError(f"{at}cores[{i}].numa_node", f"there is no memory node {core.numa_node}")
+    if any(len(row) != len(nodes) for row in (machine.distances, *machine.distances) if machine.distances):
+        raise ShapeError(f"{at}distances", "they are not those of its memory nodes")
+    if machine.limits.cpu_quota is not None and machine.limits.cpu_quota <= 0:
+        raise ShapeError(f"{at}limits.cpu_quota", "a number above zero is needed")
 
 
-def machine_from_json(data: dict[str, Any]) -> Machine:
-    """Rebuild a Machine from `Machine.to_json`; raises KeyError or TypeError where it is no such record."""
-    fields = {k: v for k, v in data.items() if k != "nodewise_machine"}
-    return Machine(
-        **{
-            **fields,
-            "tree": _node(data["tree"]),
-            "cores": tuple(Core(**_tuples(c)) for c in data["cores"]),
-            "caches": tuple(Cache(**_tuples(c)) for c in data["caches"]),
-            "numa_nodes": tuple(NumaNode(**_tuples(n)) for n in data["numa_nodes"]),
-            "distances": tuple(tuple(row) for row in data["distances"]),
-            "kinds": tuple(CoreKind(**_tuples(k)) for k in data["kinds"]),
-            "processor": Processor(**_tuples(data["processor"])),
-            "limits": Limits(**_tuples(data["limits"])),
-        }
-    )
+def _check_node(node: Node, within: frozenset[int], at: str) -> None:
+    if not node.pus or not within.issuperset(node.pus) or node.size_bytes < 0:
+        raise ShapeError(at, "its processors or its size are not those of a part of the machine")
+    for i, child in enumerate(node.children):
+        _check_node(child, frozenset(node.pus), f"{at}.children[{i}]")

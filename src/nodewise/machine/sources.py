@@ -3,20 +3,22 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, NodewiseError, UnavailableError
 from nodewise.base.processors import format_processors, parse_processors
+from nodewise.base.shapes import ShapeError, shown
 from nodewise.machine.hwloc import Hardware, hardware
-from nodewise.machine.model import Limits, Machine, Processor, machine_from_json
+from nodewise.machine.in_child import ChildError, in_child
+from nodewise.machine.model import Limits, Machine, Processor, check_machine, machine_from_json
 from nodewise.machine.state import read_state
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 FORMS = "give a file that hwloc or `nodewise machine --save` wrote (.xml, .json), or synthetic:TEXT such as 'synthetic:core:61 pu:4'"
 
+_Made = TypeVar("_Made")
 #: More hardware threads than any one machine has; hwloc would build them all before anyone could see that it is a slip.
 MOST_PROCESSORS = 1 << 16
 
@@ -125,9 +128,22 @@ def _refusal(source: Source, problem: Exception) -> NodewiseError:
     return UnavailableError(f"hwloc cannot read this machine: {problem}")
 
 
+def _apart(source: Source, work: Callable[[], _Made]) -> _Made:
+    """What is made of a source; a file is read in a child, since hwloc may crash on one that is damaged."""
+    if source.kind != "xml":
+        return work()
+    try:
+        return in_child(work)
+    except (ChildError, RecursionError, MemoryError, ValueError, LookupError) as problem:
+        raise InputError(
+            f"{source.text} is no hwloc XML that can be read, or it is damaged: {problem}",
+            "write it again with `nodewise machine --save FILE.xml` or `lstopo FILE.xml`",
+        ) from problem
+
+
 def _load_hardware(source: Source) -> Hardware:
     declared = _check_size(source.text) if source.kind == "synthetic" else 0
-    found = hardware(_topology(source).describe())
+    found = _apart(source, lambda: hardware(_topology(source).describe()))
     if len(set(found.tree.pus)) != len(found.tree.pus):
         raise InputError(f"{source} has two processors of the same index")
     if declared:
@@ -142,7 +158,7 @@ def _planned(source: Source) -> Machine:
     """A machine that is described, not here: nothing limits what may be planned for it."""
     found = _load_hardware(source)
     infos = found.infos
-    return Machine(
+    machine = Machine(
         source=str(source),
         tree=found.tree,
         cores=found.cores,
@@ -156,6 +172,13 @@ def _planned(source: Source) -> Machine:
         kernel=" ".join(infos[k] for k in ("OSName", "OSRelease") if k in infos),
         hostname=infos.get("HostName", ""),
     )
+    try:
+        check_machine(machine)
+    except ShapeError as problem:
+        raise InputError(
+            f"{source} is no machine: {problem}", "its parts do not belong together: write it again"
+        ) from problem
+    return machine
 
 
 def _live(root: Path) -> Machine:
@@ -184,15 +207,14 @@ def _live(root: Path) -> Machine:
 def _from_json(path: str) -> Machine:
     """A machine that nodewise wrote, with the limits of the process that wrote it."""
     try:
-        data = json.loads(Path(path).read_text())
-        if data["nodewise_machine"] != 1:
-            raise ValueError(f"its version is {data['nodewise_machine']!r}, this nodewise reads 1")
+        data = parse_json(read_bounded(Path(path)))
+        version = data.get("nodewise_machine") if isinstance(data, dict) else None
+        if version != 1:
+            raise ValueError(f"its version is {shown(version)}, this nodewise reads 1")
         machine = machine_from_json(data)
-        if not machine.pus or not all(isinstance(p, int) for p in (*machine.pus, *machine.limits.processors)):
-            raise ValueError("its processors are no numbers")
     except OSError as problem:
         raise InputError(f"cannot read {path}: {problem.strerror}") from problem
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+    except ValueError as problem:
         raise InputError(
             f"{path} is no machine that nodewise wrote, or it is damaged: {problem}",
             "write it again with `nodewise machine --json > FILE.json`",
@@ -238,4 +260,4 @@ def hwloc_xml(spec: str | None = None) -> str:
             f"{source.text} holds too little for hwloc's XML",
             "save it as .json, or write the XML on the machine itself: nodewise machine --save FILE.xml",
         )
-    return _topology(source).xml()
+    return _apart(source, lambda: _topology(source).xml())

@@ -13,6 +13,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from nodewise.base.shapes import ShapeError, fit, shown
 from nodewise.runner.objective import Objective
 from nodewise.runner.sample import Sample, sample_from_json
 
@@ -20,7 +21,16 @@ from nodewise.runner.sample import Sample, sample_from_json
 _GROUPS = ("metrics", "usage", "conditions")
 _PLAIN = ("seconds", "wall_s", "started_at")
 #: What few samples have, or what is long: kept as text until it is asked for.
-_REST = ("marks", "error", "output", "cut_off", "differs")
+_REST: Mapping[str, Any] = {
+    "marks": tuple[str, ...],
+    "error": str,
+    "output": str,
+    "cut_off": bool,
+    "differs": str,
+}
+#: A phase and a source take up a byte each.
+_MOST_KINDS = 100
+_LARGEST_COUNT = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -64,12 +74,21 @@ class Records(Sequence[Record]):
         self._index: dict[str, npt.NDArray[np.int64]] | None = None
 
     def append(self, line: Mapping[str, Any]) -> None:
-        """Add what `Writer` wrote of a sample. Raises KeyError, TypeError where it is no such line; then nothing is added."""
-        plain = [float(line[name]) for name in _PLAIN]
-        place = (str(line["setting"]), str(line["phase"]), int(line["block"]), int(line["position"]))
-        spent = float(line.get("spent_s", 0.0))
-        named = [(g, n, float(v)) for g in _GROUPS for n, v in (line.get(g) or {}).items()]
-        rest = {k: line[k] for k in _REST if line.get(k)}
+        """Add what `Writer` wrote of a sample. Raises ShapeError where it is no such line; then nothing is added."""
+        plain = [_number(line, name) for name in _PLAIN]
+        place = (_text(line, "setting"), _text(line, "phase"), _count(line, "block"), _count(line, "position"))
+        spent = _number(line, "spent_s", 0.0)
+        source = _text(line, "source", "wall")
+        named = [(g, n, v) for g in _GROUPS if g in line for n, v in _numbers(line, g)]
+        rest = {k: fit(line[k], shape, k) for k, shape in _REST.items() if line.get(k)}
+        answer = _text(line, "answer", "")
+        if "error" not in rest and plain[0] <= 0:
+            raise ShapeError("seconds", "a number above zero is needed")
+        for kinds, kind in ((self._phases, place[1]), (self._sources, source)):
+            if kind not in kinds and len(kinds) >= _MOST_KINDS:
+                raise ShapeError(
+                    "phase" if kinds is self._phases else "source", f"there are more than {_MOST_KINDS} of them"
+                )
         text = json.dumps(rest).encode() if rest else b""
         count = len(self._setting)
         for name, value in zip(_PLAIN, plain, strict=True):
@@ -79,8 +98,8 @@ class Records(Sequence[Record]):
         self._block.append(place[2])
         self._position.append(place[3])
         self._spent.append(spent)
-        self._source.append(self._sources.setdefault(line.get("source") or "wall", len(self._sources)))
-        self._answer.append(self._code_of(str(line.get("answer") or "")))
+        self._source.append(self._sources.setdefault(source, len(self._sources)))
+        self._answer.append(self._code_of(answer))
         if "differs" in rest:
             self._late[count] = {"differs": rest["differs"]}
         self._rest += text
@@ -266,3 +285,35 @@ def _put(columns: dict[str, array[float]], name: str, value: float, at: int) -> 
     if column[-1] != value and column.typecode == "f" and not math.isnan(value):
         columns[name] = array("d", column)
         columns[name][-1] = value
+
+
+def _number(line: Mapping[str, Any], name: str, usual: float | None = None) -> float:
+    value = line.get(name, usual)
+    # by type, which is quicker than a shape: there may be millions of them
+    if type(value) is not float and type(value) is not int:
+        raise ShapeError(name, f"a number is needed, not {shown(value)}" if name in line else "it is missing")
+    return float(value)
+
+
+def _count(line: Mapping[str, Any], name: str) -> int:
+    value = line.get(name)
+    if type(value) is not int or not 0 <= value <= _LARGEST_COUNT:
+        raise ShapeError(name, f"a whole number is needed, not {shown(value)}" if name in line else "it is missing")
+    return value
+
+
+def _text(line: Mapping[str, Any], name: str, usual: str | None = None) -> str:
+    value = line.get(name, usual)
+    if not isinstance(value, str):
+        raise ShapeError(name, f"a text is needed, not {shown(value)}" if name in line else "it is missing")
+    return value
+
+
+def _numbers(line: Mapping[str, Any], group: str) -> Iterator[tuple[str, float]]:
+    values = line[group]
+    if not isinstance(values, Mapping):
+        raise ShapeError(group, f"an object is needed, not {shown(values)}")
+    for name, value in values.items():
+        # null is what no number is written as
+        if value is not None:
+            yield name, _number(values, name)

@@ -25,12 +25,18 @@ import numpy as np
 import numpy.typing as npt
 
 import nodewise
+from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, StoreError
+from nodewise.base.escaping import SHOWN
+from nodewise.base.shapes import ShapeError
 from nodewise.machine.model import Machine
 from nodewise.records.answers import AnswerJudge, judge_of, judge_records
 from nodewise.records.columns import Record, Records
+from nodewise.records.neighbours import Running
+from nodewise.records.question import check_question
+from nodewise.records.sample_lines import Neighbour, Plan, read_lines
 from nodewise.runner.objective import Objective, Shown
-from nodewise.runner.setting import Setting, setting_from_json
+from nodewise.runner.setting import Setting
 
 SCHEMA = 1
 #: The file with the answer of the baseline's first run, where answers are compared.
@@ -39,25 +45,12 @@ _REFERENCE = "reference-output"
 TELLING = ("OMP_", "KMP_", "GOMP_", "GLIBC_TUNABLES", "MALLOC_", "LD_PRELOAD", "OPENBLAS_", "MKL_", "BLIS_")
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The comparison that decides, fixed before its first run: `candidate` against the baseline in fresh blocks.
-
-    `looks` are the numbers of blocks after which it may stop, `alpha` the error rate of them all; `ablations` name, for
-    an axis, the setting that is the candidate with that axis as in the baseline.
-    """
-
-    candidate: str
-    looks: tuple[int, ...]
-    alpha: float
-    ablations: dict[str, str]
-
-
 @dataclass
 class Experiment:
     """What a directory holds, read back: `question` as asked, `settings` by key, `records` in the order they were taken.
 
     `whole_bytes` is how much of the file of samples is whole lines; a kill may have left a piece of one behind them.
+    `damage` says in words what could not be read and was left out, `neighbours` are experiments that ran beside it.
     """
 
     path: Path
@@ -68,6 +61,8 @@ class Experiment:
     verdict: dict[str, Any] | None = None
     damaged_lines: int = 0
     whole_bytes: int = 0
+    damage: list[str] = field(default_factory=list)
+    neighbours: list[Neighbour] = field(default_factory=list)
 
     @property
     def plan(self) -> Plan | None:
@@ -91,6 +86,11 @@ class Experiment:
     def costs(self) -> npt.NDArray[np.float64]:
         """The cost of each record under the objective; NaN where it failed. To be asked once all records are there."""
         return self.records.costs(self.objective)
+
+    @property
+    def told(self) -> list[str]:
+        """What is to be said with any verdict on it: what of it is damaged, and what ran beside it."""
+        return [*self.damage, *(n.sentence for n in self.neighbours)]
 
     def of(self, key: str, phase: str | None = None) -> list[Record]:
         """The records of one setting, in one phase or in all."""
@@ -123,7 +123,7 @@ def make_directory(path: Path) -> None:
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that a reader, or a kill, sees the old one or the new one and nothing between. Raises StoreError."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
-    data = content.encode() if isinstance(content, str) else content
+    data = content.encode(errors=SHOWN) if isinstance(content, str) else content
     try:
         with part.open("wb") as file:
             file.write(data)
@@ -146,6 +146,7 @@ class Writer:
         """
         self.path = path
         self.earlier: Experiment | None = None
+        self._seen: list[Neighbour] = []
         self._made: list[Path] = []
         if question is not None:
             self._made = [p for p in (path, *path.absolute().parents) if not p.exists()]
@@ -169,13 +170,16 @@ class Writer:
         except BaseException:
             os.close(self._samples)
             raise
+        self._running = Running(str(self._question["kind"]), path)
+        self._running.enter()
 
     def _begin(self, question: dict[str, Any] | None) -> None:
         self._known: set[str] = set()
-        self._question = question or {}
+        self._question = {"nodewise_experiment": SCHEMA, **(question or {})}
         if question is None:
             # what a kill has cut off goes, else the next line would be joined to it
             self.earlier = read_experiment(self.path, judged=False)
+            self._seen = list(self.earlier.neighbours)
             self._question = self.earlier.question
             whole = self.earlier.whole_bytes
             os.ftruncate(self._samples, whole)
@@ -188,12 +192,12 @@ class Writer:
                 f"{self.path} holds an experiment already",
                 f"choose another directory with --out, remove that one, or go on with it: --resume {self.path}",
             )
-        write_whole(self.path / "question.json", json.dumps({"nodewise_experiment": SCHEMA, **question}, indent=1))
+        write_whole(self.path / "question.json", json.dumps(self._question, indent=1))
 
     def amend(self, more: dict[str, Any]) -> None:
         """Add to the question what is known only after the first run."""
-        path = self.path / "question.json"
-        write_whole(path, json.dumps({**json.loads(path.read_text()), **more}, indent=1))
+        self._question = {**self._question, **more}
+        write_whole(self.path / "question.json", json.dumps(self._question, indent=1))
 
     def add(self, record: Record, setting: Setting) -> None:
         """Append a sample, and its setting where it is new. Raises StoreError (disk full …); what was there stays whole."""
@@ -211,10 +215,18 @@ class Writer:
         self._append("".join(json.dumps(line) + "\n" for line in lines))
         self._known.add(record.setting)
 
+    def know(self, setting: Setting) -> None:
+        """Write a setting's line where a damaged file has lost it. Raises StoreError."""
+        if setting.key not in self._known:
+            self._append(json.dumps({"type": "setting", **setting.to_json()}) + "\n")
+            self._known.add(setting.key)
+
     def judge(self) -> AnswerJudge | None:
         """Who judges the answers of the runs, where the question asks for it; continued where it was left."""
         path = self.path / _REFERENCE
-        kept = path.read_bytes().decode("utf-8", "surrogateescape") if path.is_file() else None
+        kept = None
+        with contextlib.suppress(OSError, ValueError):
+            kept = read_bounded(path).decode("utf-8", "surrogateescape")
         return judge_of(self._question, kept)
 
     def keep_reference(self, text: str) -> None:
@@ -231,7 +243,17 @@ class Writer:
 
     def _append(self, text: str) -> None:
         data = text.encode()
-        start = os.fstat(self._samples).st_size
+        own = os.fstat(self._samples)
+        start = own.st_size
+        path = self.path / "samples.jsonl"
+        try:
+            there = os.stat(path)  # noqa: PTH116 - once a run
+        except OSError:
+            there = None
+        if there is None or (there.st_dev, there.st_ino) != (own.st_dev, own.st_ino):
+            raise StoreError(
+                f"{path} was taken away while it was being written", "what was measured into it is gone; measure anew"
+            )
         try:
             # a first part may still have found room; what is in the way of the rest says why
             while data:
@@ -239,6 +261,14 @@ class Writer:
         except OSError as problem:
             os.ftruncate(self._samples, start)
             raise _store_error(self.path / "samples.jsonl", problem) from problem
+
+    def note_neighbours(self) -> list[Neighbour]:
+        """Append who else measures on this machine now, each once; all that were seen. Raises StoreError."""
+        for one in self._running.others():
+            if one not in self._seen:
+                self._seen.append(one)
+                self._append(json.dumps({"type": "neighbour", **asdict(one)}) + "\n")
+        return self._seen
 
     def conclude(self, verdict: dict[str, Any]) -> None:
         """Store the verdict."""
@@ -256,6 +286,7 @@ class Writer:
 
     def close(self) -> None:
         """Give the directory up to other writers."""
+        self._running.leave()
         os.close(self._samples)
 
     def __enter__(self) -> Writer:
@@ -268,81 +299,69 @@ class Writer:
 
 
 def read_question(path: Path) -> dict[str, Any]:
-    """The question of the experiment in a directory. Raises InputError where there is none."""
+    """The question of the experiment in a directory, checked. Raises InputError where there is none, or it is damaged."""
+    return _read_question(path)[0]
+
+
+def _read_question(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """The question, and what of it is damaged and was left out."""
     hint = "name the directory in which a tune or compare left its report"
     if not path.is_dir():
         raise InputError(f"no such directory: {path}", hint)
+    file = path / "question.json"
     try:
-        question = json.loads((path / "question.json").read_text())
-        schema = question["nodewise_experiment"]
-        if not isinstance(question["kind"], str) or not isinstance(question["machine"], dict):
-            raise ValueError("its kind and its machine are not there")
+        question = parse_json(read_bounded(file))
+        schema = question.get("nodewise_experiment") if isinstance(question, dict) else None
+        if isinstance(schema, int) and schema != SCHEMA:
+            raise InputError(
+                f"{path} has schema {schema}, this nodewise reads {SCHEMA}",
+                "read it with the nodewise that wrote it",
+            )
+        if schema is None:
+            raise ShapeError("nodewise_experiment", "it is missing")
+        kept, lost = check_question(question)
     except FileNotFoundError as problem:
         raise InputError(f"{path} holds no experiment (no question.json)", hint) from problem
     except OSError as problem:
-        raise InputError(f"{path / 'question.json'} cannot be read: {problem.strerror}") from problem
-    except (ValueError, KeyError, TypeError) as problem:
-        raise InputError(f"{path / 'question.json'} is damaged: {_told(problem)}", hint) from problem
-    if schema != SCHEMA:
-        raise InputError(
-            f"{path} has schema {schema}, this nodewise reads {SCHEMA}",
-            "read it with the nodewise that wrote it",
-        )
-    return dict(question)
+        raise InputError(f"{file} cannot be read: {problem.strerror}") from problem
+    except ValueError as problem:
+        raise InputError(f"{file} is damaged: {problem}", "put back a copy of it, or measure anew") from problem
+    return kept, [f"question.json: {problem}" for problem in lost]
 
 
 def read_experiment(path: Path, judged: bool = True) -> Experiment:
     """Read a directory that `Writer` wrote, on this or another machine. Raises InputError where it is none.
 
-    Without `judged` a run whose answer differs from the reference's is as it was written, which is before it is judged.
+    What of it is damaged is left out, and named in `Experiment.damage`. Without `judged` it is as it was written: a run
+    whose answer differs from the reference's is not judged yet, and runs of a setting whose own line is lost are there.
     """
-    question = read_question(path)
-    experiment = Experiment(path, question)
+    question, lost = _read_question(path)
     try:
-        with (path / "samples.jsonl").open("rb") as file:
-            for line in file:
-                good = _take(experiment, line)
-                experiment.damaged_lines += not good
-                experiment.whole_bytes += len(line) if good or line.endswith(b"\n") else 0
-    except FileNotFoundError:
-        pass
-    except OSError as problem:
-        raise InputError(f"{path / 'samples.jsonl'} cannot be read: {problem.strerror}") from problem
+        lines = read_lines(path / "samples.jsonl")
+        if judged and lines.orphans:
+            # rare enough to read all once more
+            lines = read_lines(path / "samples.jsonl", frozenset(lines.settings))
+    except (OSError, ValueError) as problem:
+        what = problem.strerror if isinstance(problem, OSError) else problem
+        raise InputError(f"{path / 'samples.jsonl'} cannot be read: {what}") from problem
+    experiment = Experiment(
+        path,
+        question,
+        lines.settings,
+        lines.records,
+        lines.plans,
+        damaged_lines=lines.damaged,
+        whole_bytes=lines.whole_bytes,
+        damage=[*lost, *lines.told()],
+        neighbours=lines.neighbours,
+    )
     if judged:
         judge_records(experiment)
     # the verdict is worked out anew from the samples: a damaged one costs only the word how it ended
     with contextlib.suppress(OSError, ValueError):
-        verdict = json.loads((path / "verdict.json").read_text())
+        verdict = parse_json(read_bounded(path / "verdict.json"))
         experiment.verdict = verdict if isinstance(verdict, dict) else None
     return experiment
-
-
-def _told(problem: Exception) -> str:
-    return f"{problem} is missing" if isinstance(problem, KeyError) else str(problem)
-
-
-def _take(experiment: Experiment, text: bytes) -> bool:
-    """Add one line to what is known; whether it was a record."""
-    try:
-        line = json.loads(text)
-        kind = line["type"]
-        if kind == "sample":
-            experiment.records.append(line)
-        elif kind == "setting":
-            setting = setting_from_json(line)
-            experiment.settings[setting.key] = setting
-        elif kind == "differs":
-            # with a line lost it is not sure which one is meant
-            if not experiment.damaged_lines:
-                experiment.records.add_difference(int(line["sample"]), str(line["differs"]))
-        elif kind == "plan":
-            plan = Plan(line["candidate"], tuple(line["looks"]), line["alpha"], line["ablations"])
-            # going on from a file writes its plans once more
-            if plan not in experiment.plans:
-                experiment.plans.append(plan)
-    except (ValueError, KeyError, TypeError, IndexError):
-        return False
-    return True
 
 
 def inherited_facts(machine: Machine, environment: Mapping[str, str], asked: Sequence[str]) -> dict[str, Any]:

@@ -72,14 +72,18 @@ class Recorder:
         Raises InputError where the file holds another run at this place: the question or nodewise itself has changed.
         """
         begin = self._meter.seconds
+        earlier = self._earlier
         record = self._next_recorded()
         if record is not None:
             if (record.setting, record.phase, record.block, record.position) != (setting.key, phase, block, position):
                 raise InputError(
                     f"{self._writer.path} cannot be continued: it goes on with {record.setting!r} in block {record.block} "
                     f"of the {record.phase}, this nodewise with {setting.key!r} in block {block} of the {phase}",
-                    "it was made by another version, or its files were changed; start a new experiment",
+                    "it was made by another version, or its files were changed"
+                    + (f" ({earlier.damage[0]})" if earlier is not None and earlier.damage else "")
+                    + "; start a new experiment",
                 )
+            self._writer.know(setting)
             self._meter.count(record.spent_s)
             self._set_budget()
             judged = record.sample if self._judge is None else self._judge.replayed(setting, record.sample)
@@ -87,7 +91,9 @@ class Recorder:
         self._meter.resume()
         if around is not None:
             around[0]()
+        self._writer.note_neighbours()
         sample = self._run(setting, timeout_s)
+        self._writer.note_neighbours()
         if around is not None:
             around[1]()
         self._meter.count()

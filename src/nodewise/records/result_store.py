@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.records.experiment import (
@@ -59,7 +60,7 @@ def read_result(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder} holds no study and no roofline but a {question['kind']}")
     path = folder / _VERDICT
     try:
-        found = json.loads(path.read_text())
+        found = parse_json(read_bounded(path))
     except FileNotFoundError as problem:
         raise InputError(
             f"{folder} was cut off before its end (no {_VERDICT})", f"go on with it: nodewise study --resume {folder}"

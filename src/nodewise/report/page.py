@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from nodewise.report.comparison import shown_cells, table_rows
 from nodewise.report.figures import make_figures, placement_drawings
 from nodewise.report.tables import MOST_POINTS, condition_rows, label, labels_of, leaders, machine_of
 from nodewise.report.template import render
+from nodewise.runner.launch import quoted_line
 from nodewise.runner.objective import format_metric
 from nodewise.statistics.verdict import Word
 from nodewise.verdicts.compare import COMPARING, CONFIRM, CompareVerdict, compare_verdict, describe, reference_of
@@ -93,7 +93,7 @@ def page(experiment: Experiment, verdict: CompareVerdict | TuneVerdict) -> str:
         "facts": machine_facts(machine_of(experiment)),
         "conditions": _conditions(experiment, verdict),
         "marks": _marks(experiment),
-        "repeat": shlex.join(experiment.question.get("asked") or []),
+        "repeat": quoted_line(experiment.question.get("asked") or []),
     }
     filters = {
         "metric": lambda value: format_metric(verdict.metric, value, verdict.currency),

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from nodewise.machine.model import machine_from_json
 from nodewise.report.page import machine_facts
 from nodewise.report.roofline_figure import roofline_figure
 from nodewise.report.template import render
+from nodewise.runner.launch import quoted_line
 
 
 def roofline_page(record: Mapping[str, Any], folder: Path) -> str:
@@ -28,7 +28,7 @@ def roofline_page(record: Mapping[str, Any], folder: Path) -> str:
         "roofs": roof_table(result),
         "left_out": [(one["study"], one["why"]) for one in result["left_out"]],
         "facts": machine_facts(machine_from_json(record["machine"])),
-        "repeat": shlex.join(record.get("asked") or []),
+        "repeat": quoted_line(record.get("asked") or []),
         "folder": folder,
     }
     return render("roofline.html", {"roofline": roofline_figure(result)}, values)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from nodewise.machine.model import machine_from_json
 from nodewise.report.page import machine_facts
 from nodewise.report.study_figures import binding_limit, kind_of, point_text, study_figures
 from nodewise.report.template import render
+from nodewise.runner.launch import quoted_line
 
 #: What a cell is sorted by that has no number.
 _LAST = 1e300
@@ -47,7 +47,7 @@ def study_page(record: Mapping[str, Any], folder: Path) -> str:
         "published": published_rows(results),
         "readme": readme_html(record.get("readme", "")),
         "facts": machine_facts(machine_from_json(record["machine"])),
-        "repeat": shlex.join(record.get("asked") or []),
+        "repeat": quoted_line(record.get("asked") or []),
         "folder": folder,
     }
     return render("study.html", study_figures(results), values, {"line": line_html})

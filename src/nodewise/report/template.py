@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.report.bundle import bundle
+from nodewise.report.vega import spec_text
 
 _FOLDER = Path(__file__).parent
 
@@ -31,7 +31,7 @@ def render(
     return environment.get_template(template).render(
         figures={name: _least_height(spec) for name, spec in specs.items()},
         # inside a JSON text every < can be written otherwise, so no string in it can end the script element
-        specs=Markup(json.dumps(specs, separators=(",", ":")).replace("<", "\\u003c")),
+        specs=Markup(spec_text(specs).replace("<", "\\u003c")),
         bundle=Markup(bundle()),
         **values,
     )

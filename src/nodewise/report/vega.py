@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nodewise.base.escaping import escaped_all
+
 _TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal", "T": "temporal"}
 
 Definition = dict[str, Any]
@@ -138,13 +140,19 @@ class Chart:
 
     def to_json(self) -> str:
         """The specification as JSON."""
-        return json.dumps(self.to_dict())
+        return spec_text(self.to_dict())
 
     def _unit(self, datasets: dict[int, tuple[str, Sequence[Mapping[str, Any]]]]) -> Definition:
         if self.layers:
             return {**self.rest, "layer": [one._unit(datasets) for one in self.layers]}
         name, _ = datasets.setdefault(id(self.rows), (f"rows{len(datasets)}", self.rows))
         return {**self.rest, "data": {"name": name}, "mark": self.mark, "encoding": self.encoding}
+
+
+def spec_text(spec: Definition) -> str:
+    """A specification as JSON, without halves of characters: what draws it takes none."""
+    text = json.dumps(spec, separators=(",", ":"))
+    return json.dumps(escaped_all(spec), separators=(",", ":")) if "\\ud" in text else text
 
 
 def layer(*charts: Chart) -> Chart:

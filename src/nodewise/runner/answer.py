@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nodewise.runner.patterns import PatternError
 from nodewise.runner.same_output import MOST_BYTES, Kind, SameOutput, matches, repeatable
 
 #: A file's time of writing may lie this much before the clock's, by the kernel's tick.
@@ -76,7 +77,10 @@ class AnswerReader:
             self._digest = reply["answer"]["digest"]
             text = self._copied(int(reply["answer"]["bytes"]))
             self._last = Answer(self._digest if self._rule.kind is not Kind.AUTO else _own(self._digest, text), text)
-        return self._last if self._pattern is None else self._found(self._pattern, reply)
+        try:
+            return self._last if self._pattern is None else self._found(self._pattern, reply)
+        except PatternError as problem:
+            return Answer(problem=f"--same-output: {problem}")
 
     def close(self) -> None:
         """Give back the file; the next runner gets another one."""

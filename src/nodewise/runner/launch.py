@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.processors import format_processors
+from nodewise.base.shapes import fit
 from nodewise.placement.memory import to_numactl
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.setting import Setting
@@ -56,10 +57,9 @@ def start_of(options: RunOptions, env: Mapping[str, str]) -> Start:
 
 
 def start_from_json(data: Mapping[str, Any] | None) -> Start:
-    """Rebuild a Start from `Start.to_json`; one that says nothing where there is no record."""
-    if not data:
-        return Start()
-    return Start(str(data["cwd"]), str(data["stdin"]), dict(data["env"]), dict(data["limits"]))
+    """Rebuild a Start from `Start.to_json`; one that says nothing where there is no record. Raises ShapeError."""
+    start: Start = fit(data or {}, Start)
+    return start
 
 
 def quoted(text: str) -> str:
@@ -74,6 +74,11 @@ def quoted(text: str) -> str:
         parts += [shlex.quote(before) if before else "", f"\"$(printf '{octal}')\""]
         at = stray.end()
     return "".join(parts) + (shlex.quote(text[at:]) if text[at:] else "")
+
+
+def quoted_line(words: Iterable[str]) -> str:
+    """The words as a shell reads them back."""
+    return " ".join(map(quoted, words))
 
 
 @dataclass(frozen=True)

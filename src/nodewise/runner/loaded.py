@@ -17,10 +17,11 @@ from typing import Any
 
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
+from nodewise.base.shapes import fit
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.proc_files import children_of
-from nodewise.runner.profile import Profile, Profiler, profile_from_json
+from nodewise.runner.profile import Profile, Profiler
 from nodewise.runner.program import find_on_path, inspect_program
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
@@ -103,21 +104,10 @@ class Loaded:
         }
 
 
-def loaded_from_json(data: Mapping[str, Any]) -> Loaded:
-    """Rebuild a Loaded from `Loaded.to_json`; raises KeyError or TypeError where it is no such record."""
-    return Loaded(
-        program=str(data["program"]),
-        linkage=str(data["linkage"]),
-        guarded=bool(data["guarded"]),
-        needed=tuple(map(str, data["needed"])),
-        mapped=tuple(map(str, data["mapped"])),
-        marks=tuple(map(str, data["marks"])),
-        openmp=tuple(map(str, data["openmp"])),
-        words=tuple(map(str, data.get("words", ()))),
-        processes=int(data["processes"]),
-        looks=int(data["looks"]),
-        profile=None if data.get("profile") is None else profile_from_json(data["profile"]),
-    )
+def loaded_from_json(data: Any) -> Loaded:
+    """Rebuild a Loaded from `Loaded.to_json`; raises ShapeError where it is no such record."""
+    loaded: Loaded = fit(data, Loaded)
+    return loaded
 
 
 def needs_of(command: Sequence[str], environment: Mapping[str, str], marks: Collection[str] = ()) -> Loaded:

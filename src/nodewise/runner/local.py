@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -13,7 +14,8 @@ import shutil
 import signal
 import struct
 import subprocess
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,18 +23,22 @@ from typing import Any
 from nodewise.base.errors import InputError, NodewiseError, ProgramError
 from nodewise.base.native import native_path
 from nodewise.base.processors import format_processors
-from nodewise.base.units import format_seconds
+from nodewise.base.units import format_bytes, format_seconds
+from nodewise.machine.cgroups import read_memory_kills, read_memory_limit
 from nodewise.placement.memory import MODES
 from nodewise.runner.answer import NO_ANSWER, AnswerReader
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.marks import find_marks
 from nodewise.runner.objective import value_of
+from nodewise.runner.patterns import PatternError, limited
 from nodewise.runner.price import COST
 from nodewise.runner.protocol import Told, read_metrics, read_protocol
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
 _KEPT_OUTPUT = 4000
+#: So many processes that were left behind are named.
+_MOST_NAMED = 5
 _GIVE_A_PATH = "give its path, or a name that is found on PATH"
 #: What only a shell carries out: pipelines, redirections, several commands, variables, patterns and assignments.
 _OF_A_SHELL = re.compile(r"[|<>;&$`*?\n]|^\s*[A-Za-z_]\w*=")
@@ -56,6 +62,7 @@ class LocalLauncher:
         self.counters_missing: str | None = None
         #: Why there is no energy, in words; None before the first run, empty where it can be read.
         self.energy_missing: str | None = None
+        self._memory_kills: int | None = None
         self._needed = self._options.needed
         self._answers = AnswerReader(self._options.same, self._options.cwd)
         self._limits = [(_limit_number(name), value) for name, value in self._options.limits.items()]
@@ -112,6 +119,15 @@ class LocalLauncher:
                     stream.close()
         runner.wait()
 
+    def _memory_kill(self) -> str:
+        """What is to be said where the system was short of memory since it was last asked."""
+        before, self._memory_kills = self._memory_kills, read_memory_kills(self._root or Path("/"))
+        if before is None or self._memory_kills is None or self._memory_kills <= before:
+            return ""
+        limit = read_memory_limit(self._root or Path("/"))
+        why = f"the memory limit of its control group, {format_bytes(limit)}," if limit else "the memory of the machine"
+        return f": the system's out-of-memory killer ended it or a part of it, since {why} was used up"
+
     def _request(self, setting: Setting, timeout_s: float | None) -> dict[str, Any]:
         if not setting.command or not setting.command[0]:
             raise InputError("no program to run", "name it after --")
@@ -129,11 +145,11 @@ class LocalLauncher:
                     f"it may use {format_processors(allowed)}",
                 )
         return {
-            "program": _find_program(setting.command[0], environment, directory),
-            "arguments": list(setting.command),
-            "environment": [f"{k}={v}" for k, v in environment.items()],
-            "directory": str(directory or ""),
-            "input": str(self._options.stdin or "/dev/null"),
+            "program": _as_bytes(_find_program(setting.command[0], environment, directory)),
+            "arguments": [_as_bytes(word) for word in setting.command],
+            "environment": [_as_bytes(f"{k}={v}") for k, v in environment.items()],
+            "directory": _as_bytes(str(directory or "")),
+            "input": _as_bytes(str(self._options.stdin or "/dev/null")),
             "mask": None if setting.mask is None else list(setting.mask),
             "memory": None
             if setting.memory is None
@@ -147,6 +163,7 @@ class LocalLauncher:
 
     def _start(self) -> subprocess.Popen[bytes]:
         if self._runner is None:
+            self._memory_kills = read_memory_kills(self._root or Path("/"))
             # a group of its own: the terminal's Ctrl-C is for us to handle; a preload is for the program, not the runner
             self._runner = subprocess.Popen(
                 [str(native_path("nodewise-runner")), *([str(self._root)] if self._root else [])],
@@ -174,7 +191,7 @@ class LocalLauncher:
             raise
 
     def _send(self, runner: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
-        data = json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogateescape")
+        data = json.dumps(message).encode()
         frame = struct.pack("<I", len(data)) + data
         assert runner.stdin is not None
         try:
@@ -217,6 +234,8 @@ class LocalLauncher:
         if self._options.price is not None:
             metrics[COST] = self._options.price.of(setting, reply["wall_s"])
         error = _error(reply, told, everything, self._options)
+        if error is not None and not reply["timed_out"]:
+            error += self._memory_kill()
         answer = self._answers.read(reply) if error is None else NO_ANSWER
         error = error or answer.problem
         usage, conditions = reply["usage"], reply["conditions"]
@@ -224,7 +243,7 @@ class LocalLauncher:
             usage = {**usage, "exit_code": reply["exit_code"]}
         marks = find_marks(reply["wall_s"], usage, conditions, reply["rebound"])
         if reply["left_behind"]:
-            marks += (f"left behind: {reply['left_behind']} processes outlived the program and were ended",)
+            marks += (_left_behind(reply["left_behind"]),)
         return Sample(
             seconds=told.seconds if told.seconds is not None else reply["wall_s"],
             wall_s=reply["wall_s"],
@@ -240,6 +259,21 @@ class LocalLauncher:
             answer=answer.digest,
             answer_text=answer.text,
         )
+
+
+def _as_bytes(text: str) -> str:
+    """The bytes of a text, which may be any, each as the character of that number: so they pass through JSON."""
+    return os.fsencode(text).decode("latin-1")
+
+
+def _left_behind(names: Sequence[str]) -> str:
+    """The mark of processes that outlived the program, by their names."""
+    counted = Counter(names)
+    told = [f"{name} ({count})" if count > 1 else name for name, count in counted.most_common(_MOST_NAMED)]
+    if len(counted) > _MOST_NAMED:
+        told.append(f"{len(counted) - _MOST_NAMED} more")
+    processes = f"{len(names)} process{'es' * (len(names) != 1)}"
+    return f"left behind: {processes} outlived the program and {'were' if len(names) != 1 else 'was'} ended: {', '.join(told)}"
 
 
 def _limit_number(name: str) -> int:
@@ -284,6 +318,13 @@ def _typed_as_one(text: str) -> str:
 def _start_error(setting: Setting, options: RunOptions, reply: Mapping[str, Any]) -> ProgramError:
     step, message = reply["failed_step"], reply["message"]
     name = setting.command[0]
+    if step == "standard input" and reply["failed_errno"] == errno.ETIMEDOUT:
+        return ProgramError(
+            f"cannot read the input {options.stdin}: it is a pipe, and nothing was written to it",
+            "each run reads the input anew: put it into a file, or write to the pipe again and again",
+        )
+    if step == "start" and not reply["failed_errno"]:
+        return ProgramError(f"{name} was killed before it began", "run again; the system may be short of memory")
     if step == "exec" and reply["failed_errno"] == 8:
         return ProgramError(
             f"{name} cannot be executed: it is no program for this machine, nor a script with a #! line",
@@ -316,6 +357,10 @@ def _error(reply: Mapping[str, Any], told: Told, output: str, options: RunOption
         return told.problem
     if told.verified is False:
         return "wrong result: the program says verified false"
-    if options.expect is not None and not options.expect.search(output):
-        return f"wrong result: {options.expect.pattern!r} is nowhere in the output"
-    return None
+    if (expected := options.expect) is None:
+        return None
+    try:
+        found = limited(expected, lambda: expected.search(output))
+    except PatternError as problem:
+        return f"--expect: {problem}"
+    return None if found else f"wrong result: {expected.pattern!r} is nowhere in the output"

@@ -85,12 +85,6 @@ class Profile:
         return asdict(self)
 
 
-def profile_from_json(data: Mapping[str, Any]) -> Profile:
-    """Rebuild a Profile from `Profile.to_json`; raises TypeError or AttributeError where it is no such record."""
-    fields: dict[str, Any] = {k: dict(v) if isinstance(v, Mapping) else v for k, v in data.items()}
-    return Profile(**fields)
-
-
 @dataclass
 class _Process:
     """A process as its records tell it: the regions of its memory that hold code, by their begin."""

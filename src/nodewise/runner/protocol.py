@@ -9,14 +9,18 @@ own. Several lines are several repetitions: each number is their median, `verifi
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from nodewise.base.bounded_json import bounded, parse_json
+from nodewise.base.shapes import shown
+from nodewise.runner.patterns import PatternError, limited
+
+#: Each name is a column of what is kept.
+_LONGEST_NAME, _MOST_NAMES = 200, 500
 _NOT_METRICS = ("nodewise", "seconds", "verified")
 
 
@@ -31,9 +35,7 @@ class Told:
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
+    return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
 
 
 def read_protocol(lines: Sequence[str]) -> Told:
@@ -43,9 +45,9 @@ def read_protocol(lines: Sequence[str]) -> Told:
     verified: bool | None = None
     for line in lines:
         try:
-            record = json.loads(line)
-        except ValueError:
-            return Told(problem=f"a damaged line of the sample protocol: {line[:120]}")
+            record = parse_json(line)
+        except ValueError as problem:
+            return Told(problem=f"a damaged line of the sample protocol, {problem}: {line[:120]}")
         if not isinstance(record, dict) or record.get("nodewise") != 1:
             return Told(problem=f"a line of a sample protocol that is not version 1: {line[:120]}")
         if "seconds" in record:
@@ -53,13 +55,24 @@ def read_protocol(lines: Sequence[str]) -> Told:
             if seconds is None or seconds <= 0:
                 return Told(problem=f"seconds is no number above zero: {line[:120]}")
             times.append(seconds)
-        if isinstance(record.get("verified"), bool):
-            verified = record["verified"] and verified is not False
+        said = record.get("verified")
+        if said is not None and not isinstance(said, bool):
+            return Told(problem=f"verified is neither true nor false but {shown(said)}: {line[:120]}")
+        if said is not None:
+            verified = said and verified is not False
         for name, value in record.items():
             number = _number(value)
+            if len(name) > _LONGEST_NAME:
+                return Told(problem=f"a name of the sample protocol is longer than {_LONGEST_NAME}: {name[:120]}")
             if name not in _NOT_METRICS and number is not None:
                 metrics.setdefault(name, []).append(number)
+        if len(metrics) > _MOST_NAMES:
+            return Told(problem=f"the sample protocol names more than {_MOST_NAMES} metrics")
     return Told(median(times) if times else None, {k: median(v) for k, v in metrics.items()}, verified)
+
+
+def _last_match(pattern: re.Pattern[str], output: str) -> re.Match[str] | None:
+    return next(iter(limited(pattern, lambda: [*pattern.finditer(output)])[-1:]), None)
 
 
 def read_metrics(output: str, patterns: Mapping[str, re.Pattern[str]]) -> Told:
@@ -69,14 +82,17 @@ def read_metrics(output: str, patterns: Mapping[str, re.Pattern[str]]) -> Told:
     """
     found: dict[str, float] = {}
     for name, pattern in patterns.items():
-        last = next(iter([*pattern.finditer(output)][-1:]), None)
+        try:
+            last = _last_match(pattern, output)
+        except PatternError as problem:
+            return Told(problem=f"metric {name}: {problem}")
         if last is None:
             return Told(problem=f"metric {name}: {pattern.pattern!r} is nowhere in the output")
         text = last[1] if pattern.groups else last[0]
         try:
-            found[name] = float(text)
+            found[name] = bounded(float(text))
         except (TypeError, ValueError):
-            return Told(problem=f"metric {name}: {text!r} is no number")
-        if not math.isfinite(found[name]) or (name == "seconds" and found[name] <= 0):
+            return Told(problem=f"metric {name}: {text!r} is no number that can be used")
+        if name == "seconds" and found[name] <= 0:
             return Told(problem=f"metric {name}: {text!r} is no number above zero")
     return Told(found.pop("seconds", None), found)

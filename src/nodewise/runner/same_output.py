@@ -11,6 +11,7 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import Any
 
+from nodewise.runner.patterns import limited
 from nodewise.runner.setting import Setting
 
 TOLERANCE = 1e-9
@@ -203,8 +204,12 @@ def _repeatable_line(line: str) -> str:
 
 
 def matches(pattern: re.Pattern[str], text: str) -> str | None:
-    """All that a pattern finds, one match a line (its groups, or the whole of it); None where it finds nothing."""
-    found = [" ".join(" ".join(g or "" for g in m.groups() or (m[0],)).split()) for m in pattern.finditer(text)]
+    """All that a pattern finds, one match a line (its groups, or the whole of it); None where it finds nothing.
+
+    Raises PatternError where that takes too long.
+    """
+    every = limited(pattern, lambda: [*pattern.finditer(text)])
+    found = [" ".join(" ".join(g or "" for g in m.groups() or (m[0],)).split()) for m in every]
     return "\n".join(found) if found else None
 
 

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from nodewise.placement.memory import MemoryPolicy
+from nodewise.base.shapes import Scalar, ShapeError, fit
+from nodewise.placement.memory import MODES, MemoryPolicy
 
 
 @dataclass(frozen=True)
@@ -74,24 +75,19 @@ class Setting:
         }
 
 
-def setting_from_json(data: dict[str, Any]) -> Setting:
-    """Rebuild a Setting from `Setting.to_json`; raises KeyError where it is no such record."""
-    places = data["places"]
-    memory = data.get("memory")
-    return Setting(
-        command=tuple(data["command"]),
-        values=dict(data["values"]),
-        env=dict(data["env"]),
-        unset=tuple(data["unset"]),
-        mask=None if data["mask"] is None else _shared(tuple(data["mask"])),
-        places=None if places is None else _shared(tuple(_shared(tuple(p)) for p in places)),
-        memory=None
-        if memory is None
-        else MemoryPolicy(memory["mode"], tuple(memory["nodes"]), _pairs(memory["weights"])),
-        no_huge_pages=data.get("no_huge_pages", False),
-        name=data.get("name", ""),
-        broken=data.get("broken", ""),
-        build=data.get("build", ""),
+def setting_from_json(data: Any) -> Setting:
+    """Rebuild a Setting from `Setting.to_json`; raises ShapeError where it is no such record."""
+    setting: Setting = fit(data, Setting)
+    fit(data["values"], Mapping[str, Scalar], "values")
+    if not setting.command:
+        raise ShapeError("command", "it is empty")
+    if setting.memory is not None and setting.memory.mode not in MODES:
+        raise ShapeError("memory.mode", f"there is no mode {setting.memory.mode!r}")
+    places = setting.places
+    return replace(
+        setting,
+        mask=None if setting.mask is None else _shared(setting.mask),
+        places=None if places is None else _shared(tuple(map(_shared, places))),
     )
 
 
@@ -99,7 +95,3 @@ def setting_from_json(data: dict[str, Any]) -> Setting:
 def _shared(value: tuple[Any, ...]) -> tuple[Any, ...]:
     """The same object for equal values: a thousand settings sit on the same few hundred processors."""
     return value
-
-
-def _pairs(found: Any) -> tuple[tuple[int, int], ...]:
-    return tuple((int(a), int(b)) for a, b in found)

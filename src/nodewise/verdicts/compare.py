@@ -398,7 +398,12 @@ def compare_verdict(experiment: Experiment, stopped: str) -> CompareVerdict:
         runs=len(experiment.records),
         within=float(experiment.question["within"]),
         level=looks.level(max(1, blocks)),
-        warnings=(*_warnings(experiment, rows, stopped), *met.of().conditions, *energy_notes(experiment)),
+        warnings=(
+            *_warnings(experiment, rows, stopped),
+            *met.of().conditions,
+            *energy_notes(experiment),
+            *experiment.told,
+        ),
         seconds_spent=seconds_spent(experiment),
         stopped=stopped,
         experiment=str(experiment.path),

@@ -342,8 +342,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if verdict.word is Word.SLOWER:
         notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")
     notes += answer_notes(experiment)
-    if experiment.damaged_lines:
-        notes.append(f"{experiment.damaged_lines} damaged lines of samples.jsonl were skipped")
+    notes += experiment.told
     return notes
 
 

@@ -15,8 +15,9 @@ import click
 
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.units import parse_seconds
-from nodewise.cli.experiments import STDOUT, again_in, check_target, ended_like_ctrl_c, place_for, quiet_wait
+from nodewise.cli.experiments import STDOUT, again_in, check_target, place_for, quiet_wait
 from nodewise.cli.hyperfine import HyperfineWords
+from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.options import RunChoice, parse_share, run_options, same_output_options
 from nodewise.runner.same_output import Kind
 
@@ -157,7 +158,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     with (
         LocalLauncher(options, question.environment) as launcher,
         ProgressLine(question.budget) as line,
-        ended_like_ctrl_c(),
+        kept_in(question.out, "compare", run.wait),
     ):
         verdict = compare(question, launcher, line.show, quiet_wait(run.wait_quiet_s, question.machine.allowed))
     experiment = read_experiment(question.out)
@@ -173,7 +174,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
 def _hand_out(
     experiment: Any, verdict: CompareVerdict, targets: dict[str, Path], as_json: bool, threshold: float | None
 ) -> None:
-    """The page, the exports and the words. What was found is told also where a file cannot be written: StoreError then."""
+    """The words, the exports and the page. What was found is told also where a file cannot be written: StoreError then."""
     from nodewise.records.experiment import write_whole
     from nodewise.report.comparison import comparison_lines
     from nodewise.report.exports import export_text
@@ -188,25 +189,27 @@ def _hand_out(
             write_whole(target, text)
 
     problems: list[StoreError] = []
-    report: Path | None = None
-    try:
-        report = write_report(experiment.path)
-    except StoreError as problem:
-        problems.append(problem)
-    for kind, target in targets.items():
-        try:
-            export(kind, target)
-        except StoreError as problem:
-            problems.append(problem)
-    if as_json:
-        print(json.dumps({**encode(verdict), "report": report and str(report)}, indent=1))
-    else:
-        # beside an export there is no room for words
-        file = sys.stderr if STDOUT in targets.values() else sys.stdout
+    # beside an export there is no room for words
+    file = sys.stderr if STDOUT in targets.values() else sys.stdout
+
+    def hand_exports() -> None:
+        for kind, target in targets.items():
+            try:
+                export(kind, target)
+            except StoreError as problem:
+                problems.append(problem)
+
+    def answer() -> None:
         for text in comparison_lines(experiment, verdict, threshold):
             print(text, file=file)
-        if report is not None:
-            print(f"report    {report}", file=file)
+        file.flush()
+        hand_exports()
+
+    def print_json(page: Path | None) -> None:
+        print(json.dumps({**encode(verdict), "report": page and str(page)}, indent=1), flush=True)
+        hand_exports()
+
+    hand_out(experiment.path, write_report, answer, print_json if as_json else None, file)
     if problems:
         raise problems[0]
 

@@ -16,7 +16,8 @@ from click.core import ParameterSource
 
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds, parse_seconds
-from nodewise.cli.experiments import again_in, ended_like_ctrl_c, environment_of, place_for
+from nodewise.cli.experiments import again_in, environment_of, place_for
+from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.options import RunChoice, parse_share, run_choice, run_options, same_output_options, with_same_output
 from nodewise.records.experiment import TELLING
 from nodewise.runner.same_output import Kind
@@ -108,17 +109,17 @@ def command(
     with (
         LocalLauncher(chosen.options, environment) as launcher,
         ProgressLine(question.budget) as line,
-        ended_like_ctrl_c(),
+        kept_in(question.out, "confirm", chosen.wait),
     ):
         verdict = confirm(repetition, question, launcher, line.show, [*moved, *notes])
-    report = write_report(question.out)
-    if given["as_json"]:
-        print(json.dumps({**encode(verdict), "report": str(report)}, indent=1))
-    else:
-        _tell(verdict, report)
     code = 0 if verdict.verdict.value == "holds" else BROKEN
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code
+
+    def print_json(page: Path | None) -> None:
+        print(json.dumps({**encode(verdict), "report": page and str(page)}, indent=1))
+
+    hand_out(question.out, write_report, lambda: _tell(verdict), print_json if given["as_json"] else None)
     return code
 
 
@@ -177,7 +178,7 @@ def _changed_environment(question: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _tell(verdict: ConfirmVerdict, report: Path) -> None:
+def _tell(verdict: ConfirmVerdict) -> None:
     from nodewise.report.comparison import metric_line
 
     print()
@@ -194,4 +195,3 @@ def _tell(verdict: ConfirmVerdict, report: Path) -> None:
     for text in verdict.notes:
         print(f"note      {text}")
     print(f"launch    {verdict.comparison.contenders[1].command}")
-    print(f"report    {report}")

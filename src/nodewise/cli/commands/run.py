@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,10 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
 from nodewise.base.units import format_bytes, format_seconds, parse_seconds
-from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for, quiet_wait
+from nodewise.cli.experiments import again_in, place_for, quiet_wait
+from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.options import RunChoice, run_options
+from nodewise.runner.launch import quoted_line
 from nodewise.runner.objective import Shown, format_metric, value_of
 from nodewise.runner.sample import Sample
 
@@ -71,7 +72,7 @@ def command(
         print(f"warning: {trap}", file=sys.stderr)
     words = resolve_command(command_words)
     question = CompareQuestion(
-        contenders=(Contender(Setting(words, mask=mask, name=shlex.join(words)), shlex.join(words)),),
+        contenders=(Contender(Setting(words, mask=mask, name=quoted_line(words)), quoted_line(words)),),
         machine=load_machine(None, None),
         out=resume or out or place_for(Path(words[0]).name),
         budget=Budget(parse_seconds(budget)),
@@ -88,35 +89,45 @@ def command(
         accept_disturbed=run.accept_disturbed,
         kind=RUN,
     )
-    with LocalLauncher(run.options, environment) as launcher, ended_like_ctrl_c():
+    with LocalLauncher(run.options, environment) as launcher, kept_in(question.out, "run", run.wait):
         verdict = compare(question, launcher, before_block=quiet_wait(run.wait_quiet_s, question.machine.allowed))
         missing, no_energy = launcher.counters_missing, launcher.energy_missing
-    samples = _samples(question.out)
-    report = write_report(question.out)
-    if as_json:
-        more = {"counters": missing, "energy": no_energy, "experiment": verdict.experiment, "report": str(report)}
+    samples, beside = _samples(question.out)
+
+    def print_json(page: Path | None) -> None:
+        more = {
+            "counters": missing,
+            "energy": no_energy,
+            "experiment": verdict.experiment,
+            "report": page and str(page),
+        }
         print(
             json.dumps(
                 {
                     **_summary(samples, run.shown, run.accept_disturbed),
                     **more,
+                    "notes": beside,
                     "samples": [s.to_json() for s in samples],
                 },
                 indent=1,
             )
         )
-    else:
+
+    def answer() -> None:
         _tell(samples, missing, no_energy, run)
-        print(f"report    {report}")
+        for text in beside:
+            print(f"note      {text}")
+
+    hand_out(question.out, write_report, answer, print_json if as_json else None)
 
 
-def _samples(out: Path) -> list[Sample]:
-    """The good runs that were measured, in their order."""
+def _samples(out: Path) -> tuple[list[Sample], list[str]]:
+    """The good runs that were measured, in their order, and what is to be said of all."""
     from nodewise.records.experiment import read_experiment
     from nodewise.verdicts.compare import COMPARE
 
     experiment = read_experiment(out)
-    return [r.sample for r in experiment.records if r.phase == COMPARE and r.sample.ok]
+    return [r.sample for r in experiment.records if r.phase == COMPARE and r.sample.ok], experiment.told
 
 
 def _summary(samples: list[Sample], shown: Shown, accept_disturbed: bool) -> dict[str, Any]:

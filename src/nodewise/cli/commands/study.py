@@ -53,6 +53,7 @@ def split_knobs(words: Sequence[str]) -> list[str]:
 @click.option(
     "--wait-quiet", metavar="TIME", help="Before each block wait until the machine is quiet, at most so long."
 )
+@click.option("--wait", is_flag=True, help="Begin once no other experiment of nodewise runs on this machine.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 @click.argument("name", required=False, metavar="[NAME|FOLDER]")
 @click.argument("knob_words", nargs=-1, type=click.UNPROCESSED, metavar="[--KNOB VALUE]...")
@@ -69,6 +70,7 @@ def command(
     resume: Path | None,
     accept_disturbed: bool,
     wait_quiet: str | None,
+    wait: bool,
     as_json: bool,
     name: str | None,
     knob_words: tuple[str, ...],
@@ -105,7 +107,8 @@ def command(
     ):
         _use(use, words, threads or found.study.threads)
     # not before a use, which may be over before they are imported
-    from nodewise.cli.experiments import ended_like_ctrl_c, quiet_wait, result_place
+    from nodewise.cli.experiments import quiet_wait, result_place
+    from nodewise.cli.keeping import hand_out, kept_in
     from nodewise.experiments.study import StudyQuestion, run_study
     from nodewise.machine.sources import load_machine
     from nodewise.report.stored import redraw_page
@@ -128,14 +131,13 @@ def command(
     )
     assert question.out is not None
     quiet_s = parse_seconds(wait_quiet) if wait_quiet else None
-    with LocalLauncher(RunOptions(timeout_s=600)) as launcher, _Line() as line, ended_like_ctrl_c():
+    with LocalLauncher(RunOptions(timeout_s=600)) as launcher, _Line() as line, kept_in(question.out, "study", wait):
         result = run_study(question, launcher, line.show, quiet_wait(quiet_s, load_machine().allowed))
-    page = redraw_page(question.out)
-    if as_json:
-        print(json.dumps({**result, "report": str(page)}, indent=1))
-    else:
-        tell_study(result)
-        print(f"report    {page}")
+
+    def print_json(page: Path | None) -> None:
+        print(json.dumps({**result, "report": page and str(page)}, indent=1))
+
+    hand_out(question.out, redraw_page, lambda: tell_study(result), print_json if as_json else None)
 
 
 def _use(

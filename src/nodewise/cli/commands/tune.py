@@ -14,6 +14,7 @@ import click
 
 from nodewise.base.units import parse_seconds
 from nodewise.cli.experiments import again_in, check_target, ended_like_ctrl_c, place_for, quiet_wait
+from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options, same_output_options
 from nodewise.runner.same_output import Kind
 
@@ -161,16 +162,28 @@ def command(
         _dry(question, run, as_json)
         return
     announce = (lambda _: None) if as_json else tell_outline
-    with LocalLauncher(run.options, environment) as launcher, ProgressLine(limit) as line, ended_like_ctrl_c():
+    with (
+        LocalLauncher(run.options, environment) as launcher,
+        ProgressLine(limit) as line,
+        kept_in(question.out, "tune", run.wait),
+    ):
         wait = quiet_wait(run.wait_quiet_s, question.machine.allowed)
         verdict = tune(question, launcher, line.show, wait, announce)
-    report = write_report(question.out)
-    written = None if script is None else _write_script(*script, question.out, verdict)
-    if as_json:
-        script_at = {} if written is None else {"script": str(written)}
-        print(json.dumps({**encode(verdict), "report": str(report), **script_at}, indent=1))
-    else:
-        tell(verdict, report, written, {s.key: label(s.values) for s in verdict.settings}, limit)
+
+    def written() -> Path | None:
+        return None if script is None else _write_script(*script, question.out, verdict)
+
+    def answer() -> None:
+        tell(verdict, {s.key: label(s.values) for s in verdict.settings}, limit)
+        sys.stdout.flush()
+        if (at := written()) is not None:
+            print(f"script    {at}")
+
+    def print_json(page: Path | None) -> None:
+        script_at = {} if script is None else {"script": str(written())}
+        print(json.dumps({**encode(verdict), "report": page and str(page), **script_at}, indent=1))
+
+    hand_out(question.out, write_report, answer, print_json if as_json else None)
 
 
 def _dry(question: Question, run: RunChoice, as_json: bool) -> None:

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""JSON from outside, read with bounds: sizes, depths and numbers that nothing behind it has to fear.
+
+Whole numbers have at most 64 bits, other numbers at most the magnitude `LARGEST`; what is nearer to zero than 1 / LARGEST
+is zero, and what is written as no number (NaN, Infinity) is null.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any, BinaryIO
+
+LARGEST = 1e100
+_LARGEST_WHOLE = 1 << 63
+_DEEPEST = 100
+#: The longest file that is read whole; those of a machine with thousands of processors have some megabytes.
+MOST_BYTES = 256 << 20
+
+
+def _whole(text: str) -> int:
+    # Python itself refuses to convert some thousand digits
+    if len(text) > 20 or not -_LARGEST_WHOLE <= int(text) < _LARGEST_WHOLE:
+        raise ValueError(f"the number {_short(text)} has more than 64 bits")
+    return int(text)
+
+
+def bounded(value: float, text: str = "") -> float:
+    """The number, or zero where it is next to nothing. Raises ValueError where it is too large or none."""
+    if not abs(value) <= LARGEST:
+        raise ValueError(f"the number {_short(text or repr(value))} is beyond ±{LARGEST:.0e}")
+    return value if abs(value) >= 1 / LARGEST else 0.0
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 24 else f"{text[:20]}…"
+
+
+_DECODER = json.JSONDecoder(
+    parse_int=_whole, parse_float=lambda text: bounded(float(text), text), parse_constant=lambda _: None
+)
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value of a text. Raises ValueError, in words, where it is no JSON or beyond the bounds."""
+    if isinstance(text, bytes):
+        try:
+            text = text.decode()
+        except UnicodeDecodeError as problem:
+            raise ValueError(f"byte {problem.start + 1} is no UTF-8") from problem
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as problem:
+        place = f"line {problem.lineno}, " if problem.lineno > 1 else ""
+        raise ValueError(
+            f"no JSON: {problem.msg[0].lower()}{problem.msg[1:]} at {place}column {problem.colno}"
+        ) from problem
+    except RecursionError as problem:
+        raise ValueError(f"nested deeper than {_DEEPEST}") from problem
+    if "\\ud" in text.lower() and not _whole_characters(value):
+        raise ValueError("a text holds half a character")
+    if text.count("[") + text.count("{") > _DEEPEST and _depth(value) > _DEEPEST:
+        raise ValueError(f"nested deeper than {_DEEPEST}")
+    return value
+
+
+def _whole_characters(value: Any) -> bool:
+    """Whether all texts are characters and bytes (as `surrogateescape` has them), which files and programs can be named by."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            try:
+                one.encode("utf-8", "surrogateescape")
+            except UnicodeEncodeError:
+                return False
+        elif isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, list):
+            waiting += one
+    return True
+
+
+def _depth(value: Any) -> int:
+    """How deep lists and objects are nested; not by recursion, and no deeper than it matters."""
+    level, depth = [value], 0
+    while level and depth <= _DEEPEST:
+        inside = [v.values() if isinstance(v, dict) else v for v in level if isinstance(v, dict | list)]
+        depth += bool(inside)
+        level = [w for v in inside for w in v if isinstance(w, dict | list)]
+    return depth
+
+
+def read_bounded(path: Path, most: int = MOST_BYTES) -> bytes:
+    """The content of a regular file. Raises OSError; ValueError where it is no regular file or longer than `most` bytes."""
+    with open_regular(path) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"it has more than {most} bytes")
+    return data
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """The file, open for reading its bytes. Raises OSError; ValueError for what is no regular file, without waiting for it."""
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise ValueError("it is no regular file")

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bytes that are no UTF-8, which names, variables and arguments may hold: Python keeps each as a lone surrogate (PEP 383).
+
+JSON can hold them so, and a shell's word as `quoted` writes it; where people read they are shown as `\\xff`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import Any
+
+#: The name of the handler by which a text is encoded with its stray bytes shown.
+SHOWN = "nodewise-shown"
+_STRAY = re.compile("[\ud800-\udfff]")
+
+
+def _one(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
+
+
+def escaped(text: str) -> str:
+    """The text with each stray byte as `\\xff`; any other text as it is."""
+    return _STRAY.sub(_one, text)
+
+
+def escaped_all(value: Any) -> Any:
+    """The same of all texts in lists and objects, names among them."""
+    if isinstance(value, str):
+        return escaped(value)
+    if isinstance(value, dict):
+        return {escaped(k) if isinstance(k, str) else k: escaped_all(v) for k, v in value.items()}
+    return [escaped_all(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def _handler(problem: UnicodeError) -> tuple[str, int]:
+    if not isinstance(problem, UnicodeEncodeError):
+        raise problem
+    # a terminal of another encoding lacks other characters, too
+    shown = "".join(
+        escaped(c) if _STRAY.match(c) else c.encode("ascii", "backslashreplace").decode()
+        for c in problem.object[problem.start : problem.end]
+    )
+    return shown, problem.end
+
+
+codecs.register_error(SHOWN, _handler)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What was paid for is told, or it is said where it is kept: the answer first, then its page, however either ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TextIO
+
+from nodewise.base.errors import NodewiseError, StoreError
+from nodewise.cli.experiments import ended_like_ctrl_c
+from nodewise.records.neighbours import turn
+from nodewise.runner.launch import quoted
+
+
+@contextmanager
+def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
+    """Measuring: whatever ends it early, a signal (TERM and HUP as Ctrl-C) or an error, says where the runs are.
+
+    With `wait` it begins once no other experiment runs on this machine.
+    """
+    try:
+        _check_output()
+        with ended_like_ctrl_c(), turn(_waiting) if wait else nullcontext():
+            yield
+    except KeyboardInterrupt:
+        _say(f"interrupted: {_whereabouts(folder, kind) or 'nothing was measured'}")
+        raise
+    except NodewiseError as problem:
+        kept = _whereabouts(folder, kind)
+        if kept and "--resume" not in (problem.hint or ""):
+            problem.hint = f"{problem.hint}; {kept}" if problem.hint else kept
+        raise
+    except BaseException:
+        if kept := _whereabouts(folder, kind):
+            _say(kept)
+        raise
+
+
+def hand_out(
+    folder: Path,
+    write_page: Callable[[Path], Path],
+    answer: Callable[[], None],
+    as_json: Callable[[Path | None], None] | None,
+    file: TextIO | None = None,
+) -> None:
+    """Tell the answer of the experiment in `folder`, and write its page: one that cannot be written costs itself only.
+
+    For people the answer comes first, `as_json` is handed the page's path, None where there is none. Raises NodewiseError
+    for a page that cannot be written, with how to get it later.
+    """
+    page = None
+    again = f"nodewise report {quoted(str(folder))}"
+    if as_json is None:
+        answer()
+        # a pipe or a file would have it at the very end only
+        sys.stdout.flush()
+    try:
+        with ended_like_ctrl_c():
+            page = write_page(folder)
+    except KeyboardInterrupt:
+        _say(f"interrupted while the page was being written: {again} writes it")
+        raise
+    except NodewiseError as problem:
+        kept = f"the answer is kept: {again} writes the page"
+        problem.hint = f"{problem.hint}; {kept}" if problem.hint else kept
+        raise
+    finally:
+        if as_json is not None:
+            as_json(page)
+    if as_json is None:
+        print(f"report    {page}", file=file or sys.stdout)
+
+
+def _whereabouts(folder: Path, kind: str) -> str:
+    """Where the runs are and how to go on; empty where there are none."""
+    try:
+        if not (folder / "samples.jsonl").stat().st_size:
+            return ""
+    except OSError:
+        return ""
+    where = quoted(str(folder))
+    return f"what was measured is kept: nodewise {kind} --resume {where} goes on, nodewise report {where} shows it"
+
+
+def _check_output() -> None:
+    """Raises StoreError where the answer could surely not be written once it is there."""
+    try:
+        state = os.fstat(sys.stdout.fileno())
+        full = state.st_rdev == os.makedev(1, 7) if stat.S_ISCHR(state.st_mode) else False
+        if stat.S_ISREG(state.st_mode):
+            full = os.fstatvfs(sys.stdout.fileno()).f_bavail == 0
+    except (OSError, ValueError, AttributeError):
+        return
+    if full:
+        raise StoreError("cannot write to standard output: no space left", "let it go to another file or device")
+
+
+def _waiting(who: str) -> None:
+    print(f"waiting for {who}", file=sys.stderr, flush=True)
+
+
+def _say(text: str) -> None:
+    # said whole, also where the one who waits asks once more
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        print(f"\n{text}", file=sys.stderr, flush=True)
+    finally:
+        signal.signal(signal.SIGINT, before)

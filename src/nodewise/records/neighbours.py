@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Neighbours: experiments that run on one machine at the same time notice each other.
+
+Each keeps a file, locked for as long as it runs, in a folder that all users of the machine share. Who ends takes its file
+away; a killed one's is no longer locked, and the next one that looks removes it. Where the folder cannot be had nobody is noticed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import getpass
+import json
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from nodewise.base.bounded_json import parse_json
+from nodewise.base.shapes import fit
+from nodewise.records.sample_lines import Neighbour
+
+_NAME = "nodewise-running"
+_TURN = "turn"
+#: How often who waits looks.
+_EVERY_S = 0.2
+_LONGEST = 1 << 16
+
+
+class Running:
+    """One experiment's presence on this machine, from `enter` to `leave`."""
+
+    def __init__(self, kind: str, directory: Path, folder: Path | None = None):
+        """`folder` is the shared one, None for that of the machine."""
+        self._folder = folder or shared_folder()
+        self._own = Neighbour(os.getpid(), _user(), kind, str(directory.absolute()))
+        self._file = -1
+        self._name = ""
+
+    def enter(self) -> None:
+        """Be there for others. Never fails: who cannot be seen is not."""
+        with contextlib.suppress(OSError):
+            _make(self._folder)
+            if not _can_be_trusted(self._folder):
+                return
+            # a name of its own for each, also of one process
+            self._file, self._name = tempfile.mkstemp(prefix=f"{os.getpid()}-", dir=self._folder)
+            os.write(self._file, json.dumps(asdict(self._own)).encode())
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+            os.fchmod(self._file, 0o644)
+
+    def leave(self) -> None:
+        """Be there no longer."""
+        if self._file >= 0:
+            with contextlib.suppress(OSError):
+                Path(self._name).unlink()
+            os.close(self._file)
+            self._file = -1
+
+    def others(self) -> list[Neighbour]:
+        """Those that are there now besides. Never fails."""
+        return neighbours(self._folder, Path(self._name).name)
+
+
+def neighbours(folder: Path | None = None, own: str = "") -> list[Neighbour]:
+    """The experiments that run on this machine now, but for the one whose file is `own`. Never fails."""
+    folder = folder or shared_folder()
+    found: list[Neighbour] = []
+    with contextlib.suppress(OSError):
+        if not _can_be_trusted(folder):
+            return []
+        paths = [path for path in sorted(folder.iterdir()) if path.name not in (own, _TURN)]
+        found = [one for path in paths if (one := _read(path)) is not None]
+    return found
+
+
+def _read(path: Path) -> Neighbour | None:
+    """Who keeps a file; None where nobody does any more."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        with contextlib.suppress(OSError, ValueError):
+            told: Neighbour = fit(parse_json(os.read(file, _LONGEST)), Neighbour)
+            return told
+        return None
+    else:
+        with contextlib.suppress(OSError):
+            # another one may just have made it, and not locked it yet
+            if time.time() - os.fstat(file).st_mtime > 1:
+                path.unlink()
+        return None
+    finally:
+        os.close(file)
+
+
+@contextlib.contextmanager
+def turn(tell: Callable[[str], None], folder: Path | None = None) -> Iterator[None]:
+    """Wait until no other experiment runs here, each in its turn where several wait so; `tell` is told once for whom."""
+    folder = folder or shared_folder()
+    file = _open_turn(folder)
+    told: set[str] = set()
+
+    def wait_for(who: str) -> None:
+        if who not in told:
+            told.add(who)
+            tell(who)
+        time.sleep(_EVERY_S)
+
+    try:
+        while file >= 0:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                wait_for("another experiment that waits, or waited, for its turn")
+        while others := neighbours(folder):
+            wait_for(str(others[0]))
+        yield
+    finally:
+        if file >= 0:
+            os.close(file)
+
+
+def _open_turn(folder: Path) -> int:
+    """The file that is locked by who has waited; -1 where there cannot be one."""
+    with contextlib.suppress(OSError):
+        _make(folder)
+        path = folder / _TURN
+        try:
+            return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            file = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+            os.fchmod(file, 0o644)
+            return file
+    return -1
+
+
+def shared_folder() -> Path:
+    """The folder of this machine, whoever's: in memory, which no other machine has a part in."""
+    memory = Path("/dev/shm")
+    return (memory if memory.is_dir() else Path("/tmp")) / _NAME
+
+
+def _make(folder: Path) -> None:
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir()
+        # whatever mask new files have, others need to put theirs there
+        folder.chmod(0o1777)
+
+
+def _can_be_trusted(folder: Path) -> bool:
+    """Whether it is a folder and no link to one, in which others can take away nobody's file but their own."""
+    state = folder.lstat()
+    return stat.S_ISDIR(state.st_mode) and (bool(state.st_mode & stat.S_ISVTX) or not state.st_mode & 0o022)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())

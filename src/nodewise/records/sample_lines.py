@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The lines of `samples.jsonl`, read and checked: settings, samples, plans and what else was noted beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+from nodewise.base.bounded_json import open_regular, parse_json
+from nodewise.base.shapes import ShapeError, Within, fit
+from nodewise.records.columns import Records
+from nodewise.runner.setting import Setting, setting_from_json
+
+#: No line is as long, whatever a program prints.
+_LONGEST_LINE = 16 << 20
+#: So many damaged places are named one by one.
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The comparison that decides, fixed before its first run: `candidate` against the baseline in fresh blocks.
+
+    `looks` are the numbers of blocks after which it may stop, `alpha` the error rate of them all; `ablations` name, for
+    an axis, the setting that is the candidate with that axis as in the baseline.
+    """
+
+    candidate: str
+    looks: tuple[Annotated[int, Within(1)], ...]
+    alpha: Annotated[float, Within(0, 1, above=0)]
+    ablations: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """Another experiment that ran on this machine at the same time: its process, whose it is, what it is and where it is kept."""
+
+    pid: int
+    user: str
+    kind: str
+    directory: str
+
+    @property
+    def sentence(self) -> str:
+        """What is to be said of a result that came about beside it."""
+        return f"another experiment ran on this machine meanwhile: {self}"
+
+    def __str__(self) -> str:
+        return f"nodewise {self.kind} of {self.user} (process {self.pid}), kept in {self.directory}"
+
+
+class _Late(TypedDict):
+    sample: int
+    differs: str
+
+
+class Lines:
+    """What the lines hold, put together one by one; `damaged` of them could not be read.
+
+    With `known` settings samples of others are left out: of these nothing is known but a name. `whole_bytes` is how much of
+    the file is whole lines.
+    """
+
+    def __init__(self, known: frozenset[str] | None = None):
+        self.settings: dict[str, Setting] = {}
+        self.records = Records()
+        self.plans: list[Plan] = []
+        self.neighbours: list[Neighbour] = []
+        self.damaged = 0
+        self.whole_bytes = 0
+        self._known = known
+        self._number = 0
+        self._problems: list[str] = []
+        #: For each sample of the file where it came to be; None for one that was left out.
+        self._places: list[int | None] = []
+        self._left_out: dict[str, int] = {}
+
+    @property
+    def orphans(self) -> bool:
+        """Whether there are samples, or plans, of settings whose own line is lost."""
+        named = {*self.records.keys, *(key for p in self.plans for key in (p.candidate, *p.ablations.values()))}
+        return not self.settings.keys() >= named
+
+    def take(self, text: bytes) -> None:
+        """Add one line."""
+        self._number += 1
+        problem = self._problem_of(text)
+        if problem is not None:
+            self.damaged += 1
+            if len(self._problems) < _MOST_NAMED:
+                self._problems.append(f"line {self._number}: {problem}")
+        if problem is None or text.endswith(b"\n"):
+            self.whole_bytes += len(text)
+
+    def _problem_of(self, text: bytes) -> str | None:
+        """What is wrong with a line; None where it was taken."""
+        if len(text) >= _LONGEST_LINE:
+            return f"it is longer than {_LONGEST_LINE} bytes"
+        try:
+            line = parse_json(text)
+            if not isinstance(line, dict):
+                raise ShapeError("", "it is no object")
+            self._take(line)
+        except ValueError as problem:
+            return str(problem)
+        return None
+
+    def _take(self, line: dict[str, Any]) -> None:
+        kind = fit(line.get("type"), str, "type")
+        if kind == "sample":
+            left_out = self._known is not None and line.get("setting") not in self._known
+            if left_out:
+                name = str(line.get("setting"))
+                self._left_out[name] = self._left_out.get(name, 0) + 1
+            else:
+                self.records.append(line)
+            self._places.append(None if left_out else len(self.records) - 1)
+        elif kind == "setting":
+            setting = setting_from_json(line)
+            self.settings[setting.key] = setting
+        elif kind == "differs":
+            self._take_difference(fit(line, _Late))
+        elif kind == "plan":
+            plan: Plan = fit(line, Plan)
+            if not plan.looks or list(plan.looks) != sorted(set(plan.looks)):
+                raise ShapeError("looks", "they are no numbers that grow")
+            # going on from a file writes its plans once more
+            if plan not in self.plans:
+                self.plans.append(plan)
+        elif kind == "neighbour":
+            neighbour: Neighbour = fit(line, Neighbour)
+            if neighbour not in self.neighbours:
+                self.neighbours.append(neighbour)
+
+    def _take_difference(self, late: _Late) -> None:
+        if not 0 <= late["sample"] < len(self._places):
+            raise ShapeError("sample", f"there is no sample {late['sample']}")
+        place = self._places[late["sample"]]
+        # with a line lost it is not sure which one is meant
+        if not self.damaged and place is not None:
+            self.records.add_difference(place, late["differs"])
+
+    def forget_unknown_plans(self) -> None:
+        """Let go of plans, and of parts of them, that are of settings nothing is known of."""
+        known = self.settings.keys()
+        self.plans = [
+            replace(plan, ablations={axis: key for axis, key in plan.ablations.items() if key in known})
+            for plan in self.plans
+            if plan.candidate in known
+        ]
+
+    def told(self) -> list[str]:
+        """What could not be read, in words."""
+        told = []
+        if self.damaged:
+            lines = f"{self.damaged} damaged line{'s were' if self.damaged > 1 else ' was'} skipped"
+            more = f"; and {self.damaged - _MOST_NAMED} more" if self.damaged > _MOST_NAMED else ""
+            told.append(f"samples.jsonl: {lines}: {'; '.join(self._problems)}{more}")
+        for name, count in list(self._left_out.items())[:_MOST_NAMED]:
+            runs = f"{count} run{'s' * (count != 1)}"
+            told.append(f"samples.jsonl: it has lost the line of the setting {name!r}, of which {runs} cannot be used")
+        return told
+
+
+def read_lines(path: Path, known: frozenset[str] | None = None) -> Lines:
+    """The lines of a file; none where there is no file. Raises OSError; ValueError where it is no regular file."""
+    lines = Lines(known)
+    try:
+        for text in _texts(path):
+            lines.take(text)
+    except FileNotFoundError:
+        return lines
+    if known is not None:
+        lines.forget_unknown_plans()
+    return lines
+
+
+def _texts(path: Path) -> Iterator[bytes]:
+    with open_regular(path) as file:
+        while text := file.readline(_LONGEST_LINE):
+            yield text
