@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 from nodewise.studies.commands import (
-    Contender,
     contenders_of,
     default_command,
     native_contenders,
