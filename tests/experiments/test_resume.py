@@ -23,7 +23,6 @@ from nodewise.statistics.verdict import Word
 from nodewise.tuning.axes import Wanted
 from tests.surfaces import Scripted, machine
 
-KILLS = 50
 #: What it prints depends on the number of the run in its experiment alone, and a little on the threads.
 PROGRAM = """#!/bin/sh
 printf '{"nodewise": 1, "seconds": 1.%04d}\\n' $(( (NODEWISE_RUN * 7919) % 101 + 100 * ${OMP_NUM_THREADS:-8} ))
@@ -92,8 +91,9 @@ def _plain(verdict: dict[str, Any] | None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("way", [_tune, _compare])
+@pytest.mark.parametrize("kills_wanted", [12, pytest.param(50, marks=pytest.mark.long)])
 def test_killed_at_any_moment_it_goes_on_to_the_same_verdict(
-    way: Callable[[str, Path, bool], dict[str, Any]], program: str, tmp_path: Path
+    way: Callable[[str, Path, bool], dict[str, Any]], kills_wanted: int, program: str, tmp_path: Path
 ) -> None:
     whole = tmp_path / "whole"
     begin = time.monotonic()
@@ -102,7 +102,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_verdict(
     undisturbed = read_experiment(whole)
     dice = random.Random(4)
     kills, experiments = 0, 0
-    while kills < KILLS:
+    while kills < kills_wanted:
         experiments += 1
         out = tmp_path / f"cut-{experiments}"
         known = 0
@@ -111,7 +111,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_verdict(
             pid = _child(lambda out=out, resume=resume: way(program, out, resume))  # type: ignore[misc]
             time.sleep(dice.uniform(0, 0.7 * lasted))
             code = _ended(pid)
-            if code is None and kills < KILLS:
+            if code is None and kills < kills_wanted:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
                 kills += 1

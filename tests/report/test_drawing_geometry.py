@@ -59,25 +59,32 @@ CHECK = """
     if (!inside(text, picture(e))) faults.push(['text outside of the picture', text.words]);
     texts.push(text);
   });
-  const grid = new Map(), cell = 60;
+  // only what lies in the same squares can meet
+  const cell = 60;
   const cells = t => {
     const found = [];
     for (let i = Math.floor(t.x / cell); i <= Math.floor(t.r / cell); ++i)
       for (let j = Math.floor(t.y / cell); j <= Math.floor(t.b / cell); ++j) found.push(`${i} ${j}`);
     return found;
   };
-  texts.forEach(t => cells(t).forEach(c => grid.set(c, [...(grid.get(c) || []), t])));
+  const squares = things => {
+    const grid = new Map();
+    things.forEach(t => cells(t).forEach(c => { if (grid.has(c)) grid.get(c).push(t); else grid.set(c, [t]); }));
+    return grid;
+  };
   const pairs = new Set();
-  grid.forEach(group => group.forEach((t, i) => group.slice(i + 1).forEach(u => {
+  squares(texts).forEach(group => group.forEach((t, i) => group.slice(i + 1).forEach(u => {
     if (meet(t, u)) pairs.add(`${t.words} | ${u.words}`);
   })));
   pairs.forEach(p => faults.push(['texts overlap', p]));
+  const drawn = squares(boxes);
   texts.forEach(t => {
     const x = (t.x + t.r) / 2, y = (t.y + t.b) / 2;
-    const below = boxes.filter(b => b.order < t.order && b.x <= x && x <= b.r && b.y <= y && y <= b.b);
-    const own = below[below.length - 1];
+    const near = [...new Set(cells(t).flatMap(c => drawn.get(c) || []))];
+    const below = near.filter(b => b.order < t.order && b.x <= x && x <= b.r && b.y <= y && y <= b.b);
+    const own = below.reduce((last, b) => last && last.order > b.order ? last : b, null);
     if (own && !inside(t, own)) faults.push(['text out of its box', t.words]);
-    if (boxes.some(b => (!own || b.order > own.order) && meet(t, b) && b !== own))
+    if (near.some(b => (!own || b.order > own.order) && meet(t, b) && b !== own))
       faults.push(['text over the edge of another box', t.words]);
   });
   return faults;

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run clang-tidy on the native sources, less those in which it found nothing and of which nothing has changed since.
+
+What it says of a file follows from the file, what it includes, how it is compiled, the checks and clang-tidy itself: a hash
+of all that is kept, for each file that is clean, in build/tidy/clean. What a file includes is told by the last build.
+"""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+BUILD = ROOT / "build/Release"
+FOLDER = ROOT / "build/tidy"
+CLEAN = FOLDER / "clean"
+TIDY = Path(sys.executable).with_name("clang-tidy")
+
+
+def commands() -> dict[Path, list[tuple[str, str]]]:
+    """By source, each object that is made of it, with the command."""
+    found: dict[Path, list[tuple[str, str]]] = defaultdict(list)
+    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+        made = re.search(r" -o (\S+)", entry["command"])
+        found[Path(entry["file"])].append((made[1] if made else "", entry["command"]))
+    return found
+
+
+def included() -> dict[str, list[Path]]:
+    """By object, the files that it was made of."""
+    told = subprocess.run(["ninja", "-C", str(BUILD), "-t", "deps"], capture_output=True, text=True, check=True).stdout
+    found: dict[str, list[Path]] = {}
+    for block in told.split("\n\n"):
+        head, _, rest = block.strip().partition("\n")
+        if head.endswith("(VALID)"):
+            found[head.partition(":")[0]] = [BUILD / file.strip() for file in rest.splitlines()]
+    return found
+
+
+@cache
+def digest(file: Path) -> str:
+    """Of a file's content."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def fingerprint(tool: str, made: list[tuple[str, str]], files: dict[str, list[Path]]) -> str | None:
+    """Of all that bears on what is found in a source; None where what it includes is not known."""
+    if not made or any(name not in files for name, _ in made):
+        return None
+    parts = [tool]
+    for name, command in sorted(made):
+        parts += [command, *(f"{file} {digest(file)}" for file in files[name])]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def main() -> int:
+    """clang-tidy's exit code over all files: 0 where all are clean."""
+    # clang looks for OpenMP's header beside itself; the compiler that builds has it
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    header = FOLDER / "omp.h"
+    header.unlink(missing_ok=True)
+    asked = subprocess.run(["g++", "-print-file-name=include/omp.h"], capture_output=True, text=True, check=True)
+    header.symlink_to(asked.stdout.strip())
+    words = [str(TIDY), "--quiet", "-p", str(BUILD), f"--extra-arg=-isystem{FOLDER}"]
+    version = subprocess.run([str(TIDY), "--version"], capture_output=True, text=True, check=True).stdout
+    tool = "\n".join([version, *words, digest(ROOT / ".clang-tidy"), digest(header)])
+
+    made, files = commands(), included()
+    sources = sorted(p for folder in ("native", "src") for p in (ROOT / folder).rglob("*.cpp"))
+    prints = {source: fingerprint(tool, made.get(source, []), files) for source in sources}
+    clean = set(CLEAN.read_text().split()) if CLEAN.exists() else set()
+    due = [source for source in sources if prints[source] not in clean]
+
+    def check(source: Path) -> bool:
+        done = subprocess.run([*words, str(source)], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            print(done.stdout + done.stderr, flush=True)
+        elif prints[source] is not None:
+            # a line at once: what was looked at before an interruption need not be again
+            with CLEAN.open("a") as file:
+                file.write(f"{prints[source]}\n")
+        return done.returncode == 0
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        good = dict(zip(due, pool.map(check, due), strict=True))
+    # those of earlier contents go
+    CLEAN.write_text("".join(f"{now}\n" for source, now in prints.items() if now and good.get(source, True)))
+    faults = list(good.values()).count(False)
+    print(f"clang-tidy: {len(due)} of {len(sources)} files looked at, {faults} with faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
