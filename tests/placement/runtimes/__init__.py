@@ -112,7 +112,9 @@ def ask_llvm(folder: Path, machine: Machine, env: dict[str, str], threads: int) 
 
 def ask_gnu(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Told:
     """What each thread may use by libgomp, which takes the machine from files as below /sys. Raises Ended."""
-    return _ask(folder, None, machine, {"PRETEND_SYSTEM": str(_file(folder, "system", machine, _system)), **env}, threads)
+    return _ask(
+        folder, None, machine, {"PRETEND_SYSTEM": str(_file(folder, "system", machine, _system)), **env}, threads
+    )
 
 
 def _cpuinfo(machine: Machine) -> str:
@@ -152,7 +154,9 @@ def _system(machine: Machine) -> str:
                 if name.startswith("cache"):
                     lines.append(f"{path.rpartition('/')[0]}/level\t{3 if 'index1' in name else 1}")
     nodes = {n.os_index: n.pus for n in machine.numa_nodes if n.pus}
-    lines += [f"/sys/devices/system/node/node{number}/cpulist\t{format_processors(pus)}" for number, pus in nodes.items()]
+    lines += [
+        f"/sys/devices/system/node/node{number}/cpulist\t{format_processors(pus)}" for number, pus in nodes.items()
+    ]
     if nodes:
         lines.append(f"/sys/devices/system/node/online\t{format_processors(nodes)}")
     return "\n".join(lines) + "\n"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from nodewise.base.errors import InputError
-from nodewise.placement.layers import Layers, Row
+from nodewise.placement.layers import CORES, Layers, Row
 from nodewise.placement.scan import Scanner
 
 #: Each layer's name in a subset, with the fewest characters that tell it from the others.
@@ -117,7 +117,7 @@ def _item(scanner: Scanner, before: list[Item]) -> Item | None:
     cores = ""
     if scanner.peek() == ":":
         scanner.take(":")
-        cores = scanner.word(r"intel_core|intel_atom|eff\d{1,6}")
+        cores = scanner.word(CORES)
         if not cores:
             raise scanner.error("intel_core, intel_atom or effN")
         if kind != "core":
@@ -175,7 +175,13 @@ def apply_subset(layers: Layers, subset: Subset, strict: bool = False) -> tuple[
         numbers = {level: [row.sub[level] for row in layers.rows] for level in levels}
     for level, asked in levels.items():
         for item in asked:
-            most = max((n for n, row in zip(numbers[level], layers.rows, strict=True) if layers.is_of(row, item.cores)), default=-1) + 1
+            most = (
+                max(
+                    (n for n, row in zip(numbers[level], layers.rows, strict=True) if layers.is_of(row, item.cores)),
+                    default=-1,
+                )
+                + 1
+            )
             if item.count is not None and item.count + item.offset > most:
                 notes.append(f"the subset asks for {_words(item)}, and there are {most}: it gets what there is")
     left = {
@@ -197,7 +203,9 @@ def _by_kinds(layers: Layers, subset: Subset) -> tuple[list[Item] | None, list[s
     ignored = "the runtime ignores the whole subset"
     if len(layers.core_kinds) < 2:
         if len(cores) > 1:
-            return None, [f"all cores of this machine are of one kind, and the subset names several: {ignored} {subset}"]
+            return None, [
+                f"all cores of this machine are of one kind, and the subset names several: {ignored} {subset}"
+            ]
         note = f"all cores of this machine are of one kind: {told[0]} is ignored"
         return [replace(item, cores="") for item in subset.items], [*subset.notes, note]
     if len({name.startswith("eff") for name in told}) > 1:
