@@ -16,7 +16,7 @@ from nodewise.machine.model import Machine
 from nodewise.machine.sources import restrict
 from nodewise.placement.job import Job
 from nodewise.placement.resolve import Request, resolve
-from tests.placement.runtimes import Ended, Told, ask_gnu, ask_intel, ask_llvm, made_up
+from tests.placement.runtimes import EndedError, Told, ask_gnu, ask_intel, ask_llvm, made_up
 
 RECORDED = Path(__file__).parent.parent / "recorded"
 Answer = list[list[int]] | None
@@ -97,7 +97,7 @@ def real(runtime: str, folder: Path, case: Case) -> tuple[Answer, str]:
     """What the runtime itself answers, None where it ends the program; and what it warns of."""
     try:
         told = RUNTIMES[runtime][1](folder, case.machine, case.env, case.threads)
-    except Ended as problem:
+    except EndedError as problem:
         return None, str(problem)
     return [list(p) for p in told.places], told.warnings
 
@@ -105,6 +105,11 @@ def real(runtime: str, folder: Path, case: Case) -> tuple[Answer, str]:
 def agrees(mine: Answer, real: Answer, warned: str) -> bool:
     """Whether the model says what the runtime does; what it refuses, the runtime is to warn of, or end the program."""
     return mine == real or (mine is None and ("arning" in warned or "nvalid" in warned))
+
+
+def unanswered(real: Answer, said: str) -> bool:
+    """Whether Intel's runtime ended on a mask of its own that was never filled, as it does at random, mostly on one processor."""
+    return real is None and "hwloc_set_cpubind() failed" in said
 
 
 def modelled(runtime: str, case: Case) -> tuple[Answer, list[str]]:
@@ -124,7 +129,7 @@ def differing(runtime: str, folder: Path, cases: int, seed: str) -> list[str]:
     for _ in range(cases):
         case = made_up_case(runtime, dice)
         (told, warned), (mine, why) = real(runtime, folder, case), modelled(runtime, case)
-        if not agrees(mine, told, warned):
+        if not agrees(mine, told, warned) and not unanswered(told, warned):
             found.append(f"{case.to_json()}: {told}, modelled {mine} {why}")
     return found
 
