@@ -1,66 +1,90 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Against GNU's runtime, as the compiler here brings it, for settings made up here."""
-
-import random
+"""Against GNU's runtime, as the compiler here brings it: its recorded answers, and new ones."""
 
 import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
-from nodewise.placement.resolve import Request, resolve
-from nodewise.placement.tongues.gnu_text import read_gomp
+from nodewise.placement.resolve import Request, fitting_threads, resolve
+from nodewise.placement.tongues.gnu_text import read_gnu_places, read_gomp
 from tests.placement.runtimes import ask_gnu, runtime_folder  # noqa: F401
+from tests.placement.runtimes.asked import differing, differing_from_recorded
 
-_SHAPES = (
-    "pack:2 core:4 pu:2",
-    "pack:2 numa:2 l3:1 core:3 pu:2",
-    "core:5 pu:4",
-    "numa:2 core:3 pu:1",
-    "pack:2 core:4 pu:2(indexes=0,8,1,9,2,10,3,11,4,12,5,13,6,14,7,15)",
+#: Sockets alternate in the system's numbers.
+ALTERNATING = "synthetic:pack:2 core:4 pu:2(indexes=0,8,2,10,4,12,6,14,1,9,3,11,5,13,7,15)"
+
+
+def gnu(machine, threads, **asked):
+    return resolve(machine, Job(threads), Request(runtime="gnu", **asked))
+
+
+def test_agrees_with_what_was_recorded():
+    """libgomp 12.2.0, as tools/placements.py asked it."""
+    assert differing_from_recorded("gnu", "gnu-openmp-12.2.0.jsonl") == []
+
+
+def test_agrees_with_the_runtime_itself(runtime_folder):  # noqa: F811
+    assert differing("gnu", runtime_folder, cases=40, seed="the suite's") == []
+
+
+def test_cores_are_in_the_order_of_their_lowest_processor_whatever_their_socket():
+    found = gnu(load_machine(ALTERNATING), 4, places="cores", bind="close").placement
+    assert found.places == ((0, 8), (1, 9), (2, 10), (3, 11))
+
+
+def test_a_list_is_narrowed_to_what_is_allowed():
+    found = gnu(load_machine("synthetic:core:8 pu:1", "2-5"), 2, places="{0:4}", bind="close")
+    assert found.placement.places == ((2, 3), (2, 3))
+
+
+def test_gomp_cpu_affinity_binds_outside_of_the_mask_all_the_same():
+    found = gnu(load_machine("synthetic:core:8 pu:1", "2-5"), 2, gomp="6 3")
+    assert found.placement.places == ((6,), (3,))
+    assert "processors 6 are outside" in found.notes[0]
+
+
+def test_a_thread_on_a_processor_that_is_not_there_ends_the_program():
+    machine = load_machine("synthetic:core:2 pu:1")
+    with pytest.raises(InputError, match="ends the program: a thread is to start on processor 2"):
+        gnu(machine, 4, gomp="0-3")
+    assert gnu(machine, 2, gomp="0-3").placement.places == ((0,), (1,))
+    found = gnu(machine, 2, gomp="5 0")
+    assert found.placement.places == ((0, 1), (0,)) and "the main thread is not bound" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("places", "bind", "expected"),
+    [
+        ("{0},{1},!{0}", "close", ((1,), (1,))),
+        ("!{0}", "close", ((0,), (1,))),
+        ("croes", "close", ((0,), (1,))),
+        ("croes", None, ((0, 1, 2, 3), (0, 1, 2, 3))),
+        ("{70}", "spread", ((0,), (2,))),
+        ("{0:4,!2}", "close", ((0, 1, 3), (0, 1, 3))),
+        ("{3", "true", ((0,), (1,))),
+        ("cores", "closely", ((0,), (1,))),
+    ],
 )
+def test_a_list_that_it_refuses_is_told_and_single_threads_are_bound(places, bind, expected):
+    found = gnu(load_machine("synthetic:core:4 pu:1"), 2, places=places, bind=bind)
+    assert found.placement.places == expected
+    refused = places in ("!{0}", "croes", "{70}", "{3") or bind == "closely"
+    assert any(note.startswith("GNU's runtime ignores") for note in found.notes) == refused
 
 
-def _setting(dice, count):
-    if dice.random() < 0.35:
-        items = []
-        for _ in range(dice.randint(1, 4)):
-            a, b = sorted((dice.randrange(count), dice.randrange(count)))
-            items.append(dice.choice([str(a), f"{a}-{b}", f"{a}-{b}:{dice.randint(1, 3)}"]))
-        env = {"GOMP_CPU_AFFINITY": dice.choice([" ", ","]).join(items)}
-        return (
-            env
-            if dice.random() < 0.5
-            else {**env, "OMP_PROC_BIND": dice.choice(["close", "spread", "primary", "true"])}
-        )
-    # how libgomp finds the last-level caches differs between its versions: they have a test of their own
-    names = ["threads", "cores", "numa_domains", "sockets", "{0},{2:2},{1}", "{0:2}:3", "{1,3},{0}"]
-    env = {"OMP_PROC_BIND": dice.choice(["close", "spread", "primary", "true", "master", "close,spread"])}
-    if dice.random() < 0.85:
-        name = dice.choice(names)
-        env["OMP_PLACES"] = name + (f"({dice.randint(1, count)})" if name.isalpha() and dice.random() < 0.4 else "")
-    return env
-
-
-@pytest.mark.parametrize("shape", _SHAPES)
-def test_agrees_with_the_runtime_itself(shape, runtime_folder):  # noqa: F811
-    machine = load_machine(f"synthetic:{shape}")
-    dice = random.Random(shape)
-    count = len(machine.pus)
-    for _ in range(25):
-        env = _setting(dice, count)
-        threads = dice.choice([2, 3, count, dice.randint(2, 2 * count + 1)])
-        fields = {"GOMP_CPU_AFFINITY": "gomp", "OMP_PLACES": "places", "OMP_PROC_BIND": "bind"}
-        request = Request(runtime="gnu", **{fields[k]: v for k, v in env.items()})
-        mine = resolve(machine, Job(threads), request).placement
-        assert list(mine.places) == ask_gnu(runtime_folder, machine, env, threads), (env, threads)
+def test_omp_places_goes_before_gomp_cpu_affinity():
+    machine = load_machine("synthetic:core:4 pu:1")
+    assert gnu(machine, 2, places="{1},{3}", gomp="0 2").placement.places == ((1,), (3,))
+    assert gnu(machine, 2, places="{9", gomp="0 2").placement.places == ((0,), (2,))
+    assert fitting_threads(machine, Job(1), Request(gomp="0 x")) == 4
 
 
 def test_a_version_finds_one_last_level_cache_or_all(runtime_folder):  # noqa: F811
     """libgomp 12 finds the first only, which is what is modelled and told."""
     machine = load_machine("synthetic:l3:2 core:2 pu:2")
     env = {"OMP_PLACES": "ll_caches", "OMP_PROC_BIND": "close"}
-    real = ask_gnu(runtime_folder, machine, env, 2)
+    real = ask_gnu(runtime_folder, machine, env, 2).places
     assert real in ([(0, 1, 2, 3)] * 2, [(0, 1, 2, 3), (4, 5, 6, 7)])
     mine = resolve(machine, Job(2), Request(runtime="gnu", places="ll_caches", bind="close"))
     assert mine.placement.places == ((0, 1, 2, 3),) * 2
@@ -69,13 +93,41 @@ def test_a_version_finds_one_last_level_cache_or_all(runtime_folder):  # noqa: F
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("0 3 1-2 4-15:2", (0, 3, 1, 2, 4, 6, 8, 10, 12, 14)), ("0,1 , 2", (0, 1, 2)), (" 7 ", (7,))],
+    [
+        ("0 3 1-2 4-15:2", (0, 3, 1, 2, 4, 6, 8, 10, 12, 14)),
+        ("0,1 , 2", (0, 1, 2)),
+        (" 7 ", (7,)),
+        ("0x1f 010 +3", (31, 8, 3)),
+        ("2- 4", (2, 3, 4)),
+    ],
 )
 def test_the_list_is_read(text, expected):
     assert read_gomp(text) == expected
 
 
-@pytest.mark.parametrize(("text", "column"), [("", 1), ("0-", 3), ("3-1", 1), ("0 x", 3), ("0:2", 2), ("0-4:0", 1)])
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("", 1), ("0-", 3), ("3-1", 1), ("0 x", 3), ("0:2", 2), ("0-4:0", 1), ("0,,1", 3), ("2 -4", 3), ("65536", 1)],
+)
 def test_an_error_names_the_column(text, column):
     with pytest.raises(InputError, match=rf"column {column}:"):
         read_gomp(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("", 1),
+        ("croes", 1),
+        ("cores(", 7),
+        ("{0", 3),
+        ("{0},", 5),
+        ("!!{0}", 2),
+        ("{0x1}", 3),
+        ("{1:2,!0:2}", 10),
+        ("!{0}:2", 5),
+    ],
+)
+def test_an_error_in_its_places_names_the_column(text, column):
+    with pytest.raises(InputError, match=rf"column {column}:"):
+        read_gnu_places(text)

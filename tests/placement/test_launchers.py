@@ -2,7 +2,7 @@
 """Launchers' answers, recorded from the real ones on machines that exist only as hwloc describes them.
 
 Open MPI 4.1.4 was given each machine as its topology file, and what it asked the kernel to bind each rank to was noted;
-MPICH 4.0.2's Hydra told its bindings itself (HYDRA_TOPO_DEBUG), and so did Slurm 22.05.8's srun (--cpu-bind=verbose), for
+the Hydra of MPICH 4.0.2 and of 5.0.2 told its bindings itself (HYDRA_TOPO_DEBUG; both the same), and so did Slurm 22.05.8's srun (--cpu-bind=verbose), for
 steps with --cpus-per-task on a node allocated whole. `zones` is null where the launcher refused. Not recorded are Slurm's
 fcyclic for tasks of one processor, which the model does not follow.
 """
@@ -19,8 +19,13 @@ from nodewise.placement.job import Job
 from nodewise.placement.resolve import Request, resolve
 
 FOLDER = Path(__file__).parent / "recorded"
-FILES = {"openmpi": "openmpi-4.1.4.jsonl", "mpich": "mpich-4.0.2.jsonl", "slurm": "slurm-22.05.8.jsonl"}
-CASES = [(name, json.loads(line)) for name, file in FILES.items() for line in (FOLDER / file).read_text().splitlines()]
+FILES = {
+    "openmpi-4.1.4.jsonl": "openmpi",
+    "mpich-4.0.2.jsonl": "mpich",
+    "mpich-5.0.2.jsonl": "mpich",
+    "slurm-22.05.8.jsonl": "slurm",
+}
+CASES = [(name, json.loads(line)) for file, name in FILES.items() for line in (FOLDER / file).read_text().splitlines()]
 
 
 @cache

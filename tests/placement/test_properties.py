@@ -25,7 +25,9 @@ from nodewise.placement.tongues.openmp import read_bind, read_places
 from nodewise.placement.tongues.said import CannotSayError
 
 SHAPES = ("core:4 pu:2", "pack:2 core:3 pu:2", "numa:2 l3:2 core:2 pu:1", "pack:2 numa:2 core:2 pu:4", "core:1 pu:1")
-CALM = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+CALM = settings(
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
 
 
 @st.composite

@@ -44,6 +44,9 @@ _MAIN = {"socket", "core", "thread"}
 #: The layers that LLVM's runtime tells apart by itself; where the system has no sockets, all of it is one.
 _NATIVE = {*_MAIN, "die"}
 
+#: How a setting names the cores of one kind.
+CORES = r"intel_core|intel_atom|eff\d{1,6}"
+
 #: All names of layers that a setting may use.
 KINDS = (*_PREFERENCE, "ll_cache")
 
@@ -229,7 +232,9 @@ def layers_of(machine: Machine, respect: bool = True, native: bool = False) -> L
         for (processor, _), ids, sub in zip(mine, kept, subs, strict=True)
     )
     names = {"IntelCore": "intel_core", "IntelAtom": "intel_atom"}
-    core_kinds = tuple((names.get(kind.info.get("CoreType", ""), ""), f"eff{kind.efficiency}") for kind in machine.kinds)
+    core_kinds = tuple(
+        (names.get(kind.info.get("CoreType", ""), ""), f"eff{kind.efficiency}") for kind in machine.kinds
+    )
     return Layers(tuple(kinds), rows, same, core_kinds, machine.pus if native else ())
 
 

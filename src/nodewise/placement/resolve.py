@@ -206,7 +206,9 @@ def _threads(machine: Machine, job: Job, request: Request) -> Outcome | None:
     affinity = None if request.affinity is None else read_affinity(request.affinity)
     subset = _subset(request)
     if affinity is not None and affinity.type == "disabled":
-        unread = ("KMP_AFFINITY=disabled: the runtime does not read KMP_HW_SUBSET either",) if subset is not None else ()
+        unread = (
+            ("KMP_AFFINITY=disabled: the runtime does not read KMP_HW_SUBSET either",) if subset is not None else ()
+        )
         return Outcome((tuple(sorted(machine.allowed)),) * job.threads, unread)
     layers, notes = _part(machine, request, subset, respect=affinity is None or affinity.respect)
     if request.place_threads is not None:

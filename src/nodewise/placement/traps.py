@@ -185,7 +185,8 @@ def _oversubscribed(machine: Machine, placement: Placement) -> list[Trap]:
             "oversubscribed",
             f"{placement.threads} threads are to share {whose} {where}: they take turns, and wherever they wait for one "
             "another, all wait for the last",
-            f"use at most {used} threads" + (f", or spread them over the {there} that may be used" if used < there else ""),
+            f"use at most {used} threads"
+            + (f", or spread them over the {there} that may be used" if used < there else ""),
         )
     ]
 

@@ -49,7 +49,7 @@ def runtime_folder(tmp_path_factory):
     return tmp_path_factory.mktemp("runtimes")
 
 
-class Ended(RuntimeError):
+class EndedError(RuntimeError):
     """The runtime ended the program, as where a thread cannot be created: its message."""
 
 
@@ -78,14 +78,14 @@ def _ask(folder: Path, library: Path | None, machine: Machine, env: dict[str, st
         timeout=60,
     )
     if done.returncode:
-        raise Ended(done.stderr + done.stdout)
+        raise EndedError(done.stderr + done.stdout)
     said = re.findall(r"thread (\d+)\.(\d+) may use (\S+)", done.stdout)
     said.sort(key=lambda one: (int(one[0]), int(one[1])))
     return Told([parse_processors(mask) for _, _, mask in said], done.stderr)
 
 
 def ask_intel(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Told:
-    """What each thread may use by Intel's runtime, which takes the machine from hwloc. Raises Ended."""
+    """What each thread may use by Intel's runtime, which takes the machine from hwloc. Raises EndedError."""
     kind, _, text = machine.source.partition(":")
     assert INTEL.exists(), "the runtime of the package intel-openmp, which ./dev test installs, is missing"
     source = {
@@ -97,7 +97,7 @@ def ask_intel(folder: Path, machine: Machine, env: dict[str, str], threads: int)
     while True:
         try:
             return _ask(folder, INTEL, machine, {**source, **env}, threads)
-        except Ended as problem:
+        except EndedError as problem:
             # now and then it starts on a mask of its own that was never filled
             again -= 1
             if not again or "hwloc_set_cpubind() failed" not in str(problem):
@@ -105,14 +105,16 @@ def ask_intel(folder: Path, machine: Machine, env: dict[str, str], threads: int)
 
 
 def ask_llvm(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Told:
-    """What each thread may use by LLVM's runtime, which takes the machine from a file as /proc/cpuinfo. Raises Ended."""
+    """What each thread may use by LLVM's runtime, which takes the machine from a file as /proc/cpuinfo. Raises EndedError."""
     source = {"KMP_CPUINFO_FILE": str(_file(folder, "cpuinfo", machine, _cpuinfo))}
     return _ask(folder, LLVM, machine, {**source, **env}, threads)
 
 
 def ask_gnu(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Told:
-    """What each thread may use by libgomp, which takes the machine from files as below /sys. Raises Ended."""
-    return _ask(folder, None, machine, {"PRETEND_SYSTEM": str(_file(folder, "system", machine, _system)), **env}, threads)
+    """What each thread may use by libgomp, which takes the machine from files as below /sys. Raises EndedError."""
+    return _ask(
+        folder, None, machine, {"PRETEND_SYSTEM": str(_file(folder, "system", machine, _system)), **env}, threads
+    )
 
 
 def _cpuinfo(machine: Machine) -> str:
@@ -152,7 +154,9 @@ def _system(machine: Machine) -> str:
                 if name.startswith("cache"):
                     lines.append(f"{path.rpartition('/')[0]}/level\t{3 if 'index1' in name else 1}")
     nodes = {n.os_index: n.pus for n in machine.numa_nodes if n.pus}
-    lines += [f"/sys/devices/system/node/node{number}/cpulist\t{format_processors(pus)}" for number, pus in nodes.items()]
+    lines += [
+        f"/sys/devices/system/node/node{number}/cpulist\t{format_processors(pus)}" for number, pus in nodes.items()
+    ]
     if nodes:
         lines.append(f"/sys/devices/system/node/online\t{format_processors(nodes)}")
     return "\n".join(lines) + "\n"

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import random
+import tempfile
 from functools import lru_cache
+from pathlib import Path
 
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
+from tests.placement.runtimes import uneven
 
 _WORDS = [
     "threads",
@@ -25,20 +29,51 @@ _WORDS = [
     "croes",
     "close",
 ]
-_BINDS = ["close", "spread", "primary", "true", "master", "close,spread", "SPREAD", " close ", "false", "closer", "close,"]
+_BINDS = [
+    "close",
+    "spread",
+    "primary",
+    "true",
+    "master",
+    "close,spread",
+    "SPREAD",
+    " close ",
+    "false",
+    "closer",
+    "close,",
+]
+
+
+_FOLDER = tempfile.TemporaryDirectory()
 
 
 @lru_cache(maxsize=64)
 def loaded(source: str) -> Machine:
-    """As load_machine; kept."""
-    return load_machine(source)
+    """As load_machine, kept; `uneven:NAME` or `uneven:NAME:3,1,2,0` is one of `uneven` that does not tell kinds of cores."""
+    if not source.startswith("uneven:"):
+        return load_machine(source)
+    _, name, numbers = f"{source}:".split(":")[:3]
+    path = Path(_FOLDER.name, f"{hashlib.sha256(source.encode()).hexdigest()[:24]}.xml")
+    listed = [int(n) for n in numbers.split(",") if n]
+    return load_machine(f"xml:{uneven.write_machine(path, uneven.SHAPES[name], listed, told=False)}")
+
+
+def uneven_machine(dice: random.Random) -> tuple[str, str | None]:
+    """The name of a machine whose sockets or cores are unlike each other, and which of its processors are allowed."""
+    name = dice.choice(list(uneven.SHAPES))
+    count = uneven.processors(uneven.SHAPES[name])
+    numbers = f":{','.join(map(str, dice.sample(range(count), count)))}" if dice.random() < 0.3 else ""
+    allow = format_processors(dice.sample(range(count), dice.randint(1, count))) if dice.random() < 0.3 else None
+    return f"uneven:{name}{numbers}", allow
 
 
 def numbering(dice: random.Random, shape: list[tuple[str, int]], gaps: bool) -> list[int] | None:
     """The system's numbers of the processors in the tree's order, with gaps or without; None as they come."""
     counts = [n for _, n in shape]
     count = math.prod(counts)
-    kind = dice.choice(["tree", "threads last", "alternating", "shuffled", "last core first", "gaps"][: 6 if gaps else 5])
+    kind = dice.choice(
+        ["tree", "threads last", "alternating", "shuffled", "last core first", "gaps"][: 6 if gaps else 5]
+    )
     if kind == "tree" or count < 2:
         return None
     if kind == "shuffled":
@@ -191,7 +226,9 @@ def affinity(dice: random.Random, count: int) -> str:
 def subset(dice: random.Random) -> str:
     """A value of KMP_HW_SUBSET."""
     items = []
-    for kind in dice.choices(["s", "n", "l3", "l2", "c", "t", "ll", "d"], weights=[3, 1, 1, 1, 4, 3, 1, 1], k=dice.randint(1, 3)):
+    for kind in dice.choices(
+        ["s", "n", "l3", "l2", "c", "t", "ll", "d"], weights=[3, 1, 1, 1, 4, 3, 1, 1], k=dice.randint(1, 3)
+    ):
         offset = f"@{dice.randint(0, 2)}" if dice.random() < 0.4 else ""
         attribute = dice.choice([":intel_core", ":intel_atom", ":eff0", ":eff1"]) if dice.random() < 0.08 else ""
         items.append(dice.choice([str(dice.randint(1, 4)), "*", ""]) + kind + attribute + offset)

@@ -75,10 +75,10 @@ def _taken(text: str | None, read: Callable[[str], _T], notes: list[str]) -> _T 
 def _of_gomp(machine: Machine, processors: Sequence[int], notes: list[str]) -> list[tuple[int, ...]] | None:
     """A place for each of GOMP_CPU_AFFINITY's processors, whether or not the process may use it; None where it has room for none."""
     top = room(machine)
-    kept = [(p,) for p in processors if p < top]
+    kept: list[tuple[int, ...]] = [(p,) for p in processors if p < top]
     if len(kept) < len(processors):
         notes.append(f"processors from {top} on are left out: the runtime has no room for them")
-    outside = {p for (p,) in kept} & set(machine.pus) - set(machine.allowed)
+    outside = {p for place in kept for p in place} & set(machine.pus) - set(machine.allowed)
     if outside:
         notes.append(
             f"processors {format_processors(outside)} are outside of what this process may use: threads are bound there all "

@@ -6,11 +6,12 @@ Both are read by one grammar, as Intel's and LLVM's runtimes do: `15c@30,4t`, `1
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
 from nodewise.base.errors import InputError
-from nodewise.placement.layers import Layers, Row
+from nodewise.placement.layers import CORES, Layers, Row
 from nodewise.placement.scan import Scanner
 
 #: Each layer's name in a subset, with the fewest characters that tell it from the others.
@@ -81,7 +82,7 @@ def read_subset(text: str, what: str = "KMP_HW_SUBSET") -> Subset:
             raise scanner.error("',' or 'x'")
         if scanner.done:
             raise scanner.error(_WHAT)
-    notes = ()
+    notes: tuple[str, ...] = ()
     cores = [item for item in items if item.kind == "core"]
     if len(cores) > 1 and not any(item.cores for item in cores):
         # the runtime takes the first of them without a word
@@ -117,7 +118,7 @@ def _item(scanner: Scanner, before: list[Item]) -> Item | None:
     cores = ""
     if scanner.peek() == ":":
         scanner.take(":")
-        cores = scanner.word(r"intel_core|intel_atom|eff\d{1,6}")
+        cores = scanner.word(CORES)
         if not cores:
             raise scanner.error("intel_core, intel_atom or effN")
         if kind != "core":
@@ -148,23 +149,10 @@ def apply_subset(layers: Layers, subset: Subset, strict: bool = False) -> tuple[
     a kind are counted among those of that kind; a machine of one kind leaves out a single kind's name.
     """
     items, notes = _by_kinds(layers, subset)
-    if items is None:
-        return layers, tuple(notes)
-    levels: dict[int, list[Item]] = {}
-    for item in items:
-        level = layers.level(item.kind)
-        if level < 0:
-            return layers, (f"this machine has no layer {item.kind}: the runtime ignores the whole subset {subset}",)
-        if level in levels and not (item.cores and levels[level][0].kind == item.kind):
-            both = f"{levels[level][0].kind} and {item.kind}"
-            return layers, (f"{both} are one layer here: the runtime ignores the whole subset {subset}",)
-        levels.setdefault(level, []).append(item)
-    if not strict and (subset.absolute or layers.level("socket") >= 0):
-        if not subset.absolute:
-            for kind in ("socket", "core"):
-                levels.setdefault(layers.level(kind), [Item(kind, None)])
-        numbers = _numbers_within(layers, sorted(levels), [item.cores for item in items if item.cores])
-    else:
+    levels, why = _by_level(layers, subset, items)
+    if not levels:
+        return layers, tuple(notes if why is None else [why])
+    if strict or (not subset.absolute and layers.level("socket") < 0):
         for level, asked in levels.items():
             for item in asked:
                 if item.count is not None and item.count + item.offset > layers.ratios[level]:
@@ -173,11 +161,11 @@ def apply_subset(layers: Layers, subset: Subset, strict: bool = False) -> tuple[
                         "the runtime ignores the whole subset",
                     )
         numbers = {level: [row.sub[level] for row in layers.rows] for level in levels}
-    for level, asked in levels.items():
-        for item in asked:
-            most = max((n for n, row in zip(numbers[level], layers.rows, strict=True) if layers.is_of(row, item.cores)), default=-1) + 1
-            if item.count is not None and item.count + item.offset > most:
-                notes.append(f"the subset asks for {_words(item)}, and there are {most}: it gets what there is")
+    else:
+        if not subset.absolute:
+            for kind in ("socket", "core"):
+                levels.setdefault(layers.level(kind), [Item(kind, None)])
+        numbers = _numbers_within(layers, sorted(levels), [item.cores for item in items if item.cores])
     left = {
         row.processor
         for i, row in enumerate(layers.rows)
@@ -185,11 +173,37 @@ def apply_subset(layers: Layers, subset: Subset, strict: bool = False) -> tuple[
     }
     if not left:
         return layers, ("the subset leaves no processor: the runtime ignores it",)
-    return layers.restricted(left), tuple(notes)
+    return layers.restricted(left), (*notes, *_too_many(layers, levels, numbers))
 
 
-def _by_kinds(layers: Layers, subset: Subset) -> tuple[list[Item] | None, list[str]]:
-    """The items as they hold on a machine with these kinds of cores; None where the whole subset is ignored."""
+def _by_level(layers: Layers, subset: Subset, items: Sequence[Item]) -> tuple[dict[int, list[Item]], str | None]:
+    """The items of each layer; none, and why, where the whole subset is ignored."""
+    levels: dict[int, list[Item]] = {}
+    for item in items:
+        level = layers.level(item.kind)
+        if level < 0:
+            return {}, f"this machine has no layer {item.kind}: the runtime ignores the whole subset {subset}"
+        if level in levels and not (item.cores and levels[level][0].kind == item.kind):
+            both = f"{levels[level][0].kind} and {item.kind}"
+            return {}, f"{both} are one layer here: the runtime ignores the whole subset {subset}"
+        levels.setdefault(level, []).append(item)
+    return levels, None
+
+
+def _too_many(layers: Layers, levels: dict[int, list[Item]], numbers: dict[int, list[int]]) -> list[str]:
+    """A note for each item that asks for more than there is."""
+    notes = []
+    for level, asked in levels.items():
+        for item in asked:
+            counted = zip(numbers[level], layers.rows, strict=True)
+            most = max((number for number, row in counted if layers.is_of(row, item.cores)), default=-1) + 1
+            if item.count is not None and item.count + item.offset > most:
+                notes.append(f"the subset asks for {_words(item)}, and there are {most}: it gets what there is")
+    return notes
+
+
+def _by_kinds(layers: Layers, subset: Subset) -> tuple[list[Item], list[str]]:
+    """The items as they hold on a machine with these kinds of cores; none where the whole subset is ignored."""
     told = [item.cores for item in subset.items if item.kind == "core" and item.cores]
     cores = [item for item in subset.items if item.kind == "core"]
     if not told:
@@ -197,16 +211,16 @@ def _by_kinds(layers: Layers, subset: Subset) -> tuple[list[Item] | None, list[s
     ignored = "the runtime ignores the whole subset"
     if len(layers.core_kinds) < 2:
         if len(cores) > 1:
-            return None, [f"all cores of this machine are of one kind, and the subset names several: {ignored} {subset}"]
+            return [], [f"all cores of this machine are of one kind, and the subset names several: {ignored} {subset}"]
         note = f"all cores of this machine are of one kind: {told[0]} is ignored"
         return [replace(item, cores="") for item in subset.items], [*subset.notes, note]
     if len({name.startswith("eff") for name in told}) > 1:
-        return None, [f"the subset names cores by type and by efficiency: {ignored} {subset}"]
+        return [], [f"the subset names cores by type and by efficiency: {ignored} {subset}"]
     if len(told) < len(cores) or len(set(told)) < len(told):
-        return None, [f"the subset names cores of one kind twice, or of a kind and of any: {ignored} {subset}"]
+        return [], [f"the subset names cores of one kind twice, or of a kind and of any: {ignored} {subset}"]
     missing = next((name for name in told if not any(layers.is_of(row, name) for row in layers.rows)), None)
     if missing is not None:
-        return None, [f"this machine has no cores of the kind {missing}: {ignored} {subset}"]
+        return [], [f"this machine has no cores of the kind {missing}: {ignored} {subset}"]
     return list(subset.items), list(subset.notes)
 
 

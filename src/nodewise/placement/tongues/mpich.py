@@ -23,7 +23,7 @@ _OPTIONS = {
     **dict.fromkeys(("-n", "-np"), "ranks"),
     **dict.fromkeys(("-ppn", "-perhost"), "per_node"),
 }
-_MODEL = "modelled is MPICH 4.0, whose Hydra was asked, with the whole node allocated"
+_MODEL = "modelled is MPICH 4.0 and 5.0, whose Hydra was asked, with the whole node allocated"
 
 
 def read_mpich(machine: Machine, text: str, job: Job) -> tuple[Placement, list[str]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from nodewise.base.errors import InputError
-from nodewise.placement.layers import KINDS, Layers
+from nodewise.placement.layers import CORES, KINDS, Layers
 from nodewise.placement.scan import Scanner
 from nodewise.placement.tongues.kmp_affinity import Outcome, float_levels
 from nodewise.placement.tongues.said import left_out
@@ -52,11 +52,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Places:
-    """An OMP_PLACES as read: an abstract name with a limit, or a list."""
+    """An OMP_PLACES as read: an abstract name with a limit, or a list. `cores` tells those of one kind, as in a subset."""
 
     kind: str | None = None
     limit: int | None = None
     entries: tuple[Place, ...] = ()
+    cores: str = ""
 
 
 def read_places(text: str) -> Places:
@@ -66,13 +67,17 @@ def read_places(text: str) -> Places:
         if scanner.peek(32).lower() in BINDS:
             raise scanner.error("an abstract name or a list; what is there belongs to OMP_PROC_BIND")
         word = scanner.choice(_ABSTRACT, "an abstract name or a list")
-        limit = None
+        limit, cores = None, ""
+        if _ABSTRACT[word] == "core" and scanner.take(":"):
+            cores = scanner.word(CORES)
+            if not cores:
+                raise scanner.error("intel_core, intel_atom or effN")
         if scanner.take("("):
             # none is as good as no limit
             limit = scanner.number("how many places") or None
             scanner.need(")")
         scanner.end("'(' or the end" if limit is None else "the end")
-        return Places(_ABSTRACT[word], limit)
+        return Places(_ABSTRACT[word], limit, cores=cores)
     entries = [_entry(scanner)]
     while not scanner.done:
         scanner.need(",", "',', ':' or the end")
@@ -139,6 +144,11 @@ def place_list(layers: Layers, places: Places) -> tuple[list[tuple[int, ...]], l
     """The places that a text names on these layers, in order, and what to know of them."""
     if places.kind is not None:
         groups, notes = _of_level(layers, places.kind)
+        if places.cores and len(layers.core_kinds) < 2:
+            notes.append(f"all cores of this machine are of one kind: {places.cores} is ignored")
+        elif places.cores:
+            kept = {row.processor for row in layers.rows if layers.is_of(row, places.cores)}
+            groups = [group for group in groups if kept.issuperset(group)]
         if places.limit is not None and places.limit > len(groups):
             notes.append(f"there are {len(groups)} places, not {places.limit}")
         return groups[: places.limit], notes
@@ -190,7 +200,7 @@ def _expanded(entry: Place, known: set[int], everything: set[int], missing: set[
         if not place and i:
             break
         found.append(tuple(sorted(place)))
-        moved = {p + entry.stride for p in place}
+        moved = {p + entry.stride for p in place & known}
         if i + 1 < count:
             missing |= moved - known
         place = moved & known
