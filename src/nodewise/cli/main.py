@@ -22,6 +22,7 @@ INTERRUPTED = 130
 INTERNAL = 70
 #: The runner with its pipes, the experiment's files, and what Python opens besides.
 _FEWEST_FILES = 64
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 _OF_THE_SYSTEM = {
     errno.ENOSPC: "free some space",
     errno.EDQUOT: "the quota is used up: free some space",
@@ -120,9 +121,10 @@ def _run(words: list[str]) -> int:
             return _defect(problem, words)
         if "--traceback" in words:
             traceback.print_exc()
-        _complain(
-            f"{problem.filename or 'a file or standard output'}: {problem.strerror}", _OF_THE_SYSTEM[problem.errno]
+        on = problem.filename or (
+            "cannot write to standard output" if problem.errno in _NO_ROOM else "the system refuses"
         )
+        _complain(f"{on}: {problem.strerror}", _OF_THE_SYSTEM[problem.errno])
         return BAD_INPUT
     except Exception as problem:
         return _defect(problem, words)
