@@ -89,7 +89,7 @@ def neighbours(folder: Path | None = None, own: str = "", since: float = math.in
 def _read(path: Path, since: float) -> Neighbour | None:
     """Whose file it is; None where nobody keeps it and it is from before `since`."""
     with contextlib.suppress(OSError, ValueError), _opened(path) as file:
-        if _locked(file) or os.fstat(file).st_mtime >= since:
+        if _locked(file) or os.fstat(file).st_mtime > since:
             told: Neighbour = fit(parse_json(os.read(file, _LONGEST)), Neighbour)
             return told
     return None
