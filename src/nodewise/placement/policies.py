@@ -14,7 +14,7 @@ from nodewise.machine.model import Machine, Node
 from nodewise.placement.placement import Placement
 
 #: More threads than any system starts in one process.
-MOST_THREADS = 1 << 20
+MOST_THREADS = 1 << 16
 
 
 def _compact(machine: Machine, threads: int) -> Iterator[int]:

@@ -270,9 +270,17 @@ class Writer:
                 self._append(json.dumps({"type": "neighbour", **asdict(one)}) + "\n")
         return self._seen
 
-    def conclude(self, verdict: dict[str, Any]) -> None:
-        """Store the verdict."""
-        write_whole(self.path / "verdict.json", json.dumps(verdict, indent=1))
+    def store_result(self, result: dict[str, Any]) -> None:
+        """Store what was found. Raises StoreError."""
+        write_whole(self.path / "verdict.json", json.dumps(result, indent=1))
+
+    def conclude(self, verdict: dict[str, Any]) -> list[str]:
+        """Store a verdict that can be worked out again from the samples; what is to be told where that fails."""
+        try:
+            self.store_result(verdict)
+        except StoreError as problem:
+            return [f"{problem.what}; `nodewise report` works the answer out again from the runs"]
+        return []
 
     def discard(self) -> None:
         """Take back what was made for an experiment in which nothing was measured; whatever was there before stays."""
