@@ -166,8 +166,7 @@ class Tuner:
             except KeyboardInterrupt:
                 stopped = "interrupted"
             verdict = tune_verdict(read_experiment(question.out), stopped)
-            verdict = replace(verdict, notes=(*verdict.notes, *self._writer.conclude(encode(verdict))))
-        return verdict
+            return replace(verdict, notes=(*verdict.notes, *self._writer.conclude(encode(verdict))))
 
     def preview(self) -> Outline:
         """What `run` would do: one run of the program, and nothing of it is kept. Raises as `run` does."""
