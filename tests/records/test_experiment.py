@@ -2,6 +2,7 @@
 """The experiment's directory: append-only, one writer, safe against kills and full disks."""
 
 import json
+import os
 import resource
 import signal
 import subprocess
@@ -125,6 +126,35 @@ def test_a_failed_whole_write_leaves_the_old_file(tmp_path: Path) -> None:
         signal.signal(signal.SIGXFSZ, handler)
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_device_or_a_pipe_is_written_to_and_never_replaced(tmp_path: Path) -> None:
+    for name in ("/dev/null", str(tmp_path / "link")):
+        if not Path(name).exists():
+            Path(name).symlink_to("/dev/null")
+        write_whole(Path(name), "x")
+        assert Path(name).is_char_device()
+    with pytest.raises(StoreError, match="No space"):
+        write_whole(Path("/dev/full"), "x")
+    assert Path("/dev/full").is_char_device()
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "other").symlink_to("target")
+    write_whole(tmp_path / "other", "new")
+    assert (tmp_path / "other").is_symlink() and (tmp_path / "target").read_text() == "new"
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError):
+        write_whole(tmp_path / "pipe", "x")
+
+
+@pytest.mark.parametrize("name", ["/", ".", "", "loop", "n" * 300, "file/x"])
+def test_a_name_that_cannot_be_written_to_is_one_message(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+    Path("file").write_text("")
+    with pytest.raises(StoreError):
+        write_whole(Path(name), "x")
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]", "{}", '{"nodewise_experiment": 99}'])

@@ -116,7 +116,7 @@ def test_a_line_cut_off_by_a_kill_is_passed_over(tmp_path: Path) -> None:
     samples.write_bytes(samples.read_bytes()[:-30])
     (directory / "verdict.json").unlink()
     text = page(read_experiment(directory), verdict_of(read_experiment(directory)))
-    assert "1 damaged lines" in text
+    assert "1 damaged line was skipped" in text
     assert "cut off before its end" in text
 
 

@@ -4,6 +4,7 @@
 import errno
 import importlib
 import io
+import os
 import pkgutil
 import resource
 import sys
@@ -22,6 +23,8 @@ INTERRUPTED = 130
 INTERNAL = 70
 #: The runner with its pipes, the experiment's files, and what Python opens besides.
 _FEWEST_FILES = 64
+_LONGEST_SHOWN = 120
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 _OF_THE_SYSTEM = {
     errno.ENOSPC: "free some space",
     errno.EDQUOT: "the quota is used up: free some space",
@@ -29,6 +32,12 @@ _OF_THE_SYSTEM = {
     errno.ENFILE: "too many files are open on this machine",
     errno.ENOMEM: "the system is short of memory",
     errno.EAGAIN: "there are too many processes: raise `ulimit -u`",
+    errno.ENAMETOOLONG: "give a shorter name",
+    errno.ELOOP: "its links lead round in a circle",
+    errno.ENOTDIR: "a part of that path is a file",
+    errno.EACCES: "it may not be used by you: name another one",
+    errno.EPERM: "it may not be used by you: name another one",
+    errno.EROFS: "name one on a filesystem that may be written",
     errno.EIO: "the device does not work, or the terminal is gone",
 }
 
@@ -62,6 +71,7 @@ def _complain(what: str, hint: str | None = None) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 well, 2 for bad input, 70 for a defect of nodewise's own."""
     words = sys.argv[1:] if arguments is None else arguments
+    _open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=SHOWN)
@@ -78,6 +88,18 @@ def main(arguments: list[str] | None = None) -> int:
             _complain(f"cannot write to standard output: {problem.strerror}", "what was measured is kept")
             return code or BAD_INPUT
     return code
+
+
+def _open_standard_streams() -> None:
+    """Where one is closed, nothing is read from it and what is written to it is lost; no other file may take its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # the lowest number that is free
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w"))  # noqa: SIM115 - for good
 
 
 def _missing() -> tuple[str, str] | None:
@@ -120,9 +142,11 @@ def _run(words: list[str]) -> int:
             return _defect(problem, words)
         if "--traceback" in words:
             traceback.print_exc()
-        _complain(
-            f"{problem.filename or 'a file or standard output'}: {problem.strerror}", _OF_THE_SYSTEM[problem.errno]
-        )
+        name = str(problem.filename or "")
+        if not name:
+            name = "cannot write to standard output" if problem.errno in _NO_ROOM else "the system refuses"
+        on = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"
+        _complain(f"{on}: {problem.strerror}", _OF_THE_SYSTEM[problem.errno])
         return BAD_INPUT
     except Exception as problem:
         return _defect(problem, words)

@@ -164,8 +164,7 @@ class Comparer:
                 raise
             verdict = compare_verdict(read_experiment(question.out), stopped)
             verdict = replace(verdict, warnings=(*verdict.warnings, *dict.fromkeys(self._left)))
-            writer.conclude(encode(verdict))
-        return verdict
+            return replace(verdict, warnings=(*verdict.warnings, *writer.conclude(encode(verdict))))
 
     @staticmethod
     def _give_up(writer: Writer) -> None:

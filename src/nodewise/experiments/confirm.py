@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nodewise.base.errors import InputError
+from nodewise.base.errors import InputError, StoreError
 from nodewise.base.processors import format_processors
 from nodewise.experiments.compare import CompareQuestion, compare
 from nodewise.experiments.contenders import Contender, Steps
@@ -196,7 +196,10 @@ def confirm(
     )
     comparison = compare(asked, launcher, observe)
     verdict = confirm_verdict(read_experiment(question.out), comparison.stopped)
-    write_whole(question.out / "verdict.json", json.dumps(encode(verdict), indent=1))
+    try:
+        write_whole(question.out / "verdict.json", json.dumps(encode(verdict), indent=1))
+    except StoreError as problem:
+        return replace(verdict, notes=(*verdict.notes, problem.what))
     return verdict
 
 

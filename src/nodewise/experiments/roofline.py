@@ -165,7 +165,7 @@ def measure_roofline(
             raise
         left_out += _failed(kernels, chosen)
         result = _placed(threads, roofs, chosen, left_out, meter.seconds)
-        writer.conclude({"result": result})
+        writer.store_result({"result": result})
     return result
 
 

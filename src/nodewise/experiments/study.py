@@ -161,7 +161,7 @@ class _Run:
                 stopped = "interrupted"
             self._beside = [n.sentence for n in writer.note_neighbours()]
             result = self._judged(stopped)
-            writer.conclude({"results": [result]})
+            writer.store_result({"results": [result]})
         return result
 
     def _settle(self, blocks: Blocks) -> None:

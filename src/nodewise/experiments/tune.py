@@ -8,7 +8,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -166,8 +166,7 @@ class Tuner:
             except KeyboardInterrupt:
                 stopped = "interrupted"
             verdict = tune_verdict(read_experiment(question.out), stopped)
-            self._writer.conclude(encode(verdict))
-        return verdict
+            return replace(verdict, notes=(*verdict.notes, *self._writer.conclude(encode(verdict))))
 
     def preview(self) -> Outline:
         """What `run` would do: one run of the program, and nothing of it is kept. Raises as `run` does."""

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import pickle
+import resource
 import select
 import signal
 import time
@@ -31,6 +33,9 @@ def in_child(work: Callable[[], _Made], limit_s: float = 60.0) -> _Made:
         child = os.fork()
     if child == 0:
         os.close(read)
+        # its crash is told by its parent: no traceback, no core
+        faulthandler.disable()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _answer(work, write)
     os.close(write)
     try:
@@ -45,7 +50,9 @@ def in_child(work: Callable[[], _Made], limit_s: float = 60.0) -> _Made:
         raise ChildError(f"reading it did not end in {limit_s:g} s")
     if not data:
         code = os.waitstatus_to_exitcode(ended[1])
-        raise ChildError(f"reading it crashed ({signal.Signals(-code).name})" if code < 0 else f"reading it ended with code {code}")
+        raise ChildError(
+            f"reading it crashed ({signal.Signals(-code).name})" if code < 0 else f"reading it ended with code {code}"
+        )
     good, made = pickle.loads(data)
     if not good:
         raise made

@@ -122,8 +122,17 @@ def make_directory(path: Path) -> None:
 
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that a reader, or a kill, sees the old one or the new one and nothing between. Raises StoreError."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
     data = content.encode(errors=SHOWN) if isinstance(content, str) else content
+    try:
+        # a device or a pipe is written to, never replaced; of a link it is what it leads to
+        path = path.resolve()
+        if path.exists() and not path.is_file():
+            _write_through(path, data)
+            return
+    except (OSError, RuntimeError) as problem:
+        reason = problem if isinstance(problem, OSError) else OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        raise _store_error(path, reason) from problem
+    part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with part.open("wb") as file:
             file.write(data)
@@ -134,6 +143,17 @@ def write_whole(path: Path, content: str | bytes) -> None:
         with contextlib.suppress(OSError):
             part.unlink()
         raise _store_error(path, problem) from problem
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    """Write to what is there and no regular file. Raises OSError, also for a pipe that nobody reads."""
+    file = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        os.set_blocking(file, True)
+        while data:
+            data = data[os.write(file, data) :]
+    finally:
+        os.close(file)
 
 
 class Writer:
@@ -270,9 +290,17 @@ class Writer:
                 self._append(json.dumps({"type": "neighbour", **asdict(one)}) + "\n")
         return self._seen
 
-    def conclude(self, verdict: dict[str, Any]) -> None:
-        """Store the verdict."""
-        write_whole(self.path / "verdict.json", json.dumps(verdict, indent=1))
+    def store_result(self, result: dict[str, Any]) -> None:
+        """Store what was found. Raises StoreError."""
+        write_whole(self.path / "verdict.json", json.dumps(result, indent=1))
+
+    def conclude(self, verdict: dict[str, Any]) -> list[str]:
+        """Store a verdict that can be worked out again from the samples; what is to be told where that fails."""
+        try:
+            self.store_result(verdict)
+        except StoreError as problem:
+            return [f"{problem.what}; `nodewise report` works the answer out again from the runs"]
+        return []
 
     def discard(self) -> None:
         """Take back what was made for an experiment in which nothing was measured; whatever was there before stays."""

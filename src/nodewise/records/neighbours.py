@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Neighbours: experiments that run on one machine at the same time notice each other.
 
-Each keeps a file, locked for as long as it runs, in a folder that all users of the machine share. Who ends takes its file
-away; a killed one's is no longer locked, and the next one that looks removes it. Where the folder cannot be had nobody is noticed.
+Each keeps a file, locked for as long as it runs, in a folder that all users of the machine share. The file of one that has
+ended, or was killed, stays for those that were there meanwhile and have not looked yet; it goes once there are none of these.
+Where the folder cannot be had nobody is noticed.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import fcntl
 import getpass
 import json
+import math
 import os
 import stat
 import tempfile
@@ -39,6 +41,7 @@ class Running:
         self._own = Neighbour(os.getpid(), _user(), kind, str(directory.absolute()))
         self._file = -1
         self._name = ""
+        self._since = math.inf
 
     def enter(self) -> None:
         """Be there for others. Never fails: who cannot be seen is not."""
@@ -51,53 +54,81 @@ class Running:
             os.write(self._file, json.dumps(asdict(self._own)).encode())
             fcntl.flock(self._file, fcntl.LOCK_EX)
             os.fchmod(self._file, 0o644)
+            self._since = os.fstat(self._file).st_mtime
+            _clear(self._folder)
 
     def leave(self) -> None:
         """Be there no longer."""
         if self._file >= 0:
             with contextlib.suppress(OSError):
-                Path(self._name).unlink()
+                os.utime(self._file)
             os.close(self._file)
             self._file = -1
+            _clear(self._folder)
 
     def others(self) -> list[Neighbour]:
-        """Those that are there now besides. Never fails."""
-        return neighbours(self._folder, Path(self._name).name)
+        """Those that are there now besides, or were since this one is. Never fails."""
+        return neighbours(self._folder, Path(self._name).name, self._since)
 
 
-def neighbours(folder: Path | None = None, own: str = "") -> list[Neighbour]:
-    """The experiments that run on this machine now, but for the one whose file is `own`. Never fails."""
+def neighbours(folder: Path | None = None, own: str = "", since: float = math.inf) -> list[Neighbour]:
+    """The experiments that run on this machine now, or were there after `since`, in seconds since 1970.
+
+    But for the one whose file is `own`. Never fails.
+    """
     folder = folder or shared_folder()
     found: list[Neighbour] = []
     with contextlib.suppress(OSError):
         if not _can_be_trusted(folder):
             return []
         paths = [path for path in sorted(folder.iterdir()) if path.name not in (own, _TURN)]
-        found = [one for path in paths if (one := _read(path)) is not None]
+        found = [one for path in paths if (one := _read(path, since)) is not None]
     return found
 
 
-def _read(path: Path) -> Neighbour | None:
-    """Who keeps a file; None where nobody does any more."""
+def _read(path: Path, since: float) -> Neighbour | None:
+    """Whose file it is; None where nobody keeps it and it is from before `since`."""
+    with contextlib.suppress(OSError, ValueError), _opened(path) as file:
+        if _locked(file) or os.fstat(file).st_mtime > since:
+            told: Neighbour = fit(parse_json(os.read(file, _LONGEST)), Neighbour)
+            return told
+    return None
+
+
+def _clear(folder: Path) -> None:
+    """Take away files of those that have ended, which nobody that is there can have met; others' stay for them to do so."""
+    ended, oldest = {}, time.time()
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            with contextlib.suppress(OSError), _opened(path) as file:
+                state = os.fstat(file)
+                if path.name != _TURN and stat.S_ISREG(state.st_mode):
+                    if _locked(file):
+                        oldest = min(oldest, state.st_mtime)
+                    else:
+                        ended[path] = state.st_mtime
+    for path, last in ended.items():
+        # another one may just have made its file, and not locked it yet
+        if last < min(oldest, time.time() - 1):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
+        yield file
+    finally:
+        os.close(file)
+
+
+def _locked(file: int) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
-        with contextlib.suppress(OSError, ValueError):
-            told: Neighbour = fit(parse_json(os.read(file, _LONGEST)), Neighbour)
-            return told
-        return None
-    else:
-        with contextlib.suppress(OSError):
-            # another one may just have made it, and not locked it yet
-            if time.time() - os.fstat(file).st_mtime > 1:
-                path.unlink()
-        return None
-    finally:
-        os.close(file)
+        return True
+    return False
 
 
 @contextlib.contextmanager

@@ -47,11 +47,11 @@ class Builder:
 
     def _make(self, text: str) -> tuple[Path, str]:
         name = Path(self._program).name if self._program != "{out}" else "program"
-        target = (self._folder / hashlib.sha256(text.encode()).hexdigest()[:12] / name).absolute()
+        target = (self._folder / hashlib.sha256(os.fsencode(text)).hexdigest()[:12] / name).absolute()
         if target.exists():
             return target, ""
         target.parent.mkdir(parents=True, exist_ok=True)
-        (target.parent / "command.txt").write_text(text + "\n")
+        (target.parent / "command.txt").write_bytes(os.fsencode(text + "\n"))
         if "{out}" in text:
             part = target.with_name(target.name + ".part")
             problem = self._run(put_in(text, {"out": quoted(str(part))}))

@@ -163,7 +163,8 @@ def read_kind(text: str) -> tuple[str, Path | None]:
 
 
 def write_script(kind: str, kept: Kept, path: Path) -> None:
-    """Write a script of a kind and make it executable. Raises OSError."""
+    """Write a script of a kind and make it executable, where it is a file. Raises OSError."""
     make, _ = KINDS[kind]
     path.write_text(make(kept), encoding="utf-8", errors="surrogateescape")
-    path.chmod(path.stat().st_mode | 0o111)
+    if path.is_file():
+        path.chmod(path.stat().st_mode | 0o111)

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line where something is wrong around it: signals, full disks, no files, no directory, many at once."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodewise.base.errors import StoreError
+from nodewise.cli.keeping import hand_out, kept_in
+
+COMPARE = ("compare", "--accept-disturbed", "--runs", "6")
+
+
+def _start(folder: Path, *words: str | bytes, **more: Any) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "nodewise", *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    return subprocess.Popen(command, cwd=folder, **pipes)
+
+
+def _run(folder: Path, *words: str | bytes, **more: Any) -> tuple[int, str, str]:
+    out, err = (process := _start(folder, *words, **more)).communicate(timeout=100)
+    return process.returncode, (out or b"").decode(), (err or b"").decode()
+
+
+def _until(condition: Callable[[], bool], limit_s: float = 60.0) -> None:
+    begin = time.monotonic()
+    while not condition():
+        assert time.monotonic() - begin < limit_s
+        time.sleep(0.02)
+
+
+def _samples(folder: Path, count: int) -> Callable[[], bool]:
+    path = folder / "samples.jsonl"
+    return lambda: path.exists() and path.read_text().count('"type": "sample"') >= count
+
+
+# --- bytes
+
+
+def test_any_bytes_in_words_variables_and_names_of_folders(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"d\xff")
+    folder.mkdir()
+    environment = {**os.environ, "X": os.fsdecode(b"v\xfe")}
+    out = os.fsdecode(b"o\xff")
+    code, said, error = _run(folder, *COMPARE, "--out", out, b"printf a\xffb", "sleep 0.01", env=environment)
+    assert code == 0 and "printf a\\xffb" in said and "report    o\\xff/report.html" in said, error
+    page = (folder / out / "report.html").read_text()
+    assert "printf a\\xffb" in page
+    question = json.loads((folder / out / "question.json").read_text())
+    assert question["command"][0] == "printf a\udcffb" and os.fsencode(question["cwd"]).endswith(b"d\xff")
+    for words in (["report", "--svg", "s", "--csv", "t.csv"], ["compare", "--resume"]):
+        code, said, error = _run(folder, *words, out, env=environment)
+        assert code == 0, error
+    assert "printf a\\xffb" in (folder / "t.csv").read_text()
+    code, said, error = _run(folder, "run", "-r", "1", "--", "printf", b"\xff", env=environment)
+    assert code == 0, error
+
+
+# --- early ends
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_an_end_before_there_is_an_answer_says_where_the_runs_are(tmp_path: Path, number: int) -> None:
+    words = ["--axes", "", "--max-runs", "60", "--budget", "60s", "-P", "t=0.2,0.3"]
+    process = _start(tmp_path, "tune", "--out", "x", *words, "--", "sleep", "{t}")
+    _until(_samples(tmp_path / "x", 2))
+    # the second one comes while the first is being answered
+    process.send_signal(number)
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=60)
+    if process.returncode == 130:
+        assert b"--resume x" in error and b"report x" in error
+    else:
+        assert process.returncode == 0 and b"report    x/report.html" in out
+
+
+def test_an_end_before_anything_was_measured_says_so(tmp_path: Path) -> None:
+    process = _start(tmp_path, "run", "--out", "x", "--", "sleep", "30")
+    _until((tmp_path / "x/samples.jsonl").exists)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGTERM)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130 and b"interrupted: nothing was measured" in error
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_end_between_answer_and_page_costs_the_page_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(folder: Path) -> Path:
+        raise KeyboardInterrupt
+
+    def full(folder: Path) -> Path:
+        raise StoreError(f"cannot write {folder}: No space left", "free some")
+
+    with pytest.raises(KeyboardInterrupt):
+        hand_out(tmp_path, interrupted, lambda: print("answer"), None)
+    told = capsys.readouterr()
+    assert told.out == "answer\n" and f"nodewise report {tmp_path} writes it" in told.err
+    with pytest.raises(StoreError) as caught:
+        hand_out(tmp_path, full, lambda: print("answer"), None)
+    assert f"nodewise report {tmp_path}" in str(caught.value) and capsys.readouterr().out == "answer\n"
+    with pytest.raises(StoreError):
+        hand_out(tmp_path, full, lambda: None, lambda page: print(json.dumps({"report": page})))
+    assert json.loads(capsys.readouterr().out) == {"report": None}
+
+
+def test_an_error_after_runs_were_made_says_where_they_are(tmp_path: Path) -> None:
+    (tmp_path / "samples.jsonl").write_text("{}\n")
+    with pytest.raises(StoreError) as caught, kept_in(tmp_path, "tune"):
+        raise StoreError("no space", "free some")
+    assert f"--resume {tmp_path}" in (caught.value.hint or "")
+
+
+# --- no room
+
+
+def _small_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+
+
+def test_a_page_that_finds_no_room_does_not_cost_the_answer(tmp_path: Path) -> None:
+    code, said, error = _run(tmp_path, *COMPARE, "--out", "x", "true", "sleep 0.01", preexec_fn=_small_files)
+    assert code == 2 and "answer    " in said and "report" not in said
+    assert "nodewise report x writes the page" in error
+    code, said, _ = _run(tmp_path, *COMPARE, "--json", "--out", "y", "true", "sleep 0.01", preexec_fn=_small_files)
+    assert code == 2 and json.loads(said)["report"] is None
+    assert _run(tmp_path, "report", "x")[0] == 0
+
+
+def test_a_full_standard_output_is_one_message_at_once(tmp_path: Path) -> None:
+    for words in (["tune", "--", "sleep", "9"], ["run", "--", "sleep", "9"], ["compare", "sleep 9", "sleep 8"]):
+        begin = time.monotonic()
+        with Path("/dev/full").open("wb") as full:
+            code, _, error = _run(tmp_path, *words, stdout=full)
+        assert code == 2 and error.startswith("error: cannot write to standard output") and "Traceback" not in error
+        assert time.monotonic() - begin < 9
+    for words in (["machine"], ["--help"], ["place", "compact", "--threads", "1"]):
+        with Path("/dev/full").open("wb") as full:
+            code, _, error = _run(tmp_path, *words, stdout=full)
+        assert code == 2 and error.count("error: ") == 1 and "Traceback" not in error
+
+
+def test_too_few_files_are_one_message(tmp_path: Path) -> None:
+    code, _, error = _run(
+        tmp_path, "run", "--", "true", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8))
+    )
+    assert code == 2 and "only 8 files" in error and "ulimit -n" in error
+
+
+def test_a_removed_directory_is_one_message(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code, _, error = _run(gone, "run", "--", "true", preexec_fn=gone.rmdir)
+    assert code == 2 and error.startswith("error: the current directory cannot be used")
+
+
+def test_an_experiment_taken_away_while_it_runs_ends_at_once(tmp_path: Path) -> None:
+    process = _start(tmp_path, "compare", "--budget", "60s", "--out", "x", "sleep 0.1", "sleep 0.1")
+    _until(_samples(tmp_path / "x", 2))
+    begin = time.monotonic()
+    shutil.rmtree(tmp_path / "x")
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 2 and b"was taken away while it was being written" in error
+    assert time.monotonic() - begin < 30
+
+
+# --- many at once
+
+
+def test_many_starts_in_one_second_have_a_folder_each(tmp_path: Path) -> None:
+    runs = [_start(tmp_path, "run", "-r", "2", "-w", "0", "--json", "--", "sleep", "0.3") for _ in range(4)]
+    told = [json.loads(process.communicate(timeout=100)[0]) for process in runs]
+    assert [process.returncode for process in runs] == [0] * 4
+    assert len({one["experiment"] for one in told}) == 4
+    assert len(list((tmp_path / "nodewise-experiments").iterdir())) == 4
+
+
+def test_a_question_that_cannot_be_asked_leaves_no_folder(tmp_path: Path) -> None:
+    for words in (["run", "--", "./nothing"], ["compare", "true", "--within", "5"], ["tune", "--", "./nothing"]):
+        assert _run(tmp_path, *words)[0] == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_at_once_say_so_and_wait_waits(tmp_path: Path) -> None:
+    until_go = ("sh", "-c", "while [ ! -e go ]; do sleep 0.05; done")
+    first = _start(tmp_path, "run", "--out", "one", "-r", "1", "-w", "0", "--json", "--", *until_go)
+    _until((tmp_path / "one/samples.jsonl").exists)
+    second = _run(tmp_path, "run", "--out", "two", "-r", "2", "--json", "--", "true")
+    waiting = _start(tmp_path, "run", "--wait", "--out", "three", "-r", "2", "--json", "--", "true")
+    assert waiting.stderr is not None
+    said = waiting.stderr.readline().decode()
+    (tmp_path / "go").touch()
+    third = [text.decode() for text in waiting.communicate(timeout=100)]
+    told = json.loads(first.communicate(timeout=100)[0])
+    assert any(f"process {first.pid})" in note for note in json.loads(second[1])["notes"])
+    assert any(str(tmp_path / "two") in note for note in told["notes"])
+    assert said.startswith("waiting for ")
+    assert not any(str(tmp_path) in note for note in json.loads(third[0])["notes"])

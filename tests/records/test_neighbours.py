@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Experiments that run on one machine at the same time."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from nodewise.records import neighbours as module
+from nodewise.records.budget import Budget, Meter
+from nodewise.records.experiment import Writer, read_experiment
+from nodewise.records.neighbours import Running, neighbours, turn
+from nodewise.records.recorder import Recorder
+from nodewise.runner.sample import Sample
+from nodewise.runner.setting import Setting
+from tests.questions import tune_question
+
+_STAY = """
+import sys, time
+from pathlib import Path
+from nodewise.records.neighbours import Running
+running = Running("tune", Path("/there"), Path(sys.argv[1]))
+running.enter()
+print("there", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without other experiments."""
+    monkeypatch.setattr(module, "shared_folder", lambda: tmp_path / "running")
+    return tmp_path / "running"
+
+
+class _Launcher:
+    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+        """One second."""
+        del setting, timeout_s
+        return Sample(1.0, 1.0, 0.0)
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+def test_who_is_there_is_seen_until_it_leaves(folder: Path) -> None:
+    one, other = Running("tune", Path("/a")), Running("run", Path("/b"))
+    one.enter()
+    assert one.others() == [] and [n.directory for n in neighbours()] == ["/a"]
+    other.enter()
+    assert [n.kind for n in one.others()] == ["run"] and other.others()[0].pid == os.getpid()
+    other.leave()
+    assert [n.directory for n in neighbours()] == ["/a"]
+    third = Running("run", Path("/c"))
+    third.enter()
+    # who was there all along has met them both, who came later has not
+    assert sorted(n.directory for n in one.others()) == ["/b", "/c"]
+    assert [n.directory for n in third.others()] == ["/a"]
+    for running in (third, one):
+        running.leave()
+    assert neighbours() == []
+
+
+def test_a_killed_one_is_not_there_any_more(folder: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", _STAY, str(folder)], stdout=subprocess.PIPE)
+    assert process.stdout is not None and process.stdout.readline() == b"there\n"
+    assert [n.pid for n in neighbours()] == [process.pid]
+    process.kill()
+    process.wait()
+    assert neighbours() == []
+    for file in folder.iterdir():
+        os.utime(file, (1, 1))
+    later = Running("run", Path("/b"))
+    later.enter()
+    assert later.others() == [] and len(list(folder.iterdir())) == 1
+    later.leave()
+
+
+def test_nonsense_in_the_folder_is_passed_over(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "text").write_text("{")
+    (folder / "link").symlink_to("/dev/zero")
+    (folder / "folder").mkdir()
+    os.mkfifo(folder / "pipe")
+    assert neighbours() == []
+    folder.chmod(0o777)
+    assert neighbours() == []
+
+
+def test_both_results_say_so(folder: Path, tmp_path: Path) -> None:
+    assert not folder.exists()
+    with Writer(tmp_path / "one", tune_question()) as one, Writer(tmp_path / "two", tune_question()) as two:
+        for writer in (one, two):
+            Recorder(writer, _Launcher(), Meter(Budget(None))).sample(Setting(("a",)), "search", 1, 0, None)
+    for name, other in (("one", "two"), ("two", "one")):
+        told = read_experiment(tmp_path / name).told
+        assert len(told) == 1 and f"process {os.getpid()}), kept in {tmp_path / other}" in told[0]
+
+
+def test_who_waits_begins_once_the_others_have_ended(folder: Path) -> None:
+    running = Running("tune", Path("/a"), folder)
+    running.enter()
+    told: list[str] = []
+    began: list[float] = []
+
+    def wait() -> None:
+        with turn(told.append):
+            began.append(time.monotonic())
+
+    waiting = [threading.Thread(target=wait) for _ in range(2)]
+    for thread in waiting:
+        thread.start()
+    while not told:
+        time.sleep(0.01)
+    assert not began
+    running.leave()
+    for thread in waiting:
+        thread.join(20)
+    assert len(began) == 2 and any("nodewise tune" in text for text in told)

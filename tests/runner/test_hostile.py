@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs, inputs and patterns that do what no one expects: any bytes, pipes, daemons, kills, patterns without end."""
+
+import os
+import re
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from nodewise.base.errors import ProgramError
+from nodewise.runner import patterns
+from nodewise.runner.launcher import RunOptions
+from nodewise.runner.local import LocalLauncher
+from nodewise.runner.protocol import read_metrics
+from nodewise.runner.same_output import Kind, SameOutput
+from nodewise.runner.setting import Setting
+
+
+def _sh(script: str, *words: str, **more: dict[str, str]) -> Setting:
+    return Setting(("sh", "-c", script, "sh", *words), **more)
+
+
+def test_all_bytes_reach_the_program_unchanged(tmp_path: Path) -> None:
+    every = bytes(range(1, 256))
+    folder = tmp_path / os.fsdecode(b"\xff\xfe")
+    folder.mkdir()
+    text = os.fsdecode(every)
+    script = 'printf %s "$1" > argument; printf %s "$X" > variable; pwd > directory'
+    with LocalLauncher(RunOptions(cwd=folder)) as launcher:
+        sample = launcher.run(_sh(script, text, env={"X": text, "É\udcff": "1"}))
+    assert sample.ok, sample.error
+    assert (folder / "argument").read_bytes() == (folder / "variable").read_bytes() == every
+    assert (folder / "directory").read_bytes() == os.fsencode(folder) + b"\n"
+
+
+def test_bytes_of_an_output_that_are_no_text_are_kept_readable() -> None:
+    with LocalLauncher() as launcher:
+        sample = launcher.run(_sh(r"""printf '{"nodewise": 1, "seconds": 1\377}\n'; printf '\377\n' """))
+    assert sample.error is not None and "damaged line" in sample.error
+
+
+def test_a_pipe_as_input_is_read_and_waited_for_no_longer_than_a_run(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with LocalLauncher(RunOptions(stdin=tmp_path / "pipe", expect=re.compile("hello"))) as launcher:
+        writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text("hello"))
+        writer.start()
+        assert launcher.run(Setting(("cat",)), timeout_s=20).ok
+        writer.join()
+        with pytest.raises(ProgramError, match="nothing was written to it"):
+            launcher.run(Setting(("cat",)), timeout_s=0.2)
+        # the next one has its turn
+        writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text("hello"))
+        writer.start()
+        assert launcher.run(Setting(("cat",)), timeout_s=20).ok
+        writer.join()
+
+
+def test_ctrl_c_ends_the_wait_for_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with LocalLauncher(RunOptions(stdin=tmp_path / "pipe")) as launcher:
+        runner = launcher.process
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        begin = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            launcher.run(Setting(("cat",)))
+    assert time.monotonic() - begin < 20 and not Path(f"/proc/{runner}").exists()
+
+
+_DAEMON = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        print(os.getpid(), file=open("pid", "w"), flush=True)
+        open("/proc/self/comm", "w").write("lingering")
+        open("named", "w").close()
+        time.sleep(60)
+    os._exit(0)
+while not os.path.exists("named"):
+    time.sleep(0.001)
+"""
+
+
+def test_what_double_forks_is_named_and_ended(tmp_path: Path) -> None:
+    with LocalLauncher(RunOptions(cwd=tmp_path)) as launcher:
+        sample = launcher.run(Setting(("python3", "-c", _DAEMON)))
+    assert sample.ok
+    assert any(m.startswith("left behind: 1 process outlived") and m.endswith(": lingering") for m in sample.marks)
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+
+
+def test_a_kill_for_want_of_memory_is_told_with_the_limit(tmp_path: Path) -> None:
+    group = tmp_path / "sys/fs/cgroup/job"
+    group.mkdir(parents=True)
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text("0::/job\n")
+    (tmp_path / "proc/self/mountinfo").write_text("30 29 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+    (group / "memory.max").write_text(f"{512 << 20}\n")
+    (group / "memory.events").write_text("low 0\noom 1\noom_kill 1\n")
+    killed = _sh(f"printf 'low 0\\noom 2\\noom_kill 2\\n' > {group}/memory.events; kill -9 $$")
+    with LocalLauncher(root=tmp_path) as launcher:
+        plain = launcher.run(_sh("kill -9 $$"))
+        assert plain.error is not None and "memory" not in plain.error
+        sample = launcher.run(killed)
+        assert sample.error is not None and "SIGKILL" in sample.error
+        assert "out-of-memory killer" in sample.error and "512 MiB" in sample.error
+        again = launcher.run(_sh("exit 3"))
+        assert again.error == "exit code 3"
+
+
+def test_a_pattern_without_end_is_stopped_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns.limited, "__defaults__", (0.1,))
+    endless = re.compile(r"(a+)+$")
+    text = "a" * 60 + "b"
+    assert "(a+)+$" in (read_metrics(text, {"x": endless}).problem or "")
+    for options in (RunOptions(expect=endless), RunOptions(same=SameOutput(Kind.PATTERN, r"(a+)+$"))):
+        with LocalLauncher(options) as launcher:
+            sample = launcher.run(_sh(f"echo {text}"))
+        assert sample.error is not None and "(a+)+$" in sample.error and "took more than" in sample.error
+    # a timer of somebody else's goes on
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
