@@ -3,8 +3,11 @@
 
 import dataclasses
 import json
+import shutil
 import subprocess
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,8 @@ from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from tests.surfaces import Scripted, machine, many_core
 
+#: Goes with the process.
+KEPT = tempfile.TemporaryDirectory()
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
@@ -37,6 +42,14 @@ class Described(Scripted):
 
 
 def _experiment(path: Path, kind: str) -> Path:
+    """A tune of a kind at a path of the test's own; made once, since it takes a second."""
+    shutil.copytree(_made(kind), path)
+    return path
+
+
+@cache
+def _made(kind: str) -> Path:
+    path = Path(KEPT.name) / kind
     programs: dict[str, Any] = {
         "many cores": (machine(61, 4), many_core, 250, -1),
         "flat": (machine(2, 1, live=True), lambda _: 2.0, 60, -1),

@@ -42,7 +42,8 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
         scale = np.sqrt((deviations**2).sum(axis=0) / (count - 1))
         deviations = deviations / np.where(scale > 0, scale, 1.0)
     if point["method"] == "svd":
-        _, singular, vectors = np.linalg.svd(deviations, full_matrices=True)
+        # all axes, also where there are fewer rows than columns
+        _, singular, vectors = np.linalg.svd(deviations, full_matrices=count < columns)
         values = np.zeros(columns)
         values[: singular.size] = singular**2 / (count - 1)
     else:
