@@ -7,15 +7,24 @@ from pathlib import Path
 from nodewise.verdicts.compare import CompareVerdict
 from nodewise.verdicts.confirm import ConfirmVerdict
 from nodewise.verdicts.encoding import schema_of
+from nodewise.verdicts.roofline import RooflineVerdict
+from nodewise.verdicts.study import StudyVerdict
 from nodewise.verdicts.tune import TuneVerdict
 
 FOLDER = Path(__file__).parent.parent / "docs/schemas"
-KINDS = {"tune": TuneVerdict, "compare": CompareVerdict, "confirm": ConfirmVerdict}
+#: The result behind each schema, and the files that a command writes and names in its JSON.
+KINDS: dict[str, tuple[type, tuple[str, ...]]] = {
+    "tune": (TuneVerdict, ("report", "script")),
+    "compare": (CompareVerdict, ("report",)),
+    "confirm": (ConfirmVerdict, ("report",)),
+    "study": (StudyVerdict, ("report",)),
+    "roofline": (RooflineVerdict, ("report",)),
+}
 
 
 def text_of(kind: str) -> str:
     """The file of one kind of verdict."""
-    return json.dumps(schema_of(KINDS[kind]), indent=1) + "\n"
+    return json.dumps(schema_of(*KINDS[kind]), indent=1) + "\n"
 
 
 if __name__ == "__main__":
