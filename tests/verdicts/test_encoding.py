@@ -22,10 +22,10 @@ from tests.experiments.test_tune import _question as tuned
 from tests.json_schemas import check_json
 from tests.report.stored import roofline_result, study_result
 from tests.surfaces import Scripted, many_core
-from tools.schemas import FOLDER, KINDS, text_of
+from tools.schemas import DOCUMENTS, FOLDER, text_of
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", list(DOCUMENTS))
 def test_the_published_schemas_are_those_of_the_verdicts(kind: str) -> None:
     assert (FOLDER / f"{kind}.schema.json").read_text() == text_of(kind), "run: .venv/bin/python tools/schemas.py"
 
@@ -34,8 +34,8 @@ def _check(kind: str, verdict: Any) -> None:
     """It holds to its schema, and is read back as it was."""
     text = json.dumps(encode(verdict), allow_nan=False)
     check_json(kind, text)
-    back = decode(KINDS[kind][0], json.loads(text))
-    assert encode(back) == encode(verdict) and back == decode(KINDS[kind][0], json.loads(text))
+    back = decode(DOCUMENTS[kind].kind, json.loads(text))
+    assert encode(back) == encode(verdict) and back == decode(DOCUMENTS[kind].kind, json.loads(text))
 
 
 @pytest.mark.parametrize("runs", [20, 120])

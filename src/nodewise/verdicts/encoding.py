@@ -2,7 +2,8 @@
 """Results as JSON: the one place that writes and reads them, and the schema that what was written holds to.
 
 A result is a frozen dataclass. Its JSON has the names of its fields, the text of enums, `null` for what is not known or
-infinite, and `schema_version`. The schema is made from the dataclasses themselves (JSON Schema, draft 2020-12).
+infinite, and `schema_version`. A field that is no part of its text (`repr=False`) is none of its JSON; properties that are
+named in the class variable `computed` are. The schema is made from the dataclasses themselves (JSON Schema, draft 2020-12).
 """
 
 from __future__ import annotations
@@ -40,7 +41,18 @@ def encode(result: Any, **written: Path | None) -> dict[str, Any]:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    return {f.name: _encoded(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return {name: _encoded(getattr(value, name)) for name in _names(type(value))}
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    """The names that the JSON of a dataclass has."""
+    return (*(f.name for f in dataclasses.fields(kind) if f.repr), *getattr(kind, "computed", ()))
+
+
+def _type_of(kind: type, name: str) -> Any:
+    if isinstance(computed := getattr(kind, name, None), property):
+        return typing.get_type_hints(computed.fget)["return"]
+    return typing.get_type_hints(kind)[name]
 
 
 def _encoded(value: Any) -> Any:
@@ -155,8 +167,7 @@ def schema_of(kind: type, written: Sequence[str] = (), version: tuple[str, int] 
 
 
 def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
-    hints = typing.get_type_hints(kind)
-    properties = {f.name: _schema(hints[f.name], definitions) for f in dataclasses.fields(kind)}
+    properties = {name: _schema(_type_of(kind, name), definitions) for name in _names(kind)}
     about = (kind.__doc__ or "").strip().splitlines()[:1]
     return {
         "type": "object",

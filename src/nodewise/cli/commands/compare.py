@@ -199,7 +199,7 @@ def _hand_out(
         except StoreError as problem:
             problems.append(problem)
     if as_json:
-        print(json.dumps({**encode(verdict), "report": report and str(report)}, indent=1))
+        print(json.dumps(encode(verdict, report=report), indent=1))
     else:
         # beside an export there is no room for words
         file = sys.stderr if STDOUT in targets.values() else sys.stdout

@@ -113,7 +113,7 @@ def command(
         verdict = confirm(repetition, question, launcher, line.show, [*moved, *notes])
     report = write_report(question.out)
     if given["as_json"]:
-        print(json.dumps({**encode(verdict), "report": str(report)}, indent=1))
+        print(json.dumps(encode(verdict, report=report), indent=1))
     else:
         _tell(verdict, report)
     code = 0 if verdict.verdict.value == "holds" else BROKEN

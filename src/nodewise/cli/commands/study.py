@@ -188,10 +188,10 @@ def _list(as_json: bool) -> None:
 
     studies = [find_study(n).study for n in study_names()]
     if as_json:
-        knobs = [[{"name": k.name, "meaning": k.meaning, "default": k.default} for k in s.knobs] for s in studies]
-        print(
-            json.dumps([{"study": s.name, "title": s.title, "knobs": k} for s, k in zip(studies, knobs, strict=True)])
-        )
+        from nodewise.cli.outputs.studies import study_output
+        from nodewise.verdicts.encoding import encode
+
+        print(json.dumps([encode(study_output(s)) for s in studies]))
         return
     for study in studies:
         print(f"{study.name:<10} {study.title}")

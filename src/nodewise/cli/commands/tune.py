@@ -167,22 +167,23 @@ def command(
     report = write_report(question.out)
     written = None if script is None else _write_script(*script, question.out, verdict)
     if as_json:
-        script_at = {} if written is None else {"script": str(written)}
-        print(json.dumps({**encode(verdict), "report": str(report), **script_at}, indent=1))
+        print(json.dumps(encode(verdict, report=report, **({"script": written} if written else {})), indent=1))
     else:
         tell(verdict, report, written, {s.key: label(s.values) for s in verdict.settings}, limit)
 
 
 def _dry(question: Question, run: RunChoice, as_json: bool) -> None:
     """One run, and what would be done."""
+    from nodewise.cli.outputs.outline import outline_output
     from nodewise.cli.tune_text import tell_outline
     from nodewise.experiments.tune import preview
     from nodewise.runner.local import LocalLauncher
+    from nodewise.verdicts.encoding import encode
 
     with LocalLauncher(run.options, question.environment) as launcher, ended_like_ctrl_c():
         outline = preview(question, launcher)
     if as_json:
-        print(json.dumps(outline.to_json(), indent=1))
+        print(json.dumps(encode(outline_output(outline)), indent=1))
     else:
         tell_outline(outline)
         print("dry run   the program ran once; nothing was kept")
