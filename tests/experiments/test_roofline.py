@@ -76,7 +76,7 @@ def test_of_each_study_the_best_variant_is_placed_and_the_others_are_said(tmp_pa
     assert kernel.bound.name == "f64 peak" and kernel.bound.share == pytest.approx(0.2)
     assert [one.study for one in result.left_out] == ["flops", "is"]
     kept = read_kept(tmp_path / "x")
-    assert isinstance(kept, KeptRoofline) and kept.result == result and kept.question.machine == load_machine()
+    assert isinstance(kept, KeptRoofline) and kept.result == result and kept.machine == load_machine()
 
 
 def test_a_kept_result_comes_back_and_a_damaged_one_is_said(tmp_path: Path) -> None:

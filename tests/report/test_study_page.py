@@ -56,7 +56,7 @@ def test_a_stored_study_is_drawn_again(tmp_path: Path) -> None:
     assert redraw_page(folder).read_text() == text
     record = read_kept(folder)
     assert isinstance(record, KeptStudy) and record.results == (study_result(),)
-    assert record.question.machine.pus and record.question.readme == README
+    assert record.machine.pus and record.question.readme == README
     (svg,) = write_stored_figures(record, tmp_path / "x.svg", "svg")
     assert "limit: flops f64" in svg.read_text()
     lines = stored_csv(record).splitlines()

@@ -27,7 +27,7 @@ def roofline_page(kept: KeptRoofline, folder: Path) -> str:
         "roofs": roof_table(result),
         "left_out": [(one.study, one.why) for one in result.left_out],
         "blocks": result.blocks,
-        "facts": machine_facts(question.machine),
+        "facts": machine_facts(kept.machine),
         "repeat": shlex.join(question.asked),
         "folder": folder,
     }

@@ -48,7 +48,7 @@ def study_page(kept: KeptStudy, folder: Path) -> str:
         ],
         "published": published_rows(results),
         "readme": readme_html(question.readme),
-        "facts": machine_facts(question.machine),
+        "facts": machine_facts(kept.machine),
         "repeat": shlex.join(question.asked),
         "folder": folder,
     }

@@ -17,6 +17,7 @@ from nodewise.statistics.compare import Ratio
 from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.verdicts.compare import COMPARE, CONFIRM, CompareVerdict, compare_verdict, reference_of
 from nodewise.verdicts.pair import PairVerdict, costs_of
+from nodewise.verdicts.question import question_of, stopped_by
 from nodewise.verdicts.tune import BASELINE, TUNE, tune_verdict
 
 #: A repeated ratio may fall short of the promised interval by this much, and the promise still holds.
@@ -89,14 +90,15 @@ def promise_of(experiment: Experiment) -> Promise:
 
     Raises InputError where it promised nothing: no gain was decided, or it is no such experiment.
     """
-    kind = experiment.question["kind"]
+    question = question_of(experiment)
+    kind = question.kind
     hint = "only a decided gain can be repeated; name the directory of a tune or compare that found one"
     if kind not in (TUNE, COMPARE):
         raise InputError(f"{experiment.path} holds no tune and no comparison, which alone promise anything", hint)
     first = BASELINE if kind == TUNE else reference_of(experiment)
     if not costs_of(experiment, first):
         raise InputError(f"{experiment.path} holds no good run of the {first}", hint)
-    stopped = str((experiment.verdict or {}).get("stopped", "cut off"))
+    stopped = stopped_by(experiment)
     if kind == TUNE:
         found = tune_verdict(experiment, stopped)
         if found.verdict is not Word.FASTER or found.comparison is None:
@@ -112,13 +114,13 @@ def promise_of(experiment: Experiment) -> Promise:
         one, other, ratio, low, high = other, one, 1 / ratio, 1 / high, 1 / low
     return Promise(
         str(experiment.path.absolute()),
-        str(experiment.question["started_at"]),
+        question.started_at,
         one,
         other,
         ratio,
         low,
         high,
-        launch_of(experiment.settings[other], start_from_json(experiment.question.get("start"))).line(),
+        launch_of(experiment.settings[other], start_from_json(question.start)).line(),
     )
 
 

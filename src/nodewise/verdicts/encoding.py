@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 #: Raised with every change after which a reader of the old JSON would be wrong.
 SCHEMA_VERSION = 2
 _Kind = TypeVar("_Kind")
+_HINTS: dict[Any, dict[str, Any]] = {}
 _PLAIN: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
     int: {"type": "integer"},
@@ -52,7 +53,7 @@ def _names(kind: type) -> tuple[str, ...]:
 def _type_of(kind: type, name: str) -> Any:
     if isinstance(computed := getattr(kind, name, None), property):
         return typing.get_type_hints(computed.fget)["return"]
-    return typing.get_type_hints(kind)[name]
+    return _hints_of(kind)[name]
 
 
 def _encoded(value: Any) -> Any:
@@ -141,7 +142,7 @@ def _tuple(hints: tuple[Any, ...], data: Any, at: str) -> tuple[Any, ...]:
 
 def _object_of(kind: Any, data: Any, at: str) -> Any:
     given = _checked(data, dict, "an object", at)
-    hints = typing.get_type_hints(kind)
+    hints = _hints_of(kind)
     values = {}
     for field in dataclasses.fields(kind):
         if field.name in given:
@@ -149,6 +150,13 @@ def _object_of(kind: Any, data: Any, at: str) -> Any:
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise ValueError(f"{f'{at}.{field.name}'.lstrip('.')} is missing")
     return kind(**values)
+
+
+def _hints_of(kind: Any) -> dict[str, Any]:
+    """The types of a dataclass's fields, which take longer to find than to use."""
+    if kind not in _HINTS:
+        _HINTS[kind] = typing.get_type_hints(kind)
+    return _HINTS[kind]
 
 
 def schema_of(kind: type, written: Sequence[str] = (), version: tuple[str, int] | None = None) -> dict[str, Any]:

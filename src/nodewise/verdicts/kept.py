@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.records.result_store import STUDY, read_result
 from nodewise.verdicts.encoding import SCHEMA_VERSION, decode
+from nodewise.verdicts.question import Question, read_machine_of, read_question_of
 from nodewise.verdicts.roofline import RooflineVerdict
 from nodewise.verdicts.study import StudyVerdict
 
@@ -19,24 +19,11 @@ _Found = TypeVar("_Found", StudyVerdict, RooflineVerdict)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a page says of a question: when, where and how it was asked, on which machine; `readme` is the study's."""
-
-    kind: str
-    machine: Machine
-    started_at: str = ""
-    asked: tuple[str, ...] = ()
-    cwd: str = ""
-    version: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    readme: str = ""
-
-
-@dataclass(frozen=True)
 class KeptStudy:
     """A study: one result for each run of it."""
 
-    question: Asked
+    question: Question
+    machine: Machine
     results: tuple[StudyVerdict, ...]
 
 
@@ -44,25 +31,23 @@ class KeptStudy:
 class KeptRoofline:
     """A roofline."""
 
-    question: Asked
+    question: Question
+    machine: Machine
     result: RooflineVerdict
 
 
 def read_kept(folder: Path) -> KeptStudy | KeptRoofline:
     """What a directory holds. Raises InputError where that is nothing, damaged, or of another version of the results."""
     record = read_result(folder)
-    try:
-        question = decode(Asked, record)
-    except ValueError as problem:
-        raise InputError(f"{folder / 'question.json'} is damaged: {problem}") from problem
+    question, machine = read_question_of(record, folder), read_machine_of(record, folder)
     if question.kind == STUDY:
         again = f"nodewise study --resume {folder} judges its runs again"
         results = record["results"]
         if not isinstance(results, list) or not results:
             raise InputError(f"{folder / 'verdict.json'} is damaged: it holds no results", again)
-        return KeptStudy(question, tuple(_found(StudyVerdict, one, folder, again) for one in results))
+        return KeptStudy(question, machine, tuple(_found(StudyVerdict, one, folder, again) for one in results))
     again = "measure it again: nodewise study --roofline"
-    return KeptRoofline(question, _found(RooflineVerdict, record["result"], folder, again))
+    return KeptRoofline(question, machine, _found(RooflineVerdict, record["result"], folder, again))
 
 
 def _found(kind: type[_Found], data: Any, folder: Path, again: str) -> _Found:

@@ -12,6 +12,7 @@ from nodewise.runner.sample import Sample
 from nodewise.statistics.spoiled import repeat_worthy
 from nodewise.statistics.summary import mad, median
 from nodewise.verdicts.compare import COMPARE, RUN
+from nodewise.verdicts.question import question_of
 from nodewise.verdicts.secondary import ENERGY, MetricSummary, interval_of, summary_of
 
 
@@ -46,7 +47,7 @@ class RunSummary:
 def run_summary(experiment: Experiment, counters: str | None = None, energy: str | None = None) -> RunSummary:
     """What the runs were, disturbed ones left out as long as the others are at least half. Raises ValueError without any."""
     every = [r.sample for r in experiment.records if r.phase == COMPARE and r.sample.ok]
-    accepting = bool(experiment.question.get("accept_disturbed"))
+    accepting = question_of(experiment).accept_disturbed
     samples = [s for s in every if accepting or not repeat_worthy(s.marks)]
     # where most were disturbed there is nothing else to be had, and the notes say by what
     samples = samples if 2 * len(samples) >= len(every) else every
