@@ -4,20 +4,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
-from nodewise.runner.launch import launch_of, start_from_json
+from nodewise.runner.launch import launch_of
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.verdicts.compare import COMPARE, CONFIRM, CompareVerdict, compare_verdict, reference_of
 from nodewise.verdicts.pair import PairVerdict, costs_of
-from nodewise.verdicts.question import question_of, stopped_by
+from nodewise.verdicts.question import question_of, read_part, stopped_by
 from nodewise.verdicts.tune import BASELINE, TUNE, tune_verdict
 
 #: A repeated ratio may fall short of the promised interval by this much, and the promise still holds.
@@ -59,6 +57,15 @@ class Promise:
     def sentence(self) -> str:
         """`1.63× (1.58–1.69) faster`."""
         return f"{format_ratio(Ratio(self.ratio, self.low, self.high, 0))} faster"
+
+
+@dataclass(frozen=True)
+class AskedPromise:
+    """What the question of a repetition says besides the promise: the command that is run, and what is to be told."""
+
+    command: tuple[str, ...]
+    differences: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -120,7 +127,7 @@ def promise_of(experiment: Experiment) -> Promise:
         ratio,
         low,
         high,
-        launch_of(experiment.settings[other], start_from_json(question.start)).line(),
+        launch_of(experiment.settings[other], question.start).line(),
     )
 
 
@@ -174,8 +181,9 @@ def judge_promise(promise: Promise, again: PairVerdict | None, failure: str | No
 
 def confirm_verdict(experiment: Experiment, stopped: str) -> ConfirmVerdict:
     """Judge a repetition, from what was recorded."""
-    asked: Mapping[str, Any] = experiment.question["promise"]
-    promise = Promise(**{name: asked[name] for name in Promise.__dataclass_fields__})
+    kept = experiment.question.get("promise")
+    promise = read_part(Promise, kept, experiment.path)
+    asked = read_part(AskedPromise, kept, experiment.path)
     comparison = compare_verdict(experiment, stopped)
     row = comparison.contenders[1]
     again = row.against_reference if row.runs else None
@@ -191,9 +199,9 @@ def confirm_verdict(experiment: Experiment, stopped: str) -> ConfirmVerdict:
         reason=reason,
         promise=promise,
         again=again,
-        command=tuple(asked["command"]),
-        differences=tuple(asked["differences"]),
-        notes=(*asked["notes"], *answer_notes(experiment), *comparison.warnings),
+        command=asked.command,
+        differences=asked.differences,
+        notes=(*asked.notes, *answer_notes(experiment), *comparison.warnings),
         runs=comparison.runs,
         seconds_spent=comparison.seconds_spent,
         stopped=stopped,

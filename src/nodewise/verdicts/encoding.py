@@ -92,6 +92,8 @@ def _decoded(hint: Any, data: Any, at: str) -> Any:
         return _one_of(arguments, data, at)
     if origin is tuple:
         return _tuple(arguments, data, at)
+    if isinstance(origin, type) and issubclass(origin, Sequence):
+        return _tuple((*arguments, ...), data, at)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         pairs = _checked(data, dict, "an object", at).items()
         # keys are texts in JSON

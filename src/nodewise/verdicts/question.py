@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.records.experiment import Experiment
+from nodewise.runner.launch import Start
+from nodewise.tuning.axes import Wanted
 from nodewise.verdicts.encoding import decode
 
 _Kind = TypeVar("_Kind")
@@ -18,11 +20,15 @@ _Kind = TypeVar("_Kind")
 
 @dataclass(frozen=True)
 class AskedContender:
-    """A command of a comparison: its name, its text as it was written, the shell that it needs (None: none)."""
+    """A command of a comparison: its name, its text as it was written, the shell that it needs (None: none).
+
+    `steps` are the fields of `experiments.contenders.Steps`: what goes before and after its runs.
+    """
 
     name: str
     text: str
     shell: str | None = None
+    steps: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -39,8 +45,8 @@ class Question:
     """How, when and where an experiment was asked for, and what of it a verdict needs.
 
     `asked` are the words of the command line, `command` those of the program, or the texts of the commands compared;
-    `environment` holds the variables that bear on a run, `start` what `runner.launch.start_from_json` reads. `within` is the
-    difference that counts as none; `readme` is a study's.
+    `environment` holds the variables that bear on a run, `start` what holds for every start. `wanted` is what a tune was
+    asked to try. `within` is the difference that counts as none; `readme` is a study's.
     """
 
     kind: str
@@ -54,7 +60,8 @@ class Question:
     contenders: tuple[AskedContender, ...] = ()
     axes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     knobs: Mapping[str, AskedKnob] = field(default_factory=dict)
-    start: Mapping[str, Any] | None = None
+    start: Start = field(default_factory=Start)
+    wanted: Wanted = field(default_factory=Wanted)
     within: float = 0.01
     accept_disturbed: bool = False
     warmup: int = 0
@@ -69,15 +76,16 @@ class Question:
 
 def read_question_of(record: Mapping[str, Any], folder: Path) -> Question:
     """The question that is in a record. Raises InputError, which names the place, where it is damaged."""
-    return _read(Question, record, folder)
+    return read_part(Question, record, folder)
 
 
 def read_machine_of(record: Mapping[str, Any], folder: Path) -> Machine:
     """The machine that was asked about. Raises InputError where it is damaged."""
-    return _read(Machine, record["machine"], folder)
+    return read_part(Machine, record["machine"], folder)
 
 
-def _read(kind: type[_Kind], data: Any, folder: Path) -> _Kind:
+def read_part(kind: type[_Kind], data: Any, folder: Path) -> _Kind:
+    """A part of the question that is kept in a directory. Raises InputError, which names the place, where it is damaged."""
     try:
         return decode(kind, data)
     except ValueError as problem:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
-from nodewise.runner.launch import launch_of, start_from_json
+from nodewise.runner.launch import launch_of
 from nodewise.runner.setting import Setting
 from nodewise.search.failures import fails_more
 from nodewise.statistics.compare import Ratio, ratio_interval
@@ -350,7 +350,7 @@ def _launch(experiment: Experiment, setting: Setting) -> Launch:
         places=places,
         placement=str(setting.values.get("placement", "os")),
         threads=setting.values.get("threads", len(places) if places else None),
-        launch_line=launch_of(setting, start_from_json(question_of(experiment).start)).line(),
+        launch_line=launch_of(setting, question_of(experiment).start).line(),
         build=setting.build,
     )
 
