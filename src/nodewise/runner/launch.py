@@ -55,13 +55,6 @@ def start_of(options: RunOptions, env: Mapping[str, str]) -> Start:
     )
 
 
-def start_from_json(data: Mapping[str, Any] | None) -> Start:
-    """Rebuild a Start from `Start.to_json`; one that says nothing where there is no record."""
-    if not data:
-        return Start()
-    return Start(str(data["cwd"]), str(data["stdin"]), dict(data["env"]), dict(data["limits"]))
-
-
 def quoted(text: str) -> str:
     """A word that dash and bash read back as `text`, whatever is in it."""
     if not _STRAY_BYTES.search(text):

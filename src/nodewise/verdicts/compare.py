@@ -149,8 +149,11 @@ class CompareVerdict:
 
 
 def reference_of(experiment: Experiment) -> str:
-    """The name of the first contender."""
-    return question_of(experiment).reference
+    """The name of the first contender. Raises InputError where the question names none."""
+    contenders = question_of(experiment).contenders
+    if not contenders:
+        raise InputError(f"{experiment.path / 'question.json'} is damaged: it names no contenders")
+    return contenders[0].name
 
 
 def _pair(

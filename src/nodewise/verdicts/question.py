@@ -68,11 +68,6 @@ class Question:
     seed: int = 0
     readme: str = ""
 
-    @property
-    def reference(self) -> str:
-        """The name of the first command of a comparison. Raises IndexError where there is none."""
-        return self.contenders[0].name
-
 
 def read_question_of(record: Mapping[str, Any], folder: Path) -> Question:
     """The question that is in a record. Raises InputError, which names the place, where it is damaged."""
