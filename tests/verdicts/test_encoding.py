@@ -3,9 +3,9 @@
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -80,6 +80,27 @@ def test_a_study_and_a_roofline_hold_to_their_schemas() -> None:
 def test_what_is_no_result_is_refused_by_the_place_that_is_wrong(change: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         decode(StudyVerdict, {**json.loads(json.dumps(encode(study_result()))), **change})
+
+
+def test_a_hidden_field_is_not_written_and_a_computed_one_is() -> None:
+    @dataclass(frozen=True)
+    class Half:
+        """Half of it is hidden."""
+
+        value: int
+        hidden: int = field(default=7, repr=False)
+        computed: ClassVar[tuple[str, ...]] = ("twice",)
+
+        @property
+        def twice(self) -> int:
+            """Two of it."""
+            return 2 * self.value
+
+    assert encode(Half(4), report=Path("x")) == {"schema_version": 2, "value": 4, "twice": 8, "report": "x"}
+    schema = schema_of(Half, ("report",))
+    assert schema["required"] == ["schema_version", "value", "twice"]
+    assert schema["properties"]["twice"] == {"type": "integer"} and "hidden" not in schema["properties"]
+    assert decode(Half, encode(Half(4))) == Half(4)
 
 
 def test_what_is_no_number_is_null_and_what_is_no_kind_is_refused() -> None:

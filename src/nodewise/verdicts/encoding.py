@@ -134,7 +134,8 @@ def _one_of(hints: tuple[Any, ...], data: Any, at: str) -> Any:
 
 
 def _tuple(hints: tuple[Any, ...], data: Any, at: str) -> tuple[Any, ...]:
-    items = _checked(data, list, "a list", at)
+    # a question that was not written yet has its tuples
+    items = _checked(data, (list, tuple), "a list", at)
     if hints[1:] == (...,):
         return tuple(_decoded(hints[0], item, f"{at}[{i}]") for i, item in enumerate(items))
     if len(items) != len(hints):
