@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from nodewise.experiments.study import StudyQuestion, run_study
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
 from nodewise.studies.discovery import find_study, study_names
+from nodewise.verdicts.study import StudyRow, StudyVerdict
 
 BLOCKS = 9
 _TIMEOUT_S = 900
@@ -29,22 +29,22 @@ def _one(name: str, point: Mapping[str, str], threads: int) -> None:
     question = StudyQuestion(found, point, threads, blocks=BLOCKS, seconds=240)
     with LocalLauncher(RunOptions(timeout_s=_TIMEOUT_S)) as launcher:
         result = run_study(question, launcher)
-    shown = ", ".join(f"{k} {v}" for k, v in result["point"].items())
-    print(f"{name}: {shown}, {threads} threads, {result['blocks']} blocks", flush=True)
-    for row in result["rows"]:
-        print(_line(row, result["plain_variant"]), flush=True)
+    print(f"{name}: {result.where}, {result.blocks} blocks", flush=True)
+    for row in result.rows:
+        print(_line(result, row), flush=True)
 
 
-def _line(row: Mapping[str, Any], plain: str) -> str:
-    head = f"  {row['contender']:<20}{row['kind']:<9}"
-    if row["not_run"]:
-        return f"{head}not run: {row['not_run']}"
-    parts = [f"{head}{row['seconds'] * 1e3:>10.2f} ms {row['rate']:>9.4g} {row['unit']:<9}"]
-    if row["ratio_to_best_peer"] is not None:
-        span = f"({row['low']:.2f}-{row['high']:.2f})" if row["low"] is not None and row["high"] is not None else ""
-        parts.append(f"{row['ratio_to_best_peer']:.2f}x {span} of the best peer")
-    if row["ratio_to_plain"] is not None:
-        parts.append(f"{row['ratio_to_plain'][0]:.2f}x of {plain}")
-    if row["share_of_limit"] is not None:
-        parts.append(f"{row['share_of_limit']:.0%} of the limit")
+def _line(result: StudyVerdict, row: StudyRow) -> str:
+    head = f"  {row.contender:<20}{row.kind:<9}"
+    if row.seconds is None:
+        return f"{head}not run: {row.not_run}"
+    parts = [f"{head}{row.seconds * 1e3:>10.2f} ms {row.rate:>9.4g} {row.unit:<9}"]
+    if (ratio := result.ratio_to_peer(row)) is not None:
+        pair = row.against_peer
+        span = f"({pair.low:.2f}-{pair.high:.2f})" if pair and pair.low is not None and pair.high is not None else ""
+        parts.append(f"{ratio:.2f}x {span} of the best peer")
+    if (ratio := result.ratio_to_plain(row)) is not None:
+        parts.append(f"{ratio:.2f}x of {result.plain_variant}")
+    if row.share_of_limit is not None:
+        parts.append(f"{row.share_of_limit:.0%} of the limit")
     return "  ".join(parts)

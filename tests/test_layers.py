@@ -94,6 +94,14 @@ def test_only_the_command_line_prints_or_exits() -> None:
         assert not names & {"print", "sys.exit", "exit", "click.echo"}, inside
 
 
+def test_verdicts_and_reports_are_made_of_values_alone() -> None:
+    """What a process was started with, and where, is no part of what was recorded."""
+    live = {"sys.argv", "os.environ", "os.getenv", "os.getcwd", "Path.cwd"}
+    for path in [p for room in ("verdicts", "report") for p in (ROOT / "src/nodewise" / room).rglob("*.py")]:
+        read = {ast.unparse(n) for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Attribute)}
+        assert not read & live, path
+
+
 def test_files_stay_short() -> None:
     for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "native").rglob("*.cpp"), *(ROOT / "src").rglob("*.cpp")]:
         assert len(path.read_text().splitlines()) <= 600, path

@@ -1,24 +1,73 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the schemas of the verdicts' JSON into docs/schemas, from the verdicts themselves."""
+"""Writes the schemas of all that is written as JSON into docs/schemas, from the types of what is written."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from nodewise.cli.outputs.knobs import CatalogueOutput, KnobsOutput
+from nodewise.cli.outputs.outline import OutlineOutput
+from nodewise.cli.outputs.place import PlaceOutput
+from nodewise.cli.outputs.quiet import QuietOutput
+from nodewise.cli.outputs.studies import StudyOutput
+from nodewise.cli.outputs.vec import VecOutput
+from nodewise.cli.outputs.where import WhereOutput
+from nodewise.machine.model import Machine
 from nodewise.verdicts.compare import CompareVerdict
 from nodewise.verdicts.confirm import ConfirmVerdict
 from nodewise.verdicts.encoding import schema_of
+from nodewise.verdicts.roofline import RooflineVerdict
+from nodewise.verdicts.run import RunSummary
+from nodewise.verdicts.study import StudyVerdict
 from nodewise.verdicts.tune import TuneVerdict
 
 FOLDER = Path(__file__).parent.parent / "docs/schemas"
-KINDS = {"tune": TuneVerdict, "compare": CompareVerdict, "confirm": ConfirmVerdict}
 
 
-def text_of(kind: str) -> str:
-    """The file of one kind of verdict."""
-    return json.dumps(schema_of(KINDS[kind]), indent=1) + "\n"
+@dataclass(frozen=True)
+class Document:
+    """What a command writes: its type, the files that it names besides, and its version mark where that is another one."""
+
+    kind: type
+    written: tuple[str, ...] = ()
+    version: tuple[str, int] | None = None
+    listed: bool = False
+
+    def schema(self) -> dict[str, Any]:
+        """Its schema; that of a list of them where it is `listed`."""
+        made = schema_of(self.kind, self.written, self.version)
+        if not self.listed:
+            return made
+        item = {name: made.pop(name) for name in list(made) if name not in ("$schema", "title", "$defs")}
+        return {**made, "type": "array", "items": item}
+
+
+DOCUMENTS = {
+    "tune": Document(TuneVerdict, ("report", "script")),
+    "tune-dry-run": Document(OutlineOutput),
+    "compare": Document(CompareVerdict, ("report",)),
+    "confirm": Document(ConfirmVerdict, ("report",)),
+    "run": Document(RunSummary, ("report",)),
+    "study": Document(StudyVerdict, ("report",)),
+    "studies": Document(StudyOutput, listed=True),
+    "roofline": Document(RooflineVerdict, ("report",)),
+    "machine": Document(Machine, version=("nodewise_machine", 1)),
+    "place": Document(PlaceOutput),
+    "where": Document(WhereOutput),
+    "knobs": Document(KnobsOutput),
+    "catalogue": Document(CatalogueOutput),
+    "quiet": Document(QuietOutput),
+    "vec": Document(VecOutput),
+}
+
+
+def text_of(name: str) -> str:
+    """The file of one document."""
+    return json.dumps(DOCUMENTS[name].schema(), indent=1) + "\n"
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for name in KINDS:
+    for name in DOCUMENTS:
         (FOLDER / f"{name}.schema.json").write_text(text_of(name))

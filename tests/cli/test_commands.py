@@ -4,14 +4,17 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nodewise.cli.commands.study import tell_study
 from nodewise.cli.roofline import tell_roofline
+from nodewise.verdicts.roofline import LeftOut
 from tests.cli.conftest import Command
-from tests.report.stored import roofline_result, study_result
+from tests.json_schemas import check_json
+from tests.report.stored import roofline_result, study_result, with_row
 
 
 def test_place_prints_one_entry_a_thread(nodewise: Command) -> None:
@@ -114,42 +117,31 @@ def test_a_study_gives_a_row_for_each_contender(nodewise: Command, tmp_path: Pat
     assert "seconds" in table[0].split(",") and "times" not in table[0].split(",")
     rows = {r["contender"]: r for r in result["rows"]}
     assert rows.keys() == {"bucketed", "counting", "narrow", "numpy_bincount", "read"}
-    keys = {
-        "contender",
-        "kind",
-        "threads",
-        "point",
-        "seconds",
-        "rate",
-        "unit",
-        "ratio_to_best_peer",
-        "low",
-        "high",
-        "times",
-    }
+    check_json("study", result)
     for row in rows.values():
-        assert row.keys() >= keys | {"share_of_limit", "verified", "not_run"}
         assert row["not_run"] is None and row["seconds"] > 0 and row["threads"] == 2
-        if row["low"] is not None and row["high"] is not None:
-            assert row["low"] <= row["ratio_to_best_peer"] <= row["high"]
+        pair = row["against_peer"]
+        if pair is not None and pair["low"] is not None and pair["high"] is not None:
+            assert pair["low"] <= pair["ratio"] <= pair["high"]
+    page = (tmp_path / result["report"]).read_text()
+    assert result["headline"] in page and result["sentence"] in page
     assert rows["read"]["kind"] == "limit" and rows["read"]["share_of_limit"] == 1
     assert all(r["verified"] for r in rows.values() if r["kind"] != "limit")
 
 
 def test_what_brings_a_peer_is_printed_to_the_letter(capsys: pytest.CaptureFixture[str]) -> None:
-    result = {**study_result(), "told": []}
-    result["rows"][3]["not_run"] = "missing: pip install 'nodewise[peers]'"
-    tell_study(result)
+    tell_study(with_row(study_result(), "absent", not_run="missing: pip install 'nodewise[peers]'"))
     assert "pip install 'nodewise[peers]'" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_kernel_above_its_roof_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    result = {**roofline_result(2), "left_out": [{"study": "none", "why": "see [this]"}]}
+    result = replace(roofline_result(2), left_out=(LeftOut("none", "see [this]"),))
     tell_roofline(result)
     plain = capsys.readouterr().out
     assert "above its roof" not in plain and "not placed: none: see [this]" in plain
-    result["kernels"][0] |= {"share": 1.5}
-    tell_roofline(result)
+    first = result.kernels[0]
+    above = replace(first, bound=replace(first.bound, share=1.5))
+    tell_roofline(replace(result, kernels=(above, *result.kernels[1:])))
     assert capsys.readouterr().out.count("above its roof") == 1
 
 

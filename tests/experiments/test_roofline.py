@@ -4,17 +4,17 @@
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nodewise.base.errors import InputError
-from nodewise.experiments.roofline import bound_of, cache_levels, measure_roofline, roof_points
+from nodewise.experiments.roofline import cache_levels, measure_roofline, roof_points
 from nodewise.machine.model import Cache, Machine
 from nodewise.machine.sources import load_machine
-from nodewise.records.result_store import ROOFLINE, STUDY, holds_result, keep_result, read_result
+from nodewise.records.result_store import STUDY, holds_result, keep_result, read_result
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from nodewise.verdicts.kept import KeptRoofline, read_kept
 from tests.surfaces import machine
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -40,39 +40,10 @@ def test_the_levels_are_those_that_the_threads_use() -> None:
 
 
 def test_arrays_fill_half_of_their_level() -> None:
-    points = {(r["name"], r["variant"]): r["point"] for r in roof_points(_cached(2), 2)}
+    points = {(r.name, r.variant): r.point for r in roof_points(_cached(2), 2)}
     assert points["L1", "read"]["kib"] == "24" and points["L3", "triad"]["kib"] == "5460"
     assert points["memory", "triad"] == {"passes": "1"}
-    assert {r["name"] for r in roof_points(machine(2, 1), 2)} == {"f64 peak", "f32 peak", "memory"}
-
-
-ROOFS: list[dict[str, Any]] = [
-    {"name": "f64 peak", "kind": "flops", "rate": 100.0},
-    {"name": "f32 peak", "kind": "flops", "rate": 200.0},
-    {"name": "L1", "kind": "bandwidth", "rate": 400.0},
-    {"name": "memory", "kind": "bandwidth", "rate": 20.0},
-]
-
-
-@pytest.mark.parametrize(
-    ("intensity", "rate", "peak", "bound", "roof"),
-    [
-        (1.0, 10.0, "f64 peak", "memory", 20.0),
-        (1.0, 20.2, "f64 peak", "memory", 20.0),
-        (1.0, 30.0, "f64 peak", "f64 peak", 100.0),
-        (0.1, 30.0, "f64 peak", "L1", 40.0),
-        (6.0, 50.0, "f64 peak", "f64 peak", 100.0),
-        (6.0, 50.0, "f32 peak", "memory", 120.0),
-        (None, 50.0, "f64 peak", "f64 peak", 100.0),
-        (1.0, 50.0, "f16 peak", None, None),
-    ],
-)
-def test_a_kernel_is_bound_by_the_lowest_roof_that_it_is_not_above(
-    intensity: float | None, rate: float, peak: str, bound: str | None, roof: float | None
-) -> None:
-    told = bound_of(intensity, rate, peak, ROOFS)
-    assert told["bound"] == bound and told["roof"] == pytest.approx(roof)
-    assert told["share"] == pytest.approx(None if roof is None else rate / roof)
+    assert {r.name for r in roof_points(machine(2, 1), 2)} == {"f64 peak", "f32 peak", "memory"}
 
 
 class Pretend:
@@ -97,15 +68,15 @@ class Pretend:
 
 def test_of_each_study_the_best_variant_is_placed_and_the_others_are_said(tmp_path: Path) -> None:
     result = measure_roofline(load_machine(), 1, Pretend(), tmp_path / "x", ("schedule", "is", "flops"))
-    rates = {r["name"]: r["rate"] for r in result["roofs"]}
+    rates = {r.name: r.rate for r in result.roofs}
     assert rates["f64 peak"] == pytest.approx(1e11) and rates["f32 peak"] == pytest.approx(2e11)
     assert rates["memory"] == pytest.approx(5e10)
-    (kernel,) = result["kernels"]
-    assert kernel["contender"] == "guided" and kernel["role"] == "best" and kernel["intensity"] == pytest.approx(20)
-    assert kernel["bound"] == "f64 peak" and kernel["share"] == pytest.approx(0.2)
-    assert [one["study"] for one in result["left_out"]] == ["flops", "is"]
-    record = read_result(tmp_path / "x")
-    assert record["kind"] == ROOFLINE and record["result"] == json.loads(json.dumps(result))
+    (kernel,) = result.kernels
+    assert kernel.contender == "guided" and kernel.role == "best" and kernel.intensity == pytest.approx(20)
+    assert kernel.bound.name == "f64 peak" and kernel.bound.share == pytest.approx(0.2)
+    assert [one.study for one in result.left_out] == ["flops", "is"]
+    kept = read_kept(tmp_path / "x")
+    assert isinstance(kept, KeptRoofline) and kept.result == result and kept.machine == load_machine()
 
 
 def test_a_kept_result_comes_back_and_a_damaged_one_is_said(tmp_path: Path) -> None:

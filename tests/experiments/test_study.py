@@ -3,7 +3,6 @@
 
 from dataclasses import replace
 from statistics import median
-from typing import Any
 
 import pytest
 
@@ -15,6 +14,8 @@ from nodewise.runner.setting import Setting
 from nodewise.studies.commands import Contender
 from nodewise.studies.contract import Limit, Published
 from nodewise.studies.discovery import find_study
+from nodewise.verdicts.pair import PairVerdict
+from nodewise.verdicts.study import StudyRow, StudyVerdict
 
 IS = find_study("is")
 WORK = {"items": 655360.0, "bytes": 2703360.0}
@@ -41,8 +42,13 @@ class Given:
         return Sample(TIMES[name] * (1 + len(self.order) % 3 / 100), 1.0, 0.0, metrics={**WORK, "ulp": 0.5})
 
 
-def rows_of(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {row["contender"]: row for row in result["rows"]}
+def rows_of(result: StudyVerdict) -> dict[str, StudyRow]:
+    return {row.contender: row for row in result.rows}
+
+
+def ratio(pair: PairVerdict | None) -> float:
+    assert pair is not None
+    return pair.ratio
 
 
 def test_rows_are_set_against_the_best_peer_the_plain_variant_and_the_limit_that_binds() -> None:
@@ -50,16 +56,16 @@ def test_rows_are_set_against_the_best_peer_the_plain_variant_and_the_limit_that
     found = replace(IS, study=replace(IS.study, limits=(limit,), published=(Published("narrow", "x", "1 s", "there"),)))
     result = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=8), Given())  # type: ignore[arg-type]
     rows = rows_of(result)
-    assert result["work"] == WORK and result["published"][0]["value"] == "1 s"
-    assert rows["narrow"]["ratio_to_best_peer"] == pytest.approx(3, rel=0.05)
-    assert rows["narrow"]["ratio_to_plain"][0] == pytest.approx(4, rel=0.05)
+    assert result.work == WORK and result.published[0].value == "1 s"
+    assert ratio(rows["narrow"].against_peer) == pytest.approx(3, rel=0.05)
+    assert ratio(rows["narrow"].against_plain) == pytest.approx(4, rel=0.05)
     # 2 s for a hundred times the work; reading alone takes longer and is what binds
-    assert rows["is counting"]["seconds"] == pytest.approx(0.02)
-    assert rows["narrow"]["share_of_limit"] == pytest.approx(0.5, rel=0.05)
-    assert rows["narrow"]["metrics"] == {"ulp": 0.5}
-    assert rows["narrow"]["bytes"] == WORK["bytes"]
-    assert [r["kind"] for r in result["rows"]] == ["variant"] * 3 + ["peer"] + ["limit"] * 2
-    assert all(len(row["times"]) == 8 and row["seconds"] == median(row["times"]) for row in rows.values())
+    assert rows["is counting"].seconds == pytest.approx(0.02)
+    assert rows["narrow"].share_of_limit == pytest.approx(0.5, rel=0.05)
+    assert rows["narrow"].metrics == {"ulp": 0.5}
+    assert rows["narrow"].bytes == WORK["bytes"]
+    assert [r.kind for r in result.rows] == ["variant"] * 3 + ["peer"] + ["limit"] * 2
+    assert all(len(row.times) == 8 and row.seconds == median(t for t in row.times if t) for row in rows.values())
 
 
 def test_each_block_holds_each_contender_once() -> None:
@@ -74,14 +80,14 @@ def test_each_block_holds_each_contender_once() -> None:
 def test_a_wrong_contender_is_a_row_without_a_time() -> None:
     result = run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=6), Given("narrow"))  # type: ignore[arg-type]
     row = rows_of(result)["narrow"]
-    assert row["seconds"] is None and row["verified"] is False and "key 7" in row["not_run"]
-    assert row["times"] == [None] * 6
+    assert row.seconds is None and row.verified is False and "key 7" in str(row.not_run)
+    assert row.times == (None,) * 6
 
 
 def test_a_limit_of_what_the_work_does_not_count_says_so() -> None:
     found = replace(IS, study=replace(IS.study, limits=(Limit("is", "counting", per="flops"),)))
     result = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Given())  # type: ignore[arg-type]
-    assert rows_of(result)["is counting"]["not_run"] == "the work counts no flops"
+    assert rows_of(result)["is counting"].not_run == "the work counts no flops"
 
 
 def test_variants_are_bound_thread_by_thread_and_a_peer_to_the_same_processors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +109,7 @@ def test_a_study_may_name_its_processors_threads_and_what_else_is_told() -> None
     found = replace(IS, study=replace(study, picture=("a", "b")))
     result = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=1), given)  # type: ignore[arg-type]
     assert given.settings["narrow"].mask == (allowed[-1],)
-    assert result["told"] == ["1 blocks"] and result["picture"] == ["a", "b"]
+    assert result.told == ("1 blocks",) and result.picture == ("a", "b")
     # where those are too few, any are used
     study = replace(IS.study, processors=lambda point: {4095})
     run_study(StudyQuestion(replace(IS, study=study), {"class": "S"}, threads=1, blocks=1), given)  # type: ignore[arg-type]
@@ -124,17 +130,17 @@ def test_less_work_than_the_study_counts_has_a_nearer_limit_and_more_work_has_no
             return replace(sample, metrics={**sample.metrics, "items": WORK["items"] * factor})
 
     rows = rows_of(run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Unequal()))  # type: ignore[arg-type]
-    assert rows["counting"]["share_of_limit"] == pytest.approx(0.3, rel=0.05)
-    assert rows["bucketed"]["share_of_limit"] == pytest.approx(0.15, rel=0.05)
+    assert rows["counting"].share_of_limit == pytest.approx(0.3, rel=0.05)
+    assert rows["bucketed"].share_of_limit == pytest.approx(0.15, rel=0.05)
     # half of 60 ms is less than reading takes, which then binds
-    assert rows["narrow"]["share_of_limit"] == pytest.approx(0.5, rel=0.05)
+    assert rows["narrow"].share_of_limit == pytest.approx(0.5, rel=0.05)
 
 
 def test_a_peer_for_scale_is_nobodys_measure() -> None:
     found = replace(IS, study=replace(IS.study, for_scale=("numpy_bincount",)))
     rows = rows_of(run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Given()))  # type: ignore[arg-type]
-    assert rows["numpy_bincount"]["seconds"] is not None
-    assert all(row["ratio_to_best_peer"] is None for row in rows.values())
+    assert rows["numpy_bincount"].seconds is not None
+    assert all(row.against_peer is None for row in rows.values())
 
 
 def test_what_holds_for_all_runs_is_found_once_before_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,8 +163,8 @@ def test_what_holds_for_all_runs_is_found_once_before_the_blocks(monkeypatch: py
     rows = rows_of(run_study(question, Settling(), lambda progress: shown.append(progress.block)))  # type: ignore[arg-type]
     settled = ("near", "--settled", "quality=23.5")
     assert ran == [("near", "--settle"), ("lost", "--settle"), settled, settled]
-    assert rows["near"]["seconds"] == 0.3 and rows["near"]["metrics"] == {}
-    assert rows["lost"]["seconds"] is None and rows["lost"]["not_run"] == "exit code 1: no such setting"
+    assert rows["near"].seconds == 0.3 and rows["near"].metrics == {}
+    assert rows["lost"].seconds is None and rows["lost"].not_run == "exit code 1: no such setting"
     assert shown == sorted(shown) and set(shown) == {0, 1, 2}
 
 
@@ -170,15 +176,15 @@ def test_what_tells_that_it_is_for_scale_is_shown_and_not_compared() -> None:
             return replace(sample, metrics={**sample.metrics, "for_scale": float(bool(unlike))})
 
     rows = rows_of(run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=6), Unlike()))  # type: ignore[arg-type]
-    assert {name for name, row in rows.items() if row["for_scale"]} == {"narrow", "numpy_bincount"}
-    assert rows["narrow"]["seconds"] is not None and rows["narrow"]["ratio_to_plain"] is None
-    assert rows["bucketed"]["ratio_to_plain"] is not None and rows["bucketed"]["ratio_to_best_peer"] is None
-    assert rows["narrow"]["metrics"] == {"ulp": 0.5}
+    assert {name for name, row in rows.items() if row.for_scale} == {"narrow", "numpy_bincount"}
+    assert rows["narrow"].seconds is not None and rows["narrow"].against_plain is None
+    assert rows["counting"].against_plain is not None and rows["counting"].against_peer is None
+    assert rows["narrow"].metrics == {"ulp": 0.5}
 
 
 def test_only_some_contenders_run_where_they_are_named() -> None:
     result = run_study(StudyQuestion(IS, {"class": "S"}, 1, blocks=2, only=("narrow", "read")), Given())  # type: ignore[arg-type]
-    assert [r["contender"] for r in result["rows"]] == ["narrow", "read"]
+    assert [r.contender for r in result.rows] == ["narrow", "read"]
     with pytest.raises(InputError, match="no contender 'wide'"):
         run_study(StudyQuestion(IS, {"class": "S"}, 1, only=("wide",)), Given())  # type: ignore[arg-type]
 
@@ -186,5 +192,5 @@ def test_only_some_contenders_run_where_they_are_named() -> None:
 def test_what_a_study_tells_of_its_result_goes_with_it() -> None:
     found = replace(IS, study=replace(IS.study, tell=lambda result: [f"{len(result['rows'])} rows"]))
     result = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Given())  # type: ignore[arg-type]
-    assert result["told"] == ["5 rows"]
-    assert run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=1), Given())["told"] == []  # type: ignore[arg-type]
+    assert result.told == ("5 rows",)
+    assert run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=1), Given()).told == ()  # type: ignore[arg-type]

@@ -10,14 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.cli.outputs.quiet import quiet_output
 from nodewise.machine.surroundings import read_surroundings
 from nodewise.machine.watch import Busy, Interrupts, Watched, difference, look
-from nodewise.report.quiet.examine import examine, quiet_json
+from nodewise.report.quiet.examine import examine
 from nodewise.report.quiet.finding import Finding, Severity, percent
 from nodewise.report.quiet.measured import resolutions, summary
 from nodewise.report.quiet.text import counts_text, findings_text, spins_text
 from nodewise.runner.spin import Spin, rounds_of, spin
+from nodewise.verdicts.encoding import encode
 from tests import systems
+from tests.json_schemas import check_json
 from tests.systems import write
 
 NOISY, NOTE, UNKNOWN, OK = Severity.NOISY, Severity.NOTE, Severity.UNKNOWN, Severity.OK
@@ -234,8 +237,9 @@ def test_it_is_written_within_the_width_worst_first(tmp_path: Path) -> None:
 def test_json_holds_all_of_it(tmp_path: Path) -> None:
     spins = [spun(3)]
     found = examine(read_surroundings(write(tmp_path, systems.laptop())), spins=spins)
-    data = json.loads(json.dumps(quiet_json(found, spins)))
-    assert data["nodewise_quiet"] == 1 and data["findings"][0]["severity"] == "noisy"
+    data = json.loads(json.dumps(encode(quiet_output(found, spins))))
+    check_json("quiet", data)
+    assert data["findings"][0]["severity"] == "noisy"
     assert data["processors"][0]["quantum_s"]["median"] == pytest.approx(1e-3, rel=0.01)
     assert data["resolution"][-1]["seconds"] == 1.0
 

@@ -7,10 +7,10 @@ import altair
 import pytest
 from playwright.sync_api import Browser
 
-from nodewise.records.result_store import ROOFLINE, read_result
 from nodewise.report.roofline_figure import Roofline, roofline_figure
-from nodewise.report.roofline_page import headline, kernel_table, roof_table
+from nodewise.report.roofline_page import kernel_table, roof_table
 from nodewise.report.stored import redraw_page, stored_csv, write_stored_figures
+from nodewise.verdicts.kept import KeptRoofline, read_kept
 from tests.report.stored import roofline_page_of, roofline_result
 from tests.report.test_page import _open
 
@@ -38,7 +38,7 @@ def test_the_page_opens_offline_with_named_roofs_and_kernels_that_do_not_cover_e
     assert count >= 16 and overlaps == []
     assert "not counted in floating-point" in view.locator(".absent").inner_text()
     assert wrong == []
-    (png,) = write_stored_figures(read_result(tmp_path / "x"), tmp_path / "x.png", "png")
+    (png,) = write_stored_figures(read_kept(tmp_path / "x"), tmp_path / "x.png", "png")
     assert png.read_bytes().startswith(b"\x89PNG")
 
 
@@ -67,7 +67,7 @@ def test_the_tables_say_what_bounds_a_kernel() -> None:
     assert told["study4", "way-plain"]["bound by"] == "memory" and told["study4", "way-plain"]["reached"] == "29.6%"
     assert told["study6", "way-best"]["flop/byte"] == "no bytes"
     assert roof_table(roofline_result())[0] == ["f64 peak", "238 GFLOP/s", "214.2", "study flops, f64"]
-    assert headline(roofline_result()) == "238 GFLOP/s, 81 GB/s"
+    assert roofline_result().headline == "238 GFLOP/s, 81 GB/s"
 
 
 def test_a_stored_roofline_is_drawn_again(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_stored_roofline_is_drawn_again(tmp_path: Path) -> None:
     text = page.read_text()
     page.unlink()
     assert redraw_page(folder).read_text() == text
-    record = read_result(folder)
-    assert record["kind"] == ROOFLINE and record["result"] == roofline_result()
+    record = read_kept(folder)
+    assert isinstance(record, KeptRoofline) and record.result == roofline_result()
     assert [p.name for p in write_stored_figures(record, tmp_path / "all", "svg")] == ["roofline.svg"]
     assert len(stored_csv(record).splitlines()) == 17

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page of a study, from stored results."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,13 @@ import altair
 import pytest
 from playwright.sync_api import Browser
 
-from nodewise.records.result_store import STUDY, read_result
 from nodewise.report.stored import redraw_page, stored_csv, write_stored_figures
 from nodewise.report.study_figures import study_figures
-from nodewise.report.study_page import headline, not_run, published_rows, readme_html, table_of
-from tests.report.stored import row, study_page_of, study_result
+from nodewise.report.study_page import not_run, published_rows, readme_html, table_of
+from nodewise.statistics.verdict import Word
+from nodewise.verdicts.kept import KeptStudy, read_kept
+from nodewise.verdicts.study import StudyVerdict
+from tests.report.stored import judged, series, study_page_of, study_result, with_row
 from tests.report.test_page import HOSTILE, _open
 
 README = (
@@ -20,12 +23,9 @@ README = (
 )
 
 
-def _hostile() -> dict[str, Any]:
-    result = study_result()
-    result["rows"][0]["contender"] = HOSTILE
-    result["title"] = HOSTILE
-    result["rows"][3]["not_run"] = HOSTILE
-    return result
+def _hostile() -> StudyVerdict:
+    result = with_row(study_result(title=HOSTILE), "absent", not_run=HOSTILE)
+    return with_row(result, "blocked", contender=HOSTILE)
 
 
 def test_the_page_opens_offline_and_shows_the_answer(browser: Browser, tmp_path: Path) -> None:
@@ -54,8 +54,9 @@ def test_a_stored_study_is_drawn_again(tmp_path: Path) -> None:
     text = page.read_text()
     page.unlink()
     assert redraw_page(folder).read_text() == text
-    record = read_result(folder)
-    assert record["kind"] == STUDY and record["machine"] and record["results"] == [study_result()]
+    record = read_kept(folder)
+    assert isinstance(record, KeptStudy) and record.results == (study_result(),)
+    assert record.machine.pus and record.question.readme == README
     (svg,) = write_stored_figures(record, tmp_path / "x.svg", "svg")
     assert "limit: flops f64" in svg.read_text()
     lines = stored_csv(record).splitlines()
@@ -65,7 +66,7 @@ def test_a_stored_study_is_drawn_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "results", [[study_result()], [study_result({"n": n}, s) for n, s in (("64", 0.05), ("1024", 0.02))]]
 )
-def test_every_figure_is_a_valid_specification(results: list[dict[str, Any]]) -> None:
+def test_every_figure_is_a_valid_specification(results: list[StudyVerdict]) -> None:
     figures = study_figures(results)
     assert list(figures) == (["rates-1"] if len(results) == 1 else ["curves", "rates-1", "rates-2"])
     for chart in figures.values():
@@ -105,13 +106,13 @@ def test_the_table_has_the_columns_that_say_something() -> None:
         )
     ]
     first = [c["text"] for c in table["rows"][0]["cells"]]
-    assert first == ["blocked", "variant", "25 ms", "40", "160", "80", "1.60× (1.56–1.64)", "4.00×", "80%", "1.5"]
+    assert first == ["blocked", "variant", "25 ms", "40", "160", "80", "1.60× (1.58–1.62)", "4.00×", "80%", "1.5"]
     assert [r["best"] for r in table["rows"]] == [True, False, False, False, False]
     assert not_run(study_result()) == [("absent", "peer", "scikit-learn is not installed")]
     bare = study_result()
-    for one in bare["rows"]:
-        for name in ("flops", "bytes", "metrics", "rate_low", "rate_high", "ratio_to_plain"):
-            one.pop(name, None)
+    nothing: dict[str, Any] = dict.fromkeys(("flops", "bytes", "rate_low", "rate_high", "against_plain"))
+    for one in bare.rows:
+        bare = with_row(bare, one.contender, metrics={}, **nothing)
     assert "GFLOP/s" not in table_of(bare)["heads"]
     assert study_figures([bare])
 
@@ -119,33 +120,15 @@ def test_the_table_has_the_columns_that_say_something() -> None:
 def test_published_figures_stand_beside_those_measured_here() -> None:
     (one,) = published_rows([study_result()])
     assert one["value"] == "12" and one["here"] == "100 ms, 10 Gitems/s"
-    nobody = study_result()
-    nobody["published"][0]["contender"] = ""
-    assert published_rows([nobody])[0]["here"] == ""
+    nobody = replace(study_result().published[0], contender="")
+    assert published_rows([study_result(published=(nobody,))])[0]["here"] == ""
 
 
 def test_the_headline_without_peers_or_without_any_variant() -> None:
-    alone = study_result()
-    alone["rows"] = [row("plain", "variant", 0.1, ratio_to_best_peer=None)]
-    assert headline([alone]) == "10 Gitems/s"
-    alone["rows"] = [row("plain", "variant", None)]
-    assert headline([alone]) == "No variant could run"
+    assert judged([series("plain", "variant", 0.1)]).headline == "10 Gitems/s"
+    alone = judged([series("plain", "variant", None)])
+    assert alone.headline == "No variant could run"
     assert study_figures([alone]) == {}
-
-
-@pytest.mark.parametrize(
-    ("verdict", "said"),
-    [
-        ("faster", "1.50× the best peer"),
-        ("slower", "1.50× the best peer"),
-        ("undecided", "Undecided"),
-        ("no difference", "No difference from the best peer"),
-    ],
-)
-def test_the_headline_does_not_claim_what_the_interval_leaves_open(verdict: str, said: str) -> None:
-    alone = study_result()
-    alone["rows"] = [row("plain", "variant", 0.1, ratio_to_best_peer=1.5, verdict=verdict)]
-    assert headline([alone]) == said
 
 
 def test_a_readme_is_shown_without_its_title() -> None:
@@ -154,16 +137,24 @@ def test_a_readme_is_shown_without_its_title() -> None:
     assert "<b>" not in html and "href" not in html
 
 
-def _pictured() -> dict[str, Any]:
-    result = study_result()
-    result["picture"] = ["ratio", "mbs"]
-    for one, ratio, speed in zip(result["rows"], (2.0, 3.0, 1.5), (500.0, 40.0, 300.0), strict=False):
-        one["metrics"] = {"ratio": ratio, "mbs": speed}
-    return result
+def _pictured(for_scale: str = "", **study: Any) -> StudyVerdict:
+    speeds = {"blocked": (2.0, 500.0), "plain": (3.0, 40.0), "library": (1.5, 300.0)}
+    given = [
+        series(
+            name,
+            "peer" if name == "library" else "variant",
+            seconds,
+            ratio=speeds[name][0],
+            mbs=speeds[name][1],
+            for_scale=float(name == for_scale),
+        )
+        for name, seconds in (("blocked", 0.025), ("plain", 0.1), ("library", 0.04))
+    ]
+    return judged(given, picture=("ratio", "mbs"), **study)
 
 
 def test_a_study_with_a_picture_has_its_front_and_what_it_tells_on_the_page(browser: Browser, tmp_path: Path) -> None:
-    result = {**_pictured(), "told": ["take blocked", HOSTILE]}
+    result = replace(_pictured(), told=("take blocked", HOSTILE))
     view, wrong = _open(browser, study_page_of(result, README, tmp_path / "x"))
     drawn = view.locator("#figure-front-1").inner_text()
     assert "ratio against mbs, more of both is better" in drawn
@@ -175,17 +166,21 @@ def test_a_study_with_a_picture_has_its_front_and_what_it_tells_on_the_page(brow
 def test_a_front_needs_two_contenders_and_a_study_that_asks_for_it() -> None:
     assert "front-1" in study_figures([_pictured()])
     assert "front-1" not in study_figures([study_result()])
-    alone = _pictured()
-    del alone["rows"][1]["metrics"], alone["rows"][2]["metrics"]
-    assert "front-1" not in study_figures([alone])
+    assert "front-1" not in study_figures([study_result(picture=("error_ulp", "flops"))])
 
 
 def test_what_is_for_scale_is_in_the_table_and_not_in_the_front_or_the_headline() -> None:
-    result = _pictured()
-    best = min((r for r in result["rows"] if r["kind"] == "variant"), key=lambda r: r["seconds"])
-    best["for_scale"] = True
+    result = _pictured(for_scale="blocked")
     kinds = {row["cells"][0]["text"]: row["cells"][1]["text"] for row in table_of(result)["rows"]}
-    assert kinds[best["contender"]] == "for scale" and list(kinds.values()).count("for scale") == 1
-    assert headline([result]) != headline([_pictured()])
-    assert best["contender"] in study_figures([_pictured()])["front-1"].to_json()
-    assert best["contender"] not in study_figures([result])["front-1"].to_json()
+    assert kinds["blocked"] == "for scale" and list(kinds.values()).count("for scale") == 1
+    assert result.best == "plain" and result.headline != _pictured().headline
+    assert "blocked" in study_figures([_pictured()])["front-1"].to_json()
+    assert "blocked" not in study_figures([result])["front-1"].to_json()
+
+
+def test_the_page_claims_no_more_than_the_verdict() -> None:
+    """A ratio that is not decided is on no bar and colours no headline."""
+    even = judged([series("mine", "variant", 0.1, 0.4), series("library", "peer", 0.1, 0.4)])
+    assert even.verdict is Word.UNDECIDED
+    drawn = study_figures([even])["rates-1"].to_json()
+    assert "undecided against the best peer" in drawn and "\u00d7 the best peer" not in drawn

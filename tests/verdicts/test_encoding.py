@@ -3,34 +3,39 @@
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import jsonschema
 import pytest
 
 from nodewise.experiments.compare import compare
 from nodewise.experiments.tune import tune
 from nodewise.records.experiment import read_experiment
 from nodewise.verdicts.baseline import against_baseline
-from nodewise.verdicts.encoding import encode, schema_of
+from nodewise.verdicts.encoding import decode, encode, schema_of
+from nodewise.verdicts.roofline import RooflineVerdict
+from nodewise.verdicts.study import StudyVerdict
 from tests.experiments.test_compare import Stream, _times
 from tests.experiments.test_compare import _question as compared
 from tests.experiments.test_tune import _question as tuned
+from tests.json_schemas import check_json
+from tests.report.stored import roofline_result, study_result
 from tests.surfaces import Scripted, many_core
-from tools.schemas import FOLDER, KINDS, text_of
+from tools.schemas import DOCUMENTS, FOLDER, text_of
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", list(DOCUMENTS))
 def test_the_published_schemas_are_those_of_the_verdicts(kind: str) -> None:
     assert (FOLDER / f"{kind}.schema.json").read_text() == text_of(kind), "run: .venv/bin/python tools/schemas.py"
 
 
 def _check(kind: str, verdict: Any) -> None:
-    schema = json.loads((FOLDER / f"{kind}.schema.json").read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(json.loads(json.dumps(encode(verdict), allow_nan=False)), schema)
+    """It holds to its schema, and is read back as it was."""
+    text = json.dumps(encode(verdict), allow_nan=False)
+    check_json(kind, text)
+    back = decode(DOCUMENTS[kind].kind, json.loads(text))
+    assert encode(back) == encode(verdict) and back == decode(DOCUMENTS[kind].kind, json.loads(text))
 
 
 @pytest.mark.parametrize("runs", [20, 120])
@@ -49,6 +54,53 @@ def test_a_comparison_holds_to_its_schema_with_an_earlier_one_too(tmp_path: Path
     compare(compared(tmp_path / "2", ["a", "b"], most=runs, fewest=runs), Stream(times))
     earlier, later = (read_experiment(tmp_path / n / "x") for n in "12")
     _check("compare", replace(verdict, baseline=against_baseline(later, earlier)))
+
+
+def test_a_study_and_a_roofline_hold_to_their_schemas() -> None:
+    _check("study", study_result())
+    _check("study", study_result(picture=("a", "b")))
+    _check("roofline", roofline_result())
+    assert decode(StudyVerdict, json.loads(json.dumps(encode(study_result())))) == study_result()
+    assert decode(RooflineVerdict, json.loads(json.dumps(encode(roofline_result())))) == roofline_result()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"rows": {}}, "rows is not a list"),
+        ({"blocks": "many"}, "blocks is not a whole number"),
+        ({"blocks": True}, "blocks is not a whole number"),
+        ({"verdict": "better"}, "verdict: 'better' is none of 'faster', 'slower'"),
+        ({"headline": None}, "headline is not a text"),
+        ({"picture": ["ratio"]}, "picture has 1 parts, not 2"),
+        ({"point": {"n": 3}}, r"point\.n is not a text"),
+        ({"rows": [{"contender": "x"}]}, r"rows\[0\]\.kind is missing"),
+    ],
+)
+def test_what_is_no_result_is_refused_by_the_place_that_is_wrong(change: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        decode(StudyVerdict, {**json.loads(json.dumps(encode(study_result()))), **change})
+
+
+def test_a_hidden_field_is_not_written_and_a_computed_one_is() -> None:
+    @dataclass(frozen=True)
+    class Half:
+        """Half of it is hidden."""
+
+        value: int
+        hidden: int = field(default=7, repr=False)
+        computed: ClassVar[tuple[str, ...]] = ("twice",)
+
+        @property
+        def twice(self) -> int:
+            """Two of it."""
+            return 2 * self.value
+
+    assert encode(Half(4), report=Path("x")) == {"schema_version": 2, "value": 4, "twice": 8, "report": "x"}
+    schema = schema_of(Half, ("report",))
+    assert schema["required"] == ["schema_version", "value", "twice"]
+    assert schema["properties"]["twice"] == {"type": "integer"} and "hidden" not in schema["properties"]
+    assert decode(Half, encode(Half(4))) == Half(4)
 
 
 def test_what_is_no_number_is_null_and_what_is_no_kind_is_refused() -> None:

@@ -2,6 +2,7 @@
 """What a study's blocks bear."""
 
 import random
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from nodewise.runner.sample import Sample
 from nodewise.studies.commands import Contender
 from nodewise.studies.discovery import find_study
-from nodewise.verdicts.study import Series, study_rows
+from nodewise.verdicts.pair import PairVerdict
+from nodewise.verdicts.series import Series
+from nodewise.verdicts.study import StudyRow, study_verdict
 
 IS = find_study("is").study
 
@@ -30,29 +33,34 @@ def _series(times: dict[str, float], blocks: int, noise: float, seed: int = 0, d
     return made
 
 
-def _rows(series: list[Series], blocks: int, **more: Any) -> dict[str, dict[str, Any]]:
-    return {r["contender"]: r for r in study_rows(series, IS, {}, 1, blocks, **more)}
+def _rows(series: list[Series], blocks: int, **more: Any) -> dict[str, StudyRow]:
+    return {r.contender: r for r in study_verdict(series, IS, {}, 1, blocks, **more).rows}
+
+
+def _pair(row: StudyRow) -> PairVerdict:
+    assert row.against_peer is not None
+    return row.against_peer
 
 
 @pytest.mark.parametrize("blocks", [1, 5])
 def test_few_blocks_claim_nothing_however_far_apart(blocks: int) -> None:
-    row = _rows(_series({"mine": 0.001, "peer": 0.1}, blocks, 0.001), blocks)["mine"]
-    assert (row["verdict"], row["low"], row["high"]) == ("undecided", None, None)
-    assert "too few" in row["reason"]
+    pair = _pair(_rows(_series({"mine": 0.001, "peer": 0.1}, blocks, 0.001), blocks)["mine"])
+    assert (pair.verdict, pair.low, pair.high) == ("undecided", None, None)
+    assert "too few" in pair.reason
 
 
 def test_a_busy_machine_claims_nothing_unless_that_is_accepted() -> None:
     times = {"mine": 0.05, "peer": 0.1}
     busy = _series(times, 20, 0.01, disturbed=11)
-    row = _rows(busy, 20)["mine"]
-    assert row["verdict"] == "undecided" and "the machine was busy (11 of 40 runs" in row["reason"]
-    assert _rows(busy, 20, accept=True)["mine"]["verdict"] == "faster"
-    assert _rows(_series(times, 20, 0.01, disturbed=10), 20)["mine"]["verdict"] == "faster"
+    pair = _pair(_rows(busy, 20)["mine"])
+    assert pair.verdict == "undecided" and "the machine was busy (11 of 40 runs" in pair.reason
+    assert _pair(_rows(busy, 20, accept=True)["mine"]).verdict == "faster"
+    assert _pair(_rows(_series(times, 20, 0.01, disturbed=10), 20)["mine"]).verdict == "faster"
 
 
 def test_a_disturbed_third_contender_says_nothing_of_the_others() -> None:
     rows = _rows(_series({"disturbed": 0.2, "mine": 0.05, "peer": 0.1}, 20, 0.01, disturbed=20), 20)
-    assert rows["mine"]["verdict"] == "faster" and rows["disturbed"]["verdict"] == "undecided"
+    assert _pair(rows["mine"]).verdict == "faster" and _pair(rows["disturbed"]).verdict == "undecided"
 
 
 def test_of_equal_contenders_none_is_faster_than_the_fastest_of_many_peers() -> None:
@@ -60,18 +68,43 @@ def test_of_equal_contenders_none_is_faster_than_the_fastest_of_many_peers() -> 
     for seed in range(60):
         times = dict.fromkeys(["mine", *(f"peer{i}" for i in range(6))], 0.1)
         rows = _rows(_series(times, 20, 0.02, seed), 20)
-        wrong += rows["mine"]["verdict"] in ("faster", "slower")
+        wrong += _pair(rows["mine"]).verdict in ("faster", "slower")
     assert wrong <= 6
 
 
 def test_a_variant_that_beats_all_peers_is_faster_and_the_peer_is_named() -> None:
-    row = _rows(_series({"mine": 0.08, "peer1": 0.1, "peer2": 0.12}, 25, 0.01), 25)["mine"]
-    assert (row["verdict"], row["best_peer"]) == ("faster", "peer1")
-    assert row["low"] < 1.25 < row["high"]
+    pair = _pair(_rows(_series({"mine": 0.08, "peer1": 0.1, "peer2": 0.12}, 25, 0.01), 25)["mine"])
+    assert (pair.verdict, pair.one) == ("faster", "peer1")
+    assert pair.low is not None and pair.high is not None and pair.low < 1.25 < pair.high
 
 
 def test_a_contender_for_scale_is_compared_with_nothing() -> None:
     series = _series({"mine": 0.08, "peer1": 0.1}, 12, 0.01)
     study = replace(IS, for_scale=("peer1",))
-    rows = {r["contender"]: r for r in study_rows(series, study, {}, 1, 12)}
-    assert rows["mine"]["ratio_to_best_peer"] is None
+    found = study_verdict(series, study, {}, 1, 12)
+    assert found.best_peer is None and found.verdict is None and all(r.against_peer is None for r in found.rows)
+
+
+@pytest.mark.parametrize(
+    ("mine", "blocks", "noise", "headline", "sentence"),
+    [
+        (0.05, 20, 0.01, "2.00× the best peer", r"2\.0\d*× \(1\.9\d*–2\.0\d*\) against peer"),
+        (0.2, 20, 0.01, "0.50× the best peer", r"0\.50*\d*× \(0\.49\d*–0\.50\d*\) against peer"),
+        (0.1, 25, 0.002, "No difference from the best peer", r"no difference beyond 1%: 1\.00\d*× \(.*\) against peer"),
+        (0.1, 20, 0.3, "Undecided against the best peer", r"undecided against peer \(.*\): the noise leaves it open"),
+        (0.01, 3, 0.01, "Undecided against the best peer", r"undecided against peer: 3 blocks are too few"),
+    ],
+)
+def test_the_headline_and_the_sentence_claim_what_the_verdict_bears(
+    mine: float, blocks: int, noise: float, headline: str, sentence: str
+) -> None:
+    found = study_verdict(_series({"mine": mine, "peer": 0.1}, blocks, noise), IS, {}, 1, blocks, seconds_spent=3.0)
+    assert (found.headline, found.best, found.best_peer) == (headline, "mine", "peer")
+    assert re.search(sentence, found.sentence) and found.sentence.endswith(f"{blocks} blocks in 3 s")
+    assert re.match(r"best variant mine: \S+ Mkeys/s · ", found.sentence)
+
+
+def test_disturbed_blocks_are_counted_in_the_sentence() -> None:
+    busy = _series({"mine": 0.05, "peer": 0.1}, 20, 0.01, disturbed=11)
+    assert "20 blocks (11 disturbed) in" in study_verdict(busy, IS, {}, 1, 20).sentence
+    assert "20 blocks (11 disturbed, accepted) in" in study_verdict(busy, IS, {}, 1, 20, accept=True).sentence

@@ -118,9 +118,9 @@ def quiet_wait(limit_s: float | None, processors: Iterable[int]) -> Callable[[],
     return wait
 
 
-def environment_of(question: Mapping[str, Any]) -> dict[str, str]:
-    """The environment of now, with the variables that bear on a run as they were when the question was asked."""
-    return {**{k: v for k, v in os.environ.items() if not k.startswith(TELLING)}, **question["environment"]}
+def environment_of(then: Mapping[str, str]) -> dict[str, str]:
+    """The environment of now, with the variables that bear on a run as they were `then`, when the question was asked."""
+    return {**{k: v for k, v in os.environ.items() if not k.startswith(TELLING)}, **then}
 
 
 def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str] = ("as_json",)) -> None:
@@ -129,6 +129,8 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
     The working directory and the variables that bear on a run become those of then; `anew` names parameters that hold
     if they are given now. Raises InputError for others, and where `path` holds no experiment of that kind.
     """
+    from nodewise.verdicts.question import read_question_of
+
     path = path.absolute()
     now = _given(context)
     for name in now.keys() - {"resume", *anew}:
@@ -137,18 +139,18 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
         raise InputError(
             f"--resume goes on as it was asked for then: {what} cannot be given", "give --resume DIR alone"
         )
-    question = read_question(path)
-    asked = list(question.get("asked") or [])
-    if question.get("kind") != kind or kind not in asked:
+    question = read_question_of(read_question(path), path)
+    asked = list(question.asked)
+    if question.kind != kind or kind not in asked:
         raise InputError(
             f"{path} holds no {kind} that can be continued",
             f"name the directory of a `nodewise {kind}` that was cut off",
         )
     try:
-        os.chdir(question["cwd"])
+        os.chdir(question.cwd)
     except OSError as problem:
-        raise InputError(f"cannot go on in {question['cwd']}: {problem.strerror}") from problem
-    telling = environment_of(question)
+        raise InputError(f"cannot go on in {question.cwd}: {problem.strerror}") from problem
+    telling = environment_of(question.environment)
     os.environ.clear()
     os.environ.update(telling)
     command = context.command

@@ -12,6 +12,7 @@ from nodewise.cli.experiments import result_place
 
 if TYPE_CHECKING:
     from nodewise.experiments.roofline import RooflineProgress
+    from nodewise.verdicts.roofline import RooflineVerdict
 
 
 def run_roofline(threads: int | None, name: str | None, out: Path | None, as_json: bool) -> None:
@@ -20,10 +21,11 @@ def run_roofline(threads: int | None, name: str | None, out: Path | None, as_jso
 
     from nodewise.experiments.roofline import measure_roofline
     from nodewise.machine.sources import load_machine
-    from nodewise.records.result_store import read_result
     from nodewise.report.stored import redraw_page, write_stored_figures
     from nodewise.runner.launcher import RunOptions
     from nodewise.runner.local import LocalLauncher
+    from nodewise.verdicts.encoding import encode
+    from nodewise.verdicts.kept import read_kept
 
     machine = load_machine()
     folder = result_place(out, "roofline")
@@ -43,30 +45,30 @@ def run_roofline(threads: int | None, name: str | None, out: Path | None, as_jso
             ("nodewise", *sys.argv[1:]),
         )
     page = redraw_page(folder)
-    record = read_result(folder)
-    pictures = [write_stored_figures(record, folder / f"roofline.{kind}", kind)[0] for kind in ("svg", "png")]
+    kept = read_kept(folder)
+    pictures = [write_stored_figures(kept, folder / f"roofline.{kind}", kind)[0] for kind in ("svg", "png")]
     if as_json:
-        print(json.dumps({**result, "report": str(page)}, indent=1))
+        print(json.dumps(encode(result, report=page), indent=1))
         return
     tell_roofline(result)
     print(f"report    {page}")
     print(f"picture   {pictures[1]}")
 
 
-def tell_roofline(result: dict[str, Any]) -> None:
+def tell_roofline(result: RooflineVerdict) -> None:
     """Print roofs and kernels for people, and what was not placed or cannot be."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    from nodewise.experiments.roofline import ABOVE_ROOF
     from nodewise.report.roofline_page import kernel_table, roof_table
+    from nodewise.verdicts.roofline import ABOVE_ROOF
 
     console = Console()
     if not console.is_terminal:
         console = Console(width=140)
     look: dict[str, Any] = {"box": None, "padding": (0, 2, 0, 0), "title_justify": "left"}
-    roofs = Table(title=f"roofs, {result['threads']} threads", **look)
+    roofs = Table(title=f"roofs, {result.threads} threads", **look)
     for heading in ("roof", "best block", "median", "measured by"):
         roofs.add_column(heading, justify="right" if heading in ("best block", "median") else "left", no_wrap=True)
     for row in roof_table(result):
@@ -82,14 +84,15 @@ def tell_roofline(result: dict[str, Any]) -> None:
         kernels.add_row(*map(escape, row))
     if rows:
         console.print(kernels)
-    above = [k for k in result["kernels"] if k["share"] is not None and k["share"] > ABOVE_ROOF]
-    for one in above:
-        console.print(
-            f"{one['study']} {one['contender']} is above its roof, which was lower than the machine's best when it was "
-            "measured: look at `nodewise quiet`, and run it again when nothing else runs",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
-    for one in result["left_out"]:
-        console.print(f"not placed: {one['study']}: {one['why']}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"{result.headline}: {result.sentence}", markup=False, highlight=False, soft_wrap=True)
+    for one in result.kernels:
+        if one.bound.share is not None and one.bound.share > ABOVE_ROOF:
+            console.print(
+                f"{one.study} {one.contender} is above its roof, which was lower than the machine's best when it was "
+                "measured: look at `nodewise quiet`, and run it again when nothing else runs",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
+    for left in result.left_out:
+        console.print(f"not placed: {left.study}: {left.why}", markup=False, highlight=False, soft_wrap=True)

@@ -27,6 +27,7 @@ from nodewise.verdicts.baseline import differences
 from nodewise.verdicts.compare import COMPARE, CONFIRM
 from nodewise.verdicts.confirm import ConfirmVerdict, Promise, confirm_verdict, promise_of
 from nodewise.verdicts.encoding import encode
+from nodewise.verdicts.question import AskedContender, question_of
 
 #: Programs whose first argument is another program's file.
 _INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|lua|node|julia|Rscript|octave|bash|dash|sh|zsh)[\d.]*")
@@ -104,39 +105,38 @@ def repetition_of(earlier: Experiment, other: Sequence[str], start: Start) -> Re
     Raises InputError where there is nothing to repeat.
     """
     promise = promise_of(earlier)
-    asked = earlier.question
-    steps = {c["name"]: c for c in asked.get("contenders", ())}
+    asked = {one.name: one for one in question_of(earlier).contenders}
 
     def contender(key: str) -> Contender:
         setting = earlier.settings[key]
-        how = steps.get(key, {})
+        how = asked.get(key)
         if other:
             setting = replace(setting, command=_other_command(earlier, setting, how, other))
-        text = launch_of(setting, start).line() if other or not how else str(how["text"])
-        return Contender(
-            replace(setting, name=setting.key), text, Steps(**how["steps"]) if how else Steps(), how.get("shell")
-        )
+        text = launch_of(setting, start).line() if other or how is None else how.text
+        steps, shell = (Steps(), None) if how is None else (Steps(**how.steps), how.shell)
+        return Contender(replace(setting, name=setting.key), text, steps, shell)
 
     return Repetition(promise, (contender(promise.one), contender(promise.other)), earlier)
 
 
 def _other_command(
-    earlier: Experiment, setting: Setting, how: Mapping[str, Any], other: Sequence[str]
+    earlier: Experiment, setting: Setting, how: AskedContender | None, other: Sequence[str]
 ) -> tuple[str, ...]:
-    if how.get("shell"):
+    question = question_of(earlier)
+    if how is not None and how.shell:
         raise InputError(
-            f"{how['text']!r} is carried out by a shell: its arguments cannot be replaced",
+            f"{how.text!r} is carried out by a shell: its arguments cannot be replaced",
             "repeat it without other arguments, or compare anew with them",
         )
-    if earlier.question["kind"] == COMPARE:
+    if question.kind == COMPARE:
         # the values of its parameters are in its words already, and stay where the words stay
         return with_arguments(setting.command, setting.command, {}, other)
-    if any(word.startswith("study:") for word in earlier.question.get("asked", ())):
+    if any(word.startswith("study:") for word in question.asked):
         raise InputError(
             "a study has knobs and no arguments", "tune it with others: nodewise tune study:NAME knob=value"
         )
-    first = {name: values[0] for name, values in earlier.question["wanted"]["parameters"].items()}
-    return with_arguments(setting.command, earlier.question["command"], {**first, **setting.values}, other)
+    first = {name: values[0] for name, values in question.wanted.parameters.items()}
+    return with_arguments(setting.command, question.command, {**first, **setting.values}, other)
 
 
 def check_runnable(repetition: Repetition, machine: Machine) -> None:

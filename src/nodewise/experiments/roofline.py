@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The roofline of a machine: its peaks and bandwidths, measured, and where the studies' kernels lie below them.
 
-After S. Williams, A. Waterman and D. Patterson, "Roofline: an insightful visual performance model for multicore
-architectures", Communications of the ACM 52(4), 2009: a kernel that does `intensity` operations for each byte that it
-moves can do at most min(peak, intensity × bandwidth) operations a second.
+What is made of the runs, and the source of the model, is in `verdicts.roofline`.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.experiments.study import setting_of
@@ -25,14 +21,23 @@ from nodewise.records.experiment import Writer, inherited_facts
 from nodewise.records.recorder import Recorder
 from nodewise.records.result_store import ROOFLINE
 from nodewise.runner.launcher import Launcher
-from nodewise.runner.sample import Sample
-from nodewise.statistics.interval import median_interval
 from nodewise.statistics.summary import median
 from nodewise.studies.commands import Contender, native_contenders, work_of, worker_command
 from nodewise.studies.discovery import Found, find_study, study_names
+from nodewise.verdicts.encoding import encode
+from nodewise.verdicts.roofline import (
+    MEMORY,
+    PEAK,
+    KernelPoint,
+    LeftOut,
+    Role,
+    RoofKind,
+    RooflineSeries,
+    RooflineVerdict,
+    RoofPoint,
+    roofline_verdict,
+)
 
-FLOPS, BANDWIDTH = "flops", "bandwidth"
-MEMORY = "memory"
 #: How often everything is run to choose each study's best variant, and then to measure.
 _TRIALS, _BLOCKS = 2, 5
 #: What a cache's bandwidth is measured with: the best of them.
@@ -41,8 +46,6 @@ _ARRAYS = {"read": 2, "triad": 3}
 #: So many bytes are moved by each thread in a repetition, 48 for each element of the arrays; and so long are chains of
 #: multiply-adds: some milliseconds, which are seldom interrupted, and a process measures so many of them.
 _MOVED, _BYTES, _STEPS, _REPEAT = 1e9, 48, "4096", 5
-#: A kernel that reaches more than this of a roof is not below it.
-ABOVE_ROOF = 1.02
 
 
 @dataclass(frozen=True)
@@ -52,42 +55,6 @@ class RooflineProgress:
     done: int
     runs: int
     what: str
-
-
-@dataclass
-class _Series:
-    """A contender's runs: times, and the work of the last one."""
-
-    contender: Contender
-    role: str
-    study: str
-    roof: Mapping[str, Any] = field(default_factory=dict)
-    times: list[float] = field(default_factory=list)
-    work: Mapping[str, float] = field(default_factory=dict)
-    error: str | None = None
-
-    def add(self, sample: Sample) -> None:
-        if not sample.ok:
-            self.error = str(sample.error)
-            return
-        self.times.append(sample.seconds)
-        self.work = sample.metrics
-
-    @property
-    def key(self) -> str:
-        """Its name among all series."""
-        return f"{self.study} {self.contender.name} {' '.join(f'{k}={v}' for k, v in self.roof['point'].items())}"
-
-    def rate(self, per: str) -> float:
-        """Median operations or bytes a second."""
-        return float(self.work.get(per, 0.0)) / median(self.times)
-
-    def interval(self, per: str) -> tuple[float | None, float | None]:
-        """The 95 % interval of that; None with too few blocks."""
-        interval = median_interval(self.times)
-        if interval is None:
-            return None, None
-        return float(self.work.get(per, 0.0)) / interval[1], float(self.work.get(per, 0.0)) / interval[0]
 
 
 def cache_levels(machine: Machine, threads: int) -> list[tuple[str, int]]:
@@ -108,24 +75,17 @@ def cache_levels(machine: Machine, threads: int) -> list[tuple[str, int]]:
     return levels
 
 
-def roof_points(machine: Machine, threads: int) -> list[dict[str, Any]]:
-    """What has to be measured for the roofs: for each the study, its variant and the knobs."""
-    roofs: list[dict[str, Any]] = [
-        {"name": f"{kind} peak", "kind": FLOPS, "study": FLOPS, "variant": kind, "point": {"steps": _STEPS}}
-        for kind in ("f64", "f32")
-    ]
+def roof_points(machine: Machine, threads: int) -> list[RoofPoint]:
+    """What has to be measured for the roofs."""
+    flops, bandwidth = RoofKind.FLOPS, RoofKind.BANDWIDTH
+    roofs = [RoofPoint(f"{kind} peak", flops, kind, {"steps": _STEPS}) for kind in ("f64", "f32")]
     for name, size in cache_levels(machine, threads):
         for way in _WAYS:
             # half of the level, as multiples of a page for each thread's part of each array
             kib = max(4 * threads, size // 2 // _ARRAYS[way] // 4096 * 4)
             passes = max(1, round(_MOVED * threads / (kib * 1024 / 8 * _BYTES)))
-            point = {"kib": str(kib), "passes": str(passes)}
-            roofs.append({"name": name, "kind": BANDWIDTH, "study": BANDWIDTH, "variant": way, "point": point})
-    roofs += [
-        {"name": MEMORY, "kind": BANDWIDTH, "study": BANDWIDTH, "variant": way, "point": {"passes": "1"}}
-        for way in _WAYS
-    ]
-    return roofs
+            roofs.append(RoofPoint(name, bandwidth, way, {"kib": str(kib), "passes": str(passes)}))
+    return roofs + [RoofPoint(MEMORY, bandwidth, way, {"passes": "1"}) for way in _WAYS]
 
 
 def measure_roofline(
@@ -136,13 +96,13 @@ def measure_roofline(
     names: Sequence[str] = (),
     observe: Callable[[RooflineProgress], None] = lambda _: None,
     asked: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> RooflineVerdict:
     """Measure the roofs, and the studies that count operations (all, or those of `names`) at their quick points.
 
     Of each study the best variant that is right and the plain one are placed; roofs and kernels are interleaved. Every run
     is kept in the directory `out`. Raises StoreError.
     """
-    roofs = [_roof(spec) for spec in roof_points(machine, threads)]
+    roofs = [_roof(what) for what in roof_points(machine, threads)]
     kernels, left_out = _candidates(names, threads)
     question = {
         "kind": ROOFLINE,
@@ -164,27 +124,9 @@ def measure_roofline(
             writer.discard()
             raise
         left_out += _failed(kernels, chosen)
-        result = _placed(threads, roofs, chosen, left_out, meter.seconds)
-        writer.store_result({"result": result})
+        result = roofline_verdict(threads, roofs, chosen, left_out, _BLOCKS, meter.seconds)
+        writer.store_result({"result": encode(result)})
     return result
-
-
-def _placed(
-    threads: int,
-    roofs: Sequence[_Series],
-    chosen: Sequence[_Series],
-    left_out: Sequence[Mapping[str, str]],
-    seconds: float,
-) -> dict[str, Any]:
-    measured = _measured_roofs(roofs)
-    return {
-        "threads": threads,
-        "roofs": measured,
-        "kernels": [_place(one, measured) for one in chosen if one.error is None and one.times],
-        "left_out": sorted(left_out, key=lambda one: one["study"]),
-        "blocks": _BLOCKS,
-        "seconds_spent": seconds,
-    }
 
 
 class _Runs:
@@ -202,7 +144,7 @@ class _Runs:
         self._threads, self._observe = threads, observe
         self._blocks = Blocks(recorder, meter, random.Random(0))
 
-    def blocks(self, count: int, series: Sequence[_Series], phase: str) -> None:
+    def blocks(self, count: int, series: Sequence[RooflineSeries], phase: str) -> None:
         by_key = {one.key: one for one in series}
 
         def take(block: Block) -> None:
@@ -214,7 +156,7 @@ class _Runs:
             stop = Stop(count, count, again=False)
             self._blocks.repeat(lambda: [self._arm(s) for s in series if s.error is None], phase, stop, take)
 
-    def _arm(self, one: _Series) -> Arm:
+    def _arm(self, one: RooflineSeries) -> Arm:
         def before() -> None:
             self._observe(RooflineProgress(self.done, self.total, f"{one.study} {one.contender.name}"))
             self.done += 1
@@ -222,115 +164,60 @@ class _Runs:
         return Arm(replace(setting_of(one.contender, self._threads), name=one.key), around=(before, lambda: None))
 
 
-def _roof(spec: Mapping[str, Any]) -> _Series:
-    found = find_study(spec["study"])
-    command = [*worker_command(found, spec["variant"], found.study.point(spec["point"])), "--repeat", str(_REPEAT)]
-    return _Series(Contender(spec["variant"], "variant", tuple(command)), "roof", spec["study"], spec)
+def _roof(what: RoofPoint) -> RooflineSeries:
+    found = find_study(what.kind.value)
+    command = [*worker_command(found, what.variant, found.study.point(what.point)), "--repeat", str(_REPEAT)]
+    return RooflineSeries(Contender(what.variant, "variant", tuple(command)), what.kind.value, what)
 
 
-def _candidates(names: Sequence[str], threads: int) -> tuple[list[_Series], list[dict[str, str]]]:
+def _candidates(names: Sequence[str], threads: int) -> tuple[list[RooflineSeries], list[LeftOut]]:
     """The variants of all studies that count operations, and the studies that do not, with the reason."""
-    series: list[_Series] = []
+    series: list[RooflineSeries] = []
     left_out = []
     for name in names or study_names():
         found = find_study(name)
-        if found.study.name in (FLOPS, BANDWIDTH):
-            left_out.append({"study": found.study.name, "why": "measures the roofs themselves"})
+        if found.study.name in list(RoofKind):
+            left_out.append(LeftOut(found.study.name, "measures the roofs themselves"))
             continue
         point = found.study.point({}, quick=True)
         work = work_of(found, point, threads)
         if not work.get("flops"):
-            left_out.append({"study": found.study.name, "why": "its work is not counted in floating-point operations"})
+            left_out.append(LeftOut(found.study.name, "its work is not counted in floating-point operations"))
         else:
             series += [
-                _Series(c, "variant", name, _kernel(found, point))
+                RooflineSeries(c, name, _kernel(found, point))
                 for c in native_contenders(found, point)
                 if c.kind == "variant" and c.not_run is None
             ]
     return series, left_out
 
 
-def _kernel(found: Found, point: Mapping[str, str]) -> dict[str, Any]:
+def _kernel(found: Found, point: Mapping[str, str]) -> KernelPoint:
     """What is said of a study's kernels: the peak is of the type that the study's own limit names, else of 64 bits."""
-    peaks = [limit.variant for limit in found.study.limits if limit.study == FLOPS]
-    return {"point": dict(point), "peak": f"{peaks[0] if peaks else 'f64'} peak", "plain": found.study.plain_variant}
+    peaks = [limit.variant for limit in found.study.limits if limit.study == RoofKind.FLOPS]
+    return KernelPoint(dict(point), f"{peaks[0]} peak" if peaks else PEAK, found.study.plain_variant)
 
 
-def _choose(kernels: Sequence[_Series]) -> list[_Series]:
-    """Of each study the fastest variant and the plain one."""
+def _choose(kernels: Sequence[RooflineSeries]) -> list[RooflineSeries]:
+    """Of each study the fastest variant and the plain one, with their roles."""
     chosen = []
     for study in dict.fromkeys(k.study for k in kernels):
-        ran = [k for k in kernels if k.study == study and k.error is None and k.times]
+        ran = [k for k in kernels if k.study == study and k.ran]
         if not ran:
             continue
         best = min(ran, key=lambda k: median(k.times))
-        best.role = "best"
+        best.role = Role.BEST
         chosen.append(best)
         for one in ran:
-            if one is not best and one.contender.name == one.roof["plain"]:
-                one.role = "plain"
+            if one is not best and isinstance(one.what, KernelPoint) and one.contender.name == one.what.plain:
+                one.role = Role.PLAIN
                 chosen.append(one)
     return chosen
 
 
-def _failed(kernels: Sequence[_Series], chosen: Sequence[_Series]) -> list[dict[str, str]]:
+def _failed(kernels: Sequence[RooflineSeries], chosen: Sequence[RooflineSeries]) -> list[LeftOut]:
     """The studies of which nothing ran."""
     ran = {k.study for k in chosen if k.error is None}
     studies = dict.fromkeys(k.study for k in kernels if k.study not in ran)
     reasons = {k.study: k.error or "did not run" for k in kernels}
-    return [{"study": s, "why": f"no variant ran: {reasons[s]}"} for s in studies]
-
-
-def _measured_roofs(series: Sequence[_Series]) -> list[dict[str, Any]]:
-    """Each roof by the best way to reach it, the compute roofs first, then from the nearest cache to memory.
-
-    A roof is what the machine can do, so it is the best block that counts; the median is told beside it.
-    """
-    roofs: dict[str, dict[str, Any]] = {}
-    for one in series:
-        if one.error is not None or not one.times:
-            continue
-        per = "flops" if one.roof["kind"] == FLOPS else "bytes"
-        low, _ = one.interval(per)
-        highest = float(one.work.get(per, 0.0)) / min(one.times)
-        told = {
-            "name": one.roof["name"],
-            "kind": one.roof["kind"],
-            "rate": highest,
-            "median": one.rate(per),
-            "low": low,
-        }
-        told |= {"way": one.contender.name, "point": one.roof["point"]}
-        best = roofs.get(told["name"])
-        if best is None or told["rate"] > best["rate"]:
-            roofs[told["name"]] = told
-    return list(roofs.values())
-
-
-def _place(one: _Series, roofs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    low, high = one.interval("flops")
-    kernel = {"study": one.study, "contender": one.contender.name, "role": one.role, "point": one.roof["point"]}
-    moved = one.work.get("bytes")
-    intensity = one.work["flops"] / moved if moved else None
-    kernel |= {"flops": one.work["flops"], "bytes": moved, "seconds": median(one.times)}
-    kernel |= {"intensity": intensity, "rate": one.rate("flops"), "low": low, "high": high}
-    return {**kernel, **bound_of(intensity, kernel["rate"], one.roof["peak"], roofs)}
-
-
-def bound_of(intensity: float | None, rate: float, peak: str, roofs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Which roof bounds a kernel: the lowest one that it is not above, beginning with memory's; and the share of it.
-
-    A kernel whose data stay in a cache gets past memory's roof, and is set against that cache's; one that moves no bytes
-    (`intensity` None) is set against the peak.
-    """
-    top = next((r for r in roofs if r["name"] == peak), None)
-    ways = sorted((r for r in roofs if r["kind"] == BANDWIDTH), key=lambda r: float(r["rate"]))
-    if top is None:
-        return {"peak": peak, "bound": None, "roof": None, "share": None}
-    for way in ways:
-        height = intensity * way["rate"] if intensity is not None else math.inf
-        if height >= top["rate"]:
-            break
-        if rate <= height * ABOVE_ROOF:
-            return {"peak": peak, "bound": way["name"], "roof": height, "share": rate / height}
-    return {"peak": peak, "bound": top["name"], "roof": top["rate"], "share": rate / top["rate"]}
+    return [LeftOut(s, f"no variant ran: {reasons[s]}") for s in studies]

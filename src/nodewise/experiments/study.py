@@ -7,7 +7,7 @@ import os
 import random
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from nodewise.runner.binding import binding_environment
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.setting import Setting
 from nodewise.statistics.sequential import FEWEST_BLOCKS
-from nodewise.statistics.spoiled import disturbance
 from nodewise.studies.commands import (
     Contender,
     contenders_of,
@@ -35,7 +34,9 @@ from nodewise.studies.commands import (
     work_of,
 )
 from nodewise.studies.discovery import Found
-from nodewise.verdicts.study import Series, study_rows
+from nodewise.verdicts.encoding import encode
+from nodewise.verdicts.series import Series
+from nodewise.verdicts.study import StudyVerdict, study_verdict
 
 _FEWEST, _MOST = FEWEST_BLOCKS, 25
 #: The phase in which contenders find by trial what holds for all their runs.
@@ -98,8 +99,8 @@ def run_study(
     launcher: Launcher,
     observe: Callable[[StudyProgress], None] = lambda _: None,
     before_block: Callable[[], None] = lambda: None,
-) -> dict[str, Any]:
-    """Measure every contender; the result as `nodewise study --json` prints it.
+) -> StudyVerdict:
+    """Measure every contender, and judge them.
 
     Before the blocks each contender that has something to find by trial finds it, once for all its runs. Then blocks,
     the first six whatever they take; a contender that cannot run, fails or is wrong is a row that says so. Every run is
@@ -136,7 +137,7 @@ class _Run:
         self._made = 0
         self._beside: list[str] = []
 
-    def result(self, out: Path) -> dict[str, Any]:
+    def result(self, out: Path) -> StudyVerdict:
         """Measure and judge. Ctrl-C ends with what there is, once each contender ran."""
         question = self._question
         stopped = "runs"
@@ -161,7 +162,7 @@ class _Run:
                 stopped = "interrupted"
             self._beside = [n.sentence for n in writer.note_neighbours()]
             result = self._judged(stopped)
-            writer.store_result({"results": [result]})
+            writer.store_result({"results": [encode(result)]})
         return result
 
     def _settle(self, blocks: Blocks) -> None:
@@ -192,33 +193,24 @@ class _Run:
                 one.add(self._made, block.samples[one.contender.name], block.after[one.contender.name])
         self._made += 1
 
-    def _judged(self, stopped: str) -> dict[str, Any]:
+    def _judged(self, stopped: str) -> StudyVerdict:
         question = self._question
         study = question.found.study
-        accept = question.accept_disturbed
-        machine = question.machine or load_machine()
-        quota = machine.limits.cpu_quota
-        every = sorted((met for one in self._series for met in one.met), key=lambda met: met.block)
-        met = disturbance(every, quota)
-        rows = study_rows(self._series, study, question.point, question.threads, self._made, quota, accept)
-        result = {
-            "study": study.name,
-            "title": study.title,
-            "threads": question.threads,
-            "point": dict(question.point),
-            "blocks": self._made,
-            "disturbed": met.disturbed_blocks,
-            "conditions": [*met.conditions, *self._beside],
-            "accept_disturbed": accept,
-            "stopped": stopped,
-            "seconds_spent": self._meter.seconds,
-            "work": self._work,
-            "published": [asdict(p) for p in study.published],
-            "plain_variant": study.plain_variant,
-            "picture": list(study.picture) if study.picture else None,
-            "rows": rows,
-        }
-        return {**result, "told": list(study.tell(result)) if study.tell is not None else []}
+        found = study_verdict(
+            self._series,
+            study,
+            question.point,
+            question.threads,
+            self._made,
+            work=self._work,
+            stopped=stopped,
+            seconds_spent=self._meter.seconds,
+            quota=(question.machine or load_machine()).limits.cpu_quota,
+            accept=question.accept_disturbed,
+            beside=self._beside,
+        )
+        # a study knows its result as the JSON that it is written as
+        return found if study.tell is None else replace(found, told=tuple(study.tell(encode(found))))
 
 
 def setting_of(contender: Contender, threads: int, near: Collection[int] | None = None) -> Setting:

@@ -7,23 +7,17 @@ Making it takes a JavaScript engine 150 MB and a second, so another process does
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import subprocess
 import sys
 from functools import lru_cache
 from importlib.metadata import version
-from pathlib import Path
 
+from nodewise.base.cache import cache_folder
 from nodewise.base.errors import NodewiseError, StoreError
 from nodewise.records.experiment import write_whole
 
 _MAKE = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle('window.vegaEmbed = vegaEmbed;').encode())"
-
-
-def _folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "nodewise"
 
 
 @lru_cache(maxsize=1)
@@ -32,7 +26,7 @@ def bundle() -> str:
     path = None
     # without a home, or where it cannot be written, it is made each time
     with contextlib.suppress(OSError, RuntimeError, ValueError):
-        path = _folder() / f"vega-{version('vl-convert-python')}.js"
+        path = cache_folder() / f"vega-{version('vl-convert-python')}.js"
         return path.read_text()
     made = _made()
     with contextlib.suppress(OSError, StoreError):

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from nodewise.machine.model import machine_from_json
 from nodewise.records.experiment import Experiment
 from nodewise.report.comparison import table_rows
 from nodewise.verdicts.compare import CompareVerdict
+from nodewise.verdicts.question import machine_of, question_of
 
 
 def _good(experiment: Experiment, key: str) -> Any:
@@ -69,9 +69,9 @@ def hyperfine_json(experiment: Experiment, verdict: CompareVerdict) -> str:
 
 def google_json(experiment: Experiment, verdict: CompareVerdict) -> str:
     """The shape of `--benchmark_out_format=json`: each run an iteration, and mean, median, stddev and cv of them."""
-    machine = machine_from_json(experiment.question["machine"])
+    machine, question = machine_of(experiment), question_of(experiment)
     context = {
-        "date": experiment.question["started_at"],
+        "date": question.started_at,
         "host_name": machine.hostname,
         "executable": "nodewise",
         "num_cpus": len(machine.pus),
@@ -84,7 +84,7 @@ def google_json(experiment: Experiment, verdict: CompareVerdict) -> str:
             )
         ],
         "load_avg": [],
-        "library_version": f"nodewise {experiment.question['version']}",
+        "library_version": f"nodewise {question.version}",
         "library_build_type": "release",
         "json_schema_version": 1,
     }

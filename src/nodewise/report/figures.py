@@ -23,8 +23,9 @@ from nodewise.report.charting import (
 )
 from nodewise.report.machine_drawing import machine_svg
 from nodewise.report.pareto import pareto_figures
-from nodewise.report.tables import BASELINE, labels_of, leaders, machine_of, sample_rows, thread_rows
+from nodewise.report.tables import BASELINE, labels_of, leaders, sample_rows, thread_rows
 from nodewise.verdicts.compare import CompareVerdict
+from nodewise.verdicts.question import machine_of
 from nodewise.verdicts.tune import TuneVerdict
 
 #: One colour a placement, of the palette by Okabe and Ito that colour-blind people can tell apart.
@@ -259,7 +260,7 @@ _FIGURES: dict[str, dict[str, Callable[[Experiment, Any], Any | None]]] = {
 
 def make_figures(experiment: Experiment, verdict: CompareVerdict | TuneVerdict) -> dict[str, Any]:
     """The figures that there is something to show in, by name."""
-    makers = _FIGURES[experiment.question["kind"]]
+    makers = _FIGURES[verdict.kind]
     found = {name: chart for name, make in makers.items() if (chart := make(experiment, verdict)) is not None}
     return found | pareto_figures(experiment, verdict)
 

@@ -15,7 +15,7 @@ from nodewise.machine.model import Machine
 from nodewise.records.experiment import Experiment, read_experiment, write_whole
 from nodewise.report.comparison import shown_cells, table_rows
 from nodewise.report.figures import make_figures, placement_drawings
-from nodewise.report.tables import MOST_POINTS, condition_rows, label, labels_of, leaders, machine_of
+from nodewise.report.tables import MOST_POINTS, condition_rows, label, labels_of, leaders
 from nodewise.report.template import render
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.objective import format_metric
@@ -23,6 +23,7 @@ from nodewise.statistics.verdict import Word
 from nodewise.verdicts.compare import COMPARING, CONFIRM, CompareVerdict, compare_verdict, describe, reference_of
 from nodewise.verdicts.confirm import Held, confirm_verdict
 from nodewise.verdicts.pair import costs_of
+from nodewise.verdicts.question import machine_of, question_of, stopped_by
 from nodewise.verdicts.secondary import MetricSummary
 from nodewise.verdicts.tune import BASELINE, TuneVerdict, tune_verdict
 
@@ -59,8 +60,8 @@ def verdict_of(experiment: Experiment) -> CompareVerdict | TuneVerdict:
 
     Raises InputError where the experiment was cut off before its first good run.
     """
-    stopped = (experiment.verdict or {}).get("stopped", "cut off")
-    comparing = experiment.question["kind"] in COMPARING
+    stopped = stopped_by(experiment)
+    comparing = question_of(experiment).kind in COMPARING
     first = reference_of(experiment) if comparing else BASELINE
     if not costs_of(experiment, first):
         raise InputError(
@@ -83,17 +84,16 @@ def page(experiment: Experiment, verdict: CompareVerdict | TuneVerdict) -> str:
     special = (
         _of_comparison(experiment, verdict) if isinstance(verdict, CompareVerdict) else _of_tune(experiment, verdict)
     )
+    question, machine = question_of(experiment), machine_of(experiment)
     values = {
-        "question": experiment.question,
-        "asked_for": _asked_for(experiment.question["command"])
-        if comparing
-        else " ".join(experiment.question["command"]),
+        "question": question,
+        "asked_for": _asked_for(question.command) if comparing else " ".join(question.command),
         "verdict": verdict,
-        "machine": machine_of(experiment),
-        "facts": machine_facts(machine_of(experiment)),
+        "machine": machine,
+        "facts": machine_facts(machine),
         "conditions": _conditions(experiment, verdict),
         "marks": _marks(experiment),
-        "repeat": quoted_line(experiment.question.get("asked") or []),
+        "repeat": quoted_line(question.asked),
     }
     filters = {
         "metric": lambda value: format_metric(verdict.metric, value, verdict.currency),
@@ -146,7 +146,7 @@ def _of_comparison(experiment: Experiment, verdict: CompareVerdict) -> dict[str,
         made.append({"best": best, "cells": [{"text": c, "value": v} for c, v in zip(cells, values, strict=False)]})
     others = [p for p in verdict.pairs if p.one != verdict.contenders[0].name]
     said: list[str] = []
-    if experiment.question["kind"] == CONFIRM:
+    if verdict.kind == CONFIRM:
         repeated = confirm_verdict(experiment, verdict.stopped)
         headline, sentence = f"The promise {_HELD[repeated.verdict]}", repeated.sentence
         said = [*repeated.differences, *repeated.notes]

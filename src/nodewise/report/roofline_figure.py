@@ -11,11 +11,13 @@ from nodewise.report import vega as alt
 from nodewise.report.charting import ACCENT, chart_of, finish
 from nodewise.report.lettering import text_width
 from nodewise.report.pareto import Span, label_layers, place_labels
+from nodewise.verdicts.roofline import Kernel, Role, Roof, RoofKind, RooflineVerdict
 
 _WIDTH, _HEIGHT = 820, 520
 _FONT = 11
 _BEST, _PLAIN, _ROOF, _COMPUTE = ACCENT, "#e69f00", "#5b6773", "#00734f"
-_STATES = {"best": "the study's best variant", "plain": "its plain variant"}
+_STATES = {Role.BEST: "the study's best variant", Role.PLAIN: "its plain variant"}
+_COLOURS = {Role.BEST: _BEST, Role.PLAIN: _PLAIN}
 #: How near a line's points are looked at when names are placed, in pixels.
 _STEP = 6.0
 _GIGA = 1e-9
@@ -25,37 +27,41 @@ Point = tuple[float, float]
 class Roofline:
     """Where everything lies in the picture."""
 
-    def __init__(self, result: Mapping[str, Any]) -> None:
-        self.ways = sorted((r for r in result["roofs"] if r["kind"] == "bandwidth"), key=lambda r: -float(r["rate"]))
-        self.peaks = sorted((r for r in result["roofs"] if r["kind"] == "flops"), key=lambda r: -float(r["rate"]))
-        self.kernels = list(result["kernels"])
-        top = self.peaks[0]["rate"]
-        inner = [k["intensity"] for k in self.kernels if k["intensity"]]
-        ridges = [top / w["rate"] for w in self.ways] or [1.0]
-        rates = [k["rate"] for k in self.kernels]
+    def __init__(self, result: RooflineVerdict) -> None:
+        self.ways = sorted((r for r in result.roofs if r.kind is RoofKind.BANDWIDTH), key=lambda r: -r.rate)
+        self.peaks = sorted((r for r in result.roofs if r.kind is RoofKind.FLOPS), key=lambda r: -r.rate)
+        self.kernels = list(result.kernels)
+        top = self.peaks[0].rate
+        inner = [k.intensity for k in self.kernels if k.intensity]
+        ridges = [top / w.rate for w in self.ways] or [1.0]
+        rates = [k.rate for k in self.kernels]
         left = min([*inner, min(ridges)]) / 4
         right = max([*inner, max(ridges)]) * 5
-        slowest = min((w["rate"] for w in self.ways), default=top)
-        bottom = min([*rates, *(p["rate"] for p in self.peaks), left * slowest * 2]) / 2.5
+        slowest = min((w.rate for w in self.ways), default=top)
+        bottom = min([*rates, *(p.rate for p in self.peaks), left * slowest * 2]) / 2.5
         self.across = Span(_power(left, down=True), _power(right), _WIDTH, True)
         self.up = Span(max(bottom, top * 1e-7) * _GIGA, top * _GIGA * 2.2, _HEIGHT, True)
         # a kernel that moves no bytes stands at the right end
         self._edge = self.across.value(_WIDTH - 10)
 
-    def at(self, kernel: Mapping[str, Any]) -> Point:
+    def at(self, kernel: Kernel) -> Point:
         """A kernel's intensity and rate."""
-        return kernel["intensity"] or self._edge, max(kernel["rate"] * _GIGA, self.up.low)
+        return kernel.intensity or self._edge, max(kernel.rate * _GIGA, self.up.low)
 
-    def slope(self, way: Mapping[str, Any]) -> tuple[Point, Point]:
+    def line(self, roof: Roof) -> tuple[Point, Point]:
+        """The ends of a roof: a bandwidth's slopes, a peak's is level."""
+        return self.slope(roof) if roof.kind is RoofKind.BANDWIDTH else self.flat(roof)
+
+    def slope(self, way: Roof) -> tuple[Point, Point]:
         """The ends of a bandwidth's roof: from the left or lower edge up to the highest peak."""
-        rate, top = way["rate"] * _GIGA, self.peaks[0]["rate"] * _GIGA
+        rate, top = way.rate * _GIGA, self.peaks[0].rate * _GIGA
         begin = max(self.across.low, self.up.low / rate)
         return (begin, begin * rate), (top / rate, top)
 
-    def flat(self, peak: Mapping[str, Any]) -> tuple[Point, Point]:
+    def flat(self, peak: Roof) -> tuple[Point, Point]:
         """The ends of a peak's roof: from the fastest bandwidth's to the right edge."""
-        rate = peak["rate"] * _GIGA
-        begin = rate / (self.ways[0]["rate"] * _GIGA) if self.ways else self.across.low
+        rate = peak.rate * _GIGA
+        begin = rate / (self.ways[0].rate * _GIGA) if self.ways else self.across.low
         return (max(self.across.low, begin), rate), (self.across.high, rate)
 
     def pixels(self, point: Point) -> Point:
@@ -77,7 +83,7 @@ def _power(value: float, down: bool = False) -> float:
     return max(s for s in steps if s <= value * 1.0001) if down else min(s for s in steps if s >= value * 0.9999)
 
 
-def roofline_figure(result: Mapping[str, Any]) -> Any:
+def roofline_figure(result: RooflineVerdict) -> Any:
     """The roofs with their names, and a point for each kernel; the name of one that has no room is in the table only."""
     plan = Roofline(result)
     names, covered = _roof_names(plan)
@@ -94,7 +100,7 @@ def roofline_figure(result: Mapping[str, Any]) -> Any:
         axis=alt.Axis(values=_ticks(plan.up), format="~g", labelOverlap="greedy"),
     )
     layers = [*_roofs(plan, x, y), *names, *_points(plan, x, y), *_kernel_names(plan, covered)]
-    threads = f"{result['threads']} thread{'s' * (result['threads'] != 1)}"
+    threads = f"{result.threads} thread{'s' * (result.threads != 1)}"
     under = [
         "Roofs are measured: bandwidths slope, peaks are level. A line joins a study's plain variant and its best."
     ]
@@ -111,9 +117,10 @@ def _ticks(span: Span) -> list[float]:
 def _roofs(plan: Roofline, x: alt.Definition, y: alt.Definition) -> list[Any]:
     layers = []
     for roof in [*plan.ways, *plan.peaks]:
-        ends = plan.slope(roof) if roof["kind"] == "bandwidth" else plan.flat(roof)
-        colour = _ROOF if roof["kind"] == "bandwidth" else _COMPUTE
-        line = chart_of([{"x": a, "y": b} for a, b in ends]).mark_line(color=colour, strokeWidth=2, clip=True)
+        colour = _ROOF if roof.kind is RoofKind.BANDWIDTH else _COMPUTE
+        line = chart_of([{"x": a, "y": b} for a, b in plan.line(roof)]).mark_line(
+            color=colour, strokeWidth=2, clip=True
+        )
         layers.append(line.encode(x=x, y=y))
     return layers
 
@@ -125,7 +132,7 @@ def _roof_names(plan: Roofline) -> tuple[list[Any], list[Point]]:
     begun: list[float] = []
     turn = math.radians(plan.angle)
     for way in plan.ways:
-        text = f"{way['name']}: {way['rate'] * _GIGA:.4g} GB/s"
+        text = f"{way.name}: {way.rate * _GIGA:.4g} GB/s"
         (left, low), _ = plan.slope(way)
         start = plan.pixels((left, low))
         # beside the one before where the two are near
@@ -139,7 +146,7 @@ def _roof_names(plan: Roofline) -> tuple[list[Any], list[Point]]:
         long = text_width(text, _FONT)
         covered += [(at[0] + s * math.cos(turn), at[1] + s * math.sin(turn)) for s in _steps(long)]
     for peak in plan.peaks:
-        text = f"{peak['name']}: {peak['rate'] * _GIGA:.4g} GFLOP/s"
+        text = f"{peak.name}: {peak.rate * _GIGA:.4g} GFLOP/s"
         _, (_, height) = plan.flat(peak)
         at = (plan.across.pixels - 6, plan.up.pixel(height) + 8)
         layers.append(_name(plan, text, at, {"align": "right", "color": _COMPUTE}))
@@ -161,21 +168,22 @@ def _points(plan: Roofline, x: alt.Definition, y: alt.Definition) -> list[Any]:
     rows = []
     for kernel in plan.kernels:
         across, up = plan.at(kernel)
-        row = {
-            "x": across,
-            "y": up,
-            "name": f"{kernel['study']} {kernel['contender']}",
-            "role": _STATES[kernel["role"]],
-        }
-        row["share"] = f"{kernel['share']:.1%} of {kernel['bound']}" if kernel["share"] is not None else ""
-        rows.append({**row, "study": kernel["study"]})
+        share = kernel.bound.share
+        rows.append(
+            {
+                "x": across,
+                "y": up,
+                "name": f"{kernel.study} {kernel.contender}",
+                "role": _STATES[kernel.role],
+                "share": f"{share:.1%} of {kernel.bound.name}" if share is not None else "",
+                "study": kernel.study,
+            }
+        )
     roles = [r for r in _STATES.values() if any(row["role"] == r for row in rows)]
     colour = alt.Color(
         "role:N",
         title=None,
-        scale=alt.Scale(
-            domain=roles, range=[{"best": _BEST, "plain": _PLAIN}[k] for k, v in _STATES.items() if v in roles]
-        ),
+        scale=alt.Scale(domain=roles, range=[_COLOURS[k] for k, v in _STATES.items() if v in roles]),
         legend=alt.Legend(orient="bottom", direction="horizontal"),
     )
     tips = [
@@ -193,11 +201,10 @@ def _points(plan: Roofline, x: alt.Definition, y: alt.Definition) -> list[Any]:
 
 
 def _kernel_names(plan: Roofline, covered: Sequence[Point]) -> list[Any]:
-    order = sorted(plan.kernels, key=lambda k: k["role"] != "best")
+    order = sorted(plan.kernels, key=lambda k: k.role is not Role.BEST)
     where = [plan.pixels(plan.at(k)) for k in order]
-    wanted = [(*at, f"{k['study']} {k['contender']}") for at, k in zip(where, order, strict=True)]
-    lines = [p for r in plan.ways for p in _along(*map(plan.pixels, plan.slope(r)))]
-    lines += [p for r in plan.peaks for p in _along(*map(plan.pixels, plan.flat(r)))]
+    wanted = [(*at, f"{k.study} {k.contender}") for at, k in zip(where, order, strict=True)]
+    lines = [p for r in [*plan.ways, *plan.peaks] for p in _along(*map(plan.pixels, plan.line(r)))]
     placed = place_labels(wanted, [*where, *covered], lines, _WIDTH, _HEIGHT)
     return label_layers(placed, plan.across, plan.up)
 

@@ -5,40 +5,43 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from nodewise.records.experiment import make_directory, write_whole
-from nodewise.records.result_store import STUDY, read_result
 from nodewise.report.roofline_figure import roofline_figure
 from nodewise.report.roofline_page import roofline_page
 from nodewise.report.study_figures import study_figures
 from nodewise.report.study_page import study_page
+from nodewise.verdicts.kept import KeptRoofline, KeptStudy, read_kept
+from nodewise.verdicts.roofline import Kernel
+from nodewise.verdicts.study import StudyRow, StudyVerdict
 
-_PAGES: dict[str, Callable[[Mapping[str, Any], Path], str]] = {"study": study_page, "roofline": roofline_page}
+Kept = KeptStudy | KeptRoofline
+#: What no column of a table holds: times of single blocks.
+_LEFT_OUT = ("times",)
 
 
-def stored_page(record: Mapping[str, Any], folder: Path) -> str:
+def stored_page(kept: Kept, folder: Path) -> str:
     """The page's HTML."""
-    return _PAGES[record["kind"]](record, folder)
+    return study_page(kept, folder) if isinstance(kept, KeptStudy) else roofline_page(kept, folder)
 
 
 def redraw_page(folder: Path) -> Path:
     """Write `report.html` of the result that a directory holds. Raises InputError, StoreError."""
     target = folder / "report.html"
-    write_whole(target, stored_page(read_result(folder), folder))
+    write_whole(target, stored_page(read_kept(folder), folder))
     return target
 
 
-def stored_charts(record: Mapping[str, Any]) -> dict[str, Any]:
+def stored_charts(kept: Kept) -> dict[str, Any]:
     """The figures by the name of their file, the main one first."""
-    return (
-        study_figures(record["results"]) if record["kind"] == STUDY else {"roofline": roofline_figure(record["result"])}
-    )
+    return study_figures(kept.results) if isinstance(kept, KeptStudy) else {"roofline": roofline_figure(kept.result)}
 
 
-def write_stored_figures(record: Mapping[str, Any], target: Path, kind: str) -> list[Path]:
+def write_stored_figures(kept: Kept, target: Path, kind: str) -> list[Path]:
     """Write the figures as `svg` or `png`: all into a directory, or the main one into a file of that suffix.
 
     Raises StoreError.
@@ -49,7 +52,7 @@ def write_stored_figures(record: Mapping[str, Any], target: Path, kind: str) -> 
         spec = chart.to_json()
         return vl_convert.vegalite_to_svg(spec) if kind == "svg" else vl_convert.vegalite_to_png(spec, scale=2)
 
-    charts = stored_charts(record)
+    charts = stored_charts(kept)
     if target.suffix == f".{kind}":
         charts = dict(list(charts.items())[:1])
     else:
@@ -62,13 +65,12 @@ def write_stored_figures(record: Mapping[str, Any], target: Path, kind: str) -> 
     return paths
 
 
-def stored_csv(record: Mapping[str, Any]) -> str:
-    """The rows of a study's contenders, or of a roofline's kernels."""
-    if record["kind"] == STUDY:
-        rows = [{"study": r["study"], **row} for r in record["results"] for row in r["rows"]]
+def stored_csv(kept: Kept) -> str:
+    """The rows of a study's contenders, or of a roofline's kernels; knobs and metrics are columns of their own."""
+    if isinstance(kept, KeptStudy):
+        flat = [_study_row(result, row) for result in kept.results for row in result.rows]
     else:
-        rows = [dict(k) for k in record["result"]["kernels"]]
-    flat = [_flat(row) for row in rows]
+        flat = [_kernel(one) for one in kept.result.kernels]
     out = io.StringIO()
     writer = csv.DictWriter(out, list(dict.fromkeys(n for row in flat for n in row)), lineterminator="\n")
     writer.writeheader()
@@ -76,14 +78,29 @@ def stored_csv(record: Mapping[str, Any]) -> str:
     return out.getvalue()
 
 
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Knobs and metrics as columns of their own; a ratio with its interval without that, and no times of single blocks."""
+def _study_row(result: StudyVerdict, row: StudyRow) -> dict[str, Any]:
+    pair = row.against_peer
+    peer = {
+        "best_peer": pair and pair.one,
+        "ratio_to_best_peer": result.ratio_to_peer(row),
+        "low": pair and pair.low,
+        "high": pair and pair.high,
+        "verdict": pair and pair.verdict,
+        "reason": pair.reason if pair else "",
+    }
+    own = {"ratio_to_plain": result.ratio_to_plain(row)}
+    return {"study": result.study, **_flat(row, {"against_peer": peer, "against_plain": own})}
+
+
+def _kernel(one: Kernel) -> dict[str, Any]:
+    bound = {"peak": one.bound.peak, "bound": one.bound.name, "roof": one.bound.roof, "share": one.bound.share}
+    return _flat(one, {"bound": bound})
+
+
+def _flat(row: StudyRow | Kernel, comparisons: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The fields as columns in their order, those of a comparison as the columns that are given for it."""
     made: dict[str, Any] = {}
-    for name, value in row.items():
-        if name == "times":
-            continue
-        if isinstance(value, Mapping):
-            made |= value
-        else:
-            made[name] = value[0] if isinstance(value, list | tuple) else value
+    for name in (f.name for f in fields(row) if f.name not in _LEFT_OUT):
+        value = comparisons.get(name, getattr(row, name))
+        made |= value if isinstance(value, Mapping) else {name: value}
     return made

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from nodewise.report import vega as alt
 from nodewise.report.charting import ACCENT, WIDTH, chart_of, finish, scale_for
 from nodewise.report.lettering import text_width
 from nodewise.report.study_front import front
+from nodewise.verdicts.study import Kind, StudyRow, StudyVerdict, peer_text
 
 #: Of the palette by Okabe and Ito, which colour-blind people can tell apart.
 _PLAIN, _PEER, _LIMIT, _INK, _ASIDE = "#56b4e9", "#d55e00", "#00734f", "#1b2430", "#8b98a5"
@@ -22,25 +23,19 @@ _BAND = 30
 _ABOVE = " "
 
 
-def kind_of(result: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+def kind_of(result: StudyVerdict, row: StudyRow) -> str:
     """What a row is, for its reader."""
-    if row["for_scale"]:
+    if row.for_scale:
         return _FOR_SCALE
-    plain = row["kind"] == "variant" and row["contender"] == result.get("plain_variant")
-    return "plain variant" if plain else str(row["kind"])
+    return "plain variant" if row.kind is Kind.VARIANT and row.contender == result.plain_variant else row.kind.value
 
 
-def ran(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows that have a rate."""
-    return [r for r in result["rows"] if r.get("rate") and not r.get("not_run")]
+def _ran(result: StudyVerdict) -> list[tuple[float, StudyRow]]:
+    """The rows that have a rate, with it."""
+    return [(r.rate, r) for r in result.rows if r.rate and r.not_run is None]
 
 
-def binding_limit(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Of several limits the lowest: each holds by itself."""
-    return min((r for r in ran(result) if r["kind"] == "limit"), key=lambda r: float(r["rate"]), default=None)
-
-
-def study_figures(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def study_figures(results: Sequence[StudyVerdict]) -> dict[str, Any]:
     """The figures that there is something to show in, by the name of their file, the main one first."""
     curve = curves(results)
     figures = {"curves": curve} if curve is not None else {}
@@ -50,15 +45,15 @@ def study_figures(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return figures
 
 
-def rates(result: Mapping[str, Any]) -> Any | None:
+def rates(result: StudyVerdict) -> Any | None:
     """A bar for each contender that ran, with the interval of its rate; the limit is a line. None without any."""
-    rows = sorted((r for r in ran(result) if r["kind"] != "limit"), key=lambda r: -float(r["rate"]))
+    rows = sorted(((rate, r) for rate, r in _ran(result) if r.kind is not Kind.LIMIT), key=lambda one: -one[0])
     if not rows:
         return None
-    limit, unit = binding_limit(result), rows[0]["unit"]
-    data = [_bar(result, r) for r in rows]
+    limit, unit = result.binding_limit, rows[0][1].unit
+    data = [_bar(result, r, rate) for rate, r in rows]
     most = max(r["end"] / (1 - (text_width(r["text"], _FONT) + 16) / WIDTH) for r in data)
-    most = max(most, float(limit["rate"]) * 1.04 if limit else 0.0)
+    most = max(most, limit.rate * 1.04 if limit and limit.rate else 0.0)
     names = [r["contender"] for r in data]
     above = [_ABOVE] if limit else []
     y = alt.Y(
@@ -82,29 +77,27 @@ def rates(result: Mapping[str, Any]) -> Any | None:
     known = [r for r in data if r["low"] is not None]
     if known:
         layers.append(chart_of(known).mark_rule(strokeWidth=2, color=_INK).encode(y=y, x=alt.X("low:Q"), x2="high:Q"))
-    layers += _limit_line(limit, most, y) if limit else []
+    layers += _limit_line(limit, limit.rate, most, y) if limit and limit.rate else []
     label = {"align": "left", "dx": 7, "fontSize": _FONT}
     named = base.encode(x=alt.X("end:Q"), text="text:N")
     # on a white ground, where the limit's line runs through it
     layers.append(named.mark_text(**label, stroke="white", strokeWidth=4, strokeJoin="round", color="white"))
     layers.append(named.mark_text(**label, color=_INK))
     chart = alt.layer(*layers).properties(width=WIDTH, height=alt.Step(_BAND))
-    return finish(chart, f"{result['study']}: {point_text(result)}")
+    return finish(chart, f"{result.study}: {result.where}")
 
 
-def _bar(result: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    low, high = row.get("rate_low"), row.get("rate_high")
-    ratio = row.get("ratio_to_best_peer")
-    text = f"{row['rate']:.4g}" + (f" · {ratio:.2f}× the best peer" if ratio and row["kind"] != "peer" else "")
-    made = {"contender": row["contender"], "kind": kind_of(result, row), "rate": row["rate"], "text": text}
-    return {**made, "low": low, "high": high, "end": max(row["rate"], high or 0.0)}
+def _bar(result: StudyVerdict, row: StudyRow, rate: float) -> dict[str, Any]:
+    told = f" · {peer_text(row.against_peer)}" if row.against_peer is not None and row.kind is not Kind.PEER else ""
+    made = {"contender": row.contender, "kind": kind_of(result, row), "rate": rate, "text": f"{rate:.4g}{told}"}
+    return {**made, "low": row.rate_low, "high": row.rate_high, "end": max(rate, row.rate_high or 0.0)}
 
 
-def _limit_line(limit: Mapping[str, Any], most: float, y: alt.Definition) -> list[Any]:
-    text = f"limit: {limit['contender']}, {limit['rate']:.4g} {limit['unit']}"
+def _limit_line(limit: StudyRow, rate: float, most: float, y: alt.Definition) -> list[Any]:
+    text = f"limit: {limit.contender}, {rate:.4g} {limit.unit}"
     # its name stands on the side where there is room
-    right = limit["rate"] / most * WIDTH + text_width(text, _FONT) + 8 > WIDTH
-    line = chart_of([{"at": limit["rate"], "text": text, "contender": _ABOVE}])
+    right = rate / most * WIDTH + text_width(text, _FONT) + 8 > WIDTH
+    line = chart_of([{"at": rate, "text": text, "contender": _ABOVE}])
     hang = {"align": "right", "dx": -6} if right else {"align": "left", "dx": 6}
     return [
         line.mark_rule(strokeWidth=2, strokeDash=[6, 3], color=_LIMIT).encode(x=alt.X("at:Q")),
@@ -114,40 +107,39 @@ def _limit_line(limit: Mapping[str, Any], most: float, y: alt.Definition) -> lis
     ]
 
 
-def point_text(result: Mapping[str, Any]) -> str:
-    """Knobs and threads of a run in words."""
-    threads = f"{result['threads']} thread{'s' * (result['threads'] != 1)}"
-    return ", ".join([*(f"{k} {v}" for k, v in result["point"].items()), threads])
-
-
-def varied(results: Sequence[Mapping[str, Any]]) -> str | None:
+def _varied(results: Sequence[StudyVerdict]) -> str | None:
     """The one thing that differs between several runs: a knob's name, or `threads`; None where it is not one number."""
-    points = [{**r["point"], "threads": str(r["threads"])} for r in results]
-    names: set[str] = {n for p in points for n in p}
-    differing = [n for n in names if len({p.get(n) for p in points}) > 1]
+    points = [_point(r) for r in results]
+    differing = [n for n in {n for p in points for n in p} if len({p.get(n) for p in points}) > 1]
     if len(differing) != 1 or not all(p.get(differing[0], "").isdigit() for p in points):
         return None
     return differing[0]
 
 
-def curves(results: Sequence[Mapping[str, Any]]) -> Any | None:
+def _point(result: StudyVerdict) -> dict[str, str]:
+    return {**result.point, "threads": str(result.threads)}
+
+
+def curves(results: Sequence[StudyVerdict]) -> Any | None:
     """Each contender's rate over what was varied; None for one run, or where more than one thing differs."""
-    name = varied(results) if len(results) > 1 else None
-    rows = [
+    name = _varied(results) if len(results) > 1 else None
+    if name is None:
+        return None
+    rows: list[dict[str, Any]] = [
         {
-            "x": int(({**r["point"], "threads": str(r["threads"])})[name]),
-            "contender": row["contender"],
-            "rate": row["rate"],
+            "x": int(_point(r)[name]),
+            "contender": row.contender,
+            "rate": rate,
+            "kind": "limit" if row.kind is Kind.LIMIT else "contender",
         }
-        | {"kind": "limit" if row["kind"] == "limit" else "contender"}
         for r in results
-        for row in (ran(r) if name else ())
+        for rate, row in _ran(r)
     ]
-    if name is None or not rows:
+    if not rows:
         return None
     names = list(dict.fromkeys(r["contender"] for r in sorted(rows, key=lambda r: -r["rate"])))
     places = sorted({r["x"] for r in rows})
-    unit = next(row["unit"] for r in results for row in ran(r))
+    unit = next(row.unit for r in results for _, row in _ran(r))
     x = alt.X("x:Q", title=name, scale=scale_for(places[0], places[-1], 2), axis=alt.Axis(grid=False, format="~s"))
     heights = [r["rate"] for r in rows]
     y = alt.Y("rate:Q", title=unit, scale=scale_for(min(heights), max(heights), 10))
@@ -160,4 +152,4 @@ def curves(results: Sequence[Mapping[str, Any]]) -> Any | None:
         layers.append(base.mark_line(strokeWidth=2, **look).encode(x=x, y=y, color=colour))
         layers.append(base.mark_circle(size=44, opacity=1).encode(x=x, y=y, color=colour, tooltip=tips))
     chart = alt.layer(*layers).properties(width=WIDTH, height=340)
-    return finish(chart, f"{results[0]['study']}: the rate over {name}")
+    return finish(chart, f"{results[0].study}: the rate over {name}")

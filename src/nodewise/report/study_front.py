@@ -3,37 +3,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from nodewise.report import vega as alt
 from nodewise.report.charting import ACCENT, WIDTH, chart_of, finish
 from nodewise.report.pareto import axis_ticks, front_names, span_of
 from nodewise.statistics.pareto import pareto_front
+from nodewise.verdicts.study import Kind, StudyVerdict
 
 _HEIGHT = 360
 _FRONT, _OTHER = "no other is better in both", "another is better in both"
 _COLOURS = {_FRONT: ACCENT, _OTHER: "#8b98a5"}
 
 
-def front(result: Mapping[str, Any]) -> Any | None:
+def front(result: StudyVerdict) -> Any | None:
     """The figure that the study's `picture` asks for; None without one, or with fewer than two contenders to draw."""
-    if not result.get("picture"):
+    if result.picture is None:
         return None
-    x_name, y_name = result["picture"]
-    rows = []
-    for row in result["rows"]:
-        told = row.get("metrics") or {}
-        compared = row["kind"] != "limit" and row["seconds"] is not None and not row["for_scale"]
-        if compared and {x_name, y_name} <= told.keys():
-            name = row["contender"]
-            rows.append({"key": name, "name": name, "kind": row["kind"], "x": told[x_name], "y": told[y_name]})
+    x_name, y_name = result.picture
+    rows: list[dict[str, Any]] = []
+    for row in result.rows:
+        compared = row.kind is not Kind.LIMIT and row.seconds is not None and not row.for_scale
+        if compared and {x_name, y_name} <= row.metrics.keys():
+            place = {"x": row.metrics[x_name], "y": row.metrics[y_name]}
+            rows.append({"key": row.contender, "name": row.contender, "kind": row.kind.value, **place})
     if len(rows) < 2:
         return None
     keys = [rows[i]["key"] for i in pareto_front([(-r["x"], -r["y"]) for r in rows])]
-    for row in rows:
-        row["state"] = _FRONT if row["key"] in keys else _OTHER
-    return _drawn(rows, keys, f"{result['study']}: {x_name} against {y_name}, more of both is better", x_name, y_name)
+    for drawn in rows:
+        drawn["state"] = _FRONT if drawn["key"] in keys else _OTHER
+    return _drawn(rows, keys, f"{result.study}: {x_name} against {y_name}, more of both is better", x_name, y_name)
 
 
 def _drawn(rows: list[dict[str, Any]], keys: list[str], title: str, x_name: str, y_name: str) -> Any:

@@ -3,182 +3,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.units import format_bytes, format_percent, format_seconds
-from nodewise.machine.model import machine_from_json
 from nodewise.report.page import machine_facts
-from nodewise.report.study_figures import binding_limit, kind_of, point_text, study_figures
+from nodewise.report.study_figures import kind_of, study_figures
 from nodewise.report.template import render
 from nodewise.runner.launch import quoted_line
+from nodewise.statistics.verdict import Word
+from nodewise.verdicts.kept import KeptStudy
+from nodewise.verdicts.study import Kind, StudyRow, StudyVerdict, furthest_ahead, ratio_text
 
 #: What a cell is sorted by that has no number.
 _LAST = 1e300
-_ORDER = ("variant", "peer", "limit")
-_Row = Mapping[str, Any]
-#: Its head, what it shows of a row, and how that is written (None: the ratio with its interval).
-_Column = tuple[str, Callable[[_Row], float | None], Callable[[float], str] | None]
+_ORDER = list(Kind)
+#: Its head, what it shows of a row, and how that is written (None: the ratio to the best peer with its interval).
+_Column = tuple[str, Callable[[StudyRow], float | None], Callable[[float], str] | None]
 
 
-def study_page(record: Mapping[str, Any], folder: Path) -> str:
+def study_page(kept: KeptStudy, folder: Path) -> str:
     """The page's HTML."""
-    results = record["results"]
-    first = results[0]
-    knobs = " ".join(f"{k}={v}" for k, v in first["point"].items()) if len(results) == 1 else ""
+    results, question = kept.results, kept.question
+    first, best = results[0], furthest_ahead(results)
+    knobs = " ".join(f"{k}={v}" for k, v in first.point.items()) if len(results) == 1 else ""
     values = {
-        "question": record,
-        "asked_for": f"{first['study']} {knobs}".strip(),
-        "title": first["title"],
-        "headline": headline(results),
-        "sentence": _sentence(results),
-        "tone": "faster" if _surely_faster(results) else "",
+        "question": question,
+        "asked_for": f"{first.study} {knobs}".strip(),
+        "title": first.title,
+        "headline": best.headline,
+        "sentence": best.sentence if len(results) == 1 else f"{best.where} · {best.sentence}",
+        "tone": "faster" if best.verdict is Word.FASTER else "",
         "runs": [
             {
-                "heading": point_text(r),
+                "heading": r.where,
                 "table": table_of(r),
                 "not_run": not_run(r),
-                "told": r.get("told"),
+                "told": r.told,
                 "front": f"front-{i}",
             }
             for i, r in enumerate(results, 1)
         ],
         "published": published_rows(results),
-        "readme": readme_html(record.get("readme", "")),
-        "facts": machine_facts(machine_from_json(record["machine"])),
-        "repeat": quoted_line(record.get("asked") or []),
+        "readme": readme_html(question.readme),
+        "facts": machine_facts(kept.machine),
+        "repeat": quoted_line(question.asked),
         "folder": folder,
     }
     return render("study.html", study_figures(results), values, {"line": line_html})
 
 
-def _best(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    variants = [r for r in result["rows"] if r["kind"] == "variant" and r["seconds"] is not None and not r["for_scale"]]
-    return min(variants, key=lambda r: float(r["seconds"]), default=None)
-
-
-def _gain(result: Mapping[str, Any]) -> float | None:
-    best = _best(result)
-    return best["ratio_to_best_peer"] if best else None
-
-
-def _surely_faster(results: Sequence[Mapping[str, Any]]) -> bool:
-    best = _best(_best_run(results))
-    return best is not None and best["verdict"] == "faster"
-
-
-def _best_run(results: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The run whose best variant is furthest ahead of its peers."""
-    return max(results, key=lambda r: _gain(r) or 0.0)
-
-
-def _span(row: Mapping[str, Any]) -> str:
-    ratio, low, high = row["ratio_to_best_peer"], row["low"], row["high"]
-    if ratio is None:
-        return ""
-    return f"{ratio:.2f}× ({low:.2f}–{high:.2f})" if low is not None and high is not None else f"{ratio:.2f}×"
-
-
-def headline(results: Sequence[Mapping[str, Any]]) -> str:
-    """What came out, in one line: against the best peer where there is one, else the rate."""
-    result = _best_run(results)
-    best = _best(result)
-    if best is None:
-        return "No variant could run"
-    if best["ratio_to_best_peer"] is not None:
-        if best["verdict"] in ("faster", "slower"):
-            return f"{best['ratio_to_best_peer']:.2f}× the best peer"
-        return "No difference from the best peer" if best["verdict"] == "no difference" else "Undecided"
-    return f"{best['rate']:.4g} {best['unit']}"
-
-
-def _sentence(results: Sequence[Mapping[str, Any]]) -> str:
-    result = _best_run(results)
-    best = _best(result)
-    if best is None:
-        return "the table says why"
-    parts = [f"best variant {best['contender']}: {best['rate']:.4g} {best['unit']}"]
-    if best["ratio_to_best_peer"] is not None:
-        why = f", undecided: {best['reason']}" if best["verdict"] == "undecided" else ""
-        parts.append(f"{_span(best)} against {best['best_peer']}{why}")
-    if best.get("ratio_to_plain") and best["contender"] != result["plain_variant"]:
-        parts.append(f"{best['ratio_to_plain'][0]:.2f}× against {result['plain_variant']}")
-    limit = binding_limit(result)
-    if best.get("share_of_limit") is not None and limit:
-        parts.append(f"{format_percent(best['share_of_limit'])} of the limit ({limit['contender']})")
-    if len(results) > 1:
-        parts.append(point_text(result))
-    blocks = sum(r["blocks"] for r in results)
-    spent = format_seconds(sum(r["seconds_spent"] for r in results))
-    return " · ".join([*parts, f"{blocks} blocks in {spent}"])
-
-
-def table_of(result: Mapping[str, Any]) -> dict[str, Any]:
+def table_of(result: StudyVerdict) -> dict[str, Any]:
     """The rows as heads and cells, each with its text and the value that it is sorted by."""
-    rows = [r for r in result["rows"] if r["seconds"] is not None]
-    unit = result["rows"][0]["unit"] if result["rows"] else ""
-    metrics = list(dict.fromkeys(n for r in rows for n in r.get("metrics") or {}))
+    rows = [r for r in result.rows if r.seconds is not None]
+    unit = result.rows[0].unit if result.rows else ""
+    metrics = list(dict.fromkeys(n for r in rows for n in r.metrics))
     columns: list[_Column] = [
-        ("time", lambda r: r["seconds"], format_seconds),
-        (unit, lambda r: r["rate"], lambda v: f"{v:.4g}"),
-        ("GFLOP/s", lambda r: _over_time(r, "flops"), lambda v: f"{v:.4g}"),
-        ("GB/s", lambda r: _over_time(r, "bytes"), lambda v: f"{v:.4g}"),
-        ("to best peer", lambda r: r["ratio_to_best_peer"] if r["kind"] != "limit" else None, None),
-        ("to plain", _over_plain, lambda v: f"{v:.2f}×"),
-        ("of limit", lambda r: r["share_of_limit"], format_percent),
+        ("time", lambda r: r.seconds, format_seconds),
+        (unit, lambda r: r.rate, lambda v: f"{v:.4g}"),
+        ("GFLOP/s", lambda r: _over_time(r, r.flops), lambda v: f"{v:.4g}"),
+        ("GB/s", lambda r: _over_time(r, r.bytes), lambda v: f"{v:.4g}"),
+        ("to best peer", lambda r: result.ratio_to_peer(r) if r.kind is not Kind.LIMIT else None, None),
+        ("to plain", lambda r: result.ratio_to_plain(r) if r.kind is not Kind.LIMIT else None, lambda v: f"{v:.2f}×"),
+        ("of limit", lambda r: r.share_of_limit, format_percent),
         *((n, _metric(n), _written(n)) for n in metrics),
     ]
     # a column that says nothing, or the rate again, is left out
     shown = [c for i, c in enumerate(columns) if any(c[1](r) is not None for r in rows) and (i < 2 or c[0] != unit)]
-    best = _best(result)
     made = []
     for row in rows:
-        cells = [{"text": row["contender"], "value": row["contender"]}]
-        cells.append({"text": kind_of(result, row), "value": _ORDER.index(row["kind"])})
+        cells: list[dict[str, Any]] = [{"text": row.contender, "value": row.contender}]
+        cells.append({"text": kind_of(result, row), "value": _ORDER.index(row.kind)})
         for _, value_of, write in shown:
             value = value_of(row)
-            text = "" if value is None else write(value) if write else _span(row)
+            text = "" if value is None else write(value) if write else peer_cell(result, row)
             cells.append({"text": text, "value": _LAST if value is None else value})
-        made.append({"cells": cells, "best": row is best})
+        made.append({"cells": cells, "best": row.contender == result.best and row.kind is Kind.VARIANT})
     return {"heads": ["contender", "kind", *(c[0] for c in shown)], "rows": made}
 
 
-def _over_plain(row: _Row) -> float | None:
-    return row["ratio_to_plain"][0] if row.get("ratio_to_plain") and row["kind"] != "limit" else None
+def peer_cell(result: StudyVerdict, row: StudyRow) -> str:
+    """A row against the best peer, with its interval; empty where there is nothing to say."""
+    if row.against_peer is not None:
+        return ratio_text(row.against_peer)
+    return "" if (ratio := result.ratio_to_peer(row)) is None else f"{ratio:.2f}×"
 
 
 def _written(metric: str) -> Callable[[float], str]:
     return format_bytes if metric.endswith("bytes") else lambda v: f"{v:.4g}"
 
 
-def _metric(name: str) -> Callable[[_Row], float | None]:
-    return lambda row: (row.get("metrics") or {}).get(name)
+def _metric(name: str) -> Callable[[StudyRow], float | None]:
+    return lambda row: row.metrics.get(name)
 
 
-def _over_time(row: Mapping[str, Any], what: str) -> float | None:
-    work = row.get(what)
-    return work / row["seconds"] * 1e-9 if work and row["kind"] != "limit" else None
+def _over_time(row: StudyRow, work: float | None) -> float | None:
+    return work / row.seconds * 1e-9 if work and row.seconds and row.kind is not Kind.LIMIT else None
 
 
-def not_run(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def not_run(result: StudyVerdict) -> list[tuple[str, str, str]]:
     """The contenders that did not run, what they are, and why."""
-    return [(r["contender"], r["kind"], r["not_run"]) for r in result["rows"] if r["not_run"]]
+    return [(r.contender, r.kind, r.not_run) for r in result.rows if r.not_run]
 
 
-def published_rows(results: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def published_rows(results: Sequence[StudyVerdict]) -> list[dict[str, str]]:
     """What was published, beside what was measured here of the same contender."""
     rows = []
-    for one in results[0].get("published") or ():
-        name = one["contender"]
+    for one in results[0].published:
         here = [
-            f"{format_seconds(r['seconds'])}, {r['rate']:.4g} {r['unit']}"
-            + (f" ({point_text(result)})" if len(results) > 1 else "")
+            f"{format_seconds(r.seconds)}, {r.rate:.4g} {r.unit}" + (f" ({result.where})" if len(results) > 1 else "")
             for result in results
-            for r in result["rows"]
-            if r["contender"] == name and r["seconds"] is not None
+            for r in result.rows
+            if r.contender == one.contender and r.seconds is not None
         ]
-        rows.append({**one, "here": "; ".join(here)})
+        rows.append({**asdict(one), "here": "; ".join(here)})
     return rows
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from nodewise.machine.model import Machine, machine_from_json
+from nodewise.machine.model import Machine
 from nodewise.placement.policies import POLICIES, place
 from nodewise.records.experiment import Experiment
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import CompareVerdict, ContenderSummary
+from nodewise.verdicts.question import machine_of, question_of
 from nodewise.verdicts.tune import SettingSummary, TuneVerdict
 
 BASELINE = "baseline"
@@ -52,11 +53,6 @@ def labels_of(experiment: Experiment) -> dict[str, str]:
     if not all(told.values()) or len(set(told.values())) < len(told):
         told = {key: key if len(key) <= _LONG else f"{key[: _LONG // 2]} … {key[-_LONG // 2 :]}" for key in settings}
     return told if len(set(told.values())) == len(told) else {key: key for key in settings}
-
-
-def machine_of(experiment: Experiment) -> Machine:
-    """The machine that was asked about."""
-    return machine_from_json(experiment.question["machine"])
 
 
 def _series(values: Mapping[str, Any]) -> str:
@@ -164,7 +160,7 @@ def condition_rows(experiment: Experiment, keys: Sequence[str]) -> tuple[list[st
 
 def csv_text(experiment: Experiment) -> str:
     """Every sample, good or not, as a row of CSV; axes, counts and conditions are columns."""
-    axes = list(experiment.question["axes"])
+    axes = list(question_of(experiment).axes)
     counts: list[str] = []
     for r in experiment.records:
         named = [f"usage.{n}" for n in r.sample.usage] + [f"conditions.{n}" for n in r.sample.conditions]

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.processors import format_processors
-from nodewise.base.shapes import fit
 from nodewise.placement.memory import to_numactl
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.setting import Setting
@@ -54,12 +53,6 @@ def start_of(options: RunOptions, env: Mapping[str, str]) -> Start:
         env=dict(env),
         limits=dict(options.limits),
     )
-
-
-def start_from_json(data: Mapping[str, Any] | None) -> Start:
-    """Rebuild a Start from `Start.to_json`; one that says nothing where there is no record. Raises ShapeError."""
-    start: Start = fit(data or {}, Start)
-    return start
 
 
 def quoted(text: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
@@ -70,6 +70,8 @@ class Loaded:
     processes: int = 0
     looks: int = 0
     profile: Profile | None = None
+    #: What its JSON has besides its fields.
+    computed: ClassVar[tuple[str, ...]] = ("versions",)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -85,9 +87,13 @@ class Loaded:
         """Where a mapped library of that file name lies."""
         return next((p for p in self.mapped if Path(p).name == name), None)
 
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Those that file names tell, by file name."""
+        return {name: version for name in self.names if (version := version_of(name))}
+
     def to_json(self) -> dict[str, Any]:
         """All fields as plain values, and the versions that file names tell."""
-        versions = {name: version for name in self.names if (version := version_of(name))}
         return {
             "program": self.program,
             "linkage": self.linkage,
@@ -100,7 +106,7 @@ class Loaded:
             "processes": self.processes,
             "looks": self.looks,
             "profile": None if self.profile is None else self.profile.to_json(),
-            "versions": versions,
+            "versions": dict(self.versions),
         }
 
 

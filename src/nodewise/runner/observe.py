@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.runner.numa_maps import Mapping as Pages
@@ -52,21 +51,6 @@ class SeenThread:
     migrations: int = 0
     strayed: Counter[int] = field(default_factory=Counter)
 
-    def to_json(self) -> dict[str, Any]:
-        """All fields as plain values; `track` as lists."""
-        return {
-            "tid": self.tid,
-            "pid": self.pid,
-            "name": self.name,
-            "first_s": self.first_s,
-            "last_s": self.last_s,
-            "allowed": list(self.allowed),
-            "cpu_s": self.cpu_s,
-            "ran": dict(self.ran),
-            "track": [list(stay) for stay in self.track],
-            "migrations": self.migrations,
-        }
-
 
 @dataclass
 class SeenProcess:
@@ -92,19 +76,6 @@ class SeenProcess:
         # as the kernel listed them: numbers start over, so that a later thread may have a lower one
         return list(self.threads.values())
 
-    def to_json(self) -> dict[str, Any]:
-        """All fields as plain values."""
-        return {
-            "pid": self.pid,
-            "command": self.command,
-            "rank": self.rank,
-            "environment": self.environment,
-            "runtime": self.runtime,
-            "memory_bytes_by_node": self.memory,
-            "memory_missing": self.memory_missing,
-            "threads": [t.to_json() for t in self.in_order],
-        }
-
 
 @dataclass
 class Observation:
@@ -120,15 +91,6 @@ class Observation:
         """Processes with a thread that was seen running, ranks in order."""
         busy = [p for p in self.processes.values() if any(t.ran for t in p.threads.values())]
         return sorted(busy, key=lambda p: (p.rank is None, p.rank or 0, p.pid))
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields as plain values."""
-        return {
-            "seconds": self.seconds,
-            "samples": self.samples,
-            "cost_s": self.cost_s,
-            "processes": [p.to_json() for p in sorted(self.processes.values(), key=lambda p: p.pid)],
-        }
 
 
 def check_interval(interval_s: float) -> None:

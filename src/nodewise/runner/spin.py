@@ -50,28 +50,6 @@ class Spin:
         """The median time of a quantum."""
         return median(self.quanta_s)
 
-    def to_json(self) -> dict[str, Any]:
-        """What was seen, without the single quanta."""
-        ordered = sorted(self.quanta_s)
-        last = len(ordered) - 1
-        return {
-            "processor": self.processor,
-            "seconds": self.seconds,
-            "quanta": len(ordered),
-            "quantum_s": {
-                "min": ordered[0],
-                "median": self.typical_s,
-                "p99": ordered[round(0.99 * last)],
-                "max": ordered[last],
-            },
-            "lost": self.lost,
-            "detours": self.detours,
-            "longest_s": self.longest_s,
-            "lengths_s": [list(entry) for entry in self.lengths],
-            "waited_s": self.waited_s,
-            "involuntary_switches": self.involuntary,
-        }
-
 
 def read_spins(reply: dict[str, Any]) -> list[Spin]:
     """What nodewise-spin printed, as values. Raises KeyError where something is missing."""

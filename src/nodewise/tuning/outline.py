@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from nodewise.search.space import Axis
 
@@ -28,18 +27,6 @@ class Outline:
     runs: int | None
     seconds: float | None
     settings: int
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields as plain values; an axis as its list of values, the program's own first."""
-        return {
-            "axes": {a.name: [a.default, *(v for v in a.values if v != a.default)] for a in self.axes},
-            "left_out": dict(self.left_out),
-            "placed": self.placed,
-            "run_s": self.run_s,
-            "runs": self.runs,
-            "seconds": self.seconds,
-            "settings": self.settings,
-        }
 
 
 def named_values(axis: Axis) -> str:

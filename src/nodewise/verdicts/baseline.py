@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodewise.base.processors import format_processors
-from nodewise.machine.model import Machine, machine_from_json
+from nodewise.machine.model import Machine
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.unpaired import unpaired_interval
 from nodewise.statistics.verdict import Word, judge
 from nodewise.verdicts.pair import costs_of
+from nodewise.verdicts.question import machine_of, question_of
 
 
 def _facts(machine: Machine) -> dict[str, Any]:
@@ -32,17 +33,17 @@ def _facts(machine: Machine) -> dict[str, Any]:
 
 def differences(now: Experiment, then: Experiment) -> list[str]:
     """What differs between the machines and conditions of two experiments, in words; none where they match."""
-    new, old = (_facts(machine_from_json(e.question["machine"])) for e in (now, then))
+    new, old = (_facts(machine_of(e)) for e in (now, then))
     found = [f"{name}: {old[name]} then, {new[name]} now" for name in new if new[name] != old[name]]
     if now.objective != then.objective:
         found.append(f"what is compared: {then.objective.metric} then, {now.objective.metric} now")
-    here, there = now.question["environment"], then.question["environment"]
+    here, there = question_of(now).environment, question_of(then).environment
     changed = sorted(k for k in here.keys() | there.keys() if here.get(k) != there.get(k))
     return found + [f"{k}: {there.get(k, 'not set')} then, {here.get(k, 'not set')} now" for k in changed]
 
 
 def _phase(experiment: Experiment) -> str:
-    return "confirm" if experiment.question["kind"] == "tune" else "compare"
+    return "confirm" if question_of(experiment).kind == "tune" else "compare"
 
 
 @dataclass(frozen=True)
@@ -79,14 +80,14 @@ def against_baseline(now: Experiment, then: Experiment) -> AgainstBaseline:
     if not pairs:
         found.append(f"commands: {', '.join(old) or 'none'} then, {', '.join(keys)} now")
     judged = tuple(_pair(now, then, one, other, not found) for one, other in pairs)
-    return AgainstBaseline(str(then.path), str(then.question["started_at"]), tuple(found), judged)
+    return AgainstBaseline(str(then.path), question_of(then).started_at, tuple(found), judged)
 
 
 def _pair(now: Experiment, then: Experiment, key: str, old: str, comparable: bool) -> BaselinePair:
     if not comparable:
         return BaselinePair(key, False, None, None, None, None, None)
     ratio = unpaired_interval(costs_of(then, old, _phase(then)), costs_of(now, key, _phase(now)))
-    verdict = judge(ratio, float(now.question["within"]), final=True)
+    verdict = judge(ratio, question_of(now).within, final=True)
     return BaselinePair(
         key,
         True,

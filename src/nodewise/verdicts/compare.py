@@ -32,6 +32,7 @@ from nodewise.verdicts.pair import (
     pair_up,
     pair_verdict,
 )
+from nodewise.verdicts.question import AskedContender, Question, question_of
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
 from nodewise.verdicts.tune import seconds_spent
 
@@ -148,22 +149,21 @@ class CompareVerdict:
 
 
 def reference_of(experiment: Experiment) -> str:
-    """The name of the first contender."""
-    return str(experiment.question["contenders"][0]["name"])
+    """The name of the first contender. Raises InputError where the question names none."""
+    contenders = question_of(experiment).contenders
+    if not contenders:
+        raise InputError(f"{experiment.path / 'question.json'} is damaged: it names no contenders")
+    return contenders[0].name
 
 
-def _accepting(experiment: Experiment) -> bool:
-    return bool(experiment.question.get("accept_disturbed"))
-
-
-def _pair(experiment: Experiment, one: str, other: str, looks: OpenLooks, met: PhaseMet) -> PairVerdict:
+def _pair(
+    experiment: Experiment, question: Question, one: str, other: str, looks: OpenLooks, met: PhaseMet
+) -> PairVerdict:
     """Two contenders: how many times faster `other` is than `one`."""
     pairs = pair_up(experiment, one, other, COMPARE, met)
-    within = float(experiment.question["within"])
-    accept = _accepting(experiment)
-    return pair_verdict(
-        one, other, pairs, judge_pairs(pairs, looks.level, within, final=True, accept_disturbed=accept), accept
-    )
+    accept = question.accept_disturbed
+    judged = judge_pairs(pairs, looks.level, question.within, final=True, accept_disturbed=accept)
+    return pair_verdict(one, other, pairs, judged, accept)
 
 
 def _work(experiment: Experiment, key: str) -> tuple[str, float] | None:
@@ -194,9 +194,9 @@ def _medians(experiment: Experiment, key: str) -> dict[str, float]:
 
 
 def _row(
-    experiment: Experiment, secondary: SecondaryMetrics, contender: Mapping[str, Any], pair: PairVerdict | None
+    experiment: Experiment, secondary: SecondaryMetrics, contender: AskedContender, pair: PairVerdict | None
 ) -> ContenderSummary:
-    key = str(contender["name"])
+    key = contender.name
     setting = experiment.settings.get(key)
     objective = experiment.objective
     values = [objective.value(c) for c in costs_of(experiment, key, COMPARE)]
@@ -205,8 +205,8 @@ def _row(
     failure = experiment.records.failures().get(key)
     return ContenderSummary(
         name=key,
-        command=str(contender["text"]),
-        shell=contender["shell"],
+        command=contender.text,
+        shell=contender.shell,
         values=dict(setting.values) if setting is not None else {},
         runs=len(values),
         failed=int(at.size) - len(values),
@@ -264,8 +264,8 @@ _MORE = {
 }
 
 
-def _warnings(experiment: Experiment, rows: Sequence[ContenderSummary], stopped: str) -> tuple[str, ...]:
-    found = [(row.name, kind, text) for row in rows for kind, text in _notes(experiment, row, stopped)]
+def _warnings(experiment: Experiment, rows: Sequence[ContenderSummary], stopped: str, warmup: int) -> tuple[str, ...]:
+    found = [(row.name, kind, text) for row in rows for kind, text in _notes(experiment, row, stopped, warmup)]
     counts = Counter(kind for _, kind, _ in found)
     warnings: dict[str, None] = {}
     for name, kind, text in found:
@@ -278,7 +278,7 @@ def _warnings(experiment: Experiment, rows: Sequence[ContenderSummary], stopped:
     return tuple(warnings)
 
 
-def _notes(experiment: Experiment, row: ContenderSummary, stopped: str) -> list[tuple[str, str]]:
+def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: int) -> list[tuple[str, str]]:
     """What is to be known of a contender's runs: a kind and a text for each."""
     notes = []
     if row.error:
@@ -303,7 +303,7 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str) -> list[
             f"it takes less than {format_seconds(_SHORT_S)}, and the start of the shell ({row.shell}) is a part of it"
         )
         notes.append(("shell", f"{text}; with -N there is none"))
-    notes += [("shape", text) for text in _shape_warnings(experiment, row)]
+    notes += [("shape", text) for text in _shape_warnings(experiment, row, warmup)]
     pair = row.against_reference
     if pair is None:
         return notes
@@ -349,7 +349,7 @@ def _shape(experiment: Experiment, key: str) -> Shape:
     )
 
 
-def _shape_warnings(experiment: Experiment, row: ContenderSummary) -> list[str]:
+def _shape_warnings(experiment: Experiment, row: ContenderSummary, warmup: int) -> list[str]:
     warnings = []
     metric, shape = experiment.objective.metric, row.shape
     if len(shape.modes) > 1:
@@ -366,26 +366,26 @@ def _shape_warnings(experiment: Experiment, row: ContenderSummary) -> list[str]:
     if shape.first_run is not None and abs(shape.first_run) >= _FIRST:
         warnings.append(
             f"its first run took {1 + shape.first_run:.2f} times as much as the others: files were not cached, or something "
-            "had to start; with --warmup it is left out"
-            + (" (it was, here)" if int(experiment.question.get("warmup", 0)) else "")
+            "had to start; with --warmup it is left out" + (" (it was, here)" if warmup else "")
         )
     return warnings
 
 
 def compare_verdict(experiment: Experiment, stopped: str) -> CompareVerdict:
     """Judge a comparison; `stopped`: `decided`, `runs`, `budget`, `failed`, `interrupted` or `cut off`."""
-    contenders = experiment.question["contenders"]
-    names = [str(c["name"]) for c in contenders]
+    question = question_of(experiment)
+    contenders = question.contenders
+    names = [c.name for c in contenders]
     pairs = comparisons(names)
     looks = looks_of(len(pairs))
     met = phase_met(experiment, COMPARE)
-    judged = [_pair(experiment, one, other, looks, met) for one, other in pairs]
+    judged = [_pair(experiment, question, one, other, looks, met) for one, other in pairs]
     first = {p.other: p for p in judged if p.one == names[0]}
     secondary = SecondaryMetrics(experiment)
-    rows = _with_work(experiment, [_row(experiment, secondary, c, first.get(str(c["name"]))) for c in contenders])
+    rows = _with_work(experiment, [_row(experiment, secondary, c, first.get(c.name)) for c in contenders])
     blocks = max((r.runs for r in rows), default=0)
     return CompareVerdict(
-        kind=str(experiment.question["kind"]),
+        kind=question.kind,
         metric=experiment.objective.metric,
         maximise=experiment.objective.maximise,
         shown=tuple(o.metric for o in experiment.shown.metrics),
@@ -396,10 +396,10 @@ def compare_verdict(experiment: Experiment, stopped: str) -> CompareVerdict:
         pareto=secondary.fronts(rows),
         blocks=blocks,
         runs=len(experiment.records),
-        within=float(experiment.question["within"]),
+        within=question.within,
         level=looks.level(max(1, blocks)),
         warnings=(
-            *_warnings(experiment, rows, stopped),
+            *_warnings(experiment, rows, stopped, question.warmup),
             *met.of().conditions,
             *energy_notes(experiment),
             *experiment.told,

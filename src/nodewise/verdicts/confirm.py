@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
-from nodewise.runner.launch import launch_of, start_from_json
+from nodewise.runner.launch import launch_of
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.verdicts.compare import COMPARE, CONFIRM, CompareVerdict, compare_verdict, reference_of
 from nodewise.verdicts.pair import PairVerdict, costs_of
+from nodewise.verdicts.question import question_of, read_part, stopped_by
 from nodewise.verdicts.tune import BASELINE, TUNE, tune_verdict
 
 #: A repeated ratio may fall short of the promised interval by this much, and the promise still holds.
@@ -61,6 +60,15 @@ class Promise:
 
 
 @dataclass(frozen=True)
+class AskedPromise:
+    """What the question of a repetition says besides the promise: the command that is run, and what is to be told."""
+
+    command: tuple[str, ...]
+    differences: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ConfirmVerdict:
     """What repeating a promise found.
 
@@ -89,14 +97,15 @@ def promise_of(experiment: Experiment) -> Promise:
 
     Raises InputError where it promised nothing: no gain was decided, or it is no such experiment.
     """
-    kind = experiment.question["kind"]
+    question = question_of(experiment)
+    kind = question.kind
     hint = "only a decided gain can be repeated; name the directory of a tune or compare that found one"
     if kind not in (TUNE, COMPARE):
         raise InputError(f"{experiment.path} holds no tune and no comparison, which alone promise anything", hint)
     first = BASELINE if kind == TUNE else reference_of(experiment)
     if not costs_of(experiment, first):
         raise InputError(f"{experiment.path} holds no good run of the {first}", hint)
-    stopped = str((experiment.verdict or {}).get("stopped", "cut off"))
+    stopped = stopped_by(experiment)
     if kind == TUNE:
         found = tune_verdict(experiment, stopped)
         if found.verdict is not Word.FASTER or found.comparison is None:
@@ -112,13 +121,13 @@ def promise_of(experiment: Experiment) -> Promise:
         one, other, ratio, low, high = other, one, 1 / ratio, 1 / high, 1 / low
     return Promise(
         str(experiment.path.absolute()),
-        str(experiment.question["started_at"]),
+        question.started_at,
         one,
         other,
         ratio,
         low,
         high,
-        launch_of(experiment.settings[other], start_from_json(experiment.question.get("start"))).line(),
+        launch_of(experiment.settings[other], question.start).line(),
     )
 
 
@@ -172,8 +181,9 @@ def judge_promise(promise: Promise, again: PairVerdict | None, failure: str | No
 
 def confirm_verdict(experiment: Experiment, stopped: str) -> ConfirmVerdict:
     """Judge a repetition, from what was recorded."""
-    asked: Mapping[str, Any] = experiment.question["promise"]
-    promise = Promise(**{name: asked[name] for name in Promise.__dataclass_fields__})
+    kept = experiment.question.get("promise")
+    promise = read_part(Promise, kept, experiment.path)
+    asked = read_part(AskedPromise, kept, experiment.path)
     comparison = compare_verdict(experiment, stopped)
     row = comparison.contenders[1]
     again = row.against_reference if row.runs else None
@@ -189,9 +199,9 @@ def confirm_verdict(experiment: Experiment, stopped: str) -> ConfirmVerdict:
         reason=reason,
         promise=promise,
         again=again,
-        command=tuple(asked["command"]),
-        differences=tuple(asked["differences"]),
-        notes=(*asked["notes"], *answer_notes(experiment), *comparison.warnings),
+        command=asked.command,
+        differences=asked.differences,
+        notes=(*asked.notes, *answer_notes(experiment), *comparison.warnings),
         runs=comparison.runs,
         seconds_spent=comparison.seconds_spent,
         stopped=stopped,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Verdicts as JSON: the one place that writes them, and the schema that what was written holds to.
+"""Results as JSON: the one place that writes and reads them, and the schema that what was written holds to.
 
-A verdict is a frozen dataclass. Its JSON has the names of its fields, the text of enums, `null` for what is not known or
-infinite, and `schema_version`. The schema is made from the dataclasses themselves (JSON Schema, draft 2020-12).
+A result is a frozen dataclass. Its JSON has the names of its fields, the text of enums, `null` for what is not known or
+infinite, and `schema_version`. A field that is no part of its text (`repr=False`) is none of its JSON; properties that are
+named in the class variable `computed` are. The schema is made from the dataclasses themselves (JSON Schema, draft 2020-12).
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 #: Raised with every change after which a reader of the old JSON would be wrong.
 SCHEMA_VERSION = 2
+_Kind = TypeVar("_Kind")
+_HINTS: dict[Any, dict[str, Any]] = {}
 _PLAIN: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
     int: {"type": "integer"},
@@ -29,13 +32,28 @@ _PLAIN: dict[Any, dict[str, Any]] = {
 }
 
 
-def encode(verdict: Any) -> dict[str, Any]:
-    """The JSON object of a verdict. Raises TypeError for a value that is none of its kinds."""
-    return {"schema_version": SCHEMA_VERSION, **_fields(verdict)}
+def encode(result: Any, **written: Path | None) -> dict[str, Any]:
+    """The JSON object of a result, with the paths of files that were `written` of it, by what they are.
+
+    Raises TypeError for a value that is none of its kinds.
+    """
+    files = {name: path and str(path) for name, path in written.items()}
+    return {"schema_version": SCHEMA_VERSION, **_fields(result), **files}
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    return {f.name: _encoded(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return {name: _encoded(getattr(value, name)) for name in _names(type(value))}
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    """The names that the JSON of a dataclass has."""
+    return (*(f.name for f in dataclasses.fields(kind) if f.repr), *getattr(kind, "computed", ()))
+
+
+def _type_of(kind: type, name: str) -> Any:
+    if isinstance(computed := getattr(kind, name, None), property):
+        return typing.get_type_hints(computed.fget)["return"]
+    return _hints_of(kind)[name]
 
 
 def _encoded(value: Any) -> Any:
@@ -53,22 +71,114 @@ def _encoded(value: Any) -> Any:
         return {str(k): _encoded(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_encoded(v) for v in value]
-    raise TypeError(f"a verdict holds a {type(value).__name__}")
+    raise TypeError(f"a result holds a {type(value).__name__}")
 
 
-def schema_of(kind: type) -> dict[str, Any]:
-    """The schema of a verdict's JSON. Every field is there, and none besides."""
+def decode(kind: type[_Kind], data: Any) -> _Kind:
+    """The result that `encode` wrote as `data`; names that are none of its fields are ignored, and what has a default may
+    be missing.
+
+    Raises ValueError, which names the place, for what is no such result.
+    """
+    found: _Kind = _decoded(kind, data, "")
+    return found
+
+
+def _decoded(hint: Any, data: Any, at: str) -> Any:
+    if hint is Any:
+        return data
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _one_of(arguments, data, at)
+    if origin is tuple:
+        return _tuple(arguments, data, at)
+    if isinstance(origin, type) and issubclass(origin, Sequence):
+        return _tuple((*arguments, ...), data, at)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        pairs = _checked(data, dict, "an object", at).items()
+        # keys are texts in JSON
+        return {arguments[0](name): _decoded(arguments[1], value, f"{at}.{name}") for name, value in pairs}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        try:
+            return hint(data)
+        except ValueError:
+            raise ValueError(
+                f"{at.lstrip('.')}: {data!r} is none of {', '.join(repr(e.value) for e in hint)}"
+            ) from None
+    if dataclasses.is_dataclass(hint):
+        return _object_of(hint, data, at)
+    if hint is float:
+        return float(_checked(data, (int, float), "a number", at))
+    if hint is Path:
+        return Path(_checked(data, str, "a text", at))
+    return _checked(data, hint, {str: "a text", int: "a whole number", bool: "true or false"}.get(hint, "null"), at)
+
+
+def _checked(data: Any, kinds: Any, called: str, at: str) -> Any:
+    # a truth value is a whole number to Python
+    if not isinstance(data, kinds) or (isinstance(data, bool) and kinds is not bool):
+        raise ValueError(f"{at.lstrip('.') or 'it'} is not {called}")
+    return data
+
+
+def _one_of(hints: tuple[Any, ...], data: Any, at: str) -> Any:
+    if data is None and type(None) in hints:
+        return None
+    first: ValueError | None = None
+    for hint in (h for h in hints if h is not type(None)):
+        try:
+            return _decoded(hint, data, at)
+        except ValueError as problem:
+            first = first or problem
+    raise first or ValueError(f"{at.lstrip('.')} is not null")
+
+
+def _tuple(hints: tuple[Any, ...], data: Any, at: str) -> tuple[Any, ...]:
+    # a question that was not written yet has its tuples
+    items = _checked(data, (list, tuple), "a list", at)
+    if hints[1:] == (...,):
+        return tuple(_decoded(hints[0], item, f"{at}[{i}]") for i, item in enumerate(items))
+    if len(items) != len(hints):
+        raise ValueError(f"{at.lstrip('.')} has {len(items)} parts, not {len(hints)}")
+    return tuple(_decoded(h, item, f"{at}[{i}]") for i, (h, item) in enumerate(zip(hints, items, strict=True)))
+
+
+def _object_of(kind: Any, data: Any, at: str) -> Any:
+    given = _checked(data, dict, "an object", at)
+    hints = _hints_of(kind)
+    values = {}
+    for field in dataclasses.fields(kind):
+        if field.name in given:
+            values[field.name] = _decoded(hints[field.name], given[field.name], f"{at}.{field.name}")
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise ValueError(f"{f'{at}.{field.name}'.lstrip('.')} is missing")
+    return kind(**values)
+
+
+def _hints_of(kind: Any) -> dict[str, Any]:
+    """The types of a dataclass's fields, which take longer to find than to use."""
+    if kind not in _HINTS:
+        _HINTS[kind] = typing.get_type_hints(kind)
+    return _HINTS[kind]
+
+
+def schema_of(kind: type, written: Sequence[str] = (), version: tuple[str, int] | None = None) -> dict[str, Any]:
+    """The schema of a result's JSON. Every field is there, and none besides but the paths of files that were `written`.
+
+    `version` is the name and number of another version mark than `schema_version`.
+    """
     definitions: dict[str, Any] = {}
     made = _object(kind, definitions)
-    made["properties"] = {"schema_version": {"const": SCHEMA_VERSION}, **made["properties"]}
-    made["required"] = ["schema_version", *made["required"]]
+    name, number = version or ("schema_version", SCHEMA_VERSION)
+    files = {file: _schema(str | None, definitions) for file in written}
+    made["properties"] = {name: {"const": number}, **made["properties"], **files}
+    made["required"] = [name, *made["required"]]
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": kind.__name__}
     return {**head, **made, "$defs": definitions}
 
 
 def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
-    hints = typing.get_type_hints(kind)
-    properties = {f.name: _schema(hints[f.name], definitions) for f in dataclasses.fields(kind)}
+    properties = {name: _schema(_type_of(kind, name), definitions) for name in _names(kind)}
     about = (kind.__doc__ or "").strip().splitlines()[:1]
     return {
         "type": "object",

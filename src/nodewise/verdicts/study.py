@@ -1,244 +1,294 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the blocks of a study bear: a row for each contender, against the fastest peer, the plain variant and the limit.
+"""The verdict of a study: a row for each contender, against the fastest peer, the plain variant and the limit.
 
-All ratios that are printed together hold together at 95 %. The fastest peer is chosen after looking, so a variant's ratio
-to it is held against every peer: it is at least the smallest of the lower ends (intersection-union: R. L. Berger,
-Technometrics 24, 1982) and at most the smallest of the upper ends, which for that hold together for all peers.
+How two contenders are compared, and what of all comparisons holds together, is in `verdicts.series`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
-from nodewise.runner.sample import Sample
-from nodewise.statistics.compare import Ratio, ratio_interval
-from nodewise.statistics.sequential import FEWEST_BLOCKS
-from nodewise.statistics.spoiled import Met, disturbance
-from nodewise.statistics.summary import median
-from nodewise.statistics.verdict import Word, judge
-from nodewise.studies.commands import Contender
-from nodewise.studies.contract import Limit, Study
-from nodewise.verdicts.disturbed import met_of
-from nodewise.verdicts.pair import Pairs, PairVerdict, judge_pairs, pair_verdict
+from nodewise.base.units import format_percent, format_seconds
+from nodewise.records.result_store import STUDY
+from nodewise.statistics.spoiled import disturbance
+from nodewise.statistics.verdict import Word, format_ratio
+from nodewise.studies.contract import Published, Study
+from nodewise.verdicts.pair import PairVerdict
 from nodewise.verdicts.secondary import interval_of
+from nodewise.verdicts.series import FOR_SCALE, Series, against, share_of_limit, typical
 
-#: A difference up to this counts as none.
-_WITHIN = 0.01
+#: What a run reports of its work, which is no metric of its own.
 _WORK = ("items", "flops", "bytes", "threads")
-#: What a run reports that is shown and not compared: it did something else than was asked of all.
-_FOR_SCALE = "for_scale"
 
 
-class Series:
-    """What a contender's runs gave, block by block; a limit of the machine counts as the time of so much `work`."""
+class Kind(StrEnum):
+    """What a contender of a study is, in the order of the table."""
 
-    def __init__(self, contender: Contender, limit: Limit | None = None, work: Mapping[str, float] | None = None):
-        self.contender = contender
-        self.times: dict[int, float] = {}
-        self.after: dict[int, str | None] = {}
-        self.met: list[Met] = []
-        self.metrics: dict[str, list[float]] = {}
-        self.reason = contender.not_run
-        self.verified: bool | None = None
-        self._limit, self._work = limit, work or {}
-        if limit is not None and not self._work.get(limit.per):
-            self.reason = f"the work counts no {limit.per}"
+    VARIANT = "variant"
+    PEER = "peer"
+    LIMIT = "limit"
 
-    def add(self, block: int, sample: Sample, after: str | None = None) -> None:
-        """Take the run of a block, and what ran before it; one that failed takes all of them away, and is the reason."""
-        self.after[block] = after
-        self.met.append(met_of(block, self.contender.name, sample))
-        if not sample.ok:
-            self.reason = f"{sample.error}" + (f": {sample.output.strip()[-200:]}" if sample.output.strip() else "")
-            self.verified = False if "wrong result" in (sample.error or "") else self.verified
-            self.times.clear()
-            return
-        if self._limit is not None:
-            per = self._limit.per
-            self.times[block] = self._work[per] * sample.seconds / sample.metrics[per]
-            return
-        self.times[block] = sample.seconds
-        for name, value in sample.metrics.items():
-            self.metrics.setdefault(name, []).append(value)
-        self.verified = True if self.contender.kind != "limit" else None
 
-    def time_for(self, other: Series) -> float:
-        """As a limit: the share of its time that holds for `other`, which may do less work than the study counts.
+@dataclass(frozen=True)
+class StudyRow:
+    """One contender: its median time in seconds, its rate in `unit` with the 95 % interval, and what it is held against.
 
-        Work that a way could have left out is no excuse, so that more work gives no more time.
-        """
-        if self._limit is None or not (done := other.metric(self._limit.per)):
-            return 1.0
-        return min(1.0, done / self._work[self._limit.per])
+    `times` has one entry for each block (None: it did not run well in that), so that any two rows can be compared block
+    by block. `against_peer` is it against the fastest peer, `against_plain` against the plain variant (None: there is none,
+    or it is that itself). `share_of_limit` is the time of the limit that binds over its own. What did not run, or failed,
+    has no `seconds` and says in `not_run` why; one that is `for_scale` did something else than was asked of all.
+    """
+
+    contender: str
+    kind: Kind
+    threads: int
+    point: Mapping[str, str]
+    seconds: float | None
+    times: tuple[float | None, ...]
+    rate: float | None
+    rate_low: float | None
+    rate_high: float | None
+    unit: str
+    against_peer: PairVerdict | None
+    against_plain: PairVerdict | None
+    share_of_limit: float | None
+    flops: float | None
+    bytes: float | None
+    metrics: Mapping[str, float]
+    for_scale: bool
+    disturbed: int
+    verified: bool | None
+    not_run: str | None
+
+
+@dataclass(frozen=True)
+class StudyVerdict:
+    """What a study found: a row for each contender, variants, peers and limits, each kind's fastest first.
+
+    `verdict` is that of the fastest variant, `best`, against the fastest peer, `best_peer` (None: there is none);
+    `headline` and `sentence` say it in words. `work` is what the study counts of its own, `told` what it says of its result.
+    """
+
+    kind: str
+    study: str
+    title: str
+    threads: int
+    point: Mapping[str, str]
+    verdict: Word | None
+    headline: str
+    sentence: str
+    best: str | None
+    best_peer: str | None
+    plain_variant: str
+    rows: tuple[StudyRow, ...]
+    told: tuple[str, ...]
+    blocks: int
+    disturbed: int
+    accept_disturbed: bool
+    conditions: tuple[str, ...]
+    stopped: str
+    seconds_spent: float
+    work: Mapping[str, float]
+    published: tuple[Published, ...]
+    picture: tuple[str, str] | None
+
+    def row(self, contender: str | None) -> StudyRow | None:
+        """The row of a contender, None where there is none of that name."""
+        return next((r for r in self.rows if r.contender == contender), None)
 
     @property
-    def for_scale(self) -> bool:
-        """Whether its runs report that they are not to be compared with the others."""
-        return bool(self.metric(_FOR_SCALE))
+    def binding_limit(self) -> StudyRow | None:
+        """Of several limits the lowest: each holds by itself. None where none ran."""
+        limits = [r for r in self.rows if r.kind is Kind.LIMIT and r.rate and r.not_run is None]
+        return min(limits, key=lambda r: r.rate or math.inf, default=None)
 
-    def metric(self, name: str) -> float | None:
-        """The median over the runs, None where it was not reported."""
-        return median(self.metrics[name]) if self.metrics.get(name) else self._work.get(name)
+    @property
+    def where(self) -> str:
+        """Knobs and threads in words."""
+        return ", ".join([*(f"{k} {v}" for k, v in self.point.items()), _count(self.threads, "thread")])
 
+    def ratio_to_peer(self, row: StudyRow) -> float | None:
+        """How many times as fast as the fastest peer, which is 1 for that itself; None without a peer."""
+        if row.contender == self.best_peer:
+            return 1.0
+        return None if row.against_peer is None else row.against_peer.ratio
 
-def typical(one: Series) -> float:
-    """Its median time in seconds. Raises ValueError where it never ran well."""
-    return median(list(one.times.values()))
-
-
-def _best_peer(series: Sequence[Series], for_scale: Sequence[str]) -> Series | None:
-    ran = (
-        s
-        for s in series
-        if s.contender.kind == "peer" and s.times and not s.for_scale and s.contender.name not in for_scale
-    )
-    return min(ran, key=typical, default=None)
-
-
-def _share_of_limit(one: Series, series: Sequence[Series]) -> float | None:
-    """The binding limit's time over that of `one`: of several the one that takes longest, since each holds by itself.
-
-    A limit that does not bind has none.
-    """
-    limits = [s for s in series if s.contender.kind == "limit" and s.times]
-    if not one.times or not limits:
-        return None
-    binding = max(limits, key=lambda s: typical(s) * s.time_for(one))
-    if one.contender.kind == "limit" and one is not binding:
-        return None
-    return binding.time_for(one) / compare_series(one.times, binding.times).ratio
+    def ratio_to_plain(self, row: StudyRow) -> float | None:
+        """How many times as fast as the plain variant, which is 1 for that itself; None where it is not compared."""
+        if row.contender == self.plain_variant and row.seconds is not None and not row.for_scale:
+            return 1.0
+        return None if row.against_plain is None else row.against_plain.ratio
 
 
-def _pairs(one: Series, other: Series, quota: float | None) -> Pairs:
-    blocks = sorted(one.times.keys() & other.times.keys())
-    return Pairs(
-        tuple(one.times[b] for b in blocks),
-        tuple(other.times[b] for b in blocks),
-        tuple(blocks),
-        disturbance(sorted([*one.met, *other.met], key=lambda met: met.block), quota),
-        tuple((one.after[b], other.after[b]) for b in blocks),
-        (one.contender.name, other.contender.name),
-    )
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
-def compare_series(one: Mapping[int, float], other: Mapping[int, float]) -> Ratio:
-    """Speedup of `other` over `one` in the blocks that both ran in, with its 95 % interval, endless for too few blocks."""
-    blocks = sorted(one.keys() & other.keys())
-    ratio = ratio_interval([one[b] for b in blocks], [other[b] for b in blocks])
-    return ratio if len(blocks) >= FEWEST_BLOCKS else Ratio(ratio.ratio, 0.0, math.inf, ratio.pairs)
-
-
-def _against(
-    references: Sequence[Series], one: Series, quota: float | None, together: int, accept: bool
-) -> PairVerdict | None:
-    """A contender against the fastest of some others, one of `together` such comparisons; None where there is none."""
-    others = [s for s in references if s is not one]
-    if not others or not one.times:
-        return None
-    fastest = min(others, key=typical)
-    level, all_level = 1 - 0.05 / together, 1 - 0.05 / together / len(others)
-    pairs = _pairs(fastest, one, quota)
-    verdict, reason = judge_pairs(pairs, lambda _: level, _WITHIN, final=True, accept_disturbed=accept)
-    if len(others) > 1 and math.isfinite(verdict.ratio.high):
-        low, high = verdict.ratio.low, math.inf
-        for other in others:
-            mine = _pairs(other, one, quota).deciding(accept)
-            if len(mine[0]) < FEWEST_BLOCKS:
-                continue
-            low = min(low, ratio_interval(*mine, level).low)
-            high = min(high, ratio_interval(*mine, all_level).high)
-        verdict = judge(Ratio(verdict.ratio.ratio, low, max(high, low), verdict.ratio.pairs), _WITHIN, final=True)
-        reason = "the noise leaves it open" if verdict.word is Word.UNDECIDED else ""
-    return pair_verdict(fastest.contender.name, one.contender.name, pairs, (verdict, reason), accept)
-
-
-def _rate_interval(one: Series, scale: float) -> dict[str, float | None]:
-    """The 95 % interval of the median rate; None with too few blocks."""
-    low, high = interval_of(list(one.times.values())) if one.times else (None, None)
-    items = (one.metric("items") or 0.0) * scale
-    return {"rate_low": items / high if high else None, "rate_high": items / low if low else None}
-
-
-def _itself(is_reference: bool) -> list[float | None] | None:
-    return [1.0, None, None] if is_reference else None
-
-
-def _peer_ratio(pair: PairVerdict | None, is_peer: bool) -> dict[str, Any]:
-    """The columns of the comparison with the fastest peer, which is level with itself."""
-    if pair is None:
-        level = 1.0 if is_peer else None
-        return {
-            "best_peer": None,
-            "ratio_to_best_peer": level,
-            "low": None,
-            "high": None,
-            "verdict": None,
-            "reason": "",
-        }
-    return {
-        "best_peer": pair.one,
-        "ratio_to_best_peer": pair.ratio,
-        "low": pair.low,
-        "high": pair.high,
-        "verdict": pair.verdict.value,
-        "reason": pair.reason,
-    }
-
-
-def study_rows(
+def study_verdict(
     series: Sequence[Series],
     study: Study,
     point: Mapping[str, str],
     threads: int,
     blocks: int,
+    *,
+    work: Mapping[str, float] | None = None,
+    stopped: str = "runs",
+    seconds_spent: float = 0.0,
     quota: float | None = None,
     accept: bool = False,
-) -> list[dict[str, Any]]:
-    """A row for each contender: variants, peers, limits, each kind's fastest first.
+    beside: Sequence[str] = (),
+) -> StudyVerdict:
+    """Judge what the contenders gave in so many blocks; what the study itself tells of it is not yet there.
 
-    `quota` is how many processors the control group grants; `accept`: blocks decide that were disturbed, too.
+    `quota` is how many processors the control group grants; `accept`: blocks decide that were disturbed, too. `beside` says
+    what other experiments ran on the machine.
     """
-    peers = [
-        s
-        for s in series
-        if s.contender.kind == "peer" and s.times and not s.for_scale and s.contender.name not in study.for_scale
-    ]
-    comparable = [s for s in series if s.times and not s.for_scale]
-    plain = [s for s in comparable if s.contender.name == study.plain_variant]
-    held = [s for s in comparable if s.contender.kind != "limit"]
-    together = max(1, len(held) * (bool(peers) + bool(plain)))
+    compared = [s for s in series if s.times and not s.for_scale and s.contender.kind != Kind.LIMIT]
+    peers = [s for s in compared if s.contender.kind == Kind.PEER and s.contender.name not in study.for_scale]
+    plain = [s for s in series if s.times and not s.for_scale and s.contender.name == study.plain_variant]
+    best_peer = min(peers, key=typical, default=None)
+    together = max(1, len(compared) * (bool(peers) + bool(plain)))
     rows = []
     for one in series:
         # peers are held against the fastest of them, variants against whichever peer may be
-        rivals = [min(peers, key=typical)] if one in peers else peers
-        peer = _against(rivals, one, quota, together, accept) if one in held else None
-        own = _against(plain, one, quota, together, accept) if one in held else None
-        seconds = typical(one) if one.times else None
+        rivals = [best_peer] if best_peer is not None and one in peers else peers
+        judged = one in compared
+        peer = against(rivals, one, quota, together, accept) if judged else None
+        own = against(plain, one, quota, together, accept) if judged else None
+        share = share_of_limit(one, series)
         rows.append(
-            {
-                "contender": one.contender.name,
-                "kind": one.contender.kind,
-                "threads": threads,
-                "point": dict(point),
-                "seconds": seconds,
-                # one for each block, so that any two rows can be compared block by block
-                "times": [one.times.get(block) for block in range(blocks)],
-                "rate": (one.metric("items") or 0.0) / seconds * study.rate_scale if seconds else None,
-                **_rate_interval(one, study.rate_scale),
-                "unit": study.rate_unit,
-                **_peer_ratio(peer, one in peers),
-                "ratio_to_plain": [own.ratio, own.low, own.high] if own is not None else _itself(one in plain),
-                "share_of_limit": _share_of_limit(one, series),
-                "flops": one.metric("flops"),
-                "bytes": one.metric("bytes"),
-                "metrics": {name: one.metric(name) for name in sorted(one.metrics) if name not in (*_WORK, _FOR_SCALE)},
-                "for_scale": one.for_scale,
-                "disturbed": disturbance(one.met, quota).disturbed_runs,
-                "verified": one.verified,
-                "not_run": one.reason,
-            }
+            _row(one, study, point, threads, blocks, peer, own, share, disturbance(one.met, quota).disturbed_runs)
         )
-    order = {"variant": 0, "peer": 1, "limit": 2}
-    return sorted(rows, key=lambda r: (order[r["kind"]], r["seconds"] if r["seconds"] is not None else math.inf))
+    order = list(Kind)
+    rows.sort(key=lambda r: (order.index(r.kind), r.seconds if r.seconds is not None else math.inf))
+    met = disturbance(sorted((met for one in series for met in one.met), key=lambda met: met.block), quota)
+    ran = (r for r in rows if r.kind is Kind.VARIANT and r.seconds is not None and not r.for_scale)
+    best = next(ran, None)
+    found = StudyVerdict(
+        kind=STUDY,
+        study=study.name,
+        title=study.title,
+        threads=threads,
+        point=dict(point),
+        verdict=best.against_peer.verdict if best is not None and best.against_peer is not None else None,
+        headline="",
+        sentence="",
+        best=None if best is None else best.contender,
+        best_peer=None if best_peer is None else best_peer.contender.name,
+        plain_variant=study.plain_variant,
+        rows=tuple(rows),
+        told=(),
+        blocks=blocks,
+        disturbed=met.disturbed_blocks,
+        accept_disturbed=accept,
+        conditions=(*met.conditions, *beside),
+        stopped=stopped,
+        seconds_spent=seconds_spent,
+        work=dict(work or {}),
+        published=study.published,
+        picture=study.picture,
+    )
+    return replace(found, headline=_headline(found), sentence=_sentence(found))
+
+
+def _row(
+    one: Series,
+    study: Study,
+    point: Mapping[str, str],
+    threads: int,
+    blocks: int,
+    peer: PairVerdict | None,
+    own: PairVerdict | None,
+    share: float | None,
+    disturbed: int,
+) -> StudyRow:
+    seconds = typical(one) if one.times else None
+    items = (one.metric("items") or 0.0) * study.rate_scale
+    low, high = interval_of(list(one.times.values())) if one.times else (None, None)
+    named = [name for name in sorted(one.metrics) if name not in (*_WORK, FOR_SCALE)]
+    return StudyRow(
+        contender=one.contender.name,
+        kind=Kind(one.contender.kind),
+        threads=threads,
+        point=dict(point),
+        seconds=seconds,
+        times=tuple(one.times.get(block) for block in range(blocks)),
+        rate=items / seconds if seconds else None,
+        rate_low=items / high if high else None,
+        rate_high=items / low if low else None,
+        unit=study.rate_unit,
+        against_peer=peer,
+        against_plain=own,
+        share_of_limit=share,
+        flops=one.metric("flops"),
+        bytes=one.metric("bytes"),
+        metrics={name: value for name in named if (value := one.metric(name)) is not None},
+        for_scale=one.for_scale,
+        disturbed=disturbed,
+        verified=one.verified,
+        not_run=one.reason,
+    )
+
+
+def ratio_text(pair: PairVerdict) -> str:
+    """`1.60× (1.56–1.64)`; without an interval nothing is decided, and that is said: `1.60×, undecided`."""
+    if pair.low is None or pair.high is None:
+        return f"{pair.ratio:.2f}×, {Word.UNDECIDED}"
+    return format_ratio(pair.interval)
+
+
+def peer_text(pair: PairVerdict) -> str:
+    """What was found against the best peer, as short as can be: a ratio only where one is decided."""
+    return {
+        Word.NO_DIFFERENCE: "no difference from the best peer",
+        Word.UNDECIDED: "undecided against the best peer",
+    }.get(pair.verdict, f"{pair.ratio:.2f}× the best peer")
+
+
+def _against_text(pair: PairVerdict) -> str:
+    if pair.verdict is Word.NO_DIFFERENCE:
+        return f"{pair.sentence} against {pair.one}"
+    if pair.verdict is not Word.UNDECIDED:
+        return f"{ratio_text(pair)} against {pair.one}"
+    span = f" ({ratio_text(pair)})" if pair.low is not None and pair.high is not None else ""
+    return f"undecided against {pair.one}{span}: {pair.reason}"
+
+
+def _headline(found: StudyVerdict) -> str:
+    """What came out, in a few words: against the best peer where there is one, else the rate."""
+    best = found.row(found.best)
+    if best is None:
+        return "No variant could run"
+    if best.against_peer is not None:
+        text = peer_text(best.against_peer)
+        return text[0].upper() + text[1:]
+    return f"{best.rate:.4g} {best.unit}"
+
+
+def _sentence(found: StudyVerdict) -> str:
+    """The same with its intervals, its limit, and what it rests on."""
+    best = found.row(found.best)
+    if best is None:
+        return "the table says why"
+    parts = [f"best variant {best.contender}: {best.rate:.4g} {best.unit}"]
+    parts += [_against_text(pair) for pair in (best.against_peer, best.against_plain) if pair is not None]
+    limit = found.binding_limit
+    if best.share_of_limit is not None and limit is not None:
+        parts.append(f"{format_percent(best.share_of_limit)} of the limit ({limit.contender})")
+    accepted = ", accepted" if found.accept_disturbed else ""
+    spoiled = f" ({found.disturbed} disturbed{accepted})" if found.disturbed else ""
+    parts.append(f"{_count(found.blocks, 'block')}{spoiled} in {format_seconds(found.seconds_spent)}")
+    return " · ".join(parts)
+
+
+def furthest_ahead(results: Sequence[StudyVerdict]) -> StudyVerdict:
+    """Of several runs of a study the one whose best variant is furthest ahead of its peers."""
+
+    def lead(found: StudyVerdict) -> float:
+        best = found.row(found.best)
+        return best.against_peer.ratio if best is not None and best.against_peer is not None else 0.0
+
+    return max(results, key=lead)

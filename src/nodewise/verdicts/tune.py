@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
-from nodewise.runner.launch import launch_of, start_from_json
+from nodewise.runner.launch import launch_of
 from nodewise.runner.setting import Setting
 from nodewise.search.failures import fails_more
 from nodewise.statistics.compare import Ratio, ratio_interval
@@ -30,6 +30,7 @@ from nodewise.verdicts.pair import (
     pair_up,
     pair_verdict,
 )
+from nodewise.verdicts.question import question_of
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
 
 BASELINE = "baseline"
@@ -175,7 +176,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
 
 
 def _accepting(experiment: Experiment) -> bool:
-    return bool(experiment.question.get("accept_disturbed"))
+    return question_of(experiment).accept_disturbed
 
 
 def _candidate(experiment: Experiment) -> str:
@@ -216,7 +217,7 @@ def _to_blame(experiment: Experiment) -> dict[str, str]:
 
 
 def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, str]:
-    within = float(experiment.question["within"])
+    within = question_of(experiment).within
     plan = experiment.plan
     nothing = Pairs((), (), ())
     if candidate == BASELINE:
@@ -254,7 +255,7 @@ def _more_runs(verdict: Verdict, pairs: Pairs) -> int | None:
 
 def _shares(experiment: Experiment, candidate: str, verdict: Verdict) -> dict[str, float]:
     """How much of the gain each axis brought: what is lost when that axis alone is put back, all adding up to 1."""
-    shares = dict.fromkeys(experiment.question["axes"], 0.0)
+    shares = dict.fromkeys(question_of(experiment).axes, 0.0)
     plan = experiment.plan
     if plan is None or verdict.word is not Word.FASTER:
         return shares
@@ -307,10 +308,10 @@ def _dropped_after(experiment: Experiment) -> dict[str, int]:
 
 def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | None) -> list[str]:
     notes = []
-    question = experiment.question
-    if not question["machine_is_live"]:
+    question = question_of(experiment)
+    if not question.machine_is_live:
         notes.append("the machine is not this one: settings were handed over by environment, nothing was bound")
-    for name, values in question["axes"].items():
+    for name, values in question.axes.items():
         if len(values) == 1:
             notes.append(f"{name}: nothing to choose from here")
     if comparison is not None and comparison.disturbed and not comparison.reason:
@@ -358,7 +359,7 @@ def _launch(experiment: Experiment, setting: Setting) -> Launch:
         places=places,
         placement=str(setting.values.get("placement", "os")),
         threads=setting.values.get("threads", len(places) if places else None),
-        launch_line=launch_of(setting, start_from_json(experiment.question.get("start"))).line(),
+        launch_line=launch_of(setting, question_of(experiment).start).line(),
         build=setting.build,
     )
 
@@ -366,10 +367,10 @@ def _launch(experiment: Experiment, setting: Setting) -> Launch:
 def _why(experiment: Experiment, best: Setting) -> tuple[str, ...]:
     """For each knob that the best setting changes, what it does, why it helps here, and where that is documented."""
     reported = []
-    for name, knob in experiment.question.get("knobs", {}).items():
-        reason = knob["why"].get(str(best.values.get(name)), "")
+    for name, knob in question_of(experiment).knobs.items():
+        reason = knob.why.get(str(best.values.get(name)), "")
         if reason:
-            reported.append(f"{name}={best.values[name]} ({knob['variable']}): {reason} See {knob['source']}")
+            reported.append(f"{name}={best.values[name]} ({knob.variable}): {reason} See {knob.source}")
     return tuple(reported)
 
 

@@ -206,7 +206,7 @@ def _hand_out(
         hand_exports()
 
     def print_json(page: Path | None) -> None:
-        print(json.dumps({**encode(verdict), "report": page and str(page)}, indent=1), flush=True)
+        print(json.dumps(encode(verdict, report=page), indent=1), flush=True)
         hand_exports()
 
     hand_out(experiment.path, write_report, answer, print_json if as_json else None, file)

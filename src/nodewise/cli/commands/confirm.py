@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
     from nodewise.verdicts.confirm import ConfirmVerdict
+    from nodewise.verdicts.question import Question
 
 BROKEN = 1
 
@@ -70,15 +71,17 @@ def command(
     from nodewise.runner.launch import start_of
     from nodewise.runner.local import LocalLauncher
     from nodewise.verdicts.encoding import encode
+    from nodewise.verdicts.question import question_of
 
     if directory is None:
         raise InputError(
             "no experiment to confirm", "name its directory: nodewise confirm nodewise-experiments/solver-…"
         )
     earlier = read_experiment(directory)
-    chosen = _as_then(earlier.question, context)
-    notes = _changed_environment(earlier.question)
-    environment = {**environment_of(earlier.question), **chosen.env}
+    then = question_of(earlier)
+    chosen = _as_then(then, context)
+    notes = _changed_environment(then)
+    environment = {**environment_of(then.environment), **chosen.env}
     run_in = chosen.options.cwd or Path.cwd()
     other, moved = moved_paths(other, run_in)
     start = start_of(chosen.options, chosen.env)
@@ -94,7 +97,7 @@ def command(
         out=given["resume"] or given["out"] or place_for("confirm"),
         budget=Budget(parse_seconds(given["budget"])),
         most=given["max_runs"],
-        within=parse_share(within, "--within") if within else float(earlier.question["within"]),
+        within=parse_share(within, "--within") if within else then.within,
         seed=given["seed"],
         timeout_s=chosen.options.timeout_s,
         cwd=chosen.options.cwd,
@@ -117,17 +120,17 @@ def command(
         context.parent.meta["nodewise.exit_code"] = code
 
     def print_json(page: Path | None) -> None:
-        print(json.dumps({**encode(verdict), "report": page and str(page)}, indent=1))
+        print(json.dumps(encode(verdict, report=page), indent=1))
 
     hand_out(question.out, write_report, lambda: _tell(verdict), print_json if given["as_json"] else None)
     return code
 
 
-def _as_then(question: Mapping[str, Any], context: click.Context) -> RunChoice:
+def _as_then(question: Question, context: click.Context) -> RunChoice:
     """How the programs were run then, with the options that are given now over it."""
-    kind = question["kind"]
-    then, usual = _parameters_then(question, kind), Kind.AUTO if kind == "tune" else Kind.OFF
-    folder = Path(question["cwd"])
+    kind = question.kind
+    then, usual = _parameters_then(question.asked, kind), Kind.AUTO if kind == "tune" else Kind.OFF
+    folder = Path(question.cwd)
     for name in ("cwd", "stdin"):
         if then.get(name) is not None and then[name] != Path("null"):
             then[name] = folder / then[name]
@@ -149,16 +152,15 @@ def _as_then(question: Mapping[str, Any], context: click.Context) -> RunChoice:
     return chosen
 
 
-def _parameters_then(question: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def _parameters_then(asked: Sequence[str], kind: str) -> dict[str, Any]:
     """The parameters of the command line that asked the question; none where no command line did."""
     import importlib
 
-    asked = list(question.get("asked") or [])
     if kind not in ("tune", "compare") or kind not in asked:
         return {}
     earlier: click.Command = importlib.import_module(f"nodewise.cli.commands.{kind}").command
     try:
-        return dict(earlier.make_context(kind, asked[asked.index(kind) + 1 :]).params)
+        return dict(earlier.make_context(kind, list(asked[asked.index(kind) + 1 :])).params)
     except click.ClickException as problem:
         raise InputError(
             f"the experiment was asked for in words that this nodewise does not know: {problem.format_message()}",
@@ -166,10 +168,10 @@ def _parameters_then(question: Mapping[str, Any], kind: str) -> dict[str, Any]:
         ) from problem
 
 
-def _changed_environment(question: Mapping[str, Any]) -> list[str]:
+def _changed_environment(question: Question) -> list[str]:
     """What is set otherwise now than then of the variables that bear on a run: runs are made as then."""
     now = {k: v for k, v in os.environ.items() if k.startswith(TELLING)}
-    then = question["environment"]
+    then = question.environment
     changed = sorted(k for k in now.keys() | then.keys() if now.get(k) != then.get(k))
     return [
         f"{name} is {now.get(name, 'not set')} now; runs are made as then, with it "

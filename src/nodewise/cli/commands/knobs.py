@@ -8,7 +8,7 @@ import os
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -49,7 +49,10 @@ def command(catalogue: tuple[Path, ...], no_run: bool, as_json: bool, run: RunCh
     if words:
         _of_command(words, libraries, run, no_run, as_json)
     elif as_json:
-        print(json.dumps({"libraries": [_library(library) for library in libraries]}, indent=1))
+        from nodewise.cli.outputs.knobs import CatalogueOutput
+        from nodewise.verdicts.encoding import encode
+
+        print(json.dumps(encode(CatalogueOutput(tuple(libraries))), indent=1))
     else:
         for library in libraries:
             print(f"{library.title}: {library.about}")
@@ -83,16 +86,21 @@ def _of_command(
     # a library that has nothing to set here is no news
     shown = [one for one in found if one.name in {*(k.library for k in knobs), *(f.library for f in followers)}]
     if as_json:
-        record: dict[str, Any] = {
-            "loaded": loaded.to_json(),
-            "libraries": [library.name for library in found],
-            "chosen": dict(answers.chosen),
-            "versions": dict(answers.versions),
-            "knobs": [{**w.knob.to_json(), "share": w.share, "tried": w.tried, "reason": w.reason} for w in weighed],
-            "followers": [_follower(f) for f in followers],
-            "tried": tried,
-        }
-        print(json.dumps(record, indent=1))
+        from nodewise.cli.outputs.knobs import KnobsOutput, knob_output
+        from nodewise.verdicts.encoding import encode
+
+        shown_knobs = tuple(map(knob_output, weighed))
+        names = tuple(library.name for library in found)
+        print(
+            json.dumps(
+                encode(
+                    KnobsOutput(
+                        loaded, names, answers.chosen, answers.versions, shown_knobs, tuple(followers), tuple(tried)
+                    )
+                ),
+                indent=1,
+            )
+        )
         return
     print("\n".join(_heading(words, loaded, shown, answers, machine, Spent(loaded, usage or {}, libraries))))
     print()
@@ -208,15 +216,3 @@ def _line(name: str, text: str) -> None:
     print(
         textwrap.fill(text, _WIDTH, initial_indent=f"    {name:<7}", subsequent_indent=" " * 11, break_long_words=False)
     )
-
-
-def _follower(follower: Follower) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(follower)
-
-
-def _library(library: Library) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return {**asdict(library), "knobs": [k.to_json() for k in library.knobs]}

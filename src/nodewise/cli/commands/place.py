@@ -9,7 +9,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.processors import format_processors
 
 if TYPE_CHECKING:
+    from nodewise.cli.outputs.place import PlaceOutput
     from nodewise.machine.model import Machine
     from nodewise.placement.job import Job
     from nodewise.placement.memory import MemoryPolicy
@@ -132,8 +133,10 @@ def command(
         _show_said(_with_memory(said, policy, huge_pages), files)
         return
     if as_json:
-        shown = _as_json(machine, resolved, request, [t.name for t in traps])
-        print(json.dumps({**shown, "memory": None if policy is None else str(policy)}))
+        from nodewise.verdicts.encoding import encode
+
+        shown = _output(machine, resolved, request, [t.name for t in traps], policy)
+        print(json.dumps(encode(shown)))
         return
     _show(machine, placement, request, explained, beside)
 
@@ -250,21 +253,30 @@ def _with_memory(said: Said, policy: MemoryPolicy | None, huge_pages: str) -> Sa
     return replace(said, words=words, env={**said.env, **huge_page_environment(huge_pages, {})})
 
 
-def _as_json(machine: Machine, resolved: Resolved, request: Request, traps: list[str]) -> dict[str, Any]:
+def _output(
+    machine: Machine, resolved: Resolved, request: Request, traps: Sequence[str], policy: MemoryPolicy | None
+) -> PlaceOutput:
+    from nodewise.cli.outputs.place import PlaceOutput
     from nodewise.placement.tongues.openmp import openmp_environment
 
     placement = resolved.placement
     bound = _bound(machine, placement)
     one = len(placement.by_rank) == 1
-    env = openmp_environment(placement.places) if bound and one else {}
-    return {
-        **placement.to_json(),
-        "places": None if request.policy == "os" and not bound else [list(p) for p in placement.places],
-        "notes": list(resolved.notes),
-        "traps": traps,
-        "env": env,
-        "mask": list(placement.mask) if bound else None,
-    }
+    return PlaceOutput(
+        policy=placement.policy,
+        threads=placement.threads,
+        places=None if request.policy == "os" and not bound else placement.places,
+        ranks=placement.ranks,
+        nodes=placement.nodes,
+        order=placement.order,
+        size=placement.size,
+        zones=placement.zones,
+        notes=tuple(resolved.notes),
+        traps=tuple(traps),
+        env=openmp_environment(placement.places) if bound and one else {},
+        mask=placement.mask if bound else None,
+        memory=None if policy is None else str(policy),
+    )
 
 
 def _bound(machine: Machine, placement: Placement) -> bool:

@@ -52,8 +52,10 @@ def command(
     It reads how the system is set, watches for a second who else runs, and repeats a short loop of equal work on all
     processors that may be used, which shows what is lost to interruptions and which differences can be told here now.
     """
+    from nodewise.cli.outputs.quiet import quiet_output
     from nodewise.machine.surroundings import read_surroundings
-    from nodewise.report.quiet.examine import examine, quiet_json
+    from nodewise.report.quiet.examine import examine
+    from nodewise.verdicts.encoding import encode
 
     if seconds < 0 or not math.isfinite(seconds):
         raise InputError(f"--seconds {seconds:g} is no time to measure", "give some seconds, or 0 to measure nothing")
@@ -66,7 +68,7 @@ def command(
         idle, loaded, spins = _watch(surroundings, seconds, hint=not as_json)
     findings = examine(surroundings, idle, loaded, spins)
     if as_json:
-        print(json.dumps(quiet_json(findings, spins), indent=1))
+        print(json.dumps(encode(quiet_output(findings, spins)), indent=1))
     else:
         _tell(findings, spins, everything)
     bad = {"noisy": (Severity.NOISY,), "note": (Severity.NOISY, Severity.NOTE)}.get(fail_on or "", ())

@@ -68,25 +68,28 @@ def _redraw(
 ) -> None:
     """The same of a study or a roofline."""
     from nodewise.records.experiment import write_whole
-    from nodewise.records.result_store import read_result
     from nodewise.report.stored import redraw_page, stored_csv, stored_page, write_stored_figures
+    from nodewise.verdicts.encoding import encode
+    from nodewise.verdicts.kept import KeptStudy, read_kept
 
     if not any((html, png, svg, csv_file, as_json)):
         print(redraw_page(directory))
         return
-    record = read_result(directory)
+    kept = read_kept(directory)
     written = []
     if html:
-        write_whole(html, stored_page(record, directory))
+        write_whole(html, stored_page(kept, directory))
         written.append(html)
     for target, kind in ((png, "png"), (svg, "svg")):
         if target:
-            written += write_stored_figures(record, target, kind)
+            written += write_stored_figures(kept, target, kind)
     if csv_file:
-        write_whole(csv_file, stored_csv(record))
+        write_whole(csv_file, stored_csv(kept))
         written.append(csv_file)
     if as_json:
-        print(json.dumps(record, indent=1))
+        results = kept.results if isinstance(kept, KeptStudy) else (kept.result,)
+        for result in results:
+            print(json.dumps(encode(result), indent=1))
     else:
         for path in written:
             print(path)

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,8 +18,10 @@ from nodewise.cli.experiments import again_in, place_for, quiet_wait
 from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.options import RunChoice, run_options
 from nodewise.runner.launch import quoted_line
-from nodewise.runner.objective import Shown, format_metric, value_of
-from nodewise.runner.sample import Sample
+from nodewise.runner.objective import format_metric
+
+if TYPE_CHECKING:
+    from nodewise.verdicts.run import RunSummary
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -57,10 +59,13 @@ def command(
     from nodewise.machine.sources import load_machine
     from nodewise.placement.traps import environment_traps
     from nodewise.records.budget import Budget
+    from nodewise.records.experiment import read_experiment
     from nodewise.report.page import write_report
     from nodewise.runner.local import LocalLauncher
     from nodewise.runner.setting import Setting
     from nodewise.verdicts.compare import RUN
+    from nodewise.verdicts.encoding import encode
+    from nodewise.verdicts.run import run_summary
 
     if not command_words:
         raise InputError("there is no command to run", "name it: nodewise run -- ./app")
@@ -90,91 +95,28 @@ def command(
         kind=RUN,
     )
     with LocalLauncher(run.options, environment) as launcher, kept_in(question.out, "run", run.wait):
-        verdict = compare(question, launcher, before_block=quiet_wait(run.wait_quiet_s, question.machine.allowed))
+        compare(question, launcher, before_block=quiet_wait(run.wait_quiet_s, question.machine.allowed))
         missing, no_energy = launcher.counters_missing, launcher.energy_missing
-    samples, beside = _samples(question.out)
+    summary = run_summary(read_experiment(question.out), missing, no_energy)
 
     def print_json(page: Path | None) -> None:
-        more = {
-            "counters": missing,
-            "energy": no_energy,
-            "experiment": verdict.experiment,
-            "report": page and str(page),
-        }
-        print(
-            json.dumps(
-                {
-                    **_summary(samples, run.shown, run.accept_disturbed),
-                    **more,
-                    "notes": beside,
-                    "samples": [s.to_json() for s in samples],
-                },
-                indent=1,
-            )
-        )
+        print(json.dumps(encode(summary, report=page), indent=1))
 
-    def answer() -> None:
-        _tell(samples, missing, no_energy, run)
-        for text in beside:
-            print(f"note      {text}")
-
-    hand_out(question.out, write_report, answer, print_json if as_json else None)
+    hand_out(question.out, write_report, lambda: _tell(summary, run.shown.currency), print_json if as_json else None)
 
 
-def _samples(out: Path) -> tuple[list[Sample], list[str]]:
-    """The good runs that were measured, in their order, and what is to be said of all."""
-    from nodewise.records.experiment import read_experiment
-    from nodewise.verdicts.compare import COMPARE
-
-    experiment = read_experiment(out)
-    return [r.sample for r in experiment.records if r.phase == COMPARE and r.sample.ok], experiment.told
-
-
-def _summary(samples: list[Sample], shown: Shown, accept_disturbed: bool) -> dict[str, Any]:
-    from nodewise.statistics.spoiled import repeat_worthy
-    from nodewise.statistics.summary import mad, median
-    from nodewise.verdicts.secondary import interval_of
-
-    every, samples = samples, [s for s in samples if accept_disturbed or not repeat_worthy(s.marks)]
-    # where most were disturbed there is nothing else to be had, and the notes say by what
-    samples = samples if 2 * len(samples) >= len(every) else every
-    times = [s.seconds for s in samples]
-    low, high = interval_of(times)
-    usage = {name: median([s.usage[name] for s in samples]) for name in samples[0].usage}
-    metrics = {name: median([s.metrics.get(name, 0.0) for s in samples]) for name in samples[0].metrics}
-    beside = {}
-    for name in dict.fromkeys([*(o.metric for o in shown.metrics), "energy_j"]):
-        values = [v for s in samples if (v := value_of(s, name)) is not None]
-        if values:
-            beside[name] = {"median": median(values), "mad": mad(values)}
-    return {
-        "median_s": median(times),
-        "low_s": low,
-        "high_s": high,
-        "mad_s": mad(times),
-        "min_s": min(times),
-        "max_s": max(times),
-        "runs": len(times),
-        "left_out": len(every) - len(samples),
-        "source": samples[0].source,
-        "usage": usage,
-        "metrics": metrics,
-        "shown": beside,
-    }
-
-
-def _tell(samples: list[Sample], missing: str | None, no_energy: str | None, run: RunChoice) -> None:
-    summary, shown = _summary(samples, run.shown, run.accept_disturbed), run.shown
-    usage = summary["usage"]
-    told = "as the program says" if summary["source"] == "program" else "wall time"
-    seconds = {name: format_seconds(summary[f"{name}_s"]) for name in ("median", "mad", "min", "max")}
+def _tell(summary: RunSummary, currency: str) -> None:
+    samples, usage = summary.samples, summary.usage
+    told = "as the program says" if summary.source == "program" else "wall time"
+    centre, spread = format_seconds(summary.median_s), format_seconds(summary.mad_s)
+    least, most = format_seconds(summary.min_s), format_seconds(summary.max_s)
     span = "too few runs for an interval"
-    if summary["low_s"] is not None:
-        span = f"95 % interval {format_seconds(summary['low_s'])} – {format_seconds(summary['high_s'])}"
-    left_out = f"; {summary['left_out']} more were disturbed and do not count" if summary["left_out"] else ""
-    runs = f"{summary['runs']} run{'s' * (summary['runs'] != 1)}{left_out}"
-    print(f"time      {seconds['median']} ({span}), {told}")
-    print(f"spread    MAD {seconds['mad']}, from {seconds['min']} to {seconds['max']}, {runs}")
+    if summary.low_s is not None and summary.high_s is not None:
+        span = f"95 % interval {format_seconds(summary.low_s)} – {format_seconds(summary.high_s)}"
+    left_out = f"; {summary.left_out} more were disturbed and do not count" if summary.left_out else ""
+    runs = f"{summary.runs} run{'s' * (summary.runs != 1)}{left_out}"
+    print(f"time      {centre} ({span}), {told}")
+    print(f"spread    MAD {spread}, from {least} to {most}, {runs}")
     print(f"processor {format_seconds(usage['user_s'])} user, {format_seconds(usage['system_s'])} system")
     print(
         f"memory    {format_bytes(usage['peak_bytes'])} at most; {usage['minor_faults']:.0f} minor, {usage['major_faults']:.0f} major page faults"
@@ -183,20 +125,22 @@ def _tell(samples: list[Sample], missing: str | None, no_energy: str | None, run
         f"switches  {usage['context_switches']:.0f} voluntary, {usage['involuntary_switches']:.0f} involuntary"
         + (f"; {usage['migrations']:.0f} migrations" if "migrations" in usage else "")
     )
-    for name, value in summary["metrics"].items():
-        if name not in summary["shown"]:
+    for name, value in summary.metrics.items():
+        if name not in summary.shown:
             print(f"{name:<9} {value:.6g}")
-    for name, told in summary["shown"].items():
-        centre, spread = (format_metric(name, told[n], shown.currency) for n in ("median", "mad"))
+    for name, found in summary.shown.items():
+        centre, spread = (format_metric(name, value, currency) for value in (found.median, found.mad))
         told_of = " (the whole machine's while a run lasted)" if name.startswith("energy_") else ""
         print(f"{name.removesuffix('_j'):<9} {centre}, MAD {spread}{told_of}")
-    if no_energy:
-        print(f"energy    not known: {no_energy}")
+    if summary.energy:
+        print(f"energy    not known: {summary.energy}")
     if "cycles" in usage:
         print(f"counters  {usage['cycles']:.4g} cycles, {usage.get('instructions', 0):.4g} instructions")
-    elif missing:
-        print(f"counters  no hardware counters: {missing}")
+    elif summary.counters:
+        print(f"counters  no hardware counters: {summary.counters}")
     marked = {mark.partition(":")[0]: mark for s in samples for mark in s.marks}
     for mark in marked.values():
         count = sum(any(m.startswith(mark.partition(":")[0]) for m in s.marks) for s in samples)
         print(f"note      {mark} ({count} of {len(samples)} runs)")
+    for text in summary.notes:
+        print(f"note      {text}")

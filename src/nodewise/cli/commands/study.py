@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -18,6 +18,7 @@ from nodewise.base.units import format_percent, format_seconds, parse_seconds
 if TYPE_CHECKING:
     from nodewise.experiments.study import StudyProgress
     from nodewise.studies.contract import Used
+    from nodewise.verdicts.study import StudyVerdict
 
 _QUICK_S, _QUICK_LIMIT_S = 30.0, 50.0
 #: More than any machine has; a runtime crashes at some number, and says nothing.
@@ -115,6 +116,7 @@ def command(
     from nodewise.runner.launcher import RunOptions
     from nodewise.runner.local import LocalLauncher
     from nodewise.studies.contract import parse_knobs
+    from nodewise.verdicts.encoding import encode
 
     question = StudyQuestion(
         found=found,
@@ -135,7 +137,7 @@ def command(
         result = run_study(question, launcher, line.show, quiet_wait(quiet_s, load_machine().allowed))
 
     def print_json(page: Path | None) -> None:
-        print(json.dumps({**result, "report": page and str(page)}, indent=1))
+        print(json.dumps(encode(result, report=page), indent=1))
 
     hand_out(question.out, redraw_page, lambda: tell_study(result), print_json if as_json else None)
 
@@ -188,10 +190,10 @@ def _list(as_json: bool) -> None:
 
     studies = [find_study(n).study for n in study_names()]
     if as_json:
-        knobs = [[{"name": k.name, "meaning": k.meaning, "default": k.default} for k in s.knobs] for s in studies]
-        print(
-            json.dumps([{"study": s.name, "title": s.title, "knobs": k} for s, k in zip(studies, knobs, strict=True)])
-        )
+        from nodewise.cli.outputs.studies import study_output
+        from nodewise.verdicts.encoding import encode
+
+        print(json.dumps([encode(study_output(s)) for s in studies]))
         return
     for study in studies:
         print(f"{study.name:<10} {study.title}")
@@ -201,64 +203,34 @@ def _list(as_json: bool) -> None:
             print(f"  --{knob.name:<8} {knob.meaning}{values}{default}")
 
 
-def _span(row: dict[str, Any]) -> str:
-    if row["ratio_to_best_peer"] is None:
-        return ""
-    if row["low"] is None or row["high"] is None:
-        return f"{row['ratio_to_best_peer']:.2f}×"
-    return f"{row['ratio_to_best_peer']:.2f}× ({row['low']:.2f}–{row['high']:.2f})"
-
-
-def tell_study(result: dict[str, Any]) -> None:
-    """Print a result for people: the table, the best variant, what the study has to say."""
+def tell_study(result: StudyVerdict) -> None:
+    """Print a result for people: the table, what came out, what the study has to say."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    point = ", ".join(f"{k} {v}" for k, v in result["point"].items())
-    threads = f"{result['threads']} thread{'s' if result['threads'] > 1 else ''}"
+    from nodewise.report.study_page import peer_cell
+
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("contender", "kind", "time", result["rows"][0]["unit"], "to best peer", "share of limit", ""):
-        numeric = heading in ("time", result["rows"][0]["unit"])
-        table.add_column(heading, justify="right" if numeric else "left", no_wrap=bool(heading))
-    for row in result["rows"]:
-        if row["not_run"]:
+    unit = result.rows[0].unit
+    for heading in ("contender", "kind", "time", unit, "to best peer", "share of limit", ""):
+        table.add_column(heading, justify="right" if heading in ("time", unit) else "left", no_wrap=bool(heading))
+    for row in result.rows:
+        if row.seconds is None:
             # in brackets there may be what looks like a style, such as the extra of a package
-            table.add_row(row["contender"], row["kind"], "", "", "", "", escape(f"not run: {row['not_run']}"))
+            table.add_row(row.contender, row.kind, "", "", "", "", escape(f"not run: {row.not_run}"))
             continue
-        share = row["share_of_limit"]
-        kind = "for scale" if row["for_scale"] else row["kind"]
+        share = row.share_of_limit
+        kind = "for scale" if row.for_scale else row.kind.value
         bar = "█" * max(1, round(10 * min(1.0, share))) if share is not None else ""
         shown = format_percent(share) if share is not None else ""
-        table.add_row(
-            row["contender"], kind, format_seconds(row["seconds"]), f"{row['rate']:.4g}", _span(row), shown, bar
-        )
+        time = format_seconds(row.seconds)
+        table.add_row(row.contender, kind, time, f"{row.rate:.4g}", peer_cell(result, row), shown, bar)
     console = Console()
     if not console.is_terminal:
         console = Console(width=120)
-    console.print(f"{result['study']}: {point}, {threads}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"{result.study}: {result.where}", markup=False, highlight=False, soft_wrap=True)
     console.print(table)
-    _summarise(result, console)
-    for condition in result["conditions"]:
-        console.print(f"condition: {condition}", markup=False, highlight=False, soft_wrap=True)
-    for line in result["told"]:
+    conditions = [f"condition: {condition}" for condition in result.conditions]
+    for line in (result.headline, result.sentence, *conditions, *result.told):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def _summarise(result: dict[str, Any], console: Any) -> None:
-    ran = [r for r in result["rows"] if r["kind"] == "variant" and r["seconds"] is not None and not r["for_scale"]]
-    if not ran:
-        return
-    best = ran[0]
-    parts = [f"best variant {best['contender']}"]
-    if best["ratio_to_best_peer"] is not None:
-        why = f" (undecided: {best['reason']})" if best["verdict"] == "undecided" else ""
-        parts.append(f"{_span(best)} against the best peer, {best['best_peer']}{why}")
-    if best["ratio_to_plain"] and best["contender"] != result["plain_variant"]:
-        ratio, low, high = best["ratio_to_plain"]
-        span = f" ({low:.2f}–{high:.2f})" if low is not None else ""
-        parts.append(f"{ratio:.2f}×{span} against {result['plain_variant']}")
-    spoiled = f" ({result['disturbed']} disturbed)" if result["disturbed"] else ""
-    blocks = f"{result['blocks']} block{'s' * (result['blocks'] != 1)}{spoiled}"
-    told = f"{', '.join(parts)}; {blocks}, {format_seconds(result['seconds_spent'])}"
-    console.print(told, markup=False, highlight=False, soft_wrap=True)

@@ -180,22 +180,24 @@ def command(
             print(f"script    {at}")
 
     def print_json(page: Path | None) -> None:
-        script_at = {} if script is None else {"script": str(written())}
-        print(json.dumps({**encode(verdict), "report": page and str(page), **script_at}, indent=1))
+        script_at = {} if script is None else {"script": written()}
+        print(json.dumps(encode(verdict, report=page, **script_at), indent=1))
 
     hand_out(question.out, write_report, answer, print_json if as_json else None)
 
 
 def _dry(question: Question, run: RunChoice, as_json: bool) -> None:
     """One run, and what would be done."""
+    from nodewise.cli.outputs.outline import outline_output
     from nodewise.cli.tune_text import tell_outline
     from nodewise.experiments.tune import preview
     from nodewise.runner.local import LocalLauncher
+    from nodewise.verdicts.encoding import encode
 
     with LocalLauncher(run.options, question.environment) as launcher, ended_like_ctrl_c():
         outline = preview(question, launcher)
     if as_json:
-        print(json.dumps(outline.to_json(), indent=1))
+        print(json.dumps(encode(outline_output(outline)), indent=1))
     else:
         tell_outline(outline)
         print("dry run   the program ran once; nothing was kept")
@@ -204,27 +206,24 @@ def _dry(question: Question, run: RunChoice, as_json: bool) -> None:
 def _write_script(kind: str, path: Path | None, experiment_at: Path, verdict: TuneVerdict) -> Path:
     """The best start as a script; by default in the experiment's directory. Raises StoreError."""
     from nodewise.base.errors import StoreError
-    from nodewise.machine.model import machine_from_json
     from nodewise.records.experiment import read_experiment
-    from nodewise.runner.launch import start_from_json
     from nodewise.tuning.launch_script import KINDS, Kept, write_script
+    from nodewise.verdicts.question import machine_of, question_of
 
     experiment = read_experiment(experiment_at)
-    question = experiment.question
+    question, machine = question_of(experiment), machine_of(experiment)
     about = [f"Start of: {shlex.join(verdict.baseline.command)}", f"nodewise tune: {verdict.sentence}"]
     if verdict.best.key != verdict.baseline.key:
         about.append(f"Setting: {verdict.best.key}")
     if verdict.best.build:
         about.append(f"Built by: {verdict.best.build}")
-    about.append(
-        f"Measured on {question['machine'].get('hostname') or 'this machine'}, kept in {experiment_at.absolute()}"
-    )
+    about.append(f"Measured on {machine.hostname or 'this machine'}, kept in {experiment_at.absolute()}")
     kept = Kept(
         experiment.settings[verdict.best.key],
-        machine_from_json(question["machine"]),
-        question["cwd"],
-        start_from_json(question.get("start")),
-        question["environment"],
+        machine,
+        question.cwd,
+        question.start,
+        question.environment,
         about,
     )
     target = path or experiment_at / KINDS[kind][1]

@@ -61,11 +61,13 @@ def command(
     FILE is compiled, and nothing is kept. FLAGS are the compiler's; where they say neither -O… nor -march=…, -O3 and
     -march=native are added.
     """
+    from nodewise.cli.outputs.vec import vec_output
     from nodewise.report.vectorization.causes import load_causes
-    from nodewise.report.vectorization.tell import tell, vectorization_json
+    from nodewise.report.vectorization.tell import tell
     from nodewise.report.vectorization.text import vectorization_text
     from nodewise.runner.compilers.database import find_command
     from nodewise.vectorization.loops import KINDS, examine
+    from nodewise.verdicts.encoding import encode
 
     wanted = [kind for name in compiler or ("both",) for kind in (KINDS if name == "both" else (name,))]
     span = _span(lines) if lines else None
@@ -75,7 +77,7 @@ def command(
     told = tell(found, known)
     shown = _shown(told, only, function, span)
     if as_json:
-        print(json.dumps(vectorization_json(found, shown), indent=1))
+        print(json.dumps(encode(vec_output(found, shown)), indent=1))
         return
     width = min(120, shutil.get_terminal_size((100, 24)).columns)
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ

@@ -49,6 +49,7 @@ def command(
 
     Exits as COMMAND does.
     """
+    from nodewise.cli.outputs.where import where_output
     from nodewise.machine.sources import load_machine
     from nodewise.placement.memory import read_memory
     from nodewise.records.experiment import write_whole
@@ -57,6 +58,7 @@ def command(
     from nodewise.runner.agreement import agreement
     from nodewise.runner.memory import prove_memory
     from nodewise.runner.observe import check_interval
+    from nodewise.verdicts.encoding import encode
 
     if (pid is None) == (not words):
         raise InputError("name either a command after -- or a process with --pid")
@@ -77,16 +79,7 @@ def command(
         ]
     print(where_table(seen, agreed), file=sys.stderr)
     if json_file is not None:
-        record = {
-            **seen.to_json(),
-            "agrees": agreed.agrees,
-            "findings": agreed.findings,
-            "verdicts": {
-                str(p): {"asked": v.asked, "said_by": v.said_by, "threads": v.words, "agrees": v.agrees}
-                for p, v in agreed.verdicts.items()
-            },
-        }
-        write_whole(json_file, json.dumps(record, indent=1))
+        write_whole(json_file, json.dumps(encode(where_output(seen, agreed)), indent=1))
     if svg is not None:
         write_whole(svg, where_svg(seen, agreed))
     if status:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from nodewise.machine.surroundings import Surroundings
 from nodewise.machine.watch import Watched
@@ -12,7 +11,7 @@ from nodewise.report.quiet.clocks import clock_findings
 from nodewise.report.quiet.finding import Finding, worst_first
 from nodewise.report.quiet.given_back import given_back_findings
 from nodewise.report.quiet.load import load_findings
-from nodewise.report.quiet.measured import measured_findings, resolutions, summary
+from nodewise.report.quiet.measured import measured_findings
 from nodewise.report.quiet.system import system_findings
 from nodewise.runner.spin import Spin
 
@@ -30,14 +29,3 @@ def examine(
             *given_back_findings(s),
         ]
     )
-
-
-def quiet_json(findings: Sequence[Finding], spins: Sequence[Spin]) -> dict[str, Any]:
-    """The findings and the measurement as plain values."""
-    return {
-        "nodewise_quiet": 1,
-        "summary": summary(spins),
-        "findings": [f.to_json() for f in findings],
-        "processors": [s.to_json() for s in spins],
-        "resolution": [r.to_json() for r in resolutions(spins)],
-    }

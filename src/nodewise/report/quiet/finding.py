@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 
 class Severity(StrEnum):
@@ -35,10 +34,6 @@ class Finding:
     undo: str = ""
     root: bool = False
     source: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields as plain values."""
-        return {**asdict(self), "severity": str(self.severity), "evidence": list(self.evidence)}
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from nodewise.base.units import format_seconds
 from nodewise.machine.surroundings import Surroundings
@@ -39,10 +38,6 @@ class Resolution:
     def hopeless(self) -> bool:
         """Whether 1 % cannot be told with any number of runs that someone would make."""
         return self.runs > _HOPELESS
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields as plain values."""
-        return {**asdict(self.noise), "runs_for_1_percent": self.runs, "least_difference_of_10_runs": self.least}
 
 
 def resolutions(spins: Sequence[Spin]) -> list[Resolution]:

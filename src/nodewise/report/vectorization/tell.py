@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -90,22 +90,6 @@ class Told:
     notes: tuple[Found, ...] = ()
     why: str = ""
     simd: bool | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields as plain values."""
-        return {
-            "compiler": self.compiler,
-            "status": str(self.status),
-            "instances": self.instances,
-            "why": self.why,
-            "simd_honoured": self.simd,
-            "how": [{"words": words, "count": count} for words, count in self.how],
-            "reasons": [
-                {**asdict(r.found), "do": list(r.found.do), "count": r.count, "line": r.line, "column": r.column}
-                for r in self.reasons
-            ],
-            "notes": [{**asdict(n), "do": list(n.do)} for n in self.notes],
-        }
 
 
 @dataclass(frozen=True)
@@ -309,47 +293,3 @@ def counts(told: Sequence[LoopTold], compiler: str) -> dict[Status, int]:
 def unknown_reasons(told: Sequence[LoopTold]) -> int:
     """How many reasons the catalogue of causes does not know."""
     return sum(r.found.name == UNKNOWN for loop in told for t in loop.told for r in t.reasons)
-
-
-def vectorization_json(found: Examined, told: Sequence[LoopTold]) -> dict[str, Any]:
-    """All of it as plain values."""
-    return {
-        "nodewise_vec": 1,
-        "file": str(found.file),
-        "language": found.language,
-        "flags": list(found.flags),
-        "flags_from": found.flags_from,
-        "remarks": list(found.remarks),
-        "compilers": [
-            {
-                "name": c.compiler.name,
-                "program": c.compiler.program,
-                "version": c.compiler.version,
-                "kind": c.compiler.kind,
-                "flags": list(c.flags),
-                "flags_left_out": list(c.dropped),
-                "problem": c.problem,
-            }
-            for c in found.compiled
-        ],
-        "loops": [
-            {
-                "line": t.loop.line,
-                "column": t.loop.column,
-                "end_line": t.loop.end_line,
-                "depth": t.loop.depth,
-                "source": t.loop.text,
-                "directive": t.loop.directive.text if t.loop.directive else None,
-                "functions": list(t.functions),
-                "compilers": [entry.to_json() for entry in t.told],
-            }
-            for t in told
-        ],
-        "reasons_unknown": unknown_reasons(told),
-        "simd_directives_count": found.simd,
-        "straight_line": [
-            {"line": a.place.line, "column": a.place.column, "compiler": a.compiler, "width_bytes": a.width_bytes}
-            for a in found.straight
-        ],
-        "other_files": found.elsewhere,
-    }

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 #: The value of a knob that is left as it is, and where the user has set it, the value that takes that back.
 DEFAULT, UNSET = "default", "unset"
@@ -142,6 +142,8 @@ class Knob:
     default: str = DEFAULT
     set_by_user: bool = False
     own: str = ""
+    #: What its JSON has besides its fields.
+    computed: ClassVar[tuple[str, ...]] = ("values",)
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -155,10 +157,6 @@ class Knob:
     def choice(self, value: str) -> Choice | None:
         """The choice of that name. None for the default that sets nothing."""
         return next((c for c in self.choices if c.name == value), None)
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields as plain values."""
-        return {**asdict(self), "values": list(self.values)}
 
 
 @dataclass(frozen=True)

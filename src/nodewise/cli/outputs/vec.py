@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `nodewise vec --json` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodewise.report.vectorization.causes import Found
+from nodewise.report.vectorization.tell import LoopTold, Reason, Status, Told, unknown_reasons
+from nodewise.vectorization.loops import Examined
+
+
+@dataclass(frozen=True)
+class CompilerOutput:
+    """A compiler as it was asked; `problem` says why it did not compile the file, empty where it did."""
+
+    name: str
+    program: str
+    version: str
+    kind: str
+    flags: tuple[str, ...]
+    flags_left_out: tuple[str, ...]
+    problem: str
+
+
+@dataclass(frozen=True)
+class HowOutput:
+    """A way in which so many instances of a loop were vectorized."""
+
+    words: str
+    count: int
+
+
+@dataclass(frozen=True)
+class ReasonOutput(Found):
+    """Why `count` instances were not vectorized, with the place of the statement that it is about, or 0."""
+
+    count: int = 0
+    line: int = 0
+    column: int = 0
+
+
+@dataclass(frozen=True)
+class ToldOutput:
+    """One loop and one compiler."""
+
+    compiler: str
+    status: Status
+    instances: int
+    why: str
+    simd_honoured: bool | None
+    how: tuple[HowOutput, ...]
+    reasons: tuple[ReasonOutput, ...]
+    notes: tuple[Found, ...]
+
+
+@dataclass(frozen=True)
+class LoopOutput:
+    """A loop, and what each compiler made of it."""
+
+    line: int
+    column: int
+    end_line: int
+    depth: int
+    source: str
+    directive: str | None
+    functions: tuple[str, ...]
+    compilers: tuple[ToldOutput, ...]
+
+
+@dataclass(frozen=True)
+class StraightOutput:
+    """Code that is no loop and was made into vectors."""
+
+    line: int
+    column: int
+    compiler: str
+    width_bytes: int | None
+
+
+@dataclass(frozen=True)
+class VecOutput:
+    """A file's loops; `other_files` counts those of files that it includes."""
+
+    file: Path
+    language: str
+    flags: tuple[str, ...]
+    flags_from: str
+    remarks: tuple[str, ...]
+    compilers: tuple[CompilerOutput, ...]
+    loops: tuple[LoopOutput, ...]
+    reasons_unknown: int
+    simd_directives_count: bool
+    straight_line: tuple[StraightOutput, ...]
+    other_files: Mapping[str, int]
+
+
+def vec_output(found: Examined, told: Sequence[LoopTold]) -> VecOutput:
+    """The loops that are to be shown, and how they were found."""
+    return VecOutput(
+        file=found.file,
+        language=found.language,
+        flags=tuple(found.flags),
+        flags_from=found.flags_from,
+        remarks=tuple(found.remarks),
+        compilers=tuple(
+            CompilerOutput(
+                name=c.compiler.name,
+                program=c.compiler.program,
+                version=c.compiler.version,
+                kind=c.compiler.kind,
+                flags=tuple(c.flags),
+                flags_left_out=tuple(c.dropped),
+                problem=c.problem,
+            )
+            for c in found.compiled
+        ),
+        loops=tuple(map(_loop, told)),
+        reasons_unknown=unknown_reasons(told),
+        simd_directives_count=found.simd,
+        straight_line=tuple(
+            StraightOutput(a.place.line, a.place.column, a.compiler, a.width_bytes) for a in found.straight
+        ),
+        other_files=found.elsewhere,
+    )
+
+
+def _loop(one: LoopTold) -> LoopOutput:
+    loop = one.loop
+    return LoopOutput(
+        line=loop.line,
+        column=loop.column,
+        end_line=loop.end_line,
+        depth=loop.depth,
+        source=loop.text,
+        directive=loop.directive.text if loop.directive else None,
+        functions=tuple(one.functions),
+        compilers=tuple(map(_told, one.told)),
+    )
+
+
+def _told(one: Told) -> ToldOutput:
+    return ToldOutput(
+        compiler=one.compiler,
+        status=one.status,
+        instances=one.instances,
+        why=one.why,
+        simd_honoured=one.simd,
+        how=tuple(HowOutput(words, count) for words, count in one.how),
+        reasons=tuple(map(_reason, one.reasons)),
+        notes=one.notes,
+    )
+
+
+def _reason(one: Reason) -> ReasonOutput:
+    found = one.found
+    return ReasonOutput(
+        found.name,
+        found.words,
+        found.do,
+        found.risk,
+        found.message,
+        found.vague,
+        count=one.count,
+        line=one.line,
+        column=one.column,
+    )

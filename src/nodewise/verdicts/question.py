@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What an experiment was asked, read back: the part of its question that verdicts and pages speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nodewise.base.errors import InputError
+from nodewise.machine.model import Machine
+from nodewise.records.experiment import Experiment
+from nodewise.runner.launch import Start
+from nodewise.tuning.axes import Wanted
+from nodewise.verdicts.encoding import decode
+
+_Kind = TypeVar("_Kind")
+
+
+@dataclass(frozen=True)
+class AskedContender:
+    """A command of a comparison: its name, its text as it was written, the shell that it needs (None: none).
+
+    `steps` are the fields of `experiments.contenders.Steps`: what goes before and after its runs.
+    """
+
+    name: str
+    text: str
+    shell: str | None = None
+    steps: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AskedKnob:
+    """A knob that was tried: the variable that sets it, by value why that helps here, and where it is documented."""
+
+    variable: str
+    source: str
+    why: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Question:
+    """How, when and where an experiment was asked for, and what of it a verdict needs.
+
+    `asked` are the words of the command line, `command` those of the program, or the texts of the commands compared;
+    `environment` holds the variables that bear on a run, `start` what holds for every start. `wanted` is what a tune was
+    asked to try. `within` is the difference that counts as none; `readme` is a study's.
+    """
+
+    kind: str
+    started_at: str = ""
+    asked: tuple[str, ...] = ()
+    cwd: str = ""
+    version: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    machine_is_live: bool = True
+    command: tuple[str, ...] = ()
+    contenders: tuple[AskedContender, ...] = ()
+    axes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    knobs: Mapping[str, AskedKnob] = field(default_factory=dict)
+    start: Start = field(default_factory=Start)
+    wanted: Wanted = field(default_factory=Wanted)
+    within: float = 0.01
+    accept_disturbed: bool = False
+    warmup: int = 0
+    seed: int = 0
+    readme: str = ""
+
+
+def read_question_of(record: Mapping[str, Any], folder: Path) -> Question:
+    """The question that is in a record. Raises InputError, which names the place, where it is damaged."""
+    return read_part(Question, record, folder)
+
+
+def read_machine_of(record: Mapping[str, Any], folder: Path) -> Machine:
+    """The machine that was asked about. Raises InputError where it is damaged."""
+    return read_part(Machine, record["machine"], folder)
+
+
+def read_part(kind: type[_Kind], data: Any, folder: Path) -> _Kind:
+    """A part of the question that is kept in a directory. Raises InputError, which names the place, where it is damaged."""
+    try:
+        return decode(kind, data)
+    except ValueError as problem:
+        raise InputError(f"{folder / 'question.json'} is damaged: {problem}") from problem
+
+
+def question_of(experiment: Experiment) -> Question:
+    """What an experiment was asked. Raises InputError where its question is damaged."""
+    return read_question_of(experiment.question, experiment.path)
+
+
+def machine_of(experiment: Experiment) -> Machine:
+    """The machine that an experiment was asked about. Raises InputError where its question is damaged."""
+    return read_machine_of(experiment.question, experiment.path)
+
+
+def stopped_by(experiment: Experiment) -> str:
+    """What ended it, which only its own file can say: `decided`, `budget` …; `cut off` where nothing does."""
+    return str((experiment.verdict or {}).get("stopped", "cut off"))

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `nodewise run` measured of its one command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nodewise.records.experiment import Experiment
+from nodewise.runner.objective import value_of
+from nodewise.runner.sample import Sample
+from nodewise.statistics.spoiled import repeat_worthy
+from nodewise.statistics.summary import mad, median
+from nodewise.verdicts.compare import COMPARE, RUN
+from nodewise.verdicts.question import question_of
+from nodewise.verdicts.secondary import ENERGY, MetricSummary, interval_of, summary_of
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A command's good runs, in seconds: median with its 95 % interval (None below six runs), spread and range.
+
+    `runs` count; `left_out` more were disturbed and do not. `source` says whether the program told its time (`program`) or
+    it was taken from outside. `usage` and `metrics` are medians, `shown` those metrics that were asked for, and energy.
+    `counters` and `energy` say why there are none, None where there are. `notes` are what is to be said of all runs. `samples` are all good runs, in their order.
+    """
+
+    kind: str
+    median_s: float
+    low_s: float | None
+    high_s: float | None
+    mad_s: float
+    min_s: float
+    max_s: float
+    runs: int
+    left_out: int
+    source: str
+    usage: Mapping[str, float]
+    metrics: Mapping[str, float]
+    shown: Mapping[str, MetricSummary]
+    counters: str | None
+    energy: str | None
+    experiment: str
+    notes: tuple[str, ...]
+    samples: tuple[Sample, ...]
+
+
+def run_summary(experiment: Experiment, counters: str | None = None, energy: str | None = None) -> RunSummary:
+    """What the runs were, disturbed ones left out as long as the others are at least half. Raises ValueError without any."""
+    every = [r.sample for r in experiment.records if r.phase == COMPARE and r.sample.ok]
+    accepting = question_of(experiment).accept_disturbed
+    samples = [s for s in every if accepting or not repeat_worthy(s.marks)]
+    # where most were disturbed there is nothing else to be had, and the notes say by what
+    samples = samples if 2 * len(samples) >= len(every) else every
+    times = [s.seconds for s in samples]
+    low, high = interval_of(times)
+    shown = {}
+    for name in dict.fromkeys([*(o.metric for o in experiment.shown.metrics), ENERGY]):
+        values = [v for s in samples if (v := value_of(s, name)) is not None]
+        if values:
+            shown[name] = summary_of(values)
+    return RunSummary(
+        kind=RUN,
+        median_s=median(times),
+        low_s=low,
+        high_s=high,
+        mad_s=mad(times),
+        min_s=min(times),
+        max_s=max(times),
+        runs=len(times),
+        left_out=len(every) - len(samples),
+        source=samples[0].source,
+        usage={name: median([s.usage[name] for s in samples]) for name in samples[0].usage},
+        metrics={name: median([s.metrics.get(name, 0.0) for s in samples]) for name in samples[0].metrics},
+        shown=shown,
+        counters=counters,
+        energy=energy,
+        experiment=str(experiment.path),
+        notes=tuple(experiment.told),
+        samples=tuple(every),
+    )

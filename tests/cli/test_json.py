@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All that commands write as JSON holds to the published schemas."""
+
+import json
+import shutil
+from pathlib import Path
+
+import click
+import pytest
+
+from nodewise.cli.main import nodewise_command
+from tests.cli.conftest import Command
+from tests.json_schemas import check_json
+from tests.report.stored import roofline_page_of, roofline_result, study_page_of, study_result
+from tools.schemas import DOCUMENTS
+
+SLEEP = ("--", "sleep", "0.01")
+TUNE = ("tune", "--max-runs", "40", "--any-output")
+LOOPS = "void add(float* a, const float* b, int n) {\n    for (int i = 0; i < n; ++i) a[i] += b[i];\n}\n"
+
+#: By schema the words of commands that write it; `{}` stands for a file that is written instead of standard output.
+WRITTEN: dict[str, list[tuple[str, ...]]] = {
+    "tune": [(*TUNE, "--out", "t", "--script", "sh", "--json", *SLEEP), (*TUNE, "--out", "u", "--json", *SLEEP)],
+    "tune-dry-run": [(*TUNE, "--dry-run", "--json", *SLEEP)],
+    "compare": [("compare", "-r", "3", "--out", "c", "--json", "sleep 0.01", "sleep 0.02")],
+    "confirm": [("confirm", "{slow}", "--max-runs", "14", "--json")],
+    "run": [("run", "-r", "2", "--json", *SLEEP), ("run", "-r", "7", "--show", "peak_bytes", "--json", *SLEEP)],
+    "study": [("study", "is", "--class", "S", "--blocks", "1", "--json")],
+    "studies": [("study", "--json")],
+    # a minute to measure, so that one is kept that was scripted
+    "roofline": [("report", "roofline", "--json")],
+    "machine": [("machine", "--json"), ("machine", "--machine", "synthetic:pack:2 core:4 pu:2", "--json")],
+    "place": [
+        ("place", "scatter", "--threads", "3", "--machine", "synthetic:core:61 pu:4", "--json"),
+        ("place", "os", "--threads", "2", "--machine", "synthetic:core:4 pu:1", "--json"),
+        ("place", "compact", "--ranks", "2", "--machine", "synthetic:core:4 pu:1", "--memory", "bind:0", "--json"),
+    ],
+    "where": [("where", "--json", "{}", *SLEEP)],
+    "knobs": [("knobs", "--json", *SLEEP), ("knobs", "--no-run", "--json", *SLEEP)],
+    "catalogue": [("knobs", "--json")],
+    "quiet": [("quiet", "--seconds", "0.2", "--json"), ("quiet", "--seconds", "0", "--json")],
+    "vec": [("vec", "--json", "loops.c")],
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_what_a_command_writes_holds_to_its_schema(nodewise_here: Command, tmp_path: Path, name: str) -> None:
+    if name == "vec" and not shutil.which("gcc") and not shutil.which("clang"):
+        pytest.skip("no compiler")
+    (tmp_path / "loops.c").write_text(LOOPS)
+    if name == "roofline":
+        roofline_page_of(roofline_result(), tmp_path / "roofline")
+    if name == "confirm":
+        made = nodewise_here("compare", "-r", "12", "--out", "slow", "sleep 0.02", "sleep 0.002")
+        assert made.returncode == 0, made.stderr
+    for words in WRITTEN[name]:
+        done = nodewise_here(*(w.format("out.json", slow="slow") if w in ("{}", "{slow}") else w for w in words))
+        assert done.returncode == 0, (words, done.stderr)
+        text = (tmp_path / "out.json").read_text() if "{}" in words else done.stdout
+        check_json(name, text)
+
+
+def test_every_command_with_json_is_held_to_a_schema() -> None:
+    context = click.Context(nodewise_command)
+    commands = {name: nodewise_command.get_command(context, name) for name in nodewise_command.list_commands(context)}
+    with_json = {n for n, c in commands.items() if c is not None and any("--json" in p.opts for p in c.params)}
+    # a report's is that of what the directory holds
+    assert with_json | {"report"} == {words[0] for several in WRITTEN.values() for words in several}
+    assert WRITTEN.keys() == DOCUMENTS.keys()
+
+
+def test_a_report_writes_what_the_command_wrote(nodewise_here: Command, tmp_path: Path) -> None:
+    study_page_of(study_result(), "", tmp_path / "study")
+    first = nodewise_here("compare", "-r", "3", "--out", "compare", "--json", "sleep 0.01", "sleep 0.02")
+    for name in ("study", "compare"):
+        told = nodewise_here("report", name, "--json")
+        check_json(name, told.stdout)
+    written = json.loads(first.stdout)
+    del written["report"]
+    assert json.loads(told.stdout) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ({"results": [{}]}, "is of an older nodewise, this one reads schema 2"),
+        ({"results": [{"schema_version": 1}]}, "is of a nodewise with schema 1"),
+        ({"results": [{"schema_version": 2}]}, "is damaged: kind is missing"),
+        ({"results": []}, "is damaged: it holds no results"),
+    ],
+)
+def test_a_kept_study_that_cannot_be_read_is_one_message(
+    nodewise_here: Command, tmp_path: Path, text: dict[str, object], told: str
+) -> None:
+    study_page_of(study_result(), "", tmp_path / "x")
+    (tmp_path / "x/verdict.json").write_text(json.dumps(text))
+    done = nodewise_here("report", "x")
+    assert done.returncode == 2 and told in done.stderr and "nodewise study --resume x" in done.stderr

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Holding what was written as JSON to the published schemas."""
+
+import json
+from typing import Any
+
+import jsonschema
+
+from tools.schemas import FOLDER
+
+
+def check_json(name: str, data: Any) -> None:
+    """Fails where `data`, or the text of it, does not hold to `docs/schemas/NAME.schema.json`."""
+    schema = json.loads((FOLDER / f"{name}.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads(data) if isinstance(data, str) else data, schema)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which roof bounds a kernel."""
+
+import pytest
+
+from nodewise.verdicts.roofline import Roof, RoofKind, bound_of
+from tests.report.stored import roofline_result
+
+ROOFS = [
+    Roof("f64 peak", RoofKind.FLOPS, 100.0, 90.0, None, "f64", {}),
+    Roof("f32 peak", RoofKind.FLOPS, 200.0, 190.0, None, "f32", {}),
+    Roof("L1", RoofKind.BANDWIDTH, 400.0, 390.0, None, "read", {}),
+    Roof("memory", RoofKind.BANDWIDTH, 20.0, 19.0, None, "read", {}),
+]
+
+
+@pytest.mark.parametrize(
+    ("intensity", "rate", "peak", "bound", "roof"),
+    [
+        (1.0, 10.0, "f64 peak", "memory", 20.0),
+        (1.0, 20.2, "f64 peak", "memory", 20.0),
+        (1.0, 30.0, "f64 peak", "f64 peak", 100.0),
+        (0.1, 30.0, "f64 peak", "L1", 40.0),
+        (6.0, 50.0, "f64 peak", "f64 peak", 100.0),
+        (6.0, 50.0, "f32 peak", "memory", 120.0),
+        (None, 50.0, "f64 peak", "f64 peak", 100.0),
+        (1.0, 50.0, "f16 peak", None, None),
+    ],
+)
+def test_a_kernel_is_bound_by_the_lowest_roof_that_it_is_not_above(
+    intensity: float | None, rate: float, peak: str, bound: str | None, roof: float | None
+) -> None:
+    found = bound_of(intensity, rate, peak, ROOFS)
+    assert found.name == bound and found.roof == pytest.approx(roof) and found.peak == peak
+    assert found.share == pytest.approx(None if roof is None else rate / roof)
+
+
+def test_what_came_out_is_said_once_and_the_nearest_kernel_is_named() -> None:
+    found = roofline_result(2)
+    assert found.headline == "238 GFLOP/s, 81 GB/s"
+    assert found.sentence.endswith("study0 way-best, 90.3% of f64 peak · 5 blocks in 88 s")
