@@ -20,6 +20,12 @@ from nodewise.cli.options import RunChoice, run_options
 from nodewise.runner.objective import Shown, format_metric, value_of
 from nodewise.runner.sample import Sample
 
+FAILED = 1
+#: What is told of a verdict's warnings; the rest is said in lines of their own.
+_TOLD = ("failed in", "a run was stopped")
+#: What may be said anew when going on with a run.
+_ANEW = ("as_json", "budget")
+
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option(
@@ -45,11 +51,16 @@ def command(
     as_json: bool,
     run: RunChoice,
     command_words: tuple[str, ...],
-) -> None:
-    """Run COMMAND without a shell and say how long it took, what it used and what disturbed it."""
+) -> int:
+    """Run COMMAND without a shell and say how long it took, what it used and what disturbed it.
+
+    A run that fails is no time: what is told is of the others, and in how many it failed.
+
+    Exit codes: 0 each run ended well; 1 some failed; 2 bad input, or none ended well.
+    """
     if resume is not None and not context.obj:
-        again_in(context, resume, "run")
-        return
+        again_in(context, resume, "run", _ANEW)
+        return int(context.meta.get("nodewise.exit_code", 0))
     from nodewise.experiments.compare import CompareQuestion, compare
     from nodewise.experiments.contenders import Contender
     from nodewise.experiments.target import resolve_command
@@ -92,6 +103,10 @@ def command(
         verdict = compare(question, launcher, before_block=quiet_wait(run.wait_quiet_s, question.machine.allowed))
         missing, no_energy = launcher.counters_missing, launcher.energy_missing
     samples = _samples(question.out)
+    (row,) = verdict.contenders
+    code = FAILED if row.failed else 0
+    if context.parent is not None:
+        context.parent.meta["nodewise.exit_code"] = code
     report = write_report(question.out)
     if as_json:
         more = {"counters": missing, "energy": no_energy, "experiment": verdict.experiment, "report": str(report)}
@@ -99,6 +114,9 @@ def command(
             json.dumps(
                 {
                     **_summary(samples, run.shown, run.accept_disturbed),
+                    "failed": row.failed,
+                    "error": row.error,
+                    "stopped": verdict.stopped,
                     **more,
                     "samples": [s.to_json() for s in samples],
                 },
@@ -107,7 +125,13 @@ def command(
         )
     else:
         _tell(samples, missing, no_energy, run)
+        for text in (w for w in verdict.warnings if w.startswith(_TOLD)):
+            print(f"note      {text}")
+        if verdict.stopped == "budget":
+            again = f"nodewise run --resume {shlex.quote(verdict.experiment)} --budget …"
+            print(f"note      the budget ended it after {row.runs + row.failed} of {runs} runs; {again} goes on")
         print(f"report    {report}")
+    return code
 
 
 def _samples(out: Path) -> list[Sample]:
