@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from nodewise.experiments.roofline import RooflineProgress
 
 
-def run_roofline(
-    threads: int | None, name: str | None, out: Path | None, as_json: bool, seconds: float | None
-) -> None:
+def run_roofline(threads: int | None, name: str | None, out: Path | None, as_json: bool, seconds: float | None) -> None:
     """Measure, keep and tell it; `name` is of one study, None for all, `seconds` the budget (None: what it takes)."""
     from rich.console import Console
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nodewise.base.units import format_percent, format_seconds, whole_duration
 from nodewise.cli.typed import input_left_out
-from nodewise.experiments.tune import Question
+from nodewise.experiments.tune import FEWEST_RUNS, Question
 from nodewise.records.budget import Budget
 from nodewise.runner.launch import launch_of
 from nodewise.runner.objective import format_metric
@@ -22,6 +22,8 @@ from nodewise.verdicts.tune import TuneVerdict
 
 #: What is proposed to be spent is so much more than what would do at once: a further comparison has a smaller error rate.
 _SPARE = 2.5
+#: So many times the runs' own time is proposed for a budget that is too small.
+_WITH_START = 1.2
 
 
 def introduce(question: Question) -> None:
@@ -51,6 +53,14 @@ def tell_outline(outline: Outline) -> None:
     bounds = [] if outline.runs is None else [f"about {outline.runs} runs"]
     bounds += [] if outline.seconds is None else [format_seconds(outline.seconds)]
     print(f"expected  {'at most ' + ', '.join(bounds) if bounds else 'as long as it takes'}; {each}", flush=True)
+
+
+def too_small(outline: Outline) -> str:
+    """What is said where so few runs can end in no verdict; else empty."""
+    if outline.runs is None or outline.runs >= FEWEST_RUNS:
+        return ""
+    enough = f"--budget {whole_duration(outline.run_s * FEWEST_RUNS * _WITH_START)}"
+    return f"too small: a verdict takes {FEWEST_RUNS} runs, which {enough} and --max-runs {FEWEST_RUNS} would allow"
 
 
 def tell(verdict: TuneVerdict, report: Path, script: Path | None, labels: dict[str, str], budget: Budget) -> None:

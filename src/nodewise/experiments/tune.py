@@ -169,18 +169,26 @@ class Tuner:
         return verdict
 
     def preview(self) -> Outline:
-        """What `run` would do: one run of the program, and nothing of it is kept. Raises as `run` does."""
+        """What `run` would do: one run of the program, and nothing of it is kept.
+
+        A budget that is too small is no error here. Raises ProgramError where the program does not run.
+        """
+        self._meter.budget = Budget(None)
         with Writer(self._question.out, self._question.to_json()) as self._writer:
-            self._begin()
+            self._begin(self._question.budget)
             self._writer.discard()
         return self._outline()
 
-    def _begin(self) -> None:
-        """The first run and the axes; where that fails nothing is left behind of a new experiment."""
+    def _begin(self, budget: Budget | None = None) -> None:
+        """The first run and the axes; where that fails nothing is left behind of a new experiment.
+
+        `budget` is the one that holds after the first run, where that is another one.
+        """
         recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier, self._question.budget)
         self._blocks = Blocks(recorder, self._meter, self._random, self._question.objective, self._before_block)
         try:
             self._first_run()
+            self._meter.budget = budget or self._meter.budget
             self._choose_axes()
         except (ProgramError, InputError, KeyboardInterrupt):
             if self._writer.earlier is None:

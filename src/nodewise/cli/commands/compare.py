@@ -260,7 +260,7 @@ def _question(run: RunChoice, given: dict[str, Any], firm: bool) -> tuple[Any, A
         contenders=tuple(contenders),
         machine=load_machine(None, None),
         out=given["resume"] or given["out"] or place_for("compare"),
-        budget=Budget(parse_seconds(given["budget"])),
+        budget=Budget(parse_seconds(given["budget"], "--budget")),
         fewest=fewest,
         most=most,
         warmup=given["warmup"],

@@ -17,6 +17,7 @@ from nodewise.base.processors import parse_processors
 from nodewise.base.units import format_bytes, format_seconds, parse_seconds
 from nodewise.cli.experiments import again_in, ended_like_ctrl_c, place_for, quiet_wait
 from nodewise.cli.options import RunChoice, run_options
+from nodewise.cli.typed import options_left_out
 from nodewise.runner.objective import Shown, format_metric, value_of
 from nodewise.runner.sample import Sample
 
@@ -76,6 +77,8 @@ def command(
         raise InputError("there is no command to run", "name it: nodewise run -- ./app")
     if runs < 1 or warmup < 0:
         raise InputError("at least one run is needed, and no less than no warm-up", "give --runs 1 or more")
+    if left_out := options_left_out(context.command.params, sys.argv[1:], command_words):
+        print(f"note: {left_out}", file=sys.stderr)
     mask = parse_processors(affinity) if affinity else None
     environment = {**os.environ, **run.env}
     for trap in environment_traps(environment):
@@ -85,7 +88,7 @@ def command(
         contenders=(Contender(Setting(words, mask=mask, name=shlex.join(words)), shlex.join(words)),),
         machine=load_machine(None, None),
         out=resume or out or place_for(Path(words[0]).name),
-        budget=Budget(parse_seconds(budget)),
+        budget=Budget(parse_seconds(budget, "--budget")),
         fewest=1,
         most=runs,
         warmup=warmup,

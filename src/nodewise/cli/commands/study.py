@@ -45,7 +45,9 @@ def split_knobs(words: Sequence[str]) -> list[str]:
 @click.option("--quick", is_flag=True, help="End within a minute.")
 @click.option("--only", default="", metavar="A,B", help="Contenders to run, of all that there are.")
 @click.option("--blocks", type=int, default=25, show_default=True, help="How often each contender runs, at most.")
-@click.option("--budget", help="How long it may take. [default: 2min, or longer where each has not run six times by then]")
+@click.option(
+    "--budget", help="How long it may take. [default: 2min, or longer where each has not run six times by then]"
+)
 @click.option("--roofline", is_flag=True, help="Place all studies that compute, or NAME, under this machine's roofs.")
 @click.option("--out", type=click.Path(path_type=Path), help="Directory to make for the result and its page.")
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on with the study in this directory.")
@@ -89,7 +91,7 @@ def command(
     if roofline:
         from nodewise.cli.roofline import run_roofline
 
-        run_roofline(threads, name, out, as_json, parse_seconds(budget) if budget else None)
+        run_roofline(threads, name, out, as_json, parse_seconds(budget, "--budget") if budget else None)
         return
     if name is None:
         _list(as_json)
@@ -118,7 +120,7 @@ def command(
         point=found.study.point(parse_knobs(words), quick),
         threads=threads or found.study.threads or load_machine().parallelism,
         blocks=min(blocks, 6) if quick else blocks,
-        seconds=parse_seconds(budget) if budget else _QUICK_S if quick else None,
+        seconds=parse_seconds(budget, "--budget") if budget else _QUICK_S if quick else None,
         limit_s=_QUICK_S if quick and not budget else None,
         only=tuple(filter(None, only.split(","))),
         out=resume or result_place(out, f"study-{found.study.name}"),
@@ -127,7 +129,7 @@ def command(
         asked=("nodewise", *sys.argv[1:]),
     )
     assert question.out is not None
-    quiet_s = parse_seconds(wait_quiet) if wait_quiet else None
+    quiet_s = parse_seconds(wait_quiet, "--wait-quiet") if wait_quiet else None
     with LocalLauncher(RunOptions()) as launcher, _Line() as line, ended_like_ctrl_c():
         result = run_study(question, launcher, line.show, quiet_wait(quiet_s, load_machine().allowed), _note)
     page = redraw_page(question.out)
