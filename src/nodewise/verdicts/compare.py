@@ -375,6 +375,7 @@ def _shape(experiment: Experiment, key: str) -> Shape:
 def _shape_warnings(experiment: Experiment, row: ContenderSummary) -> list[str]:
     warnings = []
     metric, shape = experiment.objective.metric, row.shape
+    alone = len(experiment.question["contenders"]) == 1
     if len(shape.modes) > 1:
         places = ", ".join(f"{format_metric(metric, value)} ({share:.0%})" for value, share in shape.modes)
         warnings.append(
@@ -384,7 +385,8 @@ def _shape_warnings(experiment: Experiment, row: ContenderSummary) -> list[str]:
     if shape.drift is not None and abs(shape.drift) >= _DRIFT:
         way = "more" if shape.drift > 0 else "less"
         warnings.append(
-            f"it drifted by {abs(shape.drift):.1%} to {way} over the comparison; pairs within a block cancel most of it"
+            f"it drifted by {abs(shape.drift):.1%} to {way} from the first run to the last"
+            + ("" if alone else "; pairs within a block cancel most of it")
         )
     if shape.first_run is not None and abs(shape.first_run) >= _FIRST:
         warnings.append(
