@@ -234,6 +234,7 @@ class Offer:
                 "title": k.title,
                 "variable": f"{k.setter.variable} {k.setter.part}".strip(),
                 "source": k.source,
+                "sources": {value: k.source_of(value) for value in k.values},
                 "exact": k.exact,
                 "share": shares.get(k.name),
                 "why": {value: why(k, value, facts) for value in k.values},

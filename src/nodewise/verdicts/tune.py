@@ -360,7 +360,8 @@ def _why(experiment: Experiment, best: Setting) -> tuple[str, ...]:
     for name, knob in experiment.question.get("knobs", {}).items():
         reason = knob["why"].get(str(best.values.get(name)), "")
         if reason:
-            reported.append(f"{name}={best.values[name]} ({knob['variable']}): {reason} See {knob['source']}")
+            source = knob.get("sources", {}).get(str(best.values[name]), knob["source"])
+            reported.append(f"{name}={best.values[name]} ({knob['variable']}): {reason} See {source}")
     return tuple(reported)
 
 
