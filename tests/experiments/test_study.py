@@ -199,7 +199,7 @@ def test_a_budget_too_small_for_six_blocks_is_said_after_the_first(tmp_path: Pat
             return super().run(setting)
 
     given = Slow()
-    question = StudyQuestion(IS, {"class": "S"}, threads=1, seconds=0.2, out=tmp_path / "x")
+    question = StudyQuestion(IS, {"class": "S"}, threads=1, seconds=0.2, firm=True, out=tmp_path / "x")
     with pytest.raises(InputError, match=r"one run of each of the 5 contenders takes .* and 6 runs of each") as told:
         run_study(question, given)  # type: ignore[arg-type]
     assert len(given.order) == 5 and not (tmp_path / "x").exists()
@@ -208,7 +208,7 @@ def test_a_budget_too_small_for_six_blocks_is_said_after_the_first(tmp_path: Pat
     with pytest.raises(InputError, match="it ended after 1 of 5 contenders"):
         run_study(replace(question, seconds=0.01), Slow())  # type: ignore[arg-type]
     # where nobody asked for a budget there are six blocks, and few are enough where so many are asked for
-    assert run_study(replace(question, seconds=None, blocks=6, accept_disturbed=True), Slow())["blocks"] == 6  # type: ignore[arg-type]
+    assert run_study(replace(question, firm=False, blocks=6, accept_disturbed=True), Slow())["blocks"] == 6  # type: ignore[arg-type]
     few = replace(question, seconds=0.5, blocks=1, accept_disturbed=True, out=tmp_path / "y")
     assert run_study(few, Slow())["blocks"] == 1  # type: ignore[arg-type]
 
@@ -223,6 +223,6 @@ def test_a_contender_that_the_budgets_end_cuts_off_has_not_failed() -> None:
             time.sleep(timeout_s)
             return Sample(timeout_s, timeout_s, 0.0, error="cut off", cut_off=True)
 
-    result = run_study(StudyQuestion(IS, {"class": "S"}, 1, seconds=0.5, accept_disturbed=True), Hanging())  # type: ignore[arg-type]
+    result = run_study(StudyQuestion(IS, {"class": "S"}, 1, seconds=0.5, firm=True, accept_disturbed=True), Hanging())  # type: ignore[arg-type]
     assert (result["stopped"], result["blocks"]) == ("budget", 6)
     assert all(row["not_run"] is None or row["not_run"] == "" for row in result["rows"])

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import random
 import tempfile
@@ -40,8 +39,8 @@ from nodewise.studies.discovery import Found
 from nodewise.verdicts.study import Series, study_rows
 
 _FEWEST, _MOST = FEWEST_BLOCKS, 25
-#: How long a study takes where nothing is said, if six blocks do not take longer; and one run at most.
-USUAL_S, _LONGEST_S = 120.0, 600.0
+#: How long one run may take at most.
+_LONGEST_S = 600.0
 #: The first block starts what the next ones find running: they may take this share of its time.
 _WARM = 0.7
 #: The phase in which contenders find by trial what holds for all their runs.
@@ -52,9 +51,9 @@ SETTLE = "settle"
 class StudyQuestion:
     """Which contenders at which point, with how many threads, in how many blocks within how many seconds.
 
-    `only` names contenders, all by default; limits of the machine are always measured. The budget `seconds` is exceeded by one
-    run at most, and has to hold six blocks; None is that of two minutes which holds once each contender ran six times. With
-    `limit_s` it may hold fewer, and no block begins that would end after so many seconds. `out` is the directory
+    `only` names contenders, all by default; limits of the machine are always measured. The budget `seconds` holds once each
+    contender ran six times; a `firm` one is exceeded by one run at most, and has to hold those. With `limit_s` it may hold
+    fewer, and no block begins that would end after so many seconds. `out` is the directory
     that keeps the runs, `resume` goes on with what it holds. With `accept_disturbed` blocks decide that something disturbed.
     """
 
@@ -62,7 +61,8 @@ class StudyQuestion:
     point: Mapping[str, str]
     threads: int
     blocks: int = _MOST
-    seconds: float | None = None
+    seconds: float = 120.0
+    firm: bool = False
     limit_s: float | None = None
     seed: int = 0
     only: Sequence[str] = ()
@@ -143,8 +143,7 @@ class _Run:
             s.contender.name: replace(setting_of(s.contender, question.threads, near), name=s.contender.name)
             for s in self._series
         }
-        self._firm = question.seconds is not None
-        self._meter = Meter(Budget(question.seconds if question.seconds is not None else USUAL_S))
+        self._meter = Meter(Budget(question.seconds))
         self._made = 0
 
     def result(self, out: Path) -> dict[str, Any]:
@@ -161,7 +160,7 @@ class _Run:
                     question.blocks,
                     limit_s=question.limit_s,
                     again=not question.accept_disturbed,
-                    firm=self._firm,
+                    firm=self._question.firm,
                 )
                 stopped = blocks.repeat(self._arms, STUDY, stop, self._take)
             except KeyboardInterrupt:
@@ -193,13 +192,14 @@ class _Run:
             setting = self._settings[name]
             self._observe(StudyProgress(0, self._question.blocks, name, self._meter.seconds))
             trial = replace(setting, command=settling_command(setting.command), name=f"{name} (settling)")
-            allowed = blocks.allowed_s() if self._firm else _LONGEST_S
-            if allowed <= 0:
+            allowed = blocks.allowed_s() if self._question.firm else _LONGEST_S
+            if allowed > 0:
+                sample, _ = blocks.alone(Arm(trial, min(_LONGEST_S, allowed)), SETTLE)
+            if allowed <= 0 or sample.stopped_before(_LONGEST_S):
                 raise InputError(
                     "the budget ended before the blocks: contenders first find by trial what holds for all their runs",
-                    f"give --budget {whole_duration(USUAL_S)} or more, or fewer contenders with --only",
+                    f"give more than --budget {whole_duration(self._question.seconds)}, or fewer contenders with --only",
                 )
-            sample, _ = blocks.alone(Arm(trial, min(_LONGEST_S, allowed)), SETTLE)
             if sample.ok:
                 self._settings[name] = replace(setting, command=settled_command(setting.command, sample.metrics))
             else:
@@ -233,15 +233,14 @@ class _Run:
         each_s = sum(block.costs.values()) / max(1, len(block.costs)) * many
         before_s = self._meter.seconds - sum(block.costs.values())
         whole_s = before_s + self._needed * each_s
-        if not self._firm:
-            if whole_s > USUAL_S:
+        if not self._question.firm:
+            if whole_s > question.seconds:
                 self._note(
                     f"{self._needed} blocks of {many} contenders take about {format_seconds(whole_s)}; "
                     "--only names fewer, --quick ends within a minute"
                 )
             return
-        budget = self._meter.budget.seconds or math.inf
-        if block.whole and before_s + _WARM * whole_s <= budget:
+        if block.whole and before_s + _WARM * whole_s <= question.seconds:
             return
         ran = f"one run of each of the {many} contenders takes {format_seconds(each_s)}"
         if not block.whole:

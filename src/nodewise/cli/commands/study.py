@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nodewise.experiments.study import StudyProgress
     from nodewise.studies.contract import Used
 
-_QUICK_S = 50.0
+_QUICK_S, _USUAL_S = 50.0, 120.0
 #: More than any machine has; a runtime crashes at some number, and says nothing.
 _MOST_THREADS = 8192
 
@@ -120,7 +120,8 @@ def command(
         point=found.study.point(parse_knobs(words), quick),
         threads=threads or found.study.threads or load_machine().parallelism,
         blocks=min(blocks, 6) if quick else blocks,
-        seconds=parse_seconds(budget, "--budget") if budget else _QUICK_S if quick else None,
+        seconds=parse_seconds(budget, "--budget") if budget else _QUICK_S if quick else _USUAL_S,
+        firm=quick or budget is not None,
         limit_s=_QUICK_S if quick and not budget else None,
         only=tuple(filter(None, only.split(","))),
         out=resume or result_place(out, f"study-{found.study.name}"),
