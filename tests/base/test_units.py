@@ -12,16 +12,53 @@ from nodewise.base.units import format_bytes, format_percent, format_seconds, pa
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("60", 60), ("60s", 60), ("500ms", 0.5), ("2min", 120), ("1.5h", 5400), (" 3 s ", 3), (".5", 0.5)],
+    [
+        ("60", 60),
+        ("60s", 60),
+        ("500ms", 0.5),
+        ("2min", 120),
+        ("1.5h", 5400),
+        (" 3 s ", 3),
+        (".5", 0.5),
+        ("10sec", 10),
+        ("10 s", 10),
+        ("1.5min", 90),
+        ("2h30m", 9000),
+        ("2 h 30 min", 9000),
+        ("1m30s", 90),
+        ("3 Minutes", 180),
+        ("1d", 86400),
+    ],
 )
 def test_durations_are_read(text: str, seconds: float) -> None:
     assert parse_seconds(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "s", "-1s", "0", "1 2", "5 parsecs", "1e9999x", "nan"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "s",
+        "-1s",
+        "0",
+        "1 2",
+        "5 parsecs",
+        "1e9999x",
+        "nan",
+        "30m1h",
+        "1h2h",
+        "1,5min",
+        "2h30",
+        "x 3s",
+        "9" * 400,
+        "1h 0.5.5s",
+    ],
+)
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="duration"):
         parse_seconds(text)
+    with pytest.raises(InputError, match="--budget"):
+        parse_seconds(text, "--budget")
 
 
 @pytest.mark.parametrize(

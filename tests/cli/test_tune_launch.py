@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from nodewise.cli import tune_text
 from nodewise.cli.typed import input_left_out
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
+from nodewise.report.going_on import going_on
 from nodewise.search.space import Axis
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.outline import named_values
@@ -251,14 +251,13 @@ def test_what_would_decide_is_told_with_the_line_to_type(nodewise: Command, tmp_
         experiment="it's/x",
         stopped="budget",
     )
-    assert tune_text.resume_lines(undecided, Budget(20.0, None)) == [
-        "undecided about 36 more runs would probably decide it, 18 s",
-        """go on     nodewise tune --resume 'it'"'"'s/x' --budget 65s""",
-    ]
-    (line,) = tune_text.resume_lines(dataclasses.replace(undecided, more_runs=None), Budget(None, 30))
-    assert line.endswith("--max-runs 105")
+    more = going_on(undecided, Budget(20.0, None))
+    assert more.told == "about 36 more runs would probably decide it, 18 s"
+    assert more.line == """nodewise tune --resume 'it'"'"'s/x' --budget 65s"""
+    more = going_on(dataclasses.replace(undecided, more_runs=None), Budget(None, 30))
+    assert more.line.endswith("--max-runs 105") and not more.told
     decided = dataclasses.replace(undecided, verdict=Word.FASTER)
-    assert tune_text.resume_lines(decided, Budget(20.0, None)) == []
+    assert going_on(decided, Budget(20.0, None)).line == ""
 
 
 def test_an_undecided_tune_goes_on_with_a_larger_budget(nodewise: Command, tmp_path: Path) -> None:

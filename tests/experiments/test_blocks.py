@@ -2,6 +2,7 @@
 """The interleaving loop, on runs without a clock."""
 
 import random
+import time
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
@@ -141,3 +142,45 @@ def test_a_block_that_ended_early_is_followed_by_what_ran_last(tmp_path: Path) -
         whole = blocks.run(_arms("a", "b", "c"), "compare")
         # the whole block begins with the one that ran, and not with one that was only planned
         assert whole.after[runs.order[4 * number]] == runs.order[4 * number]
+
+
+class Slow(Runs):
+    """A launcher whose runs take their time: `hangs` for ever, from its run `since` on, all others a hundredth of a second."""
+
+    def __init__(self, hangs: str, since: int = 1):
+        super().__init__()
+        self._hangs, self._since = hangs, since
+        self.limits: list[float | None] = []
+
+    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+        self.order.append(setting.key)
+        self.limits.append(timeout_s)
+        if setting.key == self._hangs and self.order.count(setting.key) >= self._since:
+            assert timeout_s is not None, "it would run for ever"
+            time.sleep(timeout_s)
+            return Sample(timeout_s, timeout_s, 0.0, error="cut off", cut_off=True)
+        time.sleep(0.01)
+        return Sample(0.01, 0.01, 0.0)
+
+
+def test_a_run_that_hangs_is_stopped_one_run_after_the_end_of_the_budget(tmp_path: Path) -> None:
+    slow, taken = Slow("b", since=3), []
+    blocks = _blocks(tmp_path / "x", slow, Budget(0.4))
+    assert blocks.repeat(lambda: _arms("a", "b"), "compare", Stop(), taken.append) == "budget"
+    assert [b.whole for b in taken] == [True, True, False] and taken[-1].stopped == {"b"}
+    # its own limit is no end of the budget, and a first run may have less than all of that
+    slow, taken = Slow("b"), []
+    blocks = _blocks(tmp_path / "y", slow, Budget(5.0))
+    block = blocks.run([Arm(a.setting, timeout_s=0.02) for a in _arms("a", "b")], "compare")
+    assert not block.stopped and block.whole
+    block = blocks.run([Arm(a.setting, share_s=0.02) for a in _arms("a", "b")], "compare")
+    assert block.stopped == {"b"} and not block.whole
+
+
+def test_a_budget_that_nobody_asked_for_holds_after_the_fewest_blocks(tmp_path: Path) -> None:
+    for firm, made in ((False, 5), (True, 1)):
+        slow, taken = Slow(""), []
+        blocks = _blocks(tmp_path / f"x{firm}", slow, Budget(0.001))
+        assert blocks.repeat(lambda: _arms("a"), "compare", Stop(5, firm=firm), taken.append) == "budget"
+        assert len(taken) == made
+        assert all(limit is not None for limit in slow.limits)

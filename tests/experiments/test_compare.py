@@ -4,6 +4,7 @@
 import json
 import math
 import random
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from nodewise.runner.objective import Objective
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.baseline import against_baseline
-from nodewise.verdicts.compare import compare_verdict
+from nodewise.verdicts.compare import RUN, compare_verdict
 from nodewise.verdicts.encoding import encode
 from tests.surfaces import machine
 
@@ -287,3 +288,78 @@ def test_disturbed_blocks_are_kept_and_others_made_besides(tmp_path: Path) -> No
     result = compare(_question(tmp_path, ["a", "b"], most=20, fewest=20), Disturbed(_times(a=1.0, b=1.0)))
     assert result.blocks == 22
     assert sum(r.disturbed for r in result.contenders) == 2
+
+
+class Waiting(Stream):
+    """A Stream whose runs take their time; a command whose seconds are endless runs until it is stopped."""
+
+    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+        told = self._seconds(setting.key)
+        if isinstance(told, float) and math.isinf(told):
+            self.runs.append(setting.key)
+            assert timeout_s is not None, "it would run for ever"
+            time.sleep(timeout_s)
+            return Sample(timeout_s, timeout_s, 0.0, error="cut off", cut_off=True)
+        sample = super().run(setting, timeout_s=timeout_s)
+        time.sleep(sample.wall_s)
+        return sample
+
+
+def test_a_command_that_hangs_is_stopped_early_and_said_with_a_budget_that_would_do(tmp_path: Path) -> None:
+    question = replace(_question(tmp_path, ["a", "b"]), budget=Budget(0.8))
+    with pytest.raises(InputError, match=r"a run of b was stopped after 2\d\d ms, and an answer takes 16 runs") as told:
+        compare(question, Waiting(_times(a=0.01, b=math.inf)))
+    assert told.value.hint is not None and "more than --budget 4s" in told.value.hint
+    assert not question.out.exists()
+
+
+def test_a_budget_that_holds_no_answer_is_said_after_the_first_block(tmp_path: Path) -> None:
+    question = replace(_question(tmp_path, ["a", "b"]), budget=Budget(0.5))
+    stream = Waiting(_times(a=0.1, b=0.1))
+    with pytest.raises(InputError, match=r"one run of each of the 2 takes 2.. ms, and an answer takes 16 runs"):
+        compare(question, stream)
+    assert len(stream.runs) == 2
+    # a few runs are all that is asked for
+    few = replace(question, most=1, budget=Budget(5.0))
+    assert compare(few, Waiting(_times(a=0.1, b=0.1))).stopped == "runs"
+
+
+def test_a_run_that_hangs_later_ends_it_and_is_no_failure(tmp_path: Path) -> None:
+    counts = {"a": 0, "b": 0}
+
+    def seconds(key: str) -> float:
+        counts[key] += 1
+        return math.inf if key == "b" and counts[key] > 10 else 0.002
+
+    question = replace(_question(tmp_path, ["a", "b"], within=0.0001), budget=Budget(2.0))
+    result = compare(question, Waiting(seconds))
+    assert result.stopped == "budget"
+    assert (result.contenders[1].runs, result.contenders[1].failed, result.contenders[1].error) == (4, 0, None)
+    assert any("a run was stopped after" in w and "does it hang?" in w for w in result.warnings)
+
+
+def test_of_a_command_alone_that_fails_at_times_the_good_runs_are_told(tmp_path: Path) -> None:
+    count = iter(range(1000))
+
+    def seconds(key: str) -> float | str:
+        return "exit code 3" if next(count) % 4 == 0 else 1.0
+
+    question = replace(_question(tmp_path, ["a"], most=20), kind=RUN)
+    result = compare(question, Stream(seconds))
+    (row,) = result.contenders
+    assert (row.runs, row.failed, row.error) == (15, 5, "exit code 3")
+    assert result.warnings[0] == "failed in 5 of 20 runs, and only the others are told of: exit code 3"
+
+
+def test_a_command_alone_that_never_runs_well_is_tried_a_few_times(tmp_path: Path) -> None:
+    stream = Stream(_times(a="exit code 3"))
+    with pytest.raises(ProgramError, match="a: exit code 3; it printed"):
+        compare(replace(_question(tmp_path, ["a"], most=20), kind=RUN), stream)
+    assert len(stream.runs) == 3 and not (tmp_path / "x").exists()
+
+
+def test_a_step_that_hangs_is_stopped_with_all_that_it_started(tmp_path: Path) -> None:
+    contenders = make_contenders(["a", "b"], {}, prepare=("sleep 100; true",))
+    question = replace(_question(tmp_path, ["a", "b"]), contenders=tuple(contenders), budget=Budget(0.3))
+    with pytest.raises(ProgramError, match="--prepare was stopped after 300 ms, where the budget ended: sleep 100"):
+        compare(question, Stream(_times(a=1.0, b=1.0)))

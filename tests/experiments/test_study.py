@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A study's rows, from runs whose times are given."""
 
+import time
 from dataclasses import replace
+from pathlib import Path
 from statistics import median
 
 import pytest
@@ -194,3 +196,39 @@ def test_what_a_study_tells_of_its_result_goes_with_it() -> None:
     result = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Given())  # type: ignore[arg-type]
     assert result.told == ("5 rows",)
     assert run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=1), Given()).told == ()  # type: ignore[arg-type]
+
+
+def test_a_budget_too_small_for_six_blocks_is_said_after_the_first(tmp_path: Path) -> None:
+    class Slow(Given):
+        def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+            time.sleep(0.02)
+            return super().run(setting)
+
+    given = Slow()
+    question = StudyQuestion(IS, {"class": "S"}, threads=1, seconds=0.2, firm=True, out=tmp_path / "x")
+    with pytest.raises(InputError, match=r"one run of each of the 5 contenders takes .* and 6 runs of each") as told:
+        run_study(question, given)  # type: ignore[arg-type]
+    assert len(given.order) == 5 and not (tmp_path / "x").exists()
+    assert told.value.hint is not None and "--budget 1s" in told.value.hint
+    # it may end before that
+    with pytest.raises(InputError, match="it ended after 1 of 5 contenders"):
+        run_study(replace(question, seconds=0.01), Slow())  # type: ignore[arg-type]
+    # where nobody asked for a budget there are six blocks, and few are enough where so many are asked for
+    assert run_study(replace(question, firm=False, blocks=6, accept_disturbed=True), Slow()).blocks == 6  # type: ignore[arg-type]
+    few = replace(question, seconds=0.5, blocks=1, accept_disturbed=True, out=tmp_path / "y")
+    assert run_study(few, Slow()).blocks == 1  # type: ignore[arg-type]
+
+
+def test_a_contender_that_the_budgets_end_cuts_off_has_not_failed() -> None:
+    class Hanging(Given):
+        def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+            sample = super().run(setting)
+            if len(self.order) < 34:
+                return sample
+            assert timeout_s is not None
+            time.sleep(timeout_s)
+            return Sample(timeout_s, timeout_s, 0.0, error="cut off", cut_off=True)
+
+    result = run_study(StudyQuestion(IS, {"class": "S"}, 1, seconds=0.5, firm=True, accept_disturbed=True), Hanging())  # type: ignore[arg-type]
+    assert (result.stopped, result.blocks) == ("budget", 6)
+    assert all(not row.not_run for row in result.rows)

@@ -11,6 +11,7 @@ import pytest
 from nodewise.experiments.compare import compare
 from nodewise.records.experiment import read_experiment
 from nodewise.report import bundle
+from nodewise.report.charting import scale_around
 from nodewise.report.figures import make_figures
 from nodewise.report.page import verdict_of, write_report
 from tests.experiments.test_compare import Stream, _question, _times
@@ -61,3 +62,9 @@ def test_without_a_place_to_keep_it_the_script_is_made_each_time(
     bundle.bundle.cache_clear()
     assert bundle.bundle() == "let it = 2;"
     bundle.bundle.cache_clear()
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.001, 5.0), (3.0, 3.0), (0.0, 0.0), (-2.0, 4.0)])
+def test_a_scale_holds_its_values_and_begins_below_zero_only_where_they_do(low: float, high: float) -> None:
+    begin, end = scale_around(low, high)["domain"]
+    assert begin <= low <= high < end and (begin >= 0 or low < 0)

@@ -23,6 +23,8 @@ from nodewise.report.page import page, verdict_of, write_report
 from nodewise.report.tables import csv_text, label
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from nodewise.statistics.verdict import Word
+from nodewise.verdicts.tune import TuneVerdict
 from tests.surfaces import Scripted, machine, many_core
 
 #: Goes with the process.
@@ -113,6 +115,35 @@ def test_it_fits_a_phone(browser: Browser, tmp_path: Path) -> None:
     view, _ = _open(browser, write_report(_experiment(tmp_path / "x", "flat")))
     view.set_viewport_size({"width": 390, "height": 800})
     assert view.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("width", [390, 800])
+def test_figures_are_drawn_as_wide_as_the_page_has_room(browser: Browser, tmp_path: Path, width: int) -> None:
+    view = browser.new_page(viewport={"width": width, "height": 844})
+    view.goto(write_report(_experiment(tmp_path / "x", "many cores")).absolute().as_uri())
+    view.wait_for_function("[...document.querySelectorAll('.figure')].every(f => f.querySelector('svg'))")
+    wide = view.evaluate(
+        "[...document.querySelectorAll('.figure')].filter(f => f.querySelector('svg').getBoundingClientRect().width > f.clientWidth + 1).length"
+    )
+    assert wide == 0
+    # a page that becomes wider has wider figures
+    before = view.evaluate("document.querySelector('.figure svg').getBoundingClientRect().width")
+    view.set_viewport_size({"width": width + 80, "height": 844})
+    view.wait_for_function(f"document.querySelector('.figure svg').getBoundingClientRect().width > {before} + 40")
+    view.close()
+
+
+def test_a_page_of_what_is_not_decided_shows_what_looked_best_and_what_would_decide(tmp_path: Path) -> None:
+    experiment = read_experiment(_experiment(tmp_path / "x", "many cores"))
+    verdict = verdict_of(experiment)
+    assert isinstance(verdict, TuneVerdict)
+    undecided = dataclasses.replace(
+        verdict, verdict=Word.UNDECIDED, best=verdict.baseline, more_runs=36, stopped="budget"
+    )
+    shown = page(experiment, undecided)
+    assert f"looked best, which is not decided: {label(experiment.settings[verdict.candidate].values)}" in shown
+    assert "About 36 more runs would probably decide it" in shown and f"nodewise tune --resume {tmp_path}/x" in shown
+    assert "looked best" not in page(experiment, verdict)
 
 
 def test_the_page_forbids_the_network_and_stays_small(tmp_path: Path) -> None:

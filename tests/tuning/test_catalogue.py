@@ -480,6 +480,8 @@ def test_allocators_of_the_machine_are_an_axis(allocators):
     held = {"LD_PRELOAD": "/mine/libpin.so /old/libtcmalloc.so.4"}
     assert apply(knob, "jemalloc", held) == {"LD_PRELOAD": f"{allocators}/libjemalloc.so.2:/mine/libpin.so"}
     assert apply(knob, "mimalloc", {}) == {"LD_PRELOAD": f"{allocators}/libmimalloc.so.2"}
+    # each is documented by its own page
+    assert all(name in knob.source_of(name) for name in ("jemalloc", "mimalloc"))
     assert allocator_knob(loaded, {}, CATALOGUE, [allocators / "none"]) is None
     assert allocator_knob(Loaded("/app", "static"), {}, CATALOGUE, [allocators]) is None
 
@@ -530,7 +532,22 @@ def test_every_value_has_a_reason_in_sentences(knob: Knob):
     for choice in knob.choices:
         said = why(knob, choice.name, Facts())
         assert said.endswith(".") and ".." not in said and "  " not in said
-        assert knob.helps[1:] in said
+        assert knob.helps_by(choice.name)[1:] in said and knob.risk_of(choice.name) in said
+
+
+def test_a_value_that_differs_in_kind_has_its_own_reason_and_risk() -> None:
+    knobs = {k.name: k for library in CATALOGUE for k in library.knobs}
+    cache = knobs["malloc-thread-cache"]
+    assert "takes a lock" in why(cache, "0", Facts()) and "more memory" not in why(cache, "0", Facts())
+    assert "may hold more memory" in why(cache, "127", Facts()) and "takes a lock" not in why(cache, "127", Facts())
+    assert "busy waiting hurts" not in why(knobs["wait"], "passive", Facts())
+
+
+def test_the_number_of_an_interface_is_no_version(tmp_path: Path) -> None:
+    for file, told in (("libgomp.so.1.0.0", "(libgomp.so.1.0.0)"), ("libgomp-r3.0.2.so", "3.0.2")):
+        loaded = Loaded(mapped=(f"/lib/{file}",))
+        answers = ask_libraries(libraries_loaded(loaded, CATALOGUE), loaded, load_machine(None), {})
+        assert answers.versions["openmp"] == told
 
 
 # all of it, for real

@@ -3,34 +3,46 @@
 
 import math
 import re
+from itertools import pairwise
 
 from nodewise.base.errors import InputError
 
 _TIME_UNITS = {
-    "": 1.0,
-    "ns": 1e-9,
-    "us": 1e-6,
-    "µs": 1e-6,
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
     "ms": 1e-3,
-    "s": 1.0,
-    "m": 60.0,
-    "min": 60.0,
-    "h": 3600.0,
+    **dict.fromkeys(("us", "µs", "μs"), 1e-6),
+    "ns": 1e-9,
 }
+_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-zµμ]+)\s*")
+_LONGEST_S = 1e9
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
-def parse_seconds(text: str) -> float:
-    """Read a duration such as `60`, `60s`, `500ms`, `2min` or `1.5h`, in seconds.
+def parse_seconds(text: str, option: str = "") -> float:
+    """Read a duration such as `60` (seconds), `60s`, `10 sec`, `500ms`, `1.5min` or `2h30m`, in seconds.
 
-    Raises InputError where the text is no duration or not above zero.
+    `option` is named where it is wrong. Raises InputError where the text is no duration, its parts are not from the largest
+    unit to the smallest, or it is not above zero.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]*)\s*", text)
-    if not match or match[2] not in _TIME_UNITS:
-        raise InputError(f"not a duration: {text!r}", "write a number and a unit, such as 60s, 500ms, 2min or 1h")
-    seconds = float(match[1]) * _TIME_UNITS[match[2]]
+    said = f"{option}: {text!r}" if option else repr(text)
+    plain = text.strip().lower()
+    parts = [(plain, "s")] if re.fullmatch(r"\d+\.?\d*|\.\d+", plain) else _PART.findall(plain)
+    units = [_TIME_UNITS.get(unit, 0.0) for _, unit in parts]
+    whole = (len(parts) == 1 and not _PART.findall(plain)) or _PART.sub("", plain) == ""
+    falling = all(one > other for one, other in pairwise(units))
+    if not parts or not whole or not all(units) or not falling:
+        raise InputError(
+            f"not a duration: {said}",
+            "write a number and a unit, such as 60s, 500ms, 1.5min, 2h30m; a bare number is seconds",
+        )
+    seconds = sum(float(number) * unit for (number, _), unit in zip(parts, units, strict=True))
     if seconds <= 0:
-        raise InputError(f"a duration must be above zero: {text!r}")
+        raise InputError(f"a duration must be above zero: {said}")
+    if seconds > _LONGEST_S:
+        raise InputError(f"a duration of more than thirty years: {said}")
     return seconds
 
 

@@ -107,7 +107,7 @@ def _choose(
     options = RunOptions(
         cwd=cwd,
         stdin=stdin.absolute() if stdin else None,
-        timeout_s=parse_seconds(timeout) if timeout else None,
+        timeout_s=parse_seconds(timeout, "--timeout") if timeout else None,
         metrics={name: _pattern(pattern, f"--metric {name}") for name, pattern in pairs},
         expect=_pattern(expect, "--expect") if expect is not None else None,
         limits={name: _size(value) for name, value in limits},
@@ -116,7 +116,7 @@ def _choose(
     )
     shown = Shown(tuple(asked.values()), price.currency if price else "")
     variables = dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env)
-    quiet_s = parse_seconds(wait_quiet) if wait_quiet else None
+    quiet_s = parse_seconds(wait_quiet, "--wait-quiet") if wait_quiet else None
     return RunChoice(options, variables, objective, shown, accept_disturbed, quiet_s, wait)
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from nodewise.verdicts.roofline import RooflineVerdict
 
 
-def run_roofline(threads: int | None, name: str | None, out: Path | None, as_json: bool) -> None:
-    """Measure, keep and tell it; `name` is of one study, None for all."""
+def run_roofline(threads: int | None, name: str | None, out: Path | None, as_json: bool, seconds: float | None) -> None:
+    """Measure, keep and tell it; `name` is of one study, None for all, `seconds` the budget (None: what it takes)."""
     from rich.console import Console
 
     from nodewise.experiments.roofline import measure_roofline
@@ -34,7 +34,7 @@ def run_roofline(threads: int | None, name: str | None, out: Path | None, as_jso
     def show(progress: RooflineProgress) -> None:
         status.update(f"run {progress.done + 1} of about {progress.runs}: {progress.what}")
 
-    with LocalLauncher(RunOptions(timeout_s=600)) as launcher, status:
+    with LocalLauncher(RunOptions()) as launcher, status:
         result = measure_roofline(
             machine,
             threads or machine.parallelism,
@@ -43,6 +43,7 @@ def run_roofline(threads: int | None, name: str | None, out: Path | None, as_jso
             (name,) if name else (),
             show,
             ("nodewise", *sys.argv[1:]),
+            seconds,
         )
     page = redraw_page(folder)
     kept = read_kept(folder)

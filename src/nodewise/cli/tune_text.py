@@ -3,24 +3,21 @@
 
 from __future__ import annotations
 
-import math
-import shlex
 import sys
 
 from nodewise.base.units import format_percent, format_seconds, whole_duration
 from nodewise.cli.typed import input_left_out
-from nodewise.experiments.tune import Question
+from nodewise.experiments.tune import FEWEST_RUNS, Question
 from nodewise.records.budget import Budget
 from nodewise.runner.launch import launch_of
 from nodewise.runner.objective import format_metric
 from nodewise.runner.setting import Setting
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.outline import Outline, named_values
-from nodewise.verdicts.pair import WHEN_BUSY
 from nodewise.verdicts.tune import TuneVerdict
 
-#: What is proposed to be spent is so much more than what would do at once: a further comparison has a smaller error rate.
-_SPARE = 2.5
+#: So many times the runs' own time is proposed for a budget that is too small.
+_WITH_START = 1.2
 
 
 def introduce(question: Question) -> None:
@@ -52,9 +49,18 @@ def tell_outline(outline: Outline) -> None:
     print(f"expected  {'at most ' + ', '.join(bounds) if bounds else 'as long as it takes'}; {each}", flush=True)
 
 
+def too_small(outline: Outline) -> str:
+    """What is said where so few runs can end in no verdict; else empty."""
+    if outline.runs is None or outline.runs >= FEWEST_RUNS:
+        return ""
+    enough = f"--budget {whole_duration(outline.run_s * FEWEST_RUNS * _WITH_START)}"
+    return f"too small: a verdict takes {FEWEST_RUNS} runs, which {enough} and --max-runs {FEWEST_RUNS} would allow"
+
+
 def tell(verdict: TuneVerdict, labels: dict[str, str], budget: Budget) -> None:
     """The closing lines, which are what one came for."""
     from nodewise.report.comparison import shown_lines
+    from nodewise.report.going_on import going_on
 
     def shown(value: float | None) -> str:
         return "–" if value is None else format_metric(verdict.metric, value, verdict.currency)
@@ -84,8 +90,11 @@ def tell(verdict: TuneVerdict, labels: dict[str, str], budget: Budget) -> None:
         print("note      interrupted: this is the best so far")
     for note in verdict.notes:
         print(f"note      {note}")
-    for line in resume_lines(verdict, budget):
-        print(line)
+    more = going_on(verdict, budget)
+    if more.told:
+        print(f"undecided {more.told}")
+    if more.line:
+        print(f"go on     {more.line}")
     if verdict.best.build:
         print(f"build     {verdict.best.build}")
     print(f"launch    {verdict.best.launch_line}")
@@ -100,24 +109,3 @@ def _gain_from(verdict: TuneVerdict) -> str:
     if len(verdict.axes) == 1:
         return next(iter(verdict.axes))
     return "several axes together: there were too few runs to tell them apart"
-
-
-def resume_lines(verdict: TuneVerdict, budget: Budget) -> list[str]:
-    """For an answer that is not decided: what would probably decide it, and the line that goes on, as it has to be typed."""
-    if verdict.verdict is not Word.UNDECIDED or not verdict.runs:
-        return []
-    again = f"nodewise tune --resume {shlex.quote(verdict.experiment)}"
-    if verdict.stopped == "interrupted":
-        return [f"go on     {again}"]
-    busy = verdict.comparison is not None and verdict.comparison.busy
-    each_s = verdict.seconds_spent / verdict.runs
-    # where nothing is known of how many there should be: as many again, on a quieter machine or with more settings tried
-    more = verdict.runs if verdict.more_runs is None else verdict.more_runs
-    told = WHEN_BUSY if busy else f"about {more} more runs would probably decide it, {format_seconds(more * each_s)}"
-    if budget.seconds is not None:
-        seconds = max(budget.seconds, verdict.seconds_spent) + more * each_s * _SPARE
-        again += f" --budget {whole_duration(seconds)}"
-    if budget.runs is not None:
-        again += f" --max-runs {max(budget.runs, verdict.runs) + math.ceil(more * _SPARE)}"
-    known = busy or verdict.more_runs is not None
-    return [*([f"undecided {told}"] if known else []), f"go on     {again}"]

@@ -23,15 +23,21 @@ from nodewise.statistics.spoiled import repeat_worthy, repeats_due
 
 #: At most so many blocks are made besides for disturbed ones, as a share of the blocks that there are.
 _MOST_AGAIN = 1.0
+#: Where no budget holds yet a run may take so long, or so many times the slowest good one, before it is taken to hang.
+_PATIENCE_S, _PATIENCE = 600.0, 10.0
 
 
 @dataclass(frozen=True)
 class Arm:
-    """What takes part in a block: a setting, the time after which a run is cut off, and what is done before and after a run."""
+    """What takes part in a block: a setting, the time after which a run is cut off, and what is done before and after a run.
+
+    `share_s` is what a run may take of the budget, where that is less than the rest of it (None: it is not).
+    """
 
     setting: Setting
     timeout_s: float | None = None
     around: tuple[Callable[[], None], Callable[[], None]] | None = None
+    share_s: float | None = None
 
     @property
     def key(self) -> str:
@@ -44,7 +50,8 @@ class Block:
     """One block: a sample of each contender by its key, with the cost under the objective for `seconds`, as long as it ran well.
 
     `disturbed`: another run may be spared what befell one of these. `costs` are what each run took of the budget in seconds, `after` what
-    ran directly before it (None: nothing).
+    ran directly before it (None: nothing). `stopped` are those whose runs the budget's end cut off, not a limit of their own;
+    `whole`: all were run, and none of them stopped so.
     """
 
     number: int
@@ -52,6 +59,8 @@ class Block:
     costs: Mapping[str, float]
     after: Mapping[str, str | None]
     disturbed: bool
+    stopped: frozenset[str] = frozenset()
+    whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,8 @@ class Stop:
     """When blocks end: `most` of them (None: no bound), or the budget, once there were `fewest`.
 
     `reserved` runs of the budget are left for what comes after; no block begins that would end after `limit_s` seconds.
-    With `again` as many blocks as were disturbed are made besides.
+    With `again` as many blocks as were disturbed are made besides. A `firm` budget is one that was asked for: it ends also the
+    first blocks, and stops a run that would go over it by more than one run takes; another one holds from `fewest` on.
     """
 
     fewest: int = 1
@@ -67,6 +77,7 @@ class Stop:
     reserved: int = 0
     limit_s: float | None = None
     again: bool = True
+    firm: bool = True
 
 
 class Blocks:
@@ -87,6 +98,7 @@ class Blocks:
         self._objective = objective
         self._before_block = before_block
         self._last: str | None = None
+        self._slowest_s = 0.0
         self.number = 0
 
     def alone(self, arm: Arm, phase: str) -> tuple[Sample, float]:
@@ -98,8 +110,20 @@ class Blocks:
         """Say that the next blocks are judged by themselves, so that none of the first is lost to the order's balance."""
         self._order.restart()
 
-    def run(self, arms: Sequence[Arm], phase: str, allowed_s: Callable[[], float] = lambda: math.inf) -> Block:
-        """Every arm once. `allowed_s` is asked before each run how long it may take; at 0 the block ends there."""
+    def allowed_s(self) -> float:
+        """How long the next run may take: to the budget's end, and what the slowest good one took more; 0: none may start."""
+        seconds = self._meter.budget.seconds
+        if seconds is None:
+            return math.inf
+        left = seconds - self._meter.seconds
+        return left + self._slowest_s if left > 0 else 0.0
+
+    def patience_s(self) -> float:
+        """How long the next run may take where no budget holds yet."""
+        return max(_PATIENCE_S, _PATIENCE * self._slowest_s)
+
+    def run(self, arms: Sequence[Arm], phase: str, allowed_s: Callable[[], float] | None = None) -> Block:
+        """Every arm once. `allowed_s` is asked before each run how long it may take (None: `self.allowed_s`); at 0 the block ends there."""
         by_key = {arm.key: arm for arm in arms}
         order = [by_key[key] for key in self._order.next(list(by_key))]
         self.number += 1
@@ -110,17 +134,21 @@ class Blocks:
         costs: dict[str, float] = {}
         after: dict[str, str | None] = {}
         for position, arm in enumerate(order):
-            most = allowed_s()
+            most = (allowed_s or self.allowed_s)()
             if most <= 0:
                 break
-            limits = [s for s in (arm.timeout_s, most) if s is not None and not math.isinf(s)]
+            limits = [s for s in (arm.timeout_s, arm.share_s, most) if s is not None and not math.isinf(s)]
             after[arm.key] = self._last
             limited = replace(arm, timeout_s=min(limits, default=None))
             samples[arm.key], costs[arm.key] = self._one(limited, phase, position)
+            if samples[arm.key].ok:
+                self._slowest_s = max(self._slowest_s, costs[arm.key])
         if self._last is not None:
             self._order.ran(self._last)
         disturbed = any(repeat_worthy(sample.marks) for sample in samples.values())
-        return Block(self.number, samples, costs, after, disturbed)
+        stopped = frozenset(k for k, s in samples.items() if s.stopped_before(by_key[k].timeout_s))
+        whole = len(samples) == len(order) and not stopped
+        return Block(self.number, samples, costs, after, disturbed, stopped, whole)
 
     def _one(self, arm: Arm, phase: str, position: int) -> tuple[Sample, float]:
         self._last = arm.key
@@ -147,10 +175,13 @@ class Blocks:
             if len(now) < least_arms or not now:
                 return "failed"
             begin = self._meter.seconds
-            block = self.run(now, phase)
+            bound = stop.firm or made >= stop.fewest
+            block = self.run(now, phase, self.allowed_s if bound else self.patience_s)
             made += 1
             disturbed += block.disturbed
             take(block)
+            if not block.whole:
+                return "budget"
             if len(arms()) < least_arms:
                 return "failed"
             more = repeats_due(disturbed, stop.most, _MOST_AGAIN) if stop.again and stop.most is not None else 0
@@ -161,5 +192,6 @@ class Blocks:
             spent = self._meter.seconds - begin
             if stop.limit_s is not None and self._meter.seconds + spent > stop.limit_s:
                 return "budget"
-            if made >= stop.fewest and self._meter.affordable(spent / len(now)) < len(now) + stop.reserved:
+            enough = stop.firm or made >= stop.fewest
+            if enough and self._meter.affordable(spent / len(now)) < len(now) + stop.reserved:
                 return "budget"

@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import shlex
+import signal
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
+from nodewise.base.units import format_seconds, whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.experiments.contenders import Contender
 from nodewise.experiments.progress import Progress
@@ -32,6 +35,7 @@ from nodewise.statistics.summary import Running
 from nodewise.statistics.verdict import is_settled
 from nodewise.verdicts.compare import (
     COMPARE,
+    RUN,
     WARM_UP,
     CompareVerdict,
     compare_verdict,
@@ -44,6 +48,16 @@ from nodewise.verdicts.pair import Pairs, judge_pairs
 
 #: So many runs of a command that stands alone are enough.
 _ALONE = 10
+#: A command's first run is stopped after this share of the budget, or more where fewer runs than that are needed.
+_FIRST_SHARE = 0.25
+#: The first block reads its files from the disk: further ones may take this share of its time.
+_WARM = 0.5
+#: A command that stands alone is tried so often where its first runs fail, as long as that takes no longer than this.
+_TRIES, _TRIES_S = 3, 10.0
+#: Cut off after so many times what the reference takes: it hangs.
+_HANGS = 3.0
+#: What is done after the last run has at least so long, whatever is left of the budget.
+_CLEANUP_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -81,6 +95,15 @@ class CompareQuestion:
     apart: float | None = None
     may_fail: frozenset[str] = frozenset()
     more: Mapping[str, Any] = field(default_factory=dict)
+    firm: bool = True
+
+    @property
+    def needed(self) -> int:
+        """The fewest blocks after the warm-up that say something: of a command alone one, of a pair what an interval takes."""
+        if self.kind == RUN:
+            return 1
+        least = looks_of(len(comparisons([c.setting.key for c in self.contenders]))).fewest
+        return max(self.fewest, least) if self.most is None else min(self.most, max(self.fewest, least))
 
     def to_json(self) -> dict[str, Any]:
         """What `question.json` holds."""
@@ -96,6 +119,7 @@ class CompareQuestion:
             "threshold": self.threshold,
             "accept_disturbed": self.accept_disturbed,
             "warmup": self.warmup,
+            "timeout_s": self.timeout_s,
             "seed": self.seed,
             "objective": asdict(self.objective),
             "shown": asdict(self.shown),
@@ -127,6 +151,8 @@ class Comparer:
         self._costs: dict[str, dict[int, float]] = {name: {} for name in names}
         self._centres = {name: Running() for name in names}
         self._failed: dict[str, str] = {}
+        self._well: dict[str, float] = {}
+        self._bad = 0
         self._set_up: list[Contender] = []
         self._left: list[str] = []
         self._met: list[Met] = []
@@ -189,39 +215,96 @@ class Comparer:
         if text is None:
             return
         shell = shlex.split(contender.shell or "sh")
+        limit = max(self._allowed_s(), _CLEANUP_S if which == "cleanup" else 0.0)
         try:
-            done = subprocess.run(
-                [*shell, "-c", text],
-                cwd=self._question.cwd,
-                env=dict(self._question.environment),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-            )
+            code, printed = self._shell([*shell, "-c", text], None if math.isinf(limit) else limit)
         except OSError as problem:
             raise ProgramError(
                 f"--{which} cannot be run by {shell[0]}: {problem.strerror}", "name a --shell"
             ) from problem
-        if done.returncode:
-            printed = (done.stdout + done.stderr).rstrip()
+        except subprocess.TimeoutExpired as problem:
             raise ProgramError(
-                f"--{which} failed with exit code {done.returncode}: {text}" + (f"\n{printed}" if printed else ""),
+                f"--{which} was stopped after {format_seconds(limit)}, where the budget ended: {text}",
+                "a larger --budget lets it go on",
+            ) from problem
+        if code:
+            raise ProgramError(
+                f"--{which} failed with exit code {code}: {text}" + (f"\n{printed}" if printed else ""),
                 "it must succeed; end it with `|| true` where its failure does not matter",
             )
 
+    def _shell(self, words: Sequence[str], limit_s: float | None) -> tuple[int, str]:
+        """Exit code and output of a command; it and all that it started end after `limit_s`, or where this is interrupted."""
+        with subprocess.Popen(
+            words,
+            cwd=self._question.cwd,
+            env=dict(self._question.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            process_group=0,
+        ) as process:
+            try:
+                printed, _ = process.communicate(timeout=limit_s)
+            except BaseException:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                raise
+        return process.returncode, printed.rstrip()
+
     def _measure(self) -> str:
         question = self._question
-        for _ in range(question.warmup):
-            block = self._blocks.run(self._arms(), WARM_UP)
+        for left in reversed(range(question.warmup)):
+            block = self._blocks.run(self._arms(), WARM_UP, self._allowed_s)
             self._fail(block)
             self._report(WARM_UP)
+            self._check_budget(block, left + question.needed)
         names = [c.setting.key for c in question.contenders]
         looks = looks_of(len(comparisons(names)))
-        stop = Stop(question.fewest, question.most, again=not question.accept_disturbed)
+        stop = Stop(question.fewest, question.most, again=not question.accept_disturbed, firm=question.firm)
         least = min(2, len(names))
-        return self._blocks.repeat(self._arms, COMPARE, stop, self._take, lambda _: self._settled(looks), least)
+        ended = self._blocks.repeat(self._arms, COMPARE, stop, self._take, lambda _: self._settled(looks), least)
+        if question.kind == RUN and not self._costs[self._reference]:
+            raise self._never_well(self._last_bad)
+        return ended
+
+    def _allowed_s(self) -> float:
+        firm = self._question.firm or len(self._made) >= self._question.fewest
+        return self._blocks.allowed_s() if firm else self._blocks.patience_s()
+
+    @property
+    def _first_s(self) -> float | None:
+        """How long the first run of a command may take: more could not end in an answer. None: as long as any other."""
+        question, seconds = self._question, self._meter.budget.seconds
+        if seconds is None or not question.firm:
+            return None
+        runs = (question.warmup + question.needed) * len(question.contenders)
+        return seconds * max(_FIRST_SHARE, 1 / runs)
+
+    def _check_budget(self, block: Block, further: int) -> None:
+        """Raise InputError where the budget surely does not hold the `further` blocks that an answer takes."""
+        question, seconds = self._question, self._meter.budget.seconds
+        if seconds is None or not question.firm:
+            return
+        many = len(question.contenders)
+        each_s = sum(block.costs.values()) / max(1, len(block.costs)) * many
+        if block.whole and (block.number > 1 or further * each_s * _WARM <= seconds - self._meter.seconds):
+            return
+        runs = (question.warmup + question.needed) * many
+        texts = {c.setting.key: c.text for c in question.contenders}
+        said = "one run takes" if many == 1 else f"one run of each of the {many} takes"
+        what = f"{said} {format_seconds(each_s)}"
+        for key in block.stopped:
+            each_s = max(each_s, many * block.samples[key].wall_s)
+            what = f"a run of {texts[key]} was stopped after {format_seconds(block.samples[key].wall_s)}"
+        enough = self._meter.seconds + further * each_s
+        raise InputError(
+            f"the budget is too small: {what}, and an answer takes {runs} runs",
+            f"give {'more than ' if block.stopped else ''}--budget {whole_duration(enough)}, or a smaller input"
+            + ("; --timeout says how long a run may take at most" if block.stopped else ""),
+        )
 
     @property
     def _reference(self) -> str:
@@ -240,7 +323,9 @@ class Comparer:
                 self._step(contender, "setup")
             self._step(contender, "prepare")
 
-        return Arm(contender.setting, self._question.timeout_s, (before, lambda: self._step(contender, "conclude")))
+        around = (before, lambda: self._step(contender, "conclude"))
+        first_s = None if contender.setting.key in self._well else self._first_s
+        return Arm(contender.setting, self._question.timeout_s, around, first_s)
 
     def _take(self, block: Block) -> None:
         for key, sample in block.samples.items():
@@ -249,6 +334,8 @@ class Comparer:
                 self._centres[key].add(sample.seconds)
         # every good run of the block is kept before a failure ends the comparison
         self._fail(block)
+        if not all(self._costs[c.setting.key] or c.setting.key in self._failed for c in self._question.contenders):
+            self._check_budget(block, self._question.needed - len(self._made) - 1)
         self._met += [met_of(block.number, key, sample) for key, sample in block.samples.items()]
         self._after |= {(block.number, key): before for key, before in block.after.items()}
         self._made.append(block.number)
@@ -256,27 +343,47 @@ class Comparer:
 
     def _fail(self, block: Block) -> None:
         texts = {c.setting.key: c.text for c in self._question.contenders}
+        self._well |= {key: block.costs[key] for key, sample in block.samples.items() if sample.ok}
         for key, sample in block.samples.items():
-            if not sample.ok:
+            if not sample.ok and (key not in block.stopped or self._hangs(key, sample)):
                 self._take_failure(key, texts[key], sample)
 
+    def _hangs(self, key: str, sample: Sample) -> bool:
+        """Whether a run that the budget's end cut off had so much more time than the reference needs that this is an answer."""
+        usual = self._well.get(self._reference)
+        asked = key in self._question.may_fail and key not in self._well
+        return asked and usual is not None and sample.wall_s > _HANGS * usual
+
     def _take_failure(self, key: str, text: str, sample: Sample) -> None:
-        """A command that never ran well is bad input; one that fails later is left out, and its row says so."""
+        """A command that never ran well is bad input; one that fails later is left out, and its row says so.
+
+        One that stands alone goes on: its good runs are what is asked for.
+        """
+        self._last_bad = sample
+        if self._question.kind == RUN:
+            self._bad += 1
+            if not self._well and (self._bad >= _TRIES or self._meter.seconds > _TRIES_S):
+                raise self._never_well(sample)
+            return
         if not self._costs[key] and key not in self._question.may_fail:
-            printed = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
-            hint = (
-                "with --ignore-failure its exit code does not matter"
-                if "exit code" in (sample.error or "") and self._question.kind == COMPARE
-                else None
-            )
-            raise ProgramError(f"{text}: {sample.error}{printed}", hint)
+            hint = "with --ignore-failure its exit code does not matter"
+            by_code = "exit code" in (sample.error or "") and self._question.kind == COMPARE
+            raise _program_error(text, sample, hint if by_code else None)
         self._failed[key] = str(sample.error)
+
+    def _never_well(self, sample: Sample) -> ProgramError:
+        (contender,) = self._question.contenders
+        return _program_error(
+            contender.text, sample, f"it failed in each of {self._bad} runs" if self._bad > 1 else None
+        )
 
     def _settled(self, looks: OpenLooks) -> bool:
         """Whether a verdict is reached on each contender against the reference, and its size is known well enough."""
         question = self._question
         met = PhaseMet(self._met, question.machine.limits.cpu_quota)
         if len(question.contenders) < 2:
+            if question.kind == RUN:
+                return False
             spoiled = frozenset() if question.accept_disturbed else met.of().which
             return sum(number not in spoiled for number in self._made) >= _ALONE
         reference = self._costs[self._reference]
@@ -321,6 +428,11 @@ class Comparer:
         first = centres.get(self._reference)
         speedup = first / centres[leader] if first and leader != self._reference else None
         self._observe(Progress(phase, self._meter.runs, self._meter.seconds, leader, speedup, len(centres)))
+
+
+def _program_error(text: str, sample: Sample, hint: str | None) -> ProgramError:
+    printed = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
+    return ProgramError(f"{text}: {sample.error}{printed}", hint)
 
 
 def compare(

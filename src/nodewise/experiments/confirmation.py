@@ -6,17 +6,25 @@ from __future__ import annotations
 import math
 
 from nodewise.experiments.blocks import Block
-from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks
+from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks, plan_looks
 from nodewise.statistics.spoiled import Disturbance, Met, disturbance
 from nodewise.statistics.verdict import Verdict, Word, is_settled
 from nodewise.verdicts.disturbed import met_of
 from nodewise.verdicts.pair import Pairs, judge_pairs
 from nodewise.verdicts.tune import BASELINE
 
+#: A further plan has at least this share of the blocks that there were.
+_MORE = 1 / 3
+
 
 def fewest_blocks(alpha: float) -> int:
     """How many blocks can tell two settings apart at all with an error rate of `alpha`."""
     return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(alpha)))
+
+
+def further_looks(made: int, blocks: int, alpha: float) -> Looks:
+    """Looks at `made` blocks and up to `blocks` more, with an error rate of their own: it adds to that of the looks before."""
+    return Looks(tuple(made + n for n in plan_looks(blocks, alpha).at), alpha)
 
 
 class Confirmation:
@@ -31,6 +39,20 @@ class Confirmation:
         self._pairs: list[tuple[float, float, int, tuple[str | None, str | None]]] = []
         self._candidate = ""
         self._met: list[Met] = []
+
+    def going_on(self, looks: Looks) -> Confirmation:
+        """The same pairs, to which more will come, under further looks: these count all blocks, those so far among them."""
+        more = Confirmation(looks, self._within, self._quota, self._accept)
+        more._pairs, more._met, more._candidate = list(self._pairs), list(self._met), self._candidate
+        return more
+
+    @property
+    def fewest_more(self) -> int:
+        """How many blocks a further plan has to have, so that it may tell what this one left open; 0: it left nothing open, or
+        did not come to its end."""
+        if self.count < self._looks.at[-1] or self.word is not Word.UNDECIDED:
+            return 0
+        return max(FEWEST_BLOCKS, math.ceil(self.count * _MORE))
 
     def _disturbance(self) -> Disturbance:
         return disturbance(self._met, self._quota)

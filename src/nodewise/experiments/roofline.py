@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nodewise.base.errors import InputError
+from nodewise.base.units import whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.experiments.study import setting_of
 from nodewise.machine.model import Machine
@@ -46,6 +48,8 @@ _ARRAYS = {"read": 2, "triad": 3}
 #: So many bytes are moved by each thread in a repetition, 48 for each element of the arrays; and so long are chains of
 #: multiply-adds: some milliseconds, which are seldom interrupted, and a process measures so many of them.
 _MOVED, _BYTES, _STEPS, _REPEAT = 1e9, 48, "4096", 5
+#: How long one run may take at most.
+_LONGEST_S = 600.0
 
 
 @dataclass(frozen=True)
@@ -96,11 +100,13 @@ def measure_roofline(
     names: Sequence[str] = (),
     observe: Callable[[RooflineProgress], None] = lambda _: None,
     asked: Sequence[str] = (),
+    seconds: float | None = None,
 ) -> RooflineVerdict:
     """Measure the roofs, and the studies that count operations (all, or those of `names`) at their quick points.
 
     Of each study the best variant that is right and the plain one are placed; roofs and kernels are interleaved. Every run
-    is kept in the directory `out`. Raises StoreError.
+    is kept in the directory `out`. A budget in `seconds` is exceeded by one run at most, and there may be fewer blocks then.
+    Raises StoreError, and InputError where the budget holds not even one block.
     """
     roofs = [_roof(what) for what in roof_points(machine, threads)]
     kernels, left_out = _candidates(names, threads)
@@ -113,18 +119,22 @@ def measure_roofline(
     with Writer(out, question) as writer:
         try:
             total = _TRIALS * len(kernels) + _BLOCKS * (len(roofs) + 2 * len(kernels))
-            runs = _Runs(Recorder(writer, launcher, meter := Meter(Budget(None))), meter, threads, observe, total)
-            runs.blocks(_TRIALS, kernels, "choose")
+            meter = Meter(Budget(seconds))
+            runs = _Runs(Recorder(writer, launcher, meter), meter, threads, observe, total)
+            if runs.blocks(_TRIALS, kernels, "choose") < 1 and kernels:
+                raise runs.too_small()
             chosen = _choose(kernels)
             runs.total = runs.done + _BLOCKS * (len(roofs) + len(chosen))
             for one in chosen:
                 one.times.clear()
-            runs.blocks(_BLOCKS, [*roofs, *chosen], ROOFLINE)
-        except KeyboardInterrupt:
+            made = runs.blocks(_BLOCKS, [*roofs, *chosen], ROOFLINE)
+            if made < 1:
+                raise runs.too_small()
+        except (KeyboardInterrupt, InputError):
             writer.discard()
             raise
         left_out += _failed(kernels, chosen)
-        result = roofline_verdict(threads, roofs, chosen, left_out, _BLOCKS, meter.seconds)
+        result = roofline_verdict(threads, roofs, chosen, left_out, made, meter.seconds)
         writer.store_result({"result": encode(result)})
     return result
 
@@ -141,27 +151,41 @@ class _Runs:
         total: int,
     ) -> None:
         self.done, self.total = 0, total
-        self._threads, self._observe = threads, observe
+        self._threads, self._observe, self._meter = threads, observe, meter
         self._blocks = Blocks(recorder, meter, random.Random(0))
 
-    def blocks(self, count: int, series: Sequence[RooflineSeries], phase: str) -> None:
+    def blocks(self, count: int, series: Sequence[RooflineSeries], phase: str) -> int:
+        """So many blocks, or as many as the budget holds; how many of them are whole."""
         by_key = {one.key: one for one in series}
+        whole = 0
 
         def take(block: Block) -> None:
+            nonlocal whole
+            whole += block.whole
             for key, sample in block.samples.items():
-                by_key[key].add(sample)
+                if key not in block.stopped:
+                    by_key[key].add(sample)
 
         if series:
             # a roof is the best of its blocks, so that a disturbed one does no harm
-            stop = Stop(count, count, again=False)
+            stop = Stop(1, count, again=False)
             self._blocks.repeat(lambda: [self._arm(s) for s in series if s.error is None], phase, stop, take)
+        return whole
+
+    def too_small(self) -> InputError:
+        """What is raised where the budget ended before each ran once."""
+        needed = self._meter.seconds * self.total / max(1, self.done)
+        return InputError(
+            f"the budget is too small: it ended after {self.done} of about {self.total} runs",
+            f"give --budget {whole_duration(needed)}, or one study: nodewise study NAME --roofline",
+        )
 
     def _arm(self, one: RooflineSeries) -> Arm:
         def before() -> None:
             self._observe(RooflineProgress(self.done, self.total, f"{one.study} {one.contender.name}"))
             self.done += 1
 
-        return Arm(replace(setting_of(one.contender, self._threads), name=one.key), around=(before, lambda: None))
+        return Arm(replace(setting_of(one.contender, self._threads), name=one.key), _LONGEST_S, (before, lambda: None))
 
 
 def _roof(what: RoofPoint) -> RooflineSeries:

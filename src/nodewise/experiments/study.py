@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.units import format_seconds, whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
@@ -39,6 +40,10 @@ from nodewise.verdicts.series import Series
 from nodewise.verdicts.study import StudyVerdict, study_verdict
 
 _FEWEST, _MOST = FEWEST_BLOCKS, 25
+#: How long one run may take at most.
+_LONGEST_S = 600.0
+#: The first block starts what the next ones find running: they may take this share of its time.
+_WARM = 0.7
 #: The phase in which contenders find by trial what holds for all their runs.
 SETTLE = "settle"
 
@@ -48,7 +53,8 @@ class StudyQuestion:
     """Which contenders at which point, with how many threads, in how many blocks within how many seconds.
 
     `only` names contenders, all by default; limits of the machine are always measured. The budget `seconds` holds once each
-    contender ran six times; no block begins that would end after `limit_s` (None: no such limit). `out` is the directory
+    contender ran six times; a `firm` one is exceeded by one run at most, and has to hold those. With `limit_s` it may hold
+    fewer, and no block begins that would end after so many seconds. `out` is the directory
     that keeps the runs, `resume` goes on with what it holds. With `accept_disturbed` blocks decide that something disturbed.
     """
 
@@ -57,6 +63,7 @@ class StudyQuestion:
     threads: int
     blocks: int = _MOST
     seconds: float = 120.0
+    firm: bool = False
     limit_s: float | None = None
     seed: int = 0
     only: Sequence[str] = ()
@@ -99,17 +106,20 @@ def run_study(
     launcher: Launcher,
     observe: Callable[[StudyProgress], None] = lambda _: None,
     before_block: Callable[[], None] = lambda: None,
+    note: Callable[[str], None] = lambda _: None,
 ) -> StudyVerdict:
     """Measure every contender, and judge them.
 
-    Before the blocks each contender that has something to find by trial finds it, once for all its runs. Then blocks,
-    the first six whatever they take; a contender that cannot run, fails or is wrong is a row that says so. Every run is
-    kept in `question.out`; without one in a directory that goes with the end.
+    Before the blocks each contender that has something to find by trial finds it, once for all its runs. Then blocks; a
+    contender that cannot run, fails or is wrong is a row that says so. Every run is kept in `question.out`; without one in a
+    directory that goes with the end. `note` is told what there is to know before it goes on.
+
+    Raises InputError where the budget was asked for and does not hold six blocks, after the first one.
     """
     if question.out is not None:
-        return _Run(question, launcher, observe, before_block).result(question.out)
+        return _Run(question, launcher, observe, before_block, note).result(question.out)
     with tempfile.TemporaryDirectory() as folder:
-        return _Run(question, launcher, observe, before_block).result(Path(folder) / "study")
+        return _Run(question, launcher, observe, before_block, note).result(Path(folder) / "study")
 
 
 class _Run:
@@ -121,9 +131,10 @@ class _Run:
         launcher: Launcher,
         observe: Callable[[StudyProgress], None],
         before_block: Callable[[], None],
+        note: Callable[[str], None],
     ):
         self._question, self._launcher = question, launcher
-        self._observe, self._before_block = observe, before_block
+        self._observe, self._before_block, self._note = observe, before_block, note
         found, point = question.found, question.point
         self._work = work_of(found, point, question.threads)
         self._series = [Series(c) for c in _wanted(contenders_of(found, point), question.only)]
@@ -146,24 +157,36 @@ class _Run:
             blocks = Blocks(recorder, self._meter, random.Random(question.seed), before_block=self._before_block)
             try:
                 self._settle(blocks)
-                # the budget holds once each contender ran so often as to have an interval
                 stop = Stop(
-                    min(_FEWEST, question.blocks),
+                    self._needed,
                     question.blocks,
                     limit_s=question.limit_s,
                     again=not question.accept_disturbed,
+                    firm=self._question.firm,
                 )
                 stopped = blocks.repeat(self._arms, STUDY, stop, self._take)
             except KeyboardInterrupt:
                 if not self._made:
-                    if writer.earlier is None:
-                        writer.discard()
+                    self._give_up(writer)
                     raise
                 stopped = "interrupted"
+            except InputError:
+                self._give_up(writer)
+                raise
             self._beside = [n.sentence for n in writer.note_neighbours()]
             result = self._judged(stopped)
             writer.store_result({"results": [encode(result)]})
         return result
+
+    @staticmethod
+    def _give_up(writer: Writer) -> None:
+        if writer.earlier is None:
+            writer.discard()
+
+    @property
+    def _needed(self) -> int:
+        """How many blocks there have to be: so many that each contender has an interval."""
+        return min(_FEWEST, self._question.blocks)
 
     def _settle(self, blocks: Blocks) -> None:
         """Each contender's setting gets what it finds; where that fails, its series says why it cannot run."""
@@ -172,7 +195,14 @@ class _Run:
             setting = self._settings[name]
             self._observe(StudyProgress(0, self._question.blocks, name, self._meter.seconds))
             trial = replace(setting, command=settling_command(setting.command), name=f"{name} (settling)")
-            sample, _ = blocks.alone(Arm(trial), SETTLE)
+            allowed = blocks.allowed_s() if self._question.firm else _LONGEST_S
+            if allowed > 0:
+                sample, _ = blocks.alone(Arm(trial, min(_LONGEST_S, allowed)), SETTLE)
+            if allowed <= 0 or sample.stopped_before(_LONGEST_S):
+                raise InputError(
+                    "the budget ended before the blocks: contenders first find by trial what holds for all their runs",
+                    f"give more than --budget {whole_duration(self._question.seconds)}, or fewer contenders with --only",
+                )
             if sample.ok:
                 self._settings[name] = replace(setting, command=settled_command(setting.command, sample.metrics))
             else:
@@ -185,13 +215,44 @@ class _Run:
         def before() -> None:
             self._observe(StudyProgress(self._made + 1, self._question.blocks, name, self._meter.seconds))
 
-        return Arm(self._settings[name], around=(before, lambda: None))
+        return Arm(self._settings[name], _LONGEST_S, (before, lambda: None))
 
     def _take(self, block: Block) -> None:
+        if not self._made:
+            self._check_budget(block)
+        # the budget's end is no fault of those that it cut off or left out
+        if not block.whole and self._made:
+            return
         for one in self._series:
             if one.contender.name in block.samples:
                 one.add(self._made, block.samples[one.contender.name], block.after[one.contender.name])
         self._made += 1
+
+    def _check_budget(self, block: Block) -> None:
+        """After the first block: whether the budget holds as many as are needed. Raises InputError where it was asked for."""
+        question, many = self._question, len(self._arms())
+        if question.limit_s is not None and block.whole:
+            return
+        each_s = sum(block.costs.values()) / max(1, len(block.costs)) * many
+        before_s = self._meter.seconds - sum(block.costs.values())
+        whole_s = before_s + self._needed * each_s
+        if not self._question.firm:
+            if whole_s > question.seconds:
+                self._note(
+                    f"{self._needed} blocks of {many} contenders take about {format_seconds(whole_s)}; "
+                    "--only names fewer, --quick ends within a minute"
+                )
+            return
+        if block.whole and before_s + _WARM * whole_s <= question.seconds:
+            return
+        ran = f"one run of each of the {many} contenders takes {format_seconds(each_s)}"
+        if not block.whole:
+            ran = f"it ended after {len(block.costs) - len(block.stopped)} of {many} contenders"
+        raise InputError(
+            f"the budget is too small: {ran}, and {self._needed} runs of each are needed",
+            f"give {'more than ' if block.stopped else ''}--budget {whole_duration(whole_s)}, "
+            "fewer contenders with --only, or --quick",
+        )
 
     def _judged(self, stopped: str) -> StudyVerdict:
         question = self._question

@@ -15,7 +15,7 @@ from typing import Any
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks
-from nodewise.experiments.confirmation import Confirmation, fewest_blocks
+from nodewise.experiments.confirmation import Confirmation, fewest_blocks, further_looks
 from nodewise.experiments.costs import Costs
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
@@ -54,6 +54,8 @@ _CONFIRM_SHARES, _USUAL_NOISE = (0.5, 0.65), 0.01
 #: How many runs it has beyond the fewest where the gain is clear: this share of all, and no more than so many.
 _SPARE_SHARE, _MOST_SPARE = 0.08, 60
 _MOST_BLOCKS = 400
+#: A plan that was left open is followed by others down to this share of the error rate.
+_LEAST_SHARE = 0.005
 #: In how many blocks after the comparison the candidate also runs with one axis put back.
 _ABLATION_BLOCKS = 6
 #: A gain of at least this (in log time) keeps so many of those blocks from the comparison: a gain whose cause is not known is half an answer.
@@ -147,6 +149,7 @@ class Tuner:
         self._meter = Meter(question.budget, clock)
         self._costs = Costs()
         self._closed: set[Hashable] = set()
+        self._judged: Confirmation | None = None
 
     def run(self) -> TuneVerdict:
         """Ask, search, confirm and conclude. Ctrl-C ends with the best so far.
@@ -169,18 +172,26 @@ class Tuner:
             return replace(verdict, notes=(*verdict.notes, *self._writer.conclude(encode(verdict))))
 
     def preview(self) -> Outline:
-        """What `run` would do: one run of the program, and nothing of it is kept. Raises as `run` does."""
+        """What `run` would do: one run of the program, and nothing of it is kept.
+
+        A budget that is too small is no error here. Raises ProgramError where the program does not run.
+        """
+        self._meter.budget = Budget(None)
         with Writer(self._question.out, self._question.to_json()) as self._writer:
-            self._begin()
+            self._begin(self._question.budget)
             self._writer.discard()
         return self._outline()
 
-    def _begin(self) -> None:
-        """The first run and the axes; where that fails nothing is left behind of a new experiment."""
+    def _begin(self, budget: Budget | None = None) -> None:
+        """The first run and the axes; where that fails nothing is left behind of a new experiment.
+
+        `budget` is the one that holds after the first run, where that is another one.
+        """
         recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier, self._question.budget)
         self._blocks = Blocks(recorder, self._meter, self._random, self._question.objective, self._before_block)
         try:
             self._first_run()
+            self._meter.budget = budget or self._meter.budget
             self._choose_axes()
         except (ProgramError, InputError, KeyboardInterrupt):
             if self._writer.earlier is None:
@@ -446,12 +457,18 @@ class Tuner:
         return min(_KEPT_BLOCKS, max(0, affordable) // (1 + arms)) * (1 + arms)
 
     def _confirm_on(self, candidate: Setting, point: Point, alpha: float) -> tuple[str | None, bool, float]:
-        """As `_confirm`; again where a larger budget was given to decide what was left open, with the share of `alpha` then left."""
-        share = 1.0
+        """As `_confirm`; again with the share of `alpha` then left, where the blocks planned left it open and the budget has more.
+
+        That may be since blocks took less than expected, or since a larger budget was given to decide it.
+        """
+        share, self._judged = 1.0, None
         while True:
-            budget = self._meter.budget
+            budget, before = self._meter.budget, self._judged
             ended, won = self._confirm(candidate, point, alpha * share)
-            if ended != "budget" or won or self._meter.budget is budget:
+            larger = self._meter.budget is not budget
+            more = 0 if self._judged is None or self._judged is before else self._judged.fewest_more
+            again = 0 < more <= self._meter.affordable(self._pair_s(point) / 2) // 2 and share > _LEAST_SHARE
+            if ended != "budget" or won or not (larger or again):
                 return ended, won, share
             share *= 1 - _FIRST_SHARE
 
@@ -466,13 +483,15 @@ class Tuner:
         blocks = min(_MOST_BLOCKS, max((affordable - kept) // 2, min(fewest, (affordable + over) // 2)))
         if blocks < fewest:
             return "budget", False
-        looks = plan_looks(blocks, alpha)
+        before = self._judged
+        looks = plan_looks(blocks, alpha) if before is None else further_looks(before.count, blocks, alpha)
         self._blocks.restart()
         self._writer.add_plan(Plan(candidate.key, looks.at, looks.alpha, {n: s.key for n, s in arms.items()}))
         quota = self._question.machine.limits.cpu_quota
         judged = Confirmation(looks, self._question.within, quota, self._question.accept_disturbed)
+        judged = self._judged = judged if before is None else before.going_on(looks)
         stopped, cut = "budget", 0
-        while judged.count < blocks:
+        while judged.count < looks.at[-1]:
             if self._meter.affordable(pair / 2) < (2 + kept if judged.count >= fewest else 2 - over):
                 break
             block = self._run_block([self._baseline, candidate], CONFIRM, self._patience())

@@ -47,6 +47,7 @@ class _Knob(TypedDict):
     exact: bool
     share: NotRequired[Share | None]
     why: Mapping[str, str]
+    sources: NotRequired[Mapping[str, str]]
 
 
 class _Wanted(TypedDict):

@@ -19,6 +19,7 @@ from nodewise.report.charting import (
     finish,
     metric_title,
     metric_unit,
+    scale_around,
     scale_for,
 )
 from nodewise.report.machine_drawing import machine_svg
@@ -136,9 +137,10 @@ def distributions(experiment: Experiment, verdict: CompareVerdict | TuneVerdict)
         for s in chosen
     ]
     y = alt.Y("setting:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=280, grid=True))
-    x = alt.X(
-        "time:Q", title=f"{metric_title(verdict.metric)} of a run ({unit})", scale=alt.Scale(zero=False, padding=12)
-    )
+    seen = [float(p["time"]) for p in points]
+    seen += [v * factor for s in chosen for v in (s.median, s.low, s.high) if v is not None]
+    title = f"{metric_title(verdict.metric)} of a run ({unit})"
+    x = alt.X("time:Q", title=title, scale=scale_around(min(seen), max(seen)))
     state = alt.Color(
         "state:N", title=None, scale=alt.Scale(domain=["undisturbed", "disturbed"], range=[ACCENT, "#d55e00"])
     )
@@ -155,9 +157,11 @@ def distributions(experiment: Experiment, verdict: CompareVerdict | TuneVerdict)
         ],
         middle.mark_tick(thickness=3, size=24, color="#222").encode(x="median:Q", y=y),
     )
+    what = "Commands: every run" if isinstance(verdict, CompareVerdict) else "The leaders: every run"
+    what = "Every run" if len(chosen) == 1 else what
     return finish(
         chart.properties(width=WIDTH, height=alt.Step(46)),
-        f"{'Commands' if isinstance(verdict, CompareVerdict) else 'The leaders'}: every run, median and 95 % interval",
+        f"{what}, median and 95 % interval",
     )
 
 
@@ -216,15 +220,16 @@ def axes(experiment: Experiment, verdict: TuneVerdict) -> Any | None:
 def ratios(experiment: Experiment, verdict: CompareVerdict) -> Any | None:
     """How many times as fast as the reference each contender is, with its interval; None for a single one."""
     labels = labels_of(experiment)
+    pairs = [p for r in verdict.contenders if (p := r.against_reference) is not None and p.low is not None]
     rows = [
-        {"name": labels[r.name], "verdict": p.verdict.value, "ratio": p.ratio, "low": p.low, "high": p.high}
-        for r in verdict.contenders
-        if (p := r.against_reference) is not None and p.low is not None
+        {"name": labels[p.other], "verdict": p.verdict.value, "ratio": p.ratio, "low": p.low, "high": p.high}
+        for p in pairs
     ]
     if not rows:
         return None
     order = [p["name"] for p in rows]
-    x = alt.X("ratio:Q", title="times as fast as the reference", scale=alt.Scale(zero=False, padding=20))
+    ends = [1.0, *(end for p in pairs for end in (p.ratio, p.interval.low, p.interval.high))]
+    x = alt.X("ratio:Q", title="times as fast as the reference", scale=scale_around(min(ends), max(ends)))
     y = alt.Y("name:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=280))
     colour = alt.Color(
         "verdict:N",
@@ -270,9 +275,10 @@ def placement_drawings(experiment: Experiment, verdict: TuneVerdict) -> dict[str
     machine = machine_of(experiment)
     best = verdict.best
     if best.places is None:
-        threads = f" ({best.threads} threads)" if best.threads else ""
+        threads = f" ({best.threads} thread{'s' * (best.threads != 1)})" if best.threads else ""
         return {f"the operating system places the threads{threads}": machine_svg(machine, None)}
-    return {f"{best.threads} threads, {best.placement}": machine_svg(machine, Placement(best.placement, best.places))}
+    threads = f"{best.threads} thread{'s' * (best.threads != 1)}"
+    return {f"{threads}, {best.placement}": machine_svg(machine, Placement(best.placement, best.places))}
 
 
 def write_figures(experiment: Experiment, verdict: CompareVerdict | TuneVerdict, target: Path, kind: str) -> list[Path]:

@@ -15,6 +15,7 @@ from nodewise.machine.model import Machine
 from nodewise.records.experiment import Experiment, read_experiment, write_whole
 from nodewise.report.comparison import shown_cells, table_rows
 from nodewise.report.figures import make_figures, placement_drawings
+from nodewise.report.going_on import going_on, last_budget
 from nodewise.report.tables import MOST_POINTS, condition_rows, label, labels_of, leaders
 from nodewise.report.template import render
 from nodewise.runner.launch import quoted_line
@@ -113,6 +114,10 @@ def _of_tune(experiment: Experiment, verdict: TuneVerdict) -> dict[str, Any]:
 
     return {
         "headline": _headline(verdict),
+        "looked_best": verdict.candidate
+        if verdict.verdict is Word.UNDECIDED and verdict.candidate != BASELINE
+        else None,
+        "more": going_on(verdict, last_budget(experiment.question)),
         "best_label": label(verdict.best.values),
         "summaries": {s.key: s for s in verdict.settings},
         "labels": {key: label(s.values) for key, s in experiment.settings.items()},
@@ -131,13 +136,20 @@ def _shown_cells(verdict: CompareVerdict | TuneVerdict, metrics: Mapping[str, Me
 def _of_comparison(experiment: Experiment, verdict: CompareVerdict) -> dict[str, Any]:
     labels = labels_of(experiment)
     heads, rows = table_rows(verdict, labels)
+    if len(rows) == 1:
+        # nothing to be faster than
+        at = heads.index("speedup")
+        heads, rows = (
+            [h for i, h in enumerate(heads) if i != at],
+            [[c for i, c in enumerate(r) if i != at] for r in rows],
+        )
     made = []
     counted = any(r.work for r in verdict.contenders)
     for contender, cells in zip(verdict.contenders, rows, strict=True):
         pair, work = contender.against_reference, contender.work
         centre = (contender.median, contender.mad, contender.min, contender.runs)
         numbers = [n if n is not None else 1e300 for n in centre]
-        numbers.append(pair.ratio if pair else 1.0)
+        numbers += [pair.ratio if pair else 1.0] if len(rows) > 1 else []
         if counted:
             numbers += [work.amount, work.rate, work.redundancy or 0.0] if work else [0.0, 0.0, 0.0]
         numbers += [cell["value"] for cell in _shown_cells(verdict, contender.metrics)]
@@ -174,15 +186,17 @@ def _thinning(experiment: Experiment) -> list[str]:
 
 
 def _of_intervals(verdict: CompareVerdict) -> list[str]:
-    said = [
-        f"each interval is one at {verdict.level:.2%}, so that all of them, at every look that was taken, hold together "
-        "at 95 %; runs are paired by block, and each block held every command once in random order"
-    ]
-    going_on = f"`nodewise compare --resume {verdict.experiment}"
+    said = []
+    if verdict.pairs:
+        said.append(
+            f"each interval is one at {verdict.level:.2%}, so that all of them, at every look that was taken, hold together "
+            "at 95 %; runs are paired by block, and each block held every command once in random order"
+        )
+    again = f"`nodewise {verdict.kind} --resume {verdict.experiment}"
     if verdict.stopped in ("interrupted", "cut off"):
-        said.append(f"the comparison was {verdict.stopped} before its end: {going_on}` goes on with it")
+        said.append(f"it was {verdict.stopped} before its end: {again}` goes on with it")
     elif verdict.stopped == "budget":
-        said.append(f"the budget ended the comparison: {going_on} --budget …` goes on with it")
+        said.append(f"the budget ended it: {again} --budget …` goes on with it")
     return said
 
 

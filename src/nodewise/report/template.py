@@ -26,6 +26,7 @@ def render(
 
     environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"seconds": format_seconds, "percent": format_percent, "bytes": format_bytes}
+    environment.filters["commands"] = _commands
     environment.filters |= dict(filters or {})
     specs = {name: chart.to_dict() for name, chart in charts.items()}
     return environment.get_template(template).render(
@@ -35,6 +36,14 @@ def render(
         bundle=Markup(bundle()),
         **values,
     )
+
+
+def _commands(text: str) -> Any:
+    """What stands between backticks as what is to be typed."""
+    from markupsafe import Markup, escape
+
+    parts = [Markup("<code>{}</code>").format(p) if i % 2 else escape(p) for i, p in enumerate(text.split("`"))]
+    return Markup("").join(parts)
 
 
 def _least_height(spec: dict[str, Any]) -> int:

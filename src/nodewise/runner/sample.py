@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+#: A run that was cut off after this share of its own limit was cut off by that.
+_LIMIT_REACHED = 0.98
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -47,6 +50,10 @@ class Sample:
     def ok(self) -> bool:
         """Whether the run ended well and its result is right."""
         return self.error is None
+
+    def stopped_before(self, limit_s: float | None) -> bool:
+        """Whether it was cut off before a limit of its own (None: it has none), since a budget ended."""
+        return self.cut_off and (limit_s is None or self.wall_s < _LIMIT_REACHED * limit_s)
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain values; of those that may be empty the empty ones are left out."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.loaded import Loaded, loaded_from_json, needs_of, watched_launcher
@@ -92,9 +94,31 @@ class Offer:
         return self._options
 
     def before_the_first_run(self) -> Options:
-        """The axes that are known without the program: enough for the baseline. Raises InputError for what cannot be."""
+        """The axes that are known without the program: enough for the baseline.
+
+        Raises InputError for what cannot be, and for an axis that nothing here is called.
+        """
+        self._check_names()
         names = self._plain_defaults() if self._names is None else [n for n in self._names if n in AXES]
         return self._make([n for n in names if n not in _OF_LIBRARIES], (), ())
+
+    def _check_names(self) -> None:
+        """Whether each axis asked for is one of nodewise's, of the catalogue or of the user's own."""
+        if self._names is None:
+            return
+        own = {*self._wanted.parameters, *self._wanted.variables}
+        if not self._names and not own:
+            raise InputError("--axes names no axis", f"the axes are: {', '.join(AXES)}")
+        rest = [n for n in self._names if n not in AXES and n not in own]
+        if not rest:
+            return
+        knobs = [k.name for library in load_catalogue() for k in library.knobs]
+        for name in (n for n in rest if n not in knobs):
+            near = get_close_matches(name, [*AXES, *own, *knobs], 1)
+            raise InputError(
+                f"unknown axis: {name}" + (f"; is {near[0]} meant?" if near else ""),
+                f"the axes are: {', '.join([*AXES, *sorted(own)])}; `nodewise knobs` lists those of libraries",
+            )
 
     def _plain_defaults(self) -> list[str]:
         more = ["memory"] if len(self._machine.numa_nodes) > 1 else []
@@ -210,6 +234,7 @@ class Offer:
                 "title": k.title,
                 "variable": f"{k.setter.variable} {k.setter.part}".strip(),
                 "source": k.source,
+                "sources": {value: k.source_of(value) for value in k.values},
                 "exact": k.exact,
                 "share": shares.get(k.name),
                 "why": {value: why(k, value, facts) for value in k.values},

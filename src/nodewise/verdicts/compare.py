@@ -202,15 +202,15 @@ def _row(
     values = [objective.value(c) for c in costs_of(experiment, key, COMPARE)]
     low, high = interval_of(values)
     at = experiment.records.of(key, COMPARE)
-    failure = experiment.records.failures().get(key)
+    bad = _failures(experiment, key)
     return ContenderSummary(
         name=key,
         command=contender.text,
         shell=contender.shell,
         values=dict(setting.values) if setting is not None else {},
         runs=len(values),
-        failed=int(at.size) - len(values),
-        error=None if failure is None else experiment.records[failure].sample.error,
+        failed=sum(experiment.records[i].phase == COMPARE for i in bad),
+        error=experiment.records[bad[-1]].sample.error if bad else None,
         median=median(values) if values else None,
         mad=mad(values) if values else None,
         low=low,
@@ -226,6 +226,13 @@ def _row(
         work=None,
         against_reference=pair,
     )
+
+
+def _failures(experiment: Experiment, key: str) -> list[int]:
+    """Which of a contender's runs failed, in their order; not those that were only cut off where the budget ended."""
+    records, limit = experiment.records, experiment.question.get("timeout_s")
+    bad = [int(i) for i in records.of(key) if not records.ok[i]]
+    return [i for i in bad if not records[i].sample.stopped_before(limit)]
 
 
 def _with_work(experiment: Experiment, rows: list[ContenderSummary]) -> list[ContenderSummary]:
@@ -281,9 +288,13 @@ def _warnings(experiment: Experiment, rows: Sequence[ContenderSummary], stopped:
 def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: int) -> list[tuple[str, str]]:
     """What is to be known of a contender's runs: a kind and a text for each."""
     notes = []
-    if row.error:
+    if row.error and experiment.question["kind"] == RUN:
+        counted = f"{row.failed} of {_runs(row.failed + row.runs)}" if row.failed else "the warm-up"
+        notes.append(("failed", f"failed in {counted}, and only the others are told of: {row.error}"))
+    elif row.error:
         when = _runs(row.failed) if row.failed else "the warm-up"
         notes.append(("failed", f"failed in {when} and was left out from then on: {row.error}"))
+    notes += [("stopped", text) for text in _stopped_note(experiment, row)]
     if not row.runs or row.median is None:
         return notes
     cpu, wall = row.medians.get("cpu_s"), row.medians["wall_s"]
@@ -314,6 +325,18 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: 
         told = medians_explained(pair, (median(reference), median(costs_of(experiment, pair.other, COMPARE))))
         notes += [("medians", told)] if told else []
     return notes
+
+
+def _stopped_note(experiment: Experiment, row: ContenderSummary) -> list[str]:
+    """What is said of a run that was cut off where the budget ended, if it took longer than the others."""
+    records, limit = experiment.records, experiment.question.get("timeout_s")
+    own = records.of(row.name)
+    cut = [s for i in own if not records.ok[i] and (s := records[int(i)].sample).stopped_before(limit)]
+    longest = max((float(records.plain("wall_s")[i]) for i in own if records.ok[i]), default=0.0)
+    if not cut or cut[-1].wall_s < _WAITING * longest:
+        return []
+    told = f"; the slowest of the others took {format_seconds(longest)}" if longest else ""
+    return [f"a run was stopped after {format_seconds(cut[-1].wall_s)}, where the budget ended{told}: does it hang?"]
 
 
 def _open(pair: PairVerdict, stopped: str) -> str:
@@ -352,6 +375,7 @@ def _shape(experiment: Experiment, key: str) -> Shape:
 def _shape_warnings(experiment: Experiment, row: ContenderSummary, warmup: int) -> list[str]:
     warnings = []
     metric, shape = experiment.objective.metric, row.shape
+    alone = len(experiment.question["contenders"]) == 1
     if len(shape.modes) > 1:
         places = ", ".join(f"{format_metric(metric, value)} ({share:.0%})" for value, share in shape.modes)
         warnings.append(
@@ -361,7 +385,8 @@ def _shape_warnings(experiment: Experiment, row: ContenderSummary, warmup: int) 
     if shape.drift is not None and abs(shape.drift) >= _DRIFT:
         way = "more" if shape.drift > 0 else "less"
         warnings.append(
-            f"it drifted by {abs(shape.drift):.1%} to {way} over the comparison; pairs within a block cancel most of it"
+            f"it drifted by {abs(shape.drift):.1%} to {way} from the first run to the last"
+            + ("" if alone else "; pairs within a block cancel most of it")
         )
     if shape.first_run is not None and abs(shape.first_run) >= _FIRST:
         warnings.append(

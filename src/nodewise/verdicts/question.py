@@ -33,11 +33,13 @@ class AskedContender:
 
 @dataclass(frozen=True)
 class AskedKnob:
-    """A knob that was tried: the variable that sets it, by value why that helps here, and where it is documented."""
+    """A knob that was tried: the variable that sets it, by value why that helps here, and where it is documented:
+    as a whole, or by value in `sources`."""
 
     variable: str
     source: str
     why: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

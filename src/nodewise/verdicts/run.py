@@ -11,9 +11,12 @@ from nodewise.runner.objective import value_of
 from nodewise.runner.sample import Sample
 from nodewise.statistics.spoiled import repeat_worthy
 from nodewise.statistics.summary import mad, median
-from nodewise.verdicts.compare import COMPARE, RUN
+from nodewise.verdicts.compare import COMPARE, RUN, CompareVerdict
 from nodewise.verdicts.question import question_of
 from nodewise.verdicts.secondary import ENERGY, MetricSummary, interval_of, summary_of
+
+#: What is told of a comparison's warnings; the rest is in the summary itself.
+_TOLD = ("failed in", "a run was stopped")
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,8 @@ class RunSummary:
 
     `runs` count; `left_out` more were disturbed and do not. `source` says whether the program told its time (`program`) or
     it was taken from outside. `usage` and `metrics` are medians, `shown` those metrics that were asked for, and energy.
-    `counters` and `energy` say why there are none, None where there are. `notes` are what is to be said of all runs. `samples` are all good runs, in their order.
+    `counters` and `energy` say why there are none, None where there are. `failed` runs did not end
+    well, `error` is that of one of them; `stopped` is what ended it all, `notes` are what is to be said of it. `samples` are all good runs, in their order.
     """
 
     kind: str
@@ -41,12 +45,23 @@ class RunSummary:
     counters: str | None
     energy: str | None
     experiment: str
+    failed: int
+    error: str | None
+    stopped: str
     notes: tuple[str, ...]
     samples: tuple[Sample, ...]
 
+    @property
+    def made(self) -> int:
+        """How many runs there were, good ones and others."""
+        return len(self.samples) + self.failed
 
-def run_summary(experiment: Experiment, counters: str | None = None, energy: str | None = None) -> RunSummary:
-    """What the runs were, disturbed ones left out as long as the others are at least half. Raises ValueError without any."""
+
+def run_summary(
+    experiment: Experiment, verdict: CompareVerdict, counters: str | None = None, energy: str | None = None
+) -> RunSummary:
+    """What the runs were that `verdict` is of, disturbed ones left out as long as the others are at least half. Raises ValueError without any."""
+    (row,) = verdict.contenders
     every = [r.sample for r in experiment.records if r.phase == COMPARE and r.sample.ok]
     accepting = question_of(experiment).accept_disturbed
     samples = [s for s in every if accepting or not repeat_worthy(s.marks)]
@@ -76,6 +91,9 @@ def run_summary(experiment: Experiment, counters: str | None = None, energy: str
         counters=counters,
         energy=energy,
         experiment=str(experiment.path),
-        notes=tuple(experiment.told),
+        failed=row.failed,
+        error=row.error,
+        stopped=verdict.stopped,
+        notes=tuple(w for w in verdict.warnings if w.startswith(_TOLD) or w in experiment.told),
         samples=tuple(every),
     )

@@ -154,7 +154,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         high=ratio.high if math.isfinite(ratio.high) else None,
         within=verdict.within,
         beyond=verdict.beyond if math.isfinite(verdict.beyond) else None,
-        more_runs=_more_runs(verdict, pairs),
+        more_runs=_more_runs(verdict, pairs, _accepting(experiment)),
         best=_launch(experiment, best),
         baseline=_launch(experiment, baseline),
         candidate=candidate,
@@ -236,13 +236,13 @@ def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, st
     return nothing, Verdict(Word.UNDECIDED, Ratio(guess, 0.0, math.inf, 0), within), why
 
 
-def _more_runs(verdict: Verdict, pairs: Pairs) -> int | None:
+def _more_runs(verdict: Verdict, pairs: Pairs, accept_disturbed: bool) -> int | None:
     """How many more runs of both together would probably decide: intervals narrow with the root of their number.
 
     None where something is decided, or where nothing can be said of it.
     """
     ratio = verdict.ratio
-    if verdict.word is not Word.UNDECIDED or pairs.busy:
+    if verdict.word is not Word.UNDECIDED or (pairs.busy and not accept_disturbed):
         return None
     if ratio.low <= 0 or not math.isfinite(ratio.high):
         return 2 * (FEWEST_BLOCKS - len(pairs.one)) if len(pairs.one) < FEWEST_BLOCKS else None
@@ -370,7 +370,9 @@ def _why(experiment: Experiment, best: Setting) -> tuple[str, ...]:
     for name, knob in question_of(experiment).knobs.items():
         reason = knob.why.get(str(best.values.get(name)), "")
         if reason:
-            reported.append(f"{name}={best.values[name]} ({knob.variable}): {reason} See {knob.source}")
+            value = str(best.values[name])
+            source = knob.sources.get(value, knob.source)
+            reported.append(f"{name}={value} ({knob.variable}): {reason} See {source}")
     return tuple(reported)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.units import parse_seconds
@@ -93,7 +94,12 @@ _ANEW = (
     "--reference", metavar="COMMAND", help="A command that the others are held against. [default: the first one]"
 )
 @click.option("--reference-name", help="A name for --reference.")
-@click.option("--budget", default="60s", show_default=True, help="How long it may take: 60s, 10min.")
+@click.option(
+    "--budget",
+    default="60s",
+    show_default=True,
+    help="How long it may take: 60s, 10min. Not given beside --runs or --min-runs it waits for these.",
+)
 @click.option("--within", default="1%", show_default=True, help="A difference up to this counts as none.")
 @click.option(
     "--baseline",
@@ -147,7 +153,9 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     from nodewise.runner.local import LocalLauncher
     from nodewise.verdicts.baseline import against_baseline
 
-    question, options = _question(run, given)
+    # who asks for runs and for no budget is given the runs
+    asked_for = context.get_parameter_source("budget") is ParameterSource.COMMANDLINE
+    question, options = _question(run, given, asked_for or not (given["runs"] or given["min_runs"] > 1))
     # whether it can be answered and kept is to be known before the time is spent
     earlier = read_experiment(given["baseline"]) if given["baseline"] else None
     targets = {k: t for k in _EXPORTS if (t := given["export_" + k.replace("-", "_")]) is not None}
@@ -214,8 +222,8 @@ def _hand_out(
         raise problems[0]
 
 
-def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
-    """The question and how to run, from what the command line says."""
+def _question(run: RunChoice, given: dict[str, Any], firm: bool) -> tuple[Any, Any]:
+    """The question and how to run, from what the command line says; `firm`: the budget holds whatever runs are asked for."""
     from nodewise.experiments.compare import CompareQuestion
     from nodewise.experiments.contenders import make_contenders, parse_parameters
     from nodewise.machine.sources import load_machine
@@ -255,7 +263,7 @@ def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
         contenders=tuple(contenders),
         machine=load_machine(None, None),
         out=given["resume"] or given["out"] or place_for("compare"),
-        budget=Budget(parse_seconds(given["budget"])),
+        budget=Budget(parse_seconds(given["budget"], "--budget")),
         fewest=fewest,
         most=most,
         warmup=given["warmup"],
@@ -273,6 +281,7 @@ def _question(run: RunChoice, given: dict[str, Any]) -> tuple[Any, Any]:
         resume=given["resume"] is not None,
         same=run.options.same,
         accept_disturbed=run.accept_disturbed,
+        firm=firm,
     )
     return question, dataclasses.replace(run.options, accepted=accepted)
 

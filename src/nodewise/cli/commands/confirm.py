@@ -95,7 +95,7 @@ def command(
         contenders=repetition.contenders,
         machine=machine,
         out=given["resume"] or given["out"] or place_for("confirm"),
-        budget=Budget(parse_seconds(given["budget"])),
+        budget=Budget(parse_seconds(given["budget"], "--budget")),
         most=given["max_runs"],
         within=parse_share(within, "--within") if within else then.within,
         seed=given["seed"],

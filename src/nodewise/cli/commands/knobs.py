@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from nodewise.tuning.catalogue.weigh import Spent, Weighed
 
 _WIDTH = 118
+#: How a list is read.
+_LEGEND = """Each knob stands with the variable that sets it and the values that `tune` may try; `default` sets nothing. `nodewise knobs -- ./app`
+lists those that a program has and says which are worth trying; `nodewise tune --axes NAME,… -- ./app` tries them by name.
+"""
 #: Of the time a smaller share is not shown.
 _LEAST_SHOWN = 0.01
 
@@ -54,6 +58,7 @@ def command(catalogue: tuple[Path, ...], no_run: bool, as_json: bool, run: RunCh
 
         print(json.dumps(encode(CatalogueOutput(tuple(libraries))), indent=1))
     else:
+        print(_LEGEND)
         for library in libraries:
             print(f"{library.title}: {library.about}")
             _tell(library.knobs, library.followers)
@@ -197,15 +202,17 @@ def _tell(knobs: Iterable[Knob], followers: Iterable[Follower], weighed: Iterabl
         changes = "" if knob.exact else "; results may change"
         only = f"; matters with several {knob.parallel}" if knob.parallel else ""
         _line("what", f"{knob.meaning}{only}{changes}")
-        _line("else", knob.usual)
-        _line("why", knob.helps)
+        _line("default", knob.usual)
+        _line("helps", knob.helps)
         if knob.risk:
             _line("risk", knob.risk)
         for choice in knob.choices:
-            if choice.meaning:
-                needs = f" (needs {', '.join(choice.needs)})" if choice.needs else ""
-                _line("value", f"{choice.name}: {choice.meaning}{needs}")
-        _line("source", knob.source)
+            needs = f" (needs {', '.join(choice.needs)})" if choice.needs else ""
+            own = [t for t in (choice.meaning + needs, choice.helps, choice.risk and f"risk: {choice.risk}") if t]
+            if own:
+                _line("value", f"{choice.name}: {'; '.join(own)}")
+        for source in dict.fromkeys(knob.source_of(value) for value in knob.values):
+            _line("source", source)
     for follower in followers:
         print(f"  {follower.setter.variable} follows the axis {follower.follows}: {follower.meaning}")
         _line("source", follower.source)
@@ -214,5 +221,5 @@ def _tell(knobs: Iterable[Knob], followers: Iterable[Follower], weighed: Iterabl
 
 def _line(name: str, text: str) -> None:
     print(
-        textwrap.fill(text, _WIDTH, initial_indent=f"    {name:<7}", subsequent_indent=" " * 11, break_long_words=False)
+        textwrap.fill(text, _WIDTH, initial_indent=f"    {name:<8}", subsequent_indent=" " * 12, break_long_words=False)
     )

@@ -17,11 +17,16 @@ from nodewise.base.units import format_bytes, format_seconds, parse_seconds
 from nodewise.cli.experiments import again_in, place_for, quiet_wait
 from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.options import RunChoice, run_options
+from nodewise.cli.typed import options_left_out
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.objective import format_metric
 
 if TYPE_CHECKING:
     from nodewise.verdicts.run import RunSummary
+
+FAILED = 1
+#: What may be said anew when going on with a run.
+_ANEW = ("as_json", "budget")
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -48,11 +53,16 @@ def command(
     as_json: bool,
     run: RunChoice,
     command_words: tuple[str, ...],
-) -> None:
-    """Run COMMAND without a shell and say how long it took, what it used and what disturbed it."""
+) -> int:
+    """Run COMMAND without a shell and say how long it took, what it used and what disturbed it.
+
+    A run that fails is no time: what is told is of the others, and in how many it failed.
+
+    Exit codes: 0 each run ended well; 1 some failed; 2 bad input, or none ended well.
+    """
     if resume is not None and not context.obj:
-        again_in(context, resume, "run")
-        return
+        again_in(context, resume, "run", _ANEW)
+        return int(context.meta.get("nodewise.exit_code", 0))
     from nodewise.experiments.compare import CompareQuestion, compare
     from nodewise.experiments.contenders import Contender
     from nodewise.experiments.target import resolve_command
@@ -71,6 +81,8 @@ def command(
         raise InputError("there is no command to run", "name it: nodewise run -- ./app")
     if runs < 1 or warmup < 0:
         raise InputError("at least one run is needed, and no less than no warm-up", "give --runs 1 or more")
+    if left_out := options_left_out(context.command.params, sys.argv[1:], command_words):
+        print(f"note: {left_out}", file=sys.stderr)
     mask = parse_processors(affinity) if affinity else None
     environment = {**os.environ, **run.env}
     for trap in environment_traps(environment):
@@ -80,7 +92,7 @@ def command(
         contenders=(Contender(Setting(words, mask=mask, name=quoted_line(words)), quoted_line(words)),),
         machine=load_machine(None, None),
         out=resume or out or place_for(Path(words[0]).name),
-        budget=Budget(parse_seconds(budget)),
+        budget=Budget(parse_seconds(budget, "--budget")),
         fewest=1,
         most=runs,
         warmup=warmup,
@@ -95,14 +107,24 @@ def command(
         kind=RUN,
     )
     with LocalLauncher(run.options, environment) as launcher, kept_in(question.out, "run", run.wait):
-        compare(question, launcher, before_block=quiet_wait(run.wait_quiet_s, question.machine.allowed))
+        verdict = compare(question, launcher, before_block=quiet_wait(run.wait_quiet_s, question.machine.allowed))
         missing, no_energy = launcher.counters_missing, launcher.energy_missing
-    summary = run_summary(read_experiment(question.out), missing, no_energy)
+    summary = run_summary(read_experiment(question.out), verdict, missing, no_energy)
+    code = FAILED if summary.failed else 0
+    if context.parent is not None:
+        context.parent.meta["nodewise.exit_code"] = code
 
     def print_json(page: Path | None) -> None:
         print(json.dumps(encode(summary, report=page), indent=1))
 
-    hand_out(question.out, write_report, lambda: _tell(summary, run.shown.currency), print_json if as_json else None)
+    def answer() -> None:
+        _tell(summary, run.shown.currency)
+        if summary.stopped == "budget":
+            again = f"nodewise run --resume {quoted_line([summary.experiment])} --budget …"
+            print(f"note      the budget ended it after {summary.made} of {runs} runs; {again} goes on")
+
+    hand_out(question.out, write_report, answer, print_json if as_json else None)
+    return code
 
 
 def _tell(summary: RunSummary, currency: str) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nodewise.studies.contract import Used
     from nodewise.verdicts.study import StudyVerdict
 
-_QUICK_S, _QUICK_LIMIT_S = 30.0, 50.0
+_QUICK_S, _USUAL_S = 50.0, 120.0
 #: More than any machine has; a runtime crashes at some number, and says nothing.
 _MOST_THREADS = 8192
 
@@ -46,7 +46,9 @@ def split_knobs(words: Sequence[str]) -> list[str]:
 @click.option("--quick", is_flag=True, help="End within a minute.")
 @click.option("--only", default="", metavar="A,B", help="Contenders to run, of all that there are.")
 @click.option("--blocks", type=int, default=25, show_default=True, help="How often each contender runs, at most.")
-@click.option("--budget", default="2min", show_default=True, help="How long it may take, once each ran six times.")
+@click.option(
+    "--budget", help="How long it may take. [default: 2min, or longer where each has not run six times by then]"
+)
 @click.option("--roofline", is_flag=True, help="Place all studies that compute, or NAME, under this machine's roofs.")
 @click.option("--out", type=click.Path(path_type=Path), help="Directory to make for the result and its page.")
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on with the study in this directory.")
@@ -65,7 +67,7 @@ def command(
     quick: bool,
     only: str,
     blocks: int,
-    budget: str,
+    budget: str | None,
     roofline: bool,
     out: Path | None,
     resume: Path | None,
@@ -83,7 +85,7 @@ def command(
     if resume is not None and not context.obj:
         from nodewise.cli.experiments import again_in
 
-        again_in(context, resume, "study")
+        again_in(context, resume, "study", ("as_json", "budget"))
         return
     if threads is not None and not 1 <= threads <= _MOST_THREADS:
         raise InputError(f"{threads} threads cannot run", f"give --threads from 1 to {_MOST_THREADS}")
@@ -92,7 +94,7 @@ def command(
     if roofline:
         from nodewise.cli.roofline import run_roofline
 
-        run_roofline(threads, name, out, as_json)
+        run_roofline(threads, name, out, as_json, parse_seconds(budget, "--budget") if budget else None)
         return
     if name is None:
         _list(as_json)
@@ -123,8 +125,9 @@ def command(
         point=found.study.point(parse_knobs(words), quick),
         threads=threads or found.study.threads or load_machine().parallelism,
         blocks=min(blocks, 6) if quick else blocks,
-        seconds=_QUICK_S if quick else parse_seconds(budget),
-        limit_s=_QUICK_LIMIT_S if quick else None,
+        seconds=parse_seconds(budget, "--budget") if budget else _QUICK_S if quick else _USUAL_S,
+        firm=quick or budget is not None,
+        limit_s=_QUICK_S if quick and not budget else None,
         only=tuple(filter(None, only.split(","))),
         out=resume or result_place(out, f"study-{found.study.name}"),
         resume=resume is not None,
@@ -132,9 +135,9 @@ def command(
         asked=("nodewise", *sys.argv[1:]),
     )
     assert question.out is not None
-    quiet_s = parse_seconds(wait_quiet) if wait_quiet else None
-    with LocalLauncher(RunOptions(timeout_s=600)) as launcher, _Line() as line, kept_in(question.out, "study", wait):
-        result = run_study(question, launcher, line.show, quiet_wait(quiet_s, load_machine().allowed))
+    quiet_s = parse_seconds(wait_quiet, "--wait-quiet") if wait_quiet else None
+    with LocalLauncher(RunOptions()) as launcher, _Line() as line, kept_in(question.out, "study", wait):
+        result = run_study(question, launcher, line.show, quiet_wait(quiet_s, load_machine().allowed), _note)
 
     def print_json(page: Path | None) -> None:
         print(json.dumps(encode(result, report=page), indent=1))
@@ -160,6 +163,10 @@ def _use(
     for line in used.errors:
         print(line, file=sys.stderr)
     sys.exit(used.code)
+
+
+def _note(text: str) -> None:
+    print(f"note: {text}", file=sys.stderr, flush=True)
 
 
 class _Line:

@@ -16,6 +16,7 @@ from nodewise.base.units import parse_seconds
 from nodewise.cli.experiments import again_in, check_target, ended_like_ctrl_c, place_for, quiet_wait
 from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options, same_output_options
+from nodewise.cli.typed import options_left_out
 from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
@@ -122,7 +123,9 @@ def command(
     if resume is not None and not context.obj:
         again_in(context, resume, "tune", _ANEW)
         return
-    limit = Budget(parse_seconds(budget), max_runs)
+    if left_out := options_left_out(context.command.params, sys.argv[1:], command_words):
+        print(f"note: {left_out}", file=sys.stderr)
+    limit = Budget(parse_seconds(budget, "--budget"), max_runs)
     names = None if axes is None else tuple(name.strip() for name in axes.split(",") if name.strip())
     machine = load_machine(machine_spec, allow)
     environment = {**os.environ, **run.env}
@@ -189,7 +192,7 @@ def command(
 def _dry(question: Question, run: RunChoice, as_json: bool) -> None:
     """One run, and what would be done."""
     from nodewise.cli.outputs.outline import outline_output
-    from nodewise.cli.tune_text import tell_outline
+    from nodewise.cli.tune_text import tell_outline, too_small
     from nodewise.experiments.tune import preview
     from nodewise.runner.local import LocalLauncher
     from nodewise.verdicts.encoding import encode
@@ -200,6 +203,8 @@ def _dry(question: Question, run: RunChoice, as_json: bool) -> None:
         print(json.dumps(encode(outline_output(outline)), indent=1))
     else:
         tell_outline(outline)
+        if short := too_small(outline):
+            print(f"budget    {short}")
         print("dry run   the program ran once; nothing was kept")
 
 

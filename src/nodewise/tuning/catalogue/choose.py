@@ -62,6 +62,8 @@ def libraries_loaded(loaded: Loaded, catalogue: Iterable[Library]) -> tuple[Libr
 class Answers:
     """What loaded libraries say of themselves: `chosen` by knobs' names where nothing is set, `versions` by libraries'.
 
+    A version is a release's, or in brackets the name of the file, where that is all that is known.
+
     `taken` are, where the library could be asked, the values of a knob that it takes, each with the text that means it: for
     one that it does not have it takes another.
     """
@@ -86,7 +88,9 @@ def ask_libraries(
         name = file_of(library, loaded) or ""
         path = loaded.path_of(name)
         asking = [k for k in library.knobs if k.ask]
-        versions |= {library.name: version} if (version := version_of(name)) else {}
+        if version := version_of(name):
+            # behind .so stands the number of the interface, which is no release's
+            versions[library.name] = f"({name})" if name.endswith(f".so.{version}") else version
         if path is None or not (asking or library.ask_version):
             continue
         alone = {v: t for v, t in environment.items() if v not in {k.setter.variable for k in asking}}
@@ -214,7 +218,9 @@ def allocator_knob(
     found = find_preloads({n: a.preloads for n, a in allocators.items()}, environment, folders)
     present = {library.name for library in libraries_loaded(loaded, allocators.values())}
     choices = tuple(
-        Choice(name, str(path), meaning=allocators[name].about) for name, path in found.items() if name not in present
+        Choice(name, str(path), meaning=allocators[name].about, source=allocators[name].source)
+        for name, path in found.items()
+        if name not in present
     )
     if not choices:
         return None

@@ -93,7 +93,8 @@ class Choice:
     """A value of a knob: `name` is what people read, `text` what is set, `needs` the processor's features that it takes.
 
     `spellings` are other texts that mean it to other versions of the library; which one does, the library is asked.
-    `grows` is how many times the memory of a default run it may make a program hold.
+    `grows` is how many times the memory of a default run it may make a program hold. `helps`, `risk` and `source` take the
+    place of the knob's where this value differs in kind from the others (None: they do not).
     """
 
     name: str
@@ -102,6 +103,9 @@ class Choice:
     meaning: str = ""
     spellings: tuple[str, ...] = ()
     grows: float = 1.0
+    helps: str | None = None
+    risk: str | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,21 @@ class Knob:
     def choice(self, value: str) -> Choice | None:
         """The choice of that name. None for the default that sets nothing."""
         return next((c for c in self.choices if c.name == value), None)
+
+    def helps_by(self, value: str) -> str:
+        """Why a value may help."""
+        choice = self.choice(value)
+        return self.helps if choice is None or choice.helps is None else choice.helps
+
+    def risk_of(self, value: str) -> str:
+        """What a value may cost; empty where nothing is known."""
+        choice = self.choice(value)
+        return self.risk if choice is None or choice.risk is None else choice.risk
+
+    def source_of(self, value: str) -> str:
+        """Where a value is documented."""
+        choice = self.choice(value)
+        return self.source if choice is None or choice.source is None else choice.source
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,9 @@ def _choices(table: _Table) -> tuple[Choice, ...]:
         name = one.text("is")
         text, needs, meaning = one.text("set", name), one.texts("needs"), one.text("meaning", "")
         grows = float(one.get("grows", (int, float), 1.0))
-        found.append(Choice(name, text, needs, meaning, one.texts("spellings"), grows))
+        helps, risk = (one.text(key) if key in entry else None for key in ("helps", "risk"))
+        source = one.matching("source", _ADDRESS, "an address on the web") if "source" in entry else None
+        found.append(Choice(name, text, needs, meaning, one.texts("spellings"), grows, helps, risk, source))
         one.finish()
     names = [c.name for c in found]
     if not names or len(set(names)) != len(names) or {DEFAULT, UNSET} & set(names) or not all(names):

@@ -51,9 +51,9 @@ def why(knob: Knob, value: str, facts: Facts) -> str:
             sentences.append(f"{processor} has {_listed(more)}, which {value} uses{without}")
         if choice.meaning:
             sentences.append(f"{value}: {choice.meaning}")
-    sentences.append(knob.helps)
-    if knob.risk:
-        sentences.append(f"mind: {knob.risk}")
+    sentences.append(knob.helps_by(value))
+    if risk := knob.risk_of(value):
+        sentences.append(f"mind: {risk}")
     return " ".join(f"{s if s.startswith(value) else s[:1].upper() + s[1:]}." for s in sentences)
 
 

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What people type by mistake, and what they are told."""
+
+import click
+import pytest
+
+from nodewise.cli.commands.run import command as run_command
+from nodewise.cli.typed import options_left_out
+
+from .conftest import Command
+
+
+@pytest.mark.parametrize(
+    ("typed", "command", "said"),
+    [
+        (["run", "./app", "--budget", "10s"], ["./app", "--budget", "10s"], "--budget 10s was handed to ./app"),
+        (["run", "./app", "--budget=10s", "--json"], ["./app", "--budget=10s", "--json"], "--budget=10s, --json were"),
+        (["run", "./app", "--mine", "3"], ["./app", "--mine", "3"], ""),
+        (["run", "--", "./app", "--budget", "10s"], ["./app", "--budget", "10s"], ""),
+        (["run", "./app", "--", "--budget", "10s"], ["./app", "--", "--budget", "10s"], ""),
+        (["run", "--budget", "10s", "./app"], ["./app"], ""),
+    ],
+)
+def test_options_after_the_program_are_named(typed: list[str], command: list[str], said: str) -> None:
+    assert isinstance(run_command, click.Command)
+    told = options_left_out(run_command.params, typed, command)
+    assert told.startswith(said) and bool(told) == bool(said)
+
+
+def test_an_option_after_the_program_is_a_note_and_the_programs_own(nodewise_here: Command) -> None:
+    done = nodewise_here("run", "-r", "1", "-w", "0", "echo", "--timeout", "5s")
+    assert done.returncode == 0
+    assert "note: --timeout 5s was handed to echo; nodewise's options stand before the program" in done.stderr
+    assert "note:" not in nodewise_here("run", "-r", "1", "-w", "0", "--", "echo", "--timeout", "5s").stderr
+
+
+@pytest.mark.parametrize(
+    ("axes", "what"),
+    [
+        ("thread", "is threads meant?"),
+        ("threads,alocator", "is allocator meant?"),
+        ("xyzzy", "xyzzy\n"),
+        (",", "no axis"),
+    ],
+)
+def test_a_typo_in_axes_is_found_before_anything_runs(nodewise_here: Command, axes: str, what: str) -> None:
+    done = nodewise_here("tune", "--axes", axes, "--", "no-such-program-at-all")
+    assert done.returncode == 2 and what in done.stderr and "no-such-program" not in done.stderr
+
+
+def test_a_dry_run_answers_with_a_small_budget_too(nodewise_here: Command) -> None:
+    done = nodewise_here("tune", "--dry-run", "--budget", "50ms", "--axes", "threads,placement", "--", "sleep", "0.1")
+    assert done.returncode == 0, done.stderr
+    assert "budget    too small: a verdict takes 17 runs, which --budget" in done.stdout
+
+
+def test_durations_are_refused_alike_with_the_options_name(nodewise_here: Command) -> None:
+    for words in (["run", "--budget"], ["tune", "--budget"], ["compare", "--budget"], ["run", "--timeout"]):
+        done = nodewise_here(*words, "10parsecs", *(["true", "true"] if words[0] == "compare" else ["true"]))
+        assert done.returncode == 2 and f"not a duration: {words[1]}: '10parsecs'" in done.stderr, done.stderr
+
+
+def test_a_program_that_fails_at_times_has_its_good_runs_told(nodewise_here: Command) -> None:
+    third = "n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; [ $((n % 3)) != 1 ]"
+    done = nodewise_here("run", "-r", "9", "--", "sh", "-c", third)
+    assert done.returncode == 1, done.stderr
+    assert (
+        "6 runs" in done.stdout and "failed in 3 of 9 runs, and only the others are told of: exit code 1" in done.stdout
+    )
+    assert nodewise_here("run", "-r", "3", "--", "false").returncode == 2
+
+
+def test_a_command_that_hangs_is_stopped_with_the_budget_that_would_do(nodewise_here: Command) -> None:
+    for words in (["run", "--", "sleep", "100"], ["compare", "true", "sleep 100"]):
+        done = nodewise_here(words[0], "--budget", "1s", *words[1:])
+        assert done.returncode == 2 and "the budget is too small: a run of sleep 100 was stopped after" in done.stderr
+        assert "give more than --budget" in done.stderr
