@@ -76,6 +76,33 @@ def test_likwid_errors_name_the_column(text, column):
         read_likwid(synthetic(LIKWID), text)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("E:N:1", [0]),
+        ("E:N:4", [0, 1]),
+        ("E:N:4:1:2", [0, 0]),
+        ("E:N:4:2:2", [0, 1]),
+        ("N:scatter", [0, 1]),
+        ("N:scatter:4", [0, 1]),
+        ("N:balanced:1", [0]),
+        ("S:scatter:4", [0, 1]),
+        ("M:scatter:3", [0, 1]),
+        ("0-1@0-1", [0, 1, 0, 1]),
+        ("S0:1@S0:0", [1, 0]),
+    ],
+)
+def test_likwid_5_2_2_on_two_processors(text, expected):
+    """What likwid-pin -c TEXT -p printed there."""
+    assert read_likwid(synthetic("pack:1 numa:1 core:2 pu:1"), text)[0] == expected
+
+
+def test_likwids_versions_are_told_apart():
+    machine = synthetic("pack:1 core:2 pu:1")
+    assert "5.2 refuses L: without a domain" in read_likwid(machine, "L:0-1")[1][0]
+    assert "5.2 lists the 2 processors of the domain, not 4" in read_likwid(machine, "E:N:4")[1][0]
+
+
 def test_likwid_never_names_a_processor_that_is_not_there():
     """As likwid 4.2 once did for M0:1-2@M1:1-2."""
     with pytest.raises(InputError, match="not there or not allowed"):
@@ -143,7 +170,9 @@ def test_numactl_counts_nodes_and_relative_processors():
             read_numactl(machine, text)
 
 
-@pytest.mark.parametrize("text", ["-C 1-2", "-C !1", "-C 9", "-C 2-9", "-C 2-6:2", "-N 0-2", "-N 5", "-N !2", "-C +5-6"])
+@pytest.mark.parametrize(
+    "text", ["-C 1-2", "-C !1", "-C 9", "-C 2-9", "-C 2-6:2", "-N 0-2", "-N 5", "-N !2", "-C +5-6"]
+)
 def test_numactl_refuses_what_is_not_there_or_not_allowed(text):
     """As numactl of libnuma 2.0.16 does."""
     with pytest.raises(InputError):
