@@ -236,3 +236,12 @@ def test_more_threads_than_processors_are_warned_of():
 def test_what_gnus_runtime_refuses_is_told_and_what_it_does_instead():
     found = places("--places", "croes", "--bind", "close", "--runtime", "gnu", "--threads", "2", *TWO)
     assert found["places"] == [[0], [1]] and "column 1" in found["notes"][0]
+
+
+def test_a_place_outside_of_the_mask_is_launched_by_the_one_variable_that_says_it():
+    done = place("--gomp", "5", "--threads", "1", "--machine", "synthetic:core:8 pu:1", "--allow", "0-3")
+    assert done.returncode == 0 and "GOMP_CPU_AFFINITY=5 PROGRAM" in done.stdout and "mask narrower" not in done.stdout
+    refused = place(
+        "--gomp", "5", "--threads", "1", "--to", "omp", "--machine", "synthetic:core:8 pu:1", "--allow", "0-3"
+    )
+    assert refused.returncode == 2 and "outside of what this process may use" in refused.stderr
