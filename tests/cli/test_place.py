@@ -219,3 +219,29 @@ def test_an_invalid_value_in_the_environment_is_told_before_a_run():
 def test_everything_unbound_is_places_of_all_processors_for_a_tongue_and_nothing_for_the_system():
     assert places("--affinity", "none", "--threads", "2", *TWO)["places"] == [list(range(16))] * 2
     assert places("os", "--threads", "2", *TWO)["places"] is None
+
+
+@pytest.mark.parametrize("words", [["compact", "--threads", "999999"], ["scatter", "--ranks", "100000"]])
+def test_more_than_any_machine_holds_is_refused(words):
+    done = place(*words, *TWO)
+    assert done.returncode == 2 and "error: cannot place" in done.stderr and "65536" in done.stderr
+
+
+def test_more_threads_than_processors_are_warned_of():
+    done = place("compact", "--threads", "100", "--machine", "synthetic:core:2 pu:1")
+    assert done.returncode == 0 and "warning: 100 threads are to share the 2 processors" in done.stderr
+    assert "are to share" not in place("compact", "--threads", "16", *TWO).stderr
+
+
+def test_what_gnus_runtime_refuses_is_told_and_what_it_does_instead():
+    found = places("--places", "croes", "--bind", "close", "--runtime", "gnu", "--threads", "2", *TWO)
+    assert found["places"] == [[0], [1]] and "column 1" in found["notes"][0]
+
+
+def test_a_place_outside_of_the_mask_is_launched_by_the_one_variable_that_says_it():
+    done = place("--gomp", "5", "--threads", "1", "--machine", "synthetic:core:8 pu:1", "--allow", "0-3")
+    assert done.returncode == 0 and "GOMP_CPU_AFFINITY=5 PROGRAM" in done.stdout and "mask narrower" not in done.stdout
+    refused = place(
+        "--gomp", "5", "--threads", "1", "--to", "omp", "--machine", "synthetic:core:8 pu:1", "--allow", "0-3"
+    )
+    assert refused.returncode == 2 and "outside of what this process may use" in refused.stderr

@@ -155,3 +155,14 @@ def test_a_thread_on_an_empty_place_ends_the_program():
 def test_counts_of_nothing_are_no_places():
     assert placed(2, places="{0:0},{2}:0,{5}", bind="close").placement.places == ((5,), (5,))
     assert placed(2, places="cores(0)", bind="close").placement.places == ((0, 1), (2, 3))
+
+
+def test_nested_levels_are_told_to_be_not_shown():
+    found = placed(4, places="cores", bind="spread,close")
+    assert found.placement.places == ((0, 1), (4, 5), (8, 9), (12, 13)) and "outermost region" in found.notes[0]
+
+
+def test_a_blank_before_a_name_is_refused_as_the_runtimes_do():
+    with pytest.raises(InputError, match="column 1: expected an abstract name without a blank"):
+        placed(2, places=" sockets", bind="close")
+    assert placed(1, places=" {3}", bind="close").placement.places == ((3,),)

@@ -76,6 +76,33 @@ def test_likwid_errors_name_the_column(text, column):
         read_likwid(synthetic(LIKWID), text)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("E:N:1", [0]),
+        ("E:N:4", [0, 1]),
+        ("E:N:4:1:2", [0, 0]),
+        ("E:N:4:2:2", [0, 1]),
+        ("N:scatter", [0, 1]),
+        ("N:scatter:4", [0, 1]),
+        ("N:balanced:1", [0]),
+        ("S:scatter:4", [0, 1]),
+        ("M:scatter:3", [0, 1]),
+        ("0-1@0-1", [0, 1, 0, 1]),
+        ("S0:1@S0:0", [1, 0]),
+    ],
+)
+def test_likwid_5_2_2_on_two_processors(text, expected):
+    """What likwid-pin -c TEXT -p printed there."""
+    assert read_likwid(synthetic("pack:1 numa:1 core:2 pu:1"), text)[0] == expected
+
+
+def test_likwids_versions_are_told_apart():
+    machine = synthetic("pack:1 core:2 pu:1")
+    assert "5.2 refuses L: without a domain" in read_likwid(machine, "L:0-1")[1][0]
+    assert "5.2 lists the 2 processors of the domain, not 4" in read_likwid(machine, "E:N:4")[1][0]
+
+
 def test_likwid_never_names_a_processor_that_is_not_there():
     """As likwid 4.2 once did for M0:1-2@M1:1-2."""
     with pytest.raises(InputError, match="not there or not allowed"):
@@ -91,7 +118,11 @@ def test_likwid_never_names_a_processor_that_is_not_there():
         ("core:1-2", {1, 5, 2, 6}),
         ("core:2-", {2, 6, 3, 7}),
         ("core:3:2", {3, 7, 0, 4}),
-        ("core:all.pu:0", {0}),
+        ("core:all.pu:0", {0, 1, 2, 3}),
+        ("core:even.pu:1", {4, 6}),
+        ("core:3-9", {3, 7}),
+        ("core:0:9", {0, 1, 2, 3, 4, 5, 6, 7}),
+        ("package:all.core:1-5", {1, 5, 3, 7}),
         ("pu:odd", {4, 5, 6, 7}),
         ("pu:even", {0, 1, 2, 3}),
         ("0xf", {0, 1, 2, 3}),
@@ -137,6 +168,19 @@ def test_numactl_counts_nodes_and_relative_processors():
     for text in ("--cpunodebind=0 -C 1", "--shm", "-C", "-C +9"):
         with pytest.raises(InputError):
             read_numactl(machine, text)
+
+
+@pytest.mark.parametrize(
+    "text", ["-C 1-2", "-C !1", "-C 9", "-C 2-9", "-C 2-6:2", "-N 0-2", "-N 5", "-N !2", "-C +5-6"]
+)
+def test_numactl_refuses_what_is_not_there_or_not_allowed(text):
+    """As numactl of libnuma 2.0.16 does."""
+    with pytest.raises(InputError):
+        read_numactl(synthetic("numa:2 core:2 pu:2", "2-7"), text)
+
+
+def test_hwloc_leaves_out_what_is_past_the_end():
+    assert "core 8, core 9 not there" in read_hwloc(synthetic("pack:2 core:4 pu:2"), "core:7-9")[1][0]
 
 
 def test_a_ranks_share_is_neighbouring_cores_with_all_their_threads():
@@ -322,7 +366,7 @@ def test_taskset_replaces_a_ranks_zone_and_numactl_keeps_to_it():
     machine = synthetic(SMT)
     launched = {"openmpi": "--map-by socket --bind-to socket", "ranks": 2}
     assert zones(machine, taskset="0-3", **launched) == ((0, 1, 2, 3),) * 2
-    with pytest.raises(InputError, match="none of the processors"):
+    with pytest.raises(InputError, match="numactl refuses number 0"):
         zones(machine, numactl="-C 0-3", **launched)
 
 

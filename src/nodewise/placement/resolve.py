@@ -36,6 +36,7 @@ ZONES = ("share", "packed", "none")
 _PLACE_THREADS = (
     "today's runtimes ignore KMP_PLACE_THREADS: modelled is what it meant; to have it so, set KMP_HW_SUBSET={}"
 )
+_LEVELS = "OMP_PROC_BIND names nested levels: shown are the threads of the outermost region"
 RUNTIMES = ("intel", "llvm", "gnu")
 LAUNCHERS: dict[str, Callable[[Machine, str, Job], tuple[Placement, list[str]]]] = {
     "slurm": read_slurm,
@@ -196,6 +197,14 @@ def _threads(machine: Machine, job: Job, request: Request) -> Outcome | None:
     if request.likwid is not None:
         processors, listed = read_likwid(machine, request.likwid)
         return Outcome(tuple((processors[t % len(processors)],) for t in range(job.threads)), tuple(listed))
+    if request.bind is not None and "," in request.bind:
+        found = _bound(machine, job, request)
+        return None if found is None else Outcome(found.places, (*found.notes, _LEVELS))
+    return _bound(machine, job, request)
+
+
+def _bound(machine: Machine, job: Job, request: Request) -> Outcome | None:
+    """Where an OpenMP runtime puts the threads of the outermost parallel region; None where nothing was said of them."""
     gnu = request.gomp is not None or request.runtime == "gnu"
     if gnu and not {"gomp", "places", "bind"}.isdisjoint(request.said()):
         return apply_gnu(machine, job.threads, request.places, request.gomp, request.bind)

@@ -180,7 +180,14 @@ def write_subset(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
         affinity = f"granularity={fine},{kind}" if kind != "none" else "none"
         if apply_affinity(layers, read_affinity(affinity), len(places)).places == tuple(places):
             env = {"OMP_NUM_THREADS": str(len(places)), "KMP_HW_SUBSET": text, "KMP_AFFINITY": affinity}
-            return Said(env, notes=("read by Intel's and LLVM's runtimes; GNU's does not know it",))
+            older, _ = apply_subset(layers_of(machine, native=True), read_subset(text), strict=True)
+            same = {row.processor for row in older.rows} == mask
+            readers = (
+                "Intel's and LLVM's runtimes"
+                if same
+                else "Intel's runtime and LLVM's from 19 on, otherwise by older ones"
+            )
+            return Said(env, notes=(f"read by {readers}; GNU's does not know it",))
     raise CannotSayError(
         "KMP_HW_SUBSET", "no type of KMP_AFFINITY puts its threads so within the subset; --to kmp lists them"
     )

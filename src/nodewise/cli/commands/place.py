@@ -302,7 +302,9 @@ def _show(machine: Machine, placement: Placement, request: Request, explained: b
         print()
         print("\n".join(explain(machine, placement, request)))
     if len(placement.by_rank) == 1 and bound:
-        print(f"launch     {say('omp', machine, placement).line()}")
+        # outside of what this process may use GNU's runtime alone binds
+        tongue = "omp" if set(placement.mask) <= set(machine.allowed) else "gomp"
+        print(f"launch     {say(tongue, machine, placement).line()}")
 
 
 def _policy(machine: Machine, text: str | None, resolved: Resolved) -> MemoryPolicy | None:

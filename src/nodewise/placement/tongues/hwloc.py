@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine, Node
-from nodewise.placement.scan import Scanner
+from nodewise.placement.scan import LONGEST_RANGE, Scanner
 from nodewise.placement.tongues.masks import permitted
 from nodewise.placement.tongues.said import Said, common
 
@@ -42,6 +42,7 @@ def read_hwloc(machine: Machine, text: str) -> tuple[tuple[int, ...], list[str]]
     scanner = Scanner("hwloc location", text)
     physical = False
     found: set[int] = set()
+    missing: list[str] = []
     if scanner.done:
         raise scanner.error(_KIND)
     while not scanner.done:
@@ -59,7 +60,7 @@ def read_hwloc(machine: Machine, text: str) -> tuple[tuple[int, ...], list[str]]
         if not mark and re.compile(r"x[A-Za-z~^]|x0x", re.IGNORECASE).match(scanner.text, scanner.at):
             scanner.at += 1
             mark = "x"
-        one = _location(machine, scanner, physical)
+        one = _location(machine, scanner, physical, missing)
         if mark == "~":
             found -= one
         elif mark == "x":
@@ -70,21 +71,23 @@ def read_hwloc(machine: Machine, text: str) -> tuple[tuple[int, ...], list[str]]
             found |= one
         if not scanner.done and not scanner.text[scanner.at - 1].isspace():
             raise scanner.error("a space before the next location")
-    return permitted(machine, found, "hwloc")
+    left, notes = permitted(machine, found, "hwloc")
+    return left, [f"hwloc: {', '.join(dict.fromkeys(missing))} not there: left out", *notes] if missing else notes
 
 
-def _location(machine: Machine, scanner: Scanner, physical: bool) -> set[int]:
+def _location(machine: Machine, scanner: Scanner, physical: bool, missing: list[str]) -> set[int]:
+    """The processors of a mask, or of objects, each part of which is looked for within every object of the part before."""
     scanner.skip_space()
     match = re.compile(r"(0x[0-9a-fA-F]*(,(0x)?[0-9a-fA-F]*)*|0xf\.\.\.f)").match(scanner.text, scanner.at)
     if match:
         scanner.at = match.end()
         return _mask(match[0])
-    within = set(machine.pus)
+    places = [set(machine.pus)]
     while True:
         start = scanner.at
         word = scanner.word(r"[A-Za-z][A-Za-z0-9]*").lower()
         if word in ("all", "root"):
-            return within
+            return set().union(*places)
         if word in ("pci", "os"):
             raise scanner.error("an object with processors: devices are not known of a machine here", start)
         kind = _WORDS.get(word)
@@ -93,11 +96,20 @@ def _location(machine: Machine, scanner: Scanner, physical: bool) -> set[int]:
         if scanner.text[scanner.at : scanner.at + 1] != ":":
             raise scanner.error("':' and an index", scanner.at)
         scanner.at += 1
-        choices = _inside(machine, kind, within)
-        picked = _pick(scanner, choices, physical, word)
-        within = {p for pus in picked for p in pus}
+        at = scanner.at
+        picked: list[tuple[int, ...]] = []
+        lacking: list[int] = []
+        for place in places:
+            scanner.at = at
+            there, lost = _pick(scanner, _inside(machine, kind, place), physical, word)
+            picked += there
+            lacking += lost
+        if lacking and not picked:
+            raise scanner.error(f"the index of a {word} that is there", at)
+        missing += [f"{word} {number}" for number in lacking[:4]] + ["…"] * (len(lacking) > 4)
+        places = [set(pus) for pus in picked]
         if scanner.text[scanner.at : scanner.at + 1] != ".":
-            return within
+            return set().union(*places)
         scanner.at += 1
 
 
@@ -129,13 +141,13 @@ def _inside(machine: Machine, kind: str, within: set[int]) -> list[tuple[int, tu
 
 def _pick(
     scanner: Scanner, choices: list[tuple[int, tuple[int, ...]]], physical: bool, word: str
-) -> list[tuple[int, ...]]:
-    """`X`, `X-Y`, `X-`, `X:N` (which goes round), `all`, `odd`, `even`; what is not there is an error."""
+) -> tuple[list[tuple[int, ...]], list[int]]:
+    """What `X`, `X-Y`, `X-`, `X:N` (which goes round), `all`, `odd` or `even` names, and the indexes that are not there."""
     match = _INDEXES.match(scanner.text, scanner.at)
     if match:
         scanner.at = match.end()
         step = {"all": slice(None), "odd": slice(1, None, 2), "even": slice(0, None, 2)}[match[1].lower()]
-        return [pus for _, pus in choices[step]]
+        return [pus for _, pus in choices[step]], []
     start = scanner.at
     first = scanner.number(f"the index of {word}, all, odd or even")
     following = scanner.text[scanner.at : scanner.at + 1]
@@ -145,21 +157,17 @@ def _pick(
         last = len(choices) - 1
         if scanner.text[scanner.at : scanner.at + 1].isdigit():
             last = scanner.number()
-        if last < first or last - first > len(choices) + first:
+        if (last < first and choices) or last - first > LONGEST_RANGE:
             raise scanner.error("a range that runs upwards, over what is there", start)
         wanted = list(range(first, last + 1))
     elif following == ":":
         scanner.at += 1
         count = scanner.number("how many")
-        if not choices or count > len(choices):
-            raise scanner.error(f"at most {len(choices)} objects", start)
-        wanted = [(first + i) % len(choices) for i in range(count)]
+        wanted = [(first + i) % len(choices) for i in range(min(count, len(choices)))]
     named = dict(choices) if physical else dict(enumerate(pus for _, pus in choices))
-    lacking = [n for n in wanted if n not in named]
-    if lacking:
-        there = f"an index among {', '.join(map(str, list(named)[:8]))}{', …' if len(named) > 8 else ''}"
-        raise scanner.error(there if named else f"another kind: no {word} lies there", start)
-    return [named[n] for n in wanted]
+    if not named:
+        raise scanner.error(f"another kind: no {word} lies there", start)
+    return [named[n] for n in wanted if n in named], [n for n in wanted if n not in named]
 
 
 _SPOKEN = {"l1cache", "l2cache", "l3cache", "package", "core", "pu", "die"}

@@ -145,8 +145,9 @@ def apply_subset(layers: Layers, subset: Subset, strict: bool = False) -> tuple[
 
     Where the machine has sockets (or the text starts with `:`) an item counts objects within the next outer layer that
     the subset names, sockets and cores counting as named, and one that asks for more than there are gets what there is.
-    Without sockets, and where `strict` as LLVM's runtime has it up to 19, it counts within the next outer layer of the machine, and asking for too much undoes it all. Cores of
-    a kind are counted among those of that kind; a machine of one kind leaves out a single kind's name.
+    Without sockets it counts within the next outer layer of the machine, and asking for too much undoes it all; so it does
+    always where `strict`, as in LLVM's runtimes 14 and 16 (19 is as Intel's). Cores of a kind are counted among those of
+    that kind; a machine of one kind leaves out a single kind's name.
     """
     items, notes = _by_kinds(layers, subset)
     levels, why = _by_level(layers, subset, items)

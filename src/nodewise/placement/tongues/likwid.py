@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""likwid-pin's processor expressions (likwid 5.4, page likwid-pin): an ordered list, one processor a thread."""
+"""likwid-pin's processor expressions: an ordered list, one processor a thread.
+
+They are those of likwid 5.4's page likwid-pin, and what 5.2.2 answered for a machine of two processors. Where 5.2 does
+otherwise than 5.4's page has it, a note says so.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +38,9 @@ def read_likwid(machine: Machine, text: str) -> tuple[list[int], list[str]]:
     """The processors that an expression lists, in order, and notes. Raises InputError with the column."""
     scanner = Scanner("likwid expression", text)
     found: list[int] = []
+    notes: list[str] = []
     while True:
-        found += _expression(machine, scanner)
+        found += _expression(machine, scanner, notes)
         if len(found) > _MOST:
             raise scanner.error(f"an expression of at most {_MOST} processors")
         if scanner.done:
@@ -49,23 +54,27 @@ def read_likwid(machine: Machine, text: str) -> tuple[list[int], list[str]]:
             f"allowed are {format_processors(allowed)}",
         )
     twice = len(found) - len(set(found))
-    return found, [f"{twice} entries name a processor that another entry names too"] if twice else []
+    return found, [*notes, f"{twice} entries name a processor that another entry names too"] if twice else notes
 
 
-def _expression(machine: Machine, scanner: Scanner) -> list[int]:
+def _expression(machine: Machine, scanner: Scanner, notes: list[str]) -> list[int]:
     if scanner.peek(2).upper() == "E:":
         scanner.at += 2
-        return _by_pattern(scanner, _domain(machine, scanner))
+        return _by_pattern(scanner, _domain(machine, scanner), notes)
     if scanner.peek(2).upper() == "L:":
         scanner.at += 2
-        domain = machine.allowed if scanner.peek().isdigit() else _domain(machine, scanner, ":")
+        if scanner.peek().isdigit():
+            notes.append("likwid 5.2 refuses L: without a domain, which 5.4's manual has: write L:N:")
+            domain = machine.allowed
+        else:
+            domain = _domain(machine, scanner, ":")
         return _by_index(scanner, primary_order(machine, domain))
     if scanner.peek().isdigit():
         return _numbers(scanner)
-    match = re.compile(r"([SDCM]):(?=[A-Za-z])").match(scanner.text, scanner.at)
+    match = re.compile(r"([NSDCM]):(?=[A-Za-z])").match(scanner.text, scanner.at)
     if match:
         scanner.at = match.end()
-        return _spread(machine, scanner, _domains(machine, match[1]))
+        return _spread(machine, scanner, _domains(machine, match[1]), notes)
     # a domain and indexes in it, which older versions take without the L
     return _by_index(scanner, primary_order(machine, _domain(machine, scanner, ":")))
 
@@ -104,8 +113,11 @@ def _by_index(scanner: Scanner, domain: Sequence[int]) -> list[int]:
     return [domain[i] for i in indexes]
 
 
-def _by_pattern(scanner: Scanner, domain: Sequence[int]) -> list[int]:
-    """`threads[:chunk:stride]`: so many in a row, the next row `stride` entries on, from the start again at the end."""
+def _by_pattern(scanner: Scanner, domain: Sequence[int], notes: list[str]) -> list[int]:
+    """`threads[:chunk:stride]`: so many in a row, the next row `stride` entries on, from the start again at the end.
+
+    The list has no more entries than the domain processors.
+    """
     start = scanner.at
     threads = scanner.number("how many threads")
     chunk = stride = 1
@@ -115,6 +127,7 @@ def _by_pattern(scanner: Scanner, domain: Sequence[int]) -> list[int]:
         stride = scanner.number("the stride")
     if not (1 <= threads <= _MOST and 1 <= chunk <= len(domain) and stride >= 1):
         raise scanner.error(f"1 to {_MOST} threads, rows of 1 to {len(domain)} and a stride from 1", start)
+    threads = _at_most(threads, len(domain), notes)
     found: list[int] = []
     at = 0
     while len(found) < threads:
@@ -124,15 +137,23 @@ def _by_pattern(scanner: Scanner, domain: Sequence[int]) -> list[int]:
     return found[:threads]
 
 
-def _spread(machine: Machine, scanner: Scanner, domains: list[tuple[int, ...]]) -> list[int]:
+def _at_most(threads: int, there: int, notes: list[str]) -> int:
+    if threads > there:
+        notes.append(
+            f"likwid 5.2 lists the {there} processors of the domain, not {threads}: further threads start over"
+        )
+    return min(threads, there)
+
+
+def _spread(machine: Machine, scanner: Scanner, domains: list[tuple[int, ...]], notes: list[str]) -> list[int]:
     how = scanner.choice(_SPREADS, "how to spread")
     total = sum(map(len, domains))
     count = total
     if scanner.take(":"):
         start = scanner.at
-        count = scanner.number("how many threads")
-        if not 1 <= count <= total:
-            raise scanner.error(f"from 1 to {total} threads", start)
+        count = _at_most(scanner.number("how many threads"), total, notes)
+        if count == 0:
+            raise scanner.error("at least one thread", start)
     if how == "scatter":
         lists = [primary_order(machine, domain) for domain in domains]
         longest = max(map(len, lists))

@@ -48,10 +48,10 @@ def permitted(machine: Machine, asked: set[int], tongue: str) -> tuple[tuple[int
     return left, left_out(asked - set(left))
 
 
-def _ranges(scanner: Scanner) -> set[int]:
+def _ranges(scanner: Scanner, strides: bool = True) -> set[int]:
     found: set[int] = set()
     while True:
-        found.update(scanner.upward_range("a processor's number", strides=True))
+        found.update(scanner.upward_range("a processor's number", strides=strides))
         if scanner.done:
             return found
         scanner.need(",", "',', '-' or the end")
@@ -66,13 +66,15 @@ def _numactl_set(machine: Machine, option: str, text: str, have: Sequence[int], 
         scanner.end()
         found = set(have)
     else:
-        found = _ranges(scanner)
+        found = _ranges(scanner, strides=False)
+        beyond = sorted(found - set(range(len(have)) if relative else have))
+        if beyond:
+            there = f"{len(have)} {name}" if relative else f"{name} {format_processors(have)}"
+            raise InputError(
+                f"{option}={text}: numactl refuses number {beyond[0]}, which is not there or not allowed",
+                f"there are {there}",
+            )
         if relative:
-            beyond = [n for n in found if n >= len(have)]
-            if beyond:
-                raise InputError(
-                    f"{option}={text}: there are {len(have)} {name}, and number {max(beyond)} is asked for"
-                )
             found = {have[n] for n in found}
     return set(have) - found if inverse else found
 
@@ -91,10 +93,7 @@ def read_numactl(machine: Machine, text: str) -> tuple[tuple[int, ...], list[str
         elif option in _NODES:
             nodes = numbered_objects(machine, "numa")
             numbers = _numactl_set(machine, option, value, sorted(nodes), "nodes")
-            empty = sorted(n for n in numbers if n not in nodes)
-            if empty:
-                notes.append(f"nodes {format_processors(empty)} are not there or have no processors")
-            more = {p for n in numbers for p in nodes.get(n, ())}
+            more = {p for n in numbers for p in nodes[n]}
         else:
             memory.append(option if not value else f"{option}={value}")
             continue

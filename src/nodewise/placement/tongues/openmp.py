@@ -64,6 +64,9 @@ def read_places(text: str) -> Places:
     """Read a value of OMP_PLACES. Raises InputError with the column."""
     scanner = Scanner("OMP_PLACES", text)
     if scanner.peek().isalpha():
+        if scanner.at:
+            # the runtimes pass over blanks before a list, and not before a name
+            raise scanner.error("an abstract name without a blank before it", 0)
         if scanner.peek(32).lower() in BINDS:
             raise scanner.error("an abstract name or a list; what is there belongs to OMP_PROC_BIND")
         word = scanner.choice(_ABSTRACT, "an abstract name or a list")

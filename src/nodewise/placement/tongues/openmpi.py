@@ -26,7 +26,11 @@ _OPTIONS = {
     "--use-hwthread-cpus": "hwthreads",
 }
 _BARE = ("hwthreads",)
-_MODEL = "modelled is Open MPI 4.1, whose mpirun was asked, with the whole node allocated"
+_MODEL = (
+    "modelled is Open MPI 4.1, whose mpirun was asked, with the whole node allocated; Open MPI 5 numbers ranks so that each "
+    "object of --map-by is filled before the next, binds to cores where nothing is said, and refuses to bind to more than it "
+    "maps by, and --rank-by core"
+)
 _NAMES = {"core": "core", "pu": "hardware thread", "package": "socket", "numa": "NUMA node"}
 _MODIFIERS = ("span", "nooversubscribe", "oversubscribe", "nolocal", "hwtcpus", "corecpus", "inherit", "noinherit")
 
