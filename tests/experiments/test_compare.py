@@ -4,7 +4,6 @@
 import json
 import math
 import random
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 from nodewise.base.errors import InputError, ProgramError, StoreError
 from nodewise.experiments.compare import CompareQuestion, compare
 from nodewise.experiments.contenders import make_contenders
-from nodewise.records.budget import Budget
+from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import read_experiment
 from nodewise.records.recorder import RUN_VARIABLE
 from nodewise.report.comparison import table_rows
@@ -291,40 +290,54 @@ def test_disturbed_blocks_are_kept_and_others_made_besides(tmp_path: Path) -> No
 
 
 class Waiting(Stream):
-    """A Stream whose runs take their time; a command whose seconds are endless runs until it is stopped."""
+    """A Stream whose runs take their time of a clock; a command whose seconds are endless runs until it is stopped."""
+
+    def __init__(self, seconds: Callable[[str], float | str], now: list[float]):
+        super().__init__(seconds)
+        self._now = now
 
     def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
         told = self._seconds(setting.key)
         if isinstance(told, float) and math.isinf(told):
             self.runs.append(setting.key)
             assert timeout_s is not None, "it would run for ever"
-            time.sleep(timeout_s)
+            self._now[0] += timeout_s
             return Sample(timeout_s, timeout_s, 0.0, error="cut off", cut_off=True)
         sample = super().run(setting, timeout_s=timeout_s)
-        time.sleep(sample.wall_s)
+        self._now[0] += sample.wall_s
         return sample
 
 
-def test_a_command_that_hangs_is_stopped_early_and_said_with_a_budget_that_would_do(tmp_path: Path) -> None:
-    question = replace(_question(tmp_path, ["a", "b"]), budget=Budget(0.8))
-    with pytest.raises(InputError, match=r"a run of b was stopped after 2\d\d ms, and an answer takes 16 runs") as told:
-        compare(question, Waiting(_times(a=0.01, b=math.inf)))
-    assert told.value.hint is not None and "more than --budget 4s" in told.value.hint
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The clock of a comparison's budget."""
+    at = [0.0]
+    monkeypatch.setattr("nodewise.experiments.compare.Meter", lambda budget: Meter(budget, lambda: at[0]))
+    return at
+
+
+def test_a_command_that_hangs_is_stopped_early_and_said_with_a_budget_that_would_do(
+    tmp_path: Path, now: list[float]
+) -> None:
+    question = replace(_question(tmp_path, ["a", "b"]), budget=Budget(8.0))
+    with pytest.raises(InputError, match=r"a run of b was stopped after 2 s, and an answer takes 16 runs") as told:
+        compare(question, Waiting(_times(a=0.01, b=math.inf), now))
+    assert told.value.hint is not None and "more than --budget 31s" in told.value.hint
     assert not question.out.exists()
 
 
-def test_a_budget_that_holds_no_answer_is_said_after_the_first_block(tmp_path: Path) -> None:
+def test_a_budget_that_holds_no_answer_is_said_after_the_first_block(tmp_path: Path, now: list[float]) -> None:
     question = replace(_question(tmp_path, ["a", "b"]), budget=Budget(0.5))
-    stream = Waiting(_times(a=0.1, b=0.1))
-    with pytest.raises(InputError, match=r"one run of each of the 2 takes 2.. ms, and an answer takes 16 runs"):
+    stream = Waiting(_times(a=0.1, b=0.1), now)
+    with pytest.raises(InputError, match=r"one run of each of the 2 takes 199 ms, and an answer takes 16 runs"):
         compare(question, stream)
     assert len(stream.runs) == 2
     # a few runs are all that is asked for
     few = replace(question, most=1, budget=Budget(5.0))
-    assert compare(few, Waiting(_times(a=0.1, b=0.1))).stopped == "runs"
+    assert compare(few, Waiting(_times(a=0.1, b=0.1), now)).stopped == "runs"
 
 
-def test_a_run_that_hangs_later_ends_it_and_is_no_failure(tmp_path: Path) -> None:
+def test_a_run_that_hangs_later_ends_it_and_is_no_failure(tmp_path: Path, now: list[float]) -> None:
     counts = {"a": 0, "b": 0}
 
     def seconds(key: str) -> float:
@@ -332,7 +345,7 @@ def test_a_run_that_hangs_later_ends_it_and_is_no_failure(tmp_path: Path) -> Non
         return math.inf if key == "b" and counts[key] > 10 else 0.002
 
     question = replace(_question(tmp_path, ["a", "b"], within=0.0001), budget=Budget(2.0))
-    result = compare(question, Waiting(seconds))
+    result = compare(question, Waiting(seconds, now))
     assert result.stopped == "budget"
     assert (result.contenders[1].runs, result.contenders[1].failed, result.contenders[1].error) == (4, 0, None)
     assert any("a run was stopped after" in w and "does it hang?" in w for w in result.warnings)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A study's rows, from runs whose times are given."""
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -11,6 +10,7 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.experiments.study import StudyQuestion, run_study
 from nodewise.machine.sources import load_machine
+from nodewise.records.budget import Meter
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.studies.commands import Contender
@@ -198,24 +198,35 @@ def test_what_a_study_tells_of_its_result_goes_with_it() -> None:
     assert run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=1), Given()).told == ()  # type: ignore[arg-type]
 
 
-def test_a_budget_too_small_for_six_blocks_is_said_after_the_first(tmp_path: Path) -> None:
+def test_a_budget_too_small_for_six_blocks_is_said_after_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("nodewise.experiments.study.Meter", lambda budget: Meter(budget, lambda: now[0]))
+
     class Slow(Given):
         def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
-            time.sleep(0.02)
+            now[0] += 20.0
             return super().run(setting)
 
     given = Slow()
-    question = StudyQuestion(IS, {"class": "S"}, threads=1, seconds=0.2, firm=True, out=tmp_path / "x")
-    with pytest.raises(InputError, match=r"one run of each of the 5 contenders takes .* and 6 runs of each") as told:
+    question = StudyQuestion(IS, {"class": "S"}, threads=1, seconds=200.0, firm=True, out=tmp_path / "x")
+    with pytest.raises(InputError, match=r"the 5 contenders takes 100 s, and 6 runs of each are needed") as told:
         run_study(question, given)  # type: ignore[arg-type]
     assert len(given.order) == 5 and not (tmp_path / "x").exists()
-    assert told.value.hint is not None and "--budget 1s" in told.value.hint
+    assert told.value.hint is not None and "--budget 10min" in told.value.hint
     # it may end before that
+    now[0] = 0.0
     with pytest.raises(InputError, match="it ended after 1 of 5 contenders"):
-        run_study(replace(question, seconds=0.01), Slow())  # type: ignore[arg-type]
+        run_study(replace(question, seconds=10.0), Slow())  # type: ignore[arg-type]
     # where nobody asked for a budget there are six blocks, and few are enough where so many are asked for
-    assert run_study(replace(question, firm=False, blocks=6, accept_disturbed=True), Slow()).blocks == 6  # type: ignore[arg-type]
-    few = replace(question, seconds=0.5, blocks=1, accept_disturbed=True, out=tmp_path / "y")
+    now[0] = 0.0
+    notes: list[str] = []
+    usual = replace(question, firm=False, blocks=6, accept_disturbed=True)
+    assert run_study(usual, Slow(), note=notes.append).blocks == 6  # type: ignore[arg-type]
+    assert "6 blocks of 5 contenders take about 10 min" in notes[0]
+    now[0] = 0.0
+    few = replace(question, blocks=1, accept_disturbed=True, out=tmp_path / "y")
     assert run_study(few, Slow()).blocks == 1  # type: ignore[arg-type]
 
 
@@ -226,9 +237,8 @@ def test_a_contender_that_the_budgets_end_cuts_off_has_not_failed() -> None:
             if len(self.order) < 34:
                 return sample
             assert timeout_s is not None
-            time.sleep(timeout_s)
             return Sample(timeout_s, timeout_s, 0.0, error="cut off", cut_off=True)
 
-    result = run_study(StudyQuestion(IS, {"class": "S"}, 1, seconds=0.5, firm=True, accept_disturbed=True), Hanging())  # type: ignore[arg-type]
+    result = run_study(StudyQuestion(IS, {"class": "S"}, 1, seconds=300, firm=True, accept_disturbed=True), Hanging())  # type: ignore[arg-type]
     assert (result.stopped, result.blocks) == ("budget", 6)
     assert all(not row.not_run for row in result.rows)
