@@ -8,6 +8,9 @@ ignored.
 import contextlib
 import os
 import signal
+import sys
+
+import pytest
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -18,3 +21,11 @@ with contextlib.suppress(ImportError):
     settings.register_profile("repeatable", derandomize=True)
     if not os.environ.get("NODEWISE_EXPLORE"):
         settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test's experiments have no neighbours but each other: what else runs on this machine is in no answer."""
+    if "nodewise.records.neighbours" in sys.modules:
+        folder = tmp_path_factory.mktemp("running")
+        monkeypatch.setattr(sys.modules["nodewise.records.neighbours"], "shared_folder", lambda: folder)

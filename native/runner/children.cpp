@@ -86,6 +86,7 @@ std::vector<std::string> end_children(pid_t group) {
         nanosleep(&pause, nullptr);
     }
     std::vector<std::string> names;
+    names.reserve(found.size());
     for (const auto& [pid, name] : found) {
         names.push_back(name);
     }

@@ -272,7 +272,7 @@ int Process::open_input(const Job& job, Outcome& outcome) const {
     outcome.failed_step = "standard input";
     // without waiting, which nothing could end: a pipe is opened once its other end is
     Descriptor input(open(job.input.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    struct stat about {};
+    struct stat about{};
     if (input.number() < 0 || fstat(input.number(), &about) != 0) {
         outcome.failed_errno = errno;
         return -1;
@@ -283,8 +283,8 @@ int Process::open_input(const Job& job, Outcome& outcome) const {
                                       pollfd{guard_, POLLIN, 0}};
         int ready = 0;
         do {
-            ready = poll(watched.data(), watched.size(),
-                         static_cast<int>(std::ceil(std::fmax(0.0, until - now()) * 1e3)));
+            ready =
+                poll(watched.data(), watched.size(), static_cast<int>(std::ceil(std::fmax(0.0, until - now()) * 1e3)));
         } while (ready < 0 && errno == EINTR);
         if (watched[0].revents == 0) {
             outcome.failed_errno = ready > 0 ? ECANCELED : ETIMEDOUT;

@@ -148,8 +148,9 @@ def test_a_lost_setting_costs_its_runs_and_going_on_writes_it_again(stored: dict
     folder = tmp_path / "x"
     shutil.copytree(stored["tune"], folder)
     lines = (folder / "samples.jsonl").read_text().splitlines(keepends=True)
-    lost = next(i for i, line in enumerate(lines[1:], 1) if json.loads(line)["type"] == "setting")
-    key = json.loads(lines[lost])["key"]
+    keys = [json.loads(line).get("key") for line in lines]
+    lost = next(i for i, key in enumerate(keys) if key not in (None, "baseline"))
+    key = keys[lost]
     (folder / "samples.jsonl").write_text("".join(lines[:lost] + lines[lost + 1 :]))
     assert _nodewise("report", "--html", str(tmp_path / "page.html"), str(folder))[0] == 0
     assert "it has lost the line of the setting" in (tmp_path / "page.html").read_text()

@@ -205,3 +205,26 @@ def test_two_at_once_say_so_and_wait_waits(tmp_path: Path) -> None:
     assert any(str(tmp_path / "two") in note for note in told["notes"])
     assert said.startswith("waiting for ")
     assert not any(str(tmp_path) in note for note in json.loads(third[0])["notes"])
+
+
+# --- what is not there
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_change_nothing_but_what_is_seen(tmp_path: Path, closed: str) -> None:
+    script = f'"$0" -m nodewise run --out x -r 1 -- sh -c "echo good > told" {closed}'
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "told").read_text() == "good\n" and (tmp_path / "x/report.html").stat().st_size > 100_000
+    assert "report    x/report.html" in done.stdout or ">&- 2>&-" in closed or closed == ">&-"
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "loop", "file/x"])
+def test_names_that_the_system_refuses_are_one_message(tmp_path: Path, name: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").touch()
+    for words in (["report"], ["confirm"], ["tune", "--resume"], ["run", "--cwd", name, "--"], ["machine", "--save"]):
+        code, _, error = _run(tmp_path, *words, name)
+        assert code == 2 and error.startswith("error: ") and "defect" not in error, error

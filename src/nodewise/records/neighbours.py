@@ -51,7 +51,7 @@ class Running:
                 return
             # a name of its own for each, also of one process
             self._file, self._name = tempfile.mkstemp(prefix=f"{os.getpid()}-", dir=self._folder)
-            os.write(self._file, json.dumps(asdict(self._own)).encode())
+            Path(self._name).write_text(json.dumps(asdict(self._own)))
             fcntl.flock(self._file, fcntl.LOCK_EX)
             os.fchmod(self._file, 0o644)
             self._since = os.fstat(self._file).st_mtime
