@@ -41,6 +41,8 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "quiet": [("quiet", "--seconds", "0.2", "--json"), ("quiet", "--seconds", "0", "--json")],
     "vec": [("vec", "--json", "loops.c")],
 }
+#: Those that are kept in the directory of the experiment, too.
+KEPT = ("tune", "compare", "confirm", "study")
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -58,6 +60,10 @@ def test_what_a_command_writes_holds_to_its_schema(nodewise_here: Command, tmp_p
         assert done.returncode == 0, (words, done.stderr)
         text = (tmp_path / "out.json").read_text() if "{}" in words else done.stdout
         check_json(name, text)
+        report = json.loads(text).get("report") if name in KEPT else None
+        if report is not None:
+            kept = json.loads((tmp_path / report).with_name("verdict.json").read_text())
+            check_json(name, kept["results"][0] if name == "study" else kept)
 
 
 def test_every_command_with_json_is_held_to_a_schema() -> None:
