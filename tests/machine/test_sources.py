@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,13 @@ def test_a_synthetic_machine_has_the_shape_that_its_text_says() -> None:
     assert sum(c.level == 3 for c in machine.caches) == 4
     assert machine.allowed == tuple(range(32))
     assert not machine.live
+
+
+def test_the_memory_domain_is_all_of_the_nodes_that_may_be_used() -> None:
+    machine = load_machine("synthetic:pack:2 numa:1 core:4 pu:1")
+    held = replace(machine, limits=replace(machine.limits, processors=(5,)))
+    assert held.memory_domain == (4, 5, 6, 7)
+    assert machine.memory_domain == machine.allowed
 
 
 def test_the_indexes_of_the_text_are_kept() -> None:

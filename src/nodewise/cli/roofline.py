@@ -34,7 +34,8 @@ def run_roofline(threads: int | None, name: str | None, out: Path | None, as_jso
     def show(progress: RooflineProgress) -> None:
         status.update(f"run {progress.done + 1} of about {progress.runs}: {progress.what}")
 
-    with LocalLauncher(RunOptions()) as launcher, status:
+    # roofs of the memory are lowered by whoever uses it, from whichever processor
+    with LocalLauncher(RunOptions(domain=machine.memory_domain)) as launcher, status:
         result = measure_roofline(
             machine,
             threads or machine.parallelism,

@@ -151,6 +151,12 @@ class Machine:
         """How many threads can run at once here: processors allowed, or fewer under a quota (rounded up)."""
         return replace(self.limits, processors=self.allowed).parallelism
 
+    @property
+    def memory_domain(self) -> tuple[int, ...]:
+        """All processors of the NUMA nodes that have a processor allowed here: who runs on them shares the memory's bandwidth."""
+        mine = set(self.allowed)
+        return tuple(sorted({p for node in self.numa_nodes if mine & set(node.pus) for p in node.pus}))
+
     @cached_property
     def allowed_cores(self) -> tuple[Core, ...]:
         """Cores with at least one processor allowed, each reduced to those."""
