@@ -12,12 +12,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from nodewise.base.shapes import fit
 from nodewise.placement.memory import MemoryPolicy
 from nodewise.runner.launch import Start, launch_of, start_of
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.setting import Setting
-from nodewise.verdicts.encoding import decode
 
 SHELLS = ("sh", "bash")
 NASTY = [
@@ -117,7 +117,7 @@ def test_directory_input_variables_and_limits_that_the_user_gave_belong_to_the_l
     file.write_text("text of the input")
     options = RunOptions(cwd=folder, stdin=file, limits={"NOFILE": 64})
     start = start_of(options, {"GIVEN": "by user", "CLEARED": "x"})
-    assert decode(Start, json.loads(json.dumps(start.to_json()))) == start
+    assert fit(json.loads(json.dumps(start.to_json())), Start) == start
     cpu = min(os.sched_getaffinity(0))
     launch = launch_of(Setting(("./tell",), env={"OWN": "1"}, unset=("CLEARED",), mask=(cpu,)), start)
     for text in (launch.line(), launch.body()):

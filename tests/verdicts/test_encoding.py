@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 
 import pytest
 
+from nodewise.base.shapes import fit
 from nodewise.experiments.compare import compare
 from nodewise.experiments.tune import tune
 from nodewise.records.experiment import read_experiment
 from nodewise.verdicts.baseline import against_baseline
-from nodewise.verdicts.encoding import decode, encode, schema_of
+from nodewise.verdicts.encoding import encode, schema_of
 from nodewise.verdicts.roofline import RooflineVerdict
 from nodewise.verdicts.study import StudyVerdict
 from tests.experiments.test_compare import Stream, _times
@@ -34,8 +35,8 @@ def _check(kind: str, verdict: Any) -> None:
     """It holds to its schema, and is read back as it was."""
     text = json.dumps(encode(verdict), allow_nan=False)
     check_json(kind, text)
-    back = decode(DOCUMENTS[kind].kind, json.loads(text))
-    assert encode(back) == encode(verdict) and back == decode(DOCUMENTS[kind].kind, json.loads(text))
+    back = fit(json.loads(text), DOCUMENTS[kind].kind)
+    assert encode(back) == encode(verdict) and back == fit(json.loads(text), DOCUMENTS[kind].kind)
 
 
 @pytest.mark.parametrize("runs", [20, 120])
@@ -60,26 +61,26 @@ def test_a_study_and_a_roofline_hold_to_their_schemas() -> None:
     _check("study", study_result())
     _check("study", study_result(picture=("a", "b")))
     _check("roofline", roofline_result())
-    assert decode(StudyVerdict, json.loads(json.dumps(encode(study_result())))) == study_result()
-    assert decode(RooflineVerdict, json.loads(json.dumps(encode(roofline_result())))) == roofline_result()
+    assert fit(json.loads(json.dumps(encode(study_result()))), StudyVerdict) == study_result()
+    assert fit(json.loads(json.dumps(encode(roofline_result()))), RooflineVerdict) == roofline_result()
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"rows": {}}, "rows is not a list"),
-        ({"blocks": "many"}, "blocks is not a whole number"),
-        ({"blocks": True}, "blocks is not a whole number"),
-        ({"verdict": "better"}, "verdict: 'better' is none of 'faster', 'slower'"),
-        ({"headline": None}, "headline is not a text"),
-        ({"picture": ["ratio"]}, "picture has 1 parts, not 2"),
-        ({"point": {"n": 3}}, r"point\.n is not a text"),
-        ({"rows": [{"contender": "x"}]}, r"rows\[0\]\.kind is missing"),
+        ({"rows": {}}, "rows: a list is needed, not an object"),
+        ({"blocks": "many"}, "blocks: a whole number is needed, not 'many'"),
+        ({"blocks": True}, "blocks: a whole number is needed, not true"),
+        ({"verdict": "better"}, "verdict: one of faster, slower, .* is needed, not 'better'"),
+        ({"headline": None}, "headline: a text is needed, not null"),
+        ({"picture": ["ratio"]}, "picture: a list of 2 is needed, not of 1"),
+        ({"point": {"n": 3}}, r"point\.n: a text is needed, not 3"),
+        ({"rows": [{"contender": "x"}]}, r"rows\[0\]\.kind: it is missing"),
     ],
 )
 def test_what_is_no_result_is_refused_by_the_place_that_is_wrong(change: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        decode(StudyVerdict, {**json.loads(json.dumps(encode(study_result()))), **change})
+        fit({**json.loads(json.dumps(encode(study_result()))), **change}, StudyVerdict)
 
 
 def test_a_hidden_field_is_not_written_and_a_computed_one_is() -> None:
@@ -100,7 +101,7 @@ def test_a_hidden_field_is_not_written_and_a_computed_one_is() -> None:
     schema = schema_of(Half, ("report",))
     assert schema["required"] == ["schema_version", "value", "twice"]
     assert schema["properties"]["twice"] == {"type": "integer"} and "hidden" not in schema["properties"]
-    assert decode(Half, encode(Half(4))) == Half(4)
+    assert fit(encode(Half(4)), Half) == Half(4)
 
 
 def test_what_is_no_number_is_null_and_what_is_no_kind_is_refused() -> None:

@@ -39,11 +39,11 @@ def test_a_comparison_of_nothing_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"within": "much"}, "within is not a number"),
-        ({"contenders": [{"name": 3}]}, r"contenders\[0\]\.name is not a text"),
-        ({"environment": []}, "environment is not an object"),
-        ({"kind": None}, "kind is not a text"),
-        ({"machine_is_live": "yes"}, "machine_is_live is not true or false"),
+        ({"within": "much"}, "within: a number is needed, not 'much'"),
+        ({"contenders": [{"name": 3, "text": "a"}]}, r"contenders\[0\]\.name: a text is needed, not 3"),
+        ({"environment": []}, "environment: an object is needed, not a list"),
+        ({"kind": None}, "kind: a text is needed, not null"),
+        ({"machine_is_live": "yes"}, "machine_is_live: true or false is needed, not 'yes'"),
     ],
 )
 def test_a_damaged_question_is_refused_by_the_place_that_is_wrong(change: dict[str, Any], told: str) -> None:

@@ -10,6 +10,7 @@ from nodewise.records.experiment import Plan, Writer, read_experiment
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.tune import CONFIRM, TuneVerdict, tune_verdict
+from tests.questions import tune_question
 
 BASELINE = Setting(("app",))
 BOTH = Setting(("app",), {"a": 1, "b": 1}, name="both")
@@ -18,8 +19,7 @@ NO_A, NO_B = Setting(("app",), {"b": 1}, name="no a"), Setting(("app",), {"a": 1
 
 def concluded(path: Path, without_b: float) -> TuneVerdict:
     """The verdict where both axes together take 0.5 s, without a the baseline's 1 s, and without b as many as are given."""
-    question = {"kind": "tune", "machine": {}, "machine_is_live": True, "axes": {"a": [0, 1], "b": [0, 1]}}
-    question |= {"within": 0.01, "command": ["app"]}
+    question = tune_question(axes={"a": [0, 1], "b": [0, 1]})
     times = {BASELINE.key: 1.0, BOTH.key: 0.5, NO_A.key: 1.0, NO_B.key: without_b}
     with Writer(path, question) as writer:
         writer.add_plan(Plan(BOTH.key, (10,), 0.05, {"a": NO_A.key, "b": NO_B.key}))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results as JSON: the one place that writes and reads them, and the schema that what was written holds to.
+"""Results as JSON: the one place that writes them, and the schema that what was written holds to; `base.shapes` reads them.
 
 A result is a frozen dataclass. Its JSON has the names of its fields, the text of enums, `null` for what is not known or
 infinite, and `schema_version`. A field that is no part of its text (`repr=False`) is none of its JSON; properties that are
@@ -15,11 +15,10 @@ import typing
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 #: Raised with every change after which a reader of the old JSON would be wrong.
 SCHEMA_VERSION = 2
-_Kind = TypeVar("_Kind")
 _HINTS: dict[Any, dict[str, Any]] = {}
 _PLAIN: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
@@ -72,87 +71,6 @@ def _encoded(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_encoded(v) for v in value]
     raise TypeError(f"a result holds a {type(value).__name__}")
-
-
-def decode(kind: type[_Kind], data: Any) -> _Kind:
-    """The result that `encode` wrote as `data`; names that are none of its fields are ignored, and what has a default may
-    be missing.
-
-    Raises ValueError, which names the place, for what is no such result.
-    """
-    found: _Kind = _decoded(kind, data, "")
-    return found
-
-
-def _decoded(hint: Any, data: Any, at: str) -> Any:
-    if hint is Any:
-        return data
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        return _one_of(arguments, data, at)
-    if origin is tuple:
-        return _tuple(arguments, data, at)
-    if isinstance(origin, type) and issubclass(origin, Sequence):
-        return _tuple((*arguments, ...), data, at)
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        pairs = _checked(data, dict, "an object", at).items()
-        # keys are texts in JSON
-        return {arguments[0](name): _decoded(arguments[1], value, f"{at}.{name}") for name, value in pairs}
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        try:
-            return hint(data)
-        except ValueError:
-            raise ValueError(
-                f"{at.lstrip('.')}: {data!r} is none of {', '.join(repr(e.value) for e in hint)}"
-            ) from None
-    if dataclasses.is_dataclass(hint):
-        return _object_of(hint, data, at)
-    if hint is float:
-        return float(_checked(data, (int, float), "a number", at))
-    if hint is Path:
-        return Path(_checked(data, str, "a text", at))
-    return _checked(data, hint, {str: "a text", int: "a whole number", bool: "true or false"}.get(hint, "null"), at)
-
-
-def _checked(data: Any, kinds: Any, called: str, at: str) -> Any:
-    # a truth value is a whole number to Python
-    if not isinstance(data, kinds) or (isinstance(data, bool) and kinds is not bool):
-        raise ValueError(f"{at.lstrip('.') or 'it'} is not {called}")
-    return data
-
-
-def _one_of(hints: tuple[Any, ...], data: Any, at: str) -> Any:
-    if data is None and type(None) in hints:
-        return None
-    first: ValueError | None = None
-    for hint in (h for h in hints if h is not type(None)):
-        try:
-            return _decoded(hint, data, at)
-        except ValueError as problem:
-            first = first or problem
-    raise first or ValueError(f"{at.lstrip('.')} is not null")
-
-
-def _tuple(hints: tuple[Any, ...], data: Any, at: str) -> tuple[Any, ...]:
-    # a question that was not written yet has its tuples
-    items = _checked(data, (list, tuple), "a list", at)
-    if hints[1:] == (...,):
-        return tuple(_decoded(hints[0], item, f"{at}[{i}]") for i, item in enumerate(items))
-    if len(items) != len(hints):
-        raise ValueError(f"{at.lstrip('.')} has {len(items)} parts, not {len(hints)}")
-    return tuple(_decoded(h, item, f"{at}[{i}]") for i, (h, item) in enumerate(zip(hints, items, strict=True)))
-
-
-def _object_of(kind: Any, data: Any, at: str) -> Any:
-    given = _checked(data, dict, "an object", at)
-    hints = _hints_of(kind)
-    values = {}
-    for field in dataclasses.fields(kind):
-        if field.name in given:
-            values[field.name] = _decoded(hints[field.name], given[field.name], f"{at}.{field.name}")
-        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise ValueError(f"{f'{at}.{field.name}'.lstrip('.')} is missing")
-    return kind(**values)
 
 
 def _hints_of(kind: Any) -> dict[str, Any]:

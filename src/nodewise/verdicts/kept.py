@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nodewise.base.errors import InputError
+from nodewise.base.shapes import ShapeError, fit
 from nodewise.machine.model import Machine
 from nodewise.records.result_store import STUDY, read_result
-from nodewise.verdicts.encoding import SCHEMA_VERSION, decode
+from nodewise.verdicts.encoding import SCHEMA_VERSION
 from nodewise.verdicts.question import Question, read_machine_of, read_question_of
 from nodewise.verdicts.roofline import RooflineVerdict
 from nodewise.verdicts.study import StudyVerdict
@@ -56,6 +57,7 @@ def _found(kind: type[_Found], data: Any, folder: Path, again: str) -> _Found:
         called = "an older nodewise" if version is None else f"a nodewise with schema {version}"
         raise InputError(f"{folder / 'verdict.json'} is of {called}, this one reads schema {SCHEMA_VERSION}", again)
     try:
-        return decode(kind, data)
-    except ValueError as problem:
+        found: _Found = fit(data, kind)
+    except ShapeError as problem:
         raise InputError(f"{folder / 'verdict.json'} is damaged: {problem}", again) from problem
+    return found

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nodewise.base.errors import InputError
-from nodewise.machine.model import Machine
+from nodewise.base.shapes import ShapeError, fit
+from nodewise.machine.model import Machine, machine_from_json
 from nodewise.records.experiment import Experiment
 from nodewise.runner.launch import Start
 from nodewise.tuning.axes import Wanted
-from nodewise.verdicts.encoding import decode
 
 _Kind = TypeVar("_Kind")
 
@@ -78,15 +78,23 @@ def read_question_of(record: Mapping[str, Any], folder: Path) -> Question:
 
 def read_machine_of(record: Mapping[str, Any], folder: Path) -> Machine:
     """The machine that was asked about. Raises InputError where it is damaged."""
-    return read_part(Machine, record["machine"], folder)
+    try:
+        return machine_from_json(record["machine"], "machine")
+    except ShapeError as problem:
+        raise _damaged(folder, problem) from problem
 
 
 def read_part(kind: type[_Kind], data: Any, folder: Path) -> _Kind:
     """A part of the question that is kept in a directory. Raises InputError, which names the place, where it is damaged."""
     try:
-        return decode(kind, data)
-    except ValueError as problem:
-        raise InputError(f"{folder / 'question.json'} is damaged: {problem}") from problem
+        found: _Kind = fit(data, kind)
+    except ShapeError as problem:
+        raise _damaged(folder, problem) from problem
+    return found
+
+
+def _damaged(folder: Path, problem: ShapeError) -> InputError:
+    return InputError(f"{folder / 'question.json'} is damaged: {problem}")
 
 
 def question_of(experiment: Experiment) -> Question:
