@@ -261,7 +261,7 @@ def test_runs_that_gather_at_two_places_are_shown_as_such(tmp_path: Path) -> Non
     one, other = result.contenders
     assert (len(one.shape.modes), len(other.shape.modes)) == (1, 2)
     assert [value for value, _ in other.shape.modes] == pytest.approx([1.0, 1.5], rel=0.02)
-    assert any("gather at 2 places" in w for w in result.warnings)
+    assert any("bimodal" in w for w in result.warnings)
     assert " | " in table_rows(result)[1][1][1]
 
 

@@ -377,10 +377,12 @@ def _shape_warnings(experiment: Experiment, row: ContenderSummary, warmup: int) 
     metric, shape = experiment.objective.metric, row.shape
     alone = len(experiment.question["contenders"]) == 1
     if len(shape.modes) > 1:
-        places = ", ".join(f"{format_metric(metric, value)} ({share:.0%})" for value, share in shape.modes)
+        places = " and ".join(
+            f"{format_metric(metric, value)} ({share:.0%} of the runs)" for value, share in shape.modes
+        )
         warnings.append(
-            f"its runs gather at {len(shape.modes)} places: {places}; the median is one of them by chance. Look for what "
-            "differs between runs: placement, memory, turbo, a cache of files"
+            f"its times are {'bimodal' if len(shape.modes) == 2 else 'multimodal'}: they cluster around {places}, so the median "
+            "is one of these by chance. Look for what differs between runs: placement, memory, turbo, a cache of files"
         )
     if shape.drift is not None and abs(shape.drift) >= _DRIFT:
         way = "more" if shape.drift > 0 else "less"

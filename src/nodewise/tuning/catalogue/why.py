@@ -53,7 +53,7 @@ def why(knob: Knob, value: str, facts: Facts) -> str:
             sentences.append(f"{value}: {choice.meaning}")
     sentences.append(knob.helps_by(value))
     if risk := knob.risk_of(value):
-        sentences.append(f"mind: {risk}")
+        sentences.append(f"caution: {risk}")
     return " ".join(f"{s if s.startswith(value) else s[:1].upper() + s[1:]}." for s in sentences)
 
 
