@@ -19,7 +19,8 @@ import numpy as np
 
 from nodewise.experiments.compare import CompareQuestion, compare
 from nodewise.experiments.contenders import Contender
-from nodewise.experiments.tune import Question, tune
+from nodewise.experiments.tune import tune
+from nodewise.experiments.tune_question import Question
 from nodewise.machine.sources import load_machine
 from nodewise.records.budget import Budget
 from nodewise.runner.local import LocalLauncher

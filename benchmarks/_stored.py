@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks._surfaces import read_surfaces
 from nodewise.experiments.compare import CompareQuestion
 from nodewise.experiments.contenders import Contender
-from nodewise.experiments.tune import Question
+from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
 from nodewise.records.columns import Record
 from nodewise.records.experiment import Plan, Writer

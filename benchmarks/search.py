@@ -31,7 +31,8 @@ from benchmarks._cases import Case, Pretending, case, case_of, known_cases, made
 from benchmarks._peers import PEERS, SMAC, absent
 from benchmarks._surfaces import gain_surface, random_surface
 from nodewise.experiments.progress import Progress
-from nodewise.experiments.tune import Question, tune
+from nodewise.experiments.tune import tune
+from nodewise.experiments.tune_question import Question
 from nodewise.statistics.verdict import Word
 from nodewise.verdicts.tune import TuneVerdict
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from nodewise.experiments.compare import CompareQuestion
 from nodewise.experiments.contenders import Contender
-from nodewise.experiments.tune import Question
+from nodewise.experiments.tune_question import Question
 from nodewise.runner.setting import Setting
 from tests.surfaces import machine
 

@@ -9,7 +9,8 @@ import pytest
 
 from nodewise.experiments.blocks import Block
 from nodewise.experiments.confirmation import Confirmation, further_looks
-from nodewise.experiments.tune import Question, tune
+from nodewise.experiments.tune import tune
+from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
 from nodewise.runner.sample import Sample

@@ -14,7 +14,8 @@ import pytest
 
 from nodewise.experiments.compare import CompareQuestion, compare
 from nodewise.experiments.contenders import make_contenders
-from nodewise.experiments.tune import Question, tune
+from nodewise.experiments.tune import tune
+from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
 from nodewise.runner.local import LocalLauncher

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from nodewise.base.errors import InputError, ProgramError
-from nodewise.experiments.tune import FEWEST_RUNS, Progress, Question, Tuner, tune
+from nodewise.experiments.tune import FEWEST_RUNS, Progress, Tuner, tune
+from nodewise.experiments.tune_question import Question
 from nodewise.machine.model import Limits
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment

@@ -16,7 +16,8 @@ from playwright.sync_api import Browser, Page
 
 from benchmarks._stored import write_tune
 from nodewise.base.errors import InputError
-from nodewise.experiments.tune import Question, tune
+from nodewise.experiments.tune import tune
+from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
 from nodewise.report.page import page, verdict_of, write_report

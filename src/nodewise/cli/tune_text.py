@@ -7,7 +7,8 @@ import sys
 
 from nodewise.base.units import format_percent, format_seconds, whole_duration
 from nodewise.cli.typed import input_left_out
-from nodewise.experiments.tune import FEWEST_RUNS, Question
+from nodewise.experiments.tune import FEWEST_RUNS
+from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
 from nodewise.runner.launch import launch_of
 from nodewise.runner.objective import format_metric

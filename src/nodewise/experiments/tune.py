@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +17,12 @@ from nodewise.experiments.blocks import Arm, Block, Blocks
 from nodewise.experiments.confirmation import Confirmation, fewest_blocks, further_looks
 from nodewise.experiments.costs import Costs
 from nodewise.experiments.progress import Progress
-from nodewise.machine.model import Machine
+from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget, Meter
-from nodewise.records.experiment import Writer, inherited_facts, read_experiment
+from nodewise.records.experiment import Writer, read_experiment
 from nodewise.records.recorder import Recorder
 from nodewise.records.sample_lines import Plan
-from nodewise.runner.launch import Start
 from nodewise.runner.launcher import Launcher
-from nodewise.runner.objective import SECONDS, Objective, Shown
-from nodewise.runner.same_output import SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.search.guided import GuidedSearch
@@ -35,7 +31,6 @@ from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import AS_STARTED, Point
 from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
 from nodewise.statistics.verdict import Word
-from nodewise.tuning.axes import Wanted
 from nodewise.tuning.builds import Builder
 from nodewise.tuning.outline import Outline
 from nodewise.tuning.selection import Offer
@@ -72,53 +67,6 @@ _REDUCTION_BLOCKS = 5
 SEARCH = "search"
 #: So many runs that were cut off end a candidate.
 _MOST_CUT = 2
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked: the fastest way to run `command` on `machine`, over `axes`, within a budget.
-
-    `within` is the difference that counts as none (0.01: 1 %), `out` the experiment's directory, `asked` the command
-    line that repeats the question, `environment` what programs inherit, `start` what its user gave of that, `same` what of a
-    setting's output has to be as the baseline's. `resume`: go on with what `out` holds. Without `axes` they are chosen by what
-    the program loads; `wanted` are axes of the user's own. With `accept_disturbed` blocks decide that something disturbed, too.
-    """
-
-    command: tuple[str, ...]
-    machine: Machine
-    axes: tuple[str, ...] | None
-    out: Path
-    budget: Budget = field(default_factory=Budget)
-    within: float = 0.01
-    seed: int = 0
-    timeout_s: float | None = None
-    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    asked: tuple[str, ...] = ()
-    objective: Objective = SECONDS
-    shown: Shown = field(default_factory=Shown)
-    resume: bool = False
-    wanted: Wanted = field(default_factory=Wanted)
-    start: Start = field(default_factory=Start)
-    same: SameOutput = field(default_factory=SameOutput)
-    accept_disturbed: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """What `question.json` holds; of the environment only what bears on threads and memory."""
-        return {
-            "kind": "tune",
-            "command": list(self.command),
-            "axes": {},
-            "wanted": asdict(self.wanted),
-            "start": self.start.to_json(),
-            "budget": {"seconds": self.budget.seconds, "runs": self.budget.runs},
-            "within": self.within,
-            "accept_disturbed": self.accept_disturbed,
-            "objective": asdict(self.objective),
-            "shown": asdict(self.shown),
-            "same_output": self.same.to_json("baseline"),
-            "seed": self.seed,
-            **inherited_facts(self.machine, self.environment, self.asked),
-        }
 
 
 class Tuner:

@@ -20,7 +20,7 @@ from nodewise.cli.typed import options_left_out
 from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
-    from nodewise.experiments.tune import Question
+    from nodewise.experiments.tune_question import Question
     from nodewise.verdicts.tune import TuneVerdict
 
 
@@ -110,7 +110,8 @@ def command(
     from nodewise.cli.tune_text import introduce, tell, tell_outline
     from nodewise.experiments.contenders import parse_parameters, parse_values
     from nodewise.experiments.target import resolve_tunable
-    from nodewise.experiments.tune import Question, tune
+    from nodewise.experiments.tune import tune
+    from nodewise.experiments.tune_question import Question
     from nodewise.machine.sources import load_machine
     from nodewise.records.budget import Budget
     from nodewise.report.page import write_report
