@@ -130,9 +130,7 @@ def _run(words: tuple[str, ...], interval: float) -> tuple[Observation, int]:
     program = shutil.which(words[0])
     if program is None:
         raise ProgramError(f"no such program: {words[0]}", "give its path, or a name that is found on PATH")
-    # what outlives its parent becomes our child, so that it is still found
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    with _interrupts_are_the_programs():
+    with _interrupts_are_the_programs(), _adopting():
         try:
             child = subprocess.Popen(words, executable=program)
         except OSError as problem:
@@ -141,6 +139,17 @@ def _run(words: tuple[str, ...], interval: float) -> tuple[Observation, int]:
         seen = observer.watch(_waiter(child))
         status = child.wait()
     return seen, status if status >= 0 else 128 - status
+
+
+@contextlib.contextmanager
+def _adopting() -> Iterator[None]:
+    """What outlives its parent becomes a child of this process meanwhile."""
+    prctl = ctypes.CDLL(None).prctl
+    prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 def _waiter(child: subprocess.Popen[bytes]) -> Callable[[float], bool]:
