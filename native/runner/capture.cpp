@@ -29,6 +29,7 @@ void Capture::reset() {
     line_.clear();
     skipping_ = false;
     lines_.clear();
+    dropped_ = 0;
     answer_bytes_ = 0;
     digest_.reset();
 }
@@ -89,6 +90,7 @@ void Capture::scan(std::string_view data) {
         const std::size_t part = std::min(std::min(feed, data.size()), kLongestLine + 1 - line_.size());
         line_.append(data.substr(0, part));
         if (!may_be_protocol(line_) || line_.size() > kLongestLine) {
+            dropped_ += may_be_protocol(line_) ? 1 : 0;
             answer(line_);
             line_.clear();
             skipping_ = true;
@@ -110,6 +112,8 @@ void Capture::end_line() {
         answer(line_);
     } else if (lines_.size() < kMostLines) {
         lines_.push_back(line_.substr(0, length));
+    } else {
+        ++dropped_;
     }
     line_.clear();
 }

@@ -34,6 +34,8 @@ class Capture {
     [[nodiscard]] std::string text() const;
     [[nodiscard]] std::uint64_t total() const { return total_; }
     [[nodiscard]] const std::vector<std::string>& protocol_lines() const { return lines_; }
+    // How many lines of the protocol were too long, or too many, to be kept.
+    [[nodiscard]] std::uint64_t protocol_dropped() const { return dropped_; }
     [[nodiscard]] std::uint64_t answer_digest() const { return digest_.value(); }
     [[nodiscard]] std::uint64_t answer_bytes() const { return answer_bytes_; }
 
@@ -50,6 +52,7 @@ class Capture {
     std::string line_;
     bool skipping_ = false;
     std::vector<std::string> lines_;
+    std::uint64_t dropped_ = 0;
     int copy_ = -1;
     std::uint64_t most_ = 0;
     std::uint64_t answer_bytes_ = 0;

@@ -136,7 +136,10 @@ json describe_usage(const rusage& usage) {
 }
 
 json describe_stream(const nodewise::Capture& stream) {
-    return {{"text", stream.text()}, {"total", stream.total()}, {"protocol", stream.protocol_lines()}};
+    return {{"text", stream.text()},
+            {"total", stream.total()},
+            {"protocol", stream.protocol_lines()},
+            {"dropped", stream.protocol_dropped()}};
 }
 
 class Server {

@@ -91,7 +91,7 @@ def test_a_report_writes_what_the_command_wrote(nodewise_here: Command, tmp_path
     [
         ({"results": [{}]}, "is of an older nodewise, this one reads schema 2"),
         ({"results": [{"schema_version": 1}]}, "is of a nodewise with schema 1"),
-        ({"results": [{"schema_version": 2}]}, "is damaged: kind is missing"),
+        ({"results": [{"schema_version": 2}]}, "is damaged: kind: it is missing"),
         ({"results": []}, "is damaged: it holds no results"),
     ],
 )

@@ -6,7 +6,10 @@ import random
 import tracemalloc
 from typing import Any
 
+import numpy as np
+
 from nodewise.records.columns import Records
+from nodewise.runner.objective import SECONDS, Objective, value_of
 from nodewise.runner.sample import Sample
 
 NAMES = [f"count{n}" for n in range(20)]
@@ -43,6 +46,28 @@ def test_marks_errors_and_sources_come_back() -> None:
     assert third == Sample(1 / 3, 1.0, 1.8e9 + 2, usage=third.usage)
     assert records.marks(0) == first.marks
     assert records.marks(2) == ()
+
+
+def test_a_number_is_read_of_all_records_as_of_one() -> None:
+    records = Records()
+    counted = {"user_s": 0.5, "system_s": 0.25}
+    for number, metrics in enumerate(
+        ({"user_s": 9.0, "items": 3.0}, {}, {"items": 4.0, "wall_s": 7.0}, {"cpu_s": 1.0})
+    ):
+        sample = Sample(0.5 + number, 2.0, 1.8e9, metrics=metrics, usage=counted, conditions={"energy_j": 5.0})
+        records.append({**_line(number), **sample.to_json()})
+    for metric in ("seconds", "wall_s", "cpu_s", "user_s", "items", "energy_j", "items/s", "user_s/s", "nothing"):
+        told = [None if math.isnan(v) else v for v in records.values(metric).tolist()]
+        assert told == [value_of(r.sample, metric) for r in records], metric
+
+
+def test_a_failed_run_and_a_number_that_is_not_above_zero_cost_nothing_that_counts() -> None:
+    records = Records()
+    for number, (more, items) in enumerate((({}, 2.0), ({"error": "exit code 1"}, 2.0), ({}, 0.0), ({}, 4.0))):
+        records.append({**_line(number, **more), "metrics": {"items": items}})
+    assert [math.isnan(c) for c in records.costs(SECONDS)] == [False, True, False, False]
+    assert records.costs(Objective("items", maximise=True))[[0, 3]].tolist() == [0.5, 0.25]
+    assert np.isnan(records.costs(Objective("items")))[[1, 2]].all()
 
 
 def test_a_record_takes_up_little_more_than_its_numbers() -> None:

@@ -121,3 +121,10 @@ def test_who_waits_begins_once_the_others_have_ended(folder: Path) -> None:
     for thread in waiting:
         thread.join(20)
     assert len(began) == 2 and any("nodewise tune" in text for text in told)
+
+
+def test_a_pipe_in_the_place_of_the_turn_holds_nobody_up(folder: Path) -> None:
+    folder.mkdir()
+    os.mkfifo(folder / "turn")
+    with turn(lambda _: None):
+        pass

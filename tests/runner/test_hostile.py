@@ -122,3 +122,17 @@ def test_a_pattern_without_end_is_stopped_and_named(monkeypatch: pytest.MonkeyPa
         assert sample.error is not None and "(a+)+$" in sample.error and "took more than" in sample.error
     # a timer of somebody else's goes on
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        """printf '{"nodewise": 1, "verified": false, "a": "%s"}\\n' "$(head -c 20000 /dev/zero | tr '\\0' x)\"""",
+        """yes '{"nodewise": 1, "seconds": 1}' | head -4096; echo '{"nodewise": 1, "verified": false}'""",
+    ],
+    ids=["long", "many"],
+)
+def test_a_line_of_the_protocol_that_is_not_read_costs_the_run(script: str) -> None:
+    with LocalLauncher(RunOptions()) as launcher:
+        sample = launcher.run(_sh(script))
+    assert not sample.ok and "too long or too many" in (sample.error or "")

@@ -76,6 +76,8 @@ def test_constraints_leave_points_out_but_never_the_default() -> None:
         "[x for x in (1,)]",
         "n if n else 2",
         "f'{n}'",
+        "1+" * 3000 + "1",
+        "(" * 900 + "1" + ")" * 900,
     ],
 )
 def test_what_is_no_constraint_is_refused(text: str) -> None:

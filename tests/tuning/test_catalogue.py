@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
+from nodewise.records.experiment import TELLING
 from nodewise.runner.loaded import Loaded, libraries_of
 from nodewise.tuning.catalogue.choose import (
     Answers,
@@ -572,3 +573,9 @@ def test_numpys_blas_is_found_and_asked():
     if "openblas-core-type" in knobs:
         knob = knobs["openblas-core-type"]
         assert knob.default == "Nehalem" and answers.chosen[knob.name] == knob.own
+
+
+def test_each_variable_of_a_knob_is_kept_with_an_experiment() -> None:
+    variables = {k.setter.variable for library in load_catalogue() for k in library.knobs if k.setter.variable}
+    assert len(variables) > 20
+    assert {v for v in variables if not v.startswith(TELLING)} == set()

@@ -55,6 +55,8 @@ def _pattern(text: str, option: str) -> re.Pattern[str]:
         return re.compile(text, re.MULTILINE)
     except re.error as problem:
         raise InputError(f"{option}: {text!r} is no regular expression: {problem}") from problem
+    except (RecursionError, OverflowError) as problem:
+        raise InputError(f"{option}: {text[:60]!r}… is nested too deeply, or repeats too often") from problem
 
 
 def _size(text: str) -> int:
@@ -203,7 +205,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="TIME",
         help="Before each block wait until the machine is quiet, at most so long: 10min. It counts for no budget.",
     )
-    @click.option("--wait", is_flag=True, help="Begin once no other experiment of nodewise runs on this machine.")
+    @wait_option
     @functools.wraps(function)
     def wrapped(
         *args: Any,
@@ -252,6 +254,14 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
 _PATTERN_SIGNS = re.compile(r"[\\()\[\]{}*+?|^$]")
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        # a pattern may be longer than any name
+        return False
+
+
 def _same_output(
     text: str | None, tolerance: float | None, any_output: bool, cwd: Path | None, usual: Kind
 ) -> SameOutput:
@@ -268,7 +278,7 @@ def _same_output(
         return SameOutput(Kind.OFF if any_output else usual, tolerance=allowed)
     if not text:
         return SameOutput(Kind.OUTPUT, tolerance=allowed)
-    if Path(cwd or ".", text).is_file() or not _PATTERN_SIGNS.search(text):
+    if _is_file(Path(cwd or ".", text)) or not _PATTERN_SIGNS.search(text):
         return SameOutput(Kind.FILE, text, allowed)
     return SameOutput(Kind.PATTERN, _pattern(text, "--same-output").pattern, allowed)
 

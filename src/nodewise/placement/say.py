@@ -10,7 +10,7 @@ from itertools import product
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
-from nodewise.placement.job import Job, within
+from nodewise.placement.job import within
 from nodewise.placement.layers import layers_of
 from nodewise.placement.placement import Placement
 from nodewise.placement.tongues.aprun import write_aprun
@@ -191,9 +191,3 @@ def write_subset(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
     raise CannotSayError(
         "KMP_HW_SUBSET", "no type of KMP_AFFINITY puts its threads so within the subset; --to kmp lists them"
     )
-
-
-def job_of(placement: Placement) -> Job:
-    """The shape of a placement, as a Job."""
-    threads = max(placement.ranks or (placement.threads,))
-    return Job(threads, placement.size if placement.ranks else 0, placement.nodes)

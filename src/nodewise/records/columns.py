@@ -264,11 +264,16 @@ class Records(Sequence[Record]):
         if metric in ("seconds", "wall_s"):
             return self.plain(metric)
         if metric == "cpu_s":
-            return self.values("user_s") + self.values("system_s")
+            return self._counted("user_s") + self._counted("system_s")
+        found = np.full(len(self), np.nan)
         for group in _GROUPS:
             if metric in self._named[group]:
-                return self.column(group, metric)
-        return np.full(len(self), np.nan)
+                found = np.where(np.isnan(found), self.column(group, metric), found)
+        return found
+
+    def _counted(self, name: str) -> npt.NDArray[np.float64]:
+        """What the kernel counted of each record, whatever the program prints of that name."""
+        return self.column("usage", name) if name in self._named["usage"] else np.full(len(self), np.nan)
 
 
 def _put(columns: dict[str, array[float]], name: str, value: float, at: int) -> None:

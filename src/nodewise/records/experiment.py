@@ -41,8 +41,40 @@ from nodewise.runner.setting import Setting
 SCHEMA = 1
 #: The file with the answer of the baseline's first run, where answers are compared.
 _REFERENCE = "reference-output"
-#: Beginnings of the names of variables that bear on a run.
-TELLING = ("OMP_", "KMP_", "GOMP_", "GLIBC_TUNABLES", "MALLOC_", "LD_PRELOAD", "OPENBLAS_", "MKL_", "BLIS_")
+#: Beginnings of the names of variables that bear on a run: of what is loaded, of OpenMP, MPI and BLAS, of allocators, of
+#: languages' runtimes and of libraries with threads of their own. The catalogue of knobs has none besides.
+TELLING = (
+    *(
+        "LD_PRELOAD",
+        "LD_LIBRARY_PATH",
+        "LD_BIND_NOW",
+        "GLIBC_TUNABLES",
+        "MALLOC_",
+        "MIMALLOC_",
+        "TCMALLOC_",
+        "_RJEM_",
+        "JE_",
+    ),
+    *("OMP_", "KMP_", "GOMP_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_", "ONEDNN_", "DNNL_", "VECLIB_", "FLEXIBLAS"),
+    *("OMPI_MCA_", "PRTE_MCA_", "UCX_", "FI_", "MPICH_", "MPIR_CVAR_", "I_MPI_"),
+    *("GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG", "JAVA_", "JDK_", "_JAVA_", "NODE_OPTIONS", "UV_THREADPOOL_SIZE"),
+    *(
+        "PYTHON",
+        "NUMPY_",
+        "NPY_",
+        "NUMBA_",
+        "NUMEXPR_",
+        "LOKY_",
+        "POLARS_",
+        "RAYON_",
+        "TBB_",
+        "DUCKDB_",
+        "ARROW_",
+        "TF_NUM_",
+        "TORCH_",
+    ),
+    *("ATEN_", "THP_", "JULIA_"),
+)
 
 
 @dataclass

@@ -165,7 +165,11 @@ def _open_turn(folder: Path) -> int:
         _make(folder)
         path = folder / _TURN
         try:
-            return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            if stat.S_ISREG(os.fstat(file).st_mode):
+                return file
+            os.close(file)
+            return -1
         except FileNotFoundError:
             file = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
             os.fchmod(file, 0o644)

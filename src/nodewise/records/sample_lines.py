@@ -110,9 +110,9 @@ class Lines:
     def _take(self, line: dict[str, Any]) -> None:
         kind = fit(line.get("type"), str, "type")
         if kind == "sample":
-            left_out = self._known is not None and line.get("setting") not in self._known
+            name = fit(line.get("setting"), str, "setting")
+            left_out = self._known is not None and name not in self._known
             if left_out:
-                name = str(line.get("setting"))
                 self._left_out[name] = self._left_out.get(name, 0) + 1
             else:
                 self.records.append(line)

@@ -97,10 +97,6 @@ class Chart:
         """A bar for each row."""
         return self._marked("bar", given)
 
-    def mark_area(self, **given: Any) -> Chart:
-        """An area below the points."""
-        return self._marked("area", given)
-
     def mark_text(self, **given: Any) -> Chart:
         """A text for each row."""
         return self._marked("text", given)

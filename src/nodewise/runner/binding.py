@@ -61,11 +61,6 @@ def program_of(command: Sequence[str], environment: Mapping[str, str]) -> Progra
     return Program("unknown") if path is None else inspect_program(path, environment)
 
 
-def way_of(command: Sequence[str], environment: Mapping[str, str]) -> Way:
-    """By which way a command's threads are placed where nobody chooses one."""
-    return choose_way(program_of(command, environment))
-
-
 def way_seen(command: Sequence[str], environment: Mapping[str, str], loaded: Loaded | None) -> Way:
     """How a launch line that people keep places the threads of a command's program: `openmp`, or `mask` and nothing else.
 

@@ -7,7 +7,6 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from nodewise.base.processors import format_processors
@@ -135,8 +134,3 @@ def launch_of(setting: Setting, start: Start | None = None) -> Launch:
     words += ["nodewise", "place", "--huge-pages", "never", "--"] if setting.no_huge_pages else []
     clear = tuple(v for v in setting.unset if v not in env)
     return Launch(clear, env, (*words, *setting.command), start.cwd, start.stdin)
-
-
-def directory_of(start: Start, asked_in: str) -> Path:
-    """Where the program runs, `asked_in` being where the question was asked."""
-    return Path(start.cwd or asked_in)

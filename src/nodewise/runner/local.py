@@ -228,7 +228,10 @@ class LocalLauncher:
         everything = output + reply["err"]["text"]
         lines = [*reply["out"]["protocol"], *reply["err"]["protocol"]]
         told = read_protocol(lines)
-        if not lines and self._options.metrics:
+        if dropped := int(reply["out"].get("dropped", 0)) + int(reply["err"].get("dropped", 0)):
+            # what they said, `verified` too, is not known
+            told = Told(problem=f"{dropped} of the lines of its sample protocol are too long or too many to be read")
+        elif not lines and self._options.metrics:
             told = read_metrics(everything, self._options.metrics)
         metrics = dict(told.metrics)
         if self._options.price is not None:

@@ -11,6 +11,9 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 
+#: A longer condition is a slip, and one that is nested deeply has no place on the stack.
+_LONGEST = 2000
+
 _BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -54,8 +57,12 @@ def parse_constraint(text: str, axes: Collection[str]) -> Constraint:
 
     Raises InputError where it is none, or names an axis that is not there.
     """
+    if len(text) > _LONGEST:
+        raise InputError(f"the constraint {text[:60]!r}… has {len(text)} characters", f"{_LONGEST} are read")
     try:
         tree = ast.parse(text, mode="eval").body
+    except (RecursionError, MemoryError) as problem:
+        raise InputError(f"the constraint {text[:60]!r}… is nested too deeply") from problem
     except SyntaxError as problem:
         raise InputError(
             f"the constraint {text!r} cannot be read at character {problem.offset or len(text.rstrip()) + 1}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from nodewise.machine.model import Machine
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.loaded import Loaded, loaded_from_json, needs_of, watched_launcher
 from nodewise.runner.setting import Setting
+from nodewise.search.constraint import parse_constraint
 from nodewise.search.space import Axis, Point
 from nodewise.tuning.axes import AXES, Options, Wanted
 from nodewise.tuning.builds import Builder
@@ -78,13 +80,16 @@ class Offer:
         plain = {*AXES} - {*_OF_LIBRARIES, *_TOLD} | {*self._wanted.parameters, *self._wanted.variables}
         return self._machine.live and (self._names is None or not plain.issuperset(self._names))
 
-    def _make(self, names: Sequence[str], knobs: Sequence[Knob], followers: Sequence[Follower]) -> Options:
+    def _make(
+        self, names: Sequence[str], knobs: Sequence[Knob], followers: Sequence[Follower], early: bool = False
+    ) -> Options:
         self._options = Options(
             self._machine,
             self._command,
             names,
             self._environment,
-            self._wanted,
+            # a condition may be on an axis that is known after the first run only
+            replace(self._wanted, constraints=()) if early else self._wanted,
             knobs=knobs,
             followers=followers,
             build=self.builder,
@@ -99,8 +104,17 @@ class Offer:
         Raises InputError for what cannot be, and for an axis that nothing here is called.
         """
         self._check_names()
+        self._check_constraints()
         names = self._plain_defaults() if self._names is None else [n for n in self._names if n in AXES]
-        return self._make([n for n in names if n not in _OF_LIBRARIES], (), ())
+        return self._make([n for n in names if n not in _OF_LIBRARIES], (), (), early=True)
+
+    def _check_constraints(self) -> None:
+        """Whether each condition can be read and names what may become an axis."""
+        if self._wanted.constraints:
+            own = (*self._wanted.parameters, *self._wanted.variables)
+            known = {*AXES, *own, *(k.name for library in load_catalogue() for k in library.knobs)}
+            for text in self._wanted.constraints:
+                parse_constraint(text, known)
 
     def _check_names(self) -> None:
         """Whether each axis asked for is one of nodewise's, of the catalogue or of the user's own."""

@@ -310,7 +310,10 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     notes = []
     question = question_of(experiment)
     if not question.machine_is_live:
-        notes.append("the machine is not this one: settings were handed over by environment, nothing was bound")
+        notes.append(
+            "the machine is not this one: settings were handed over by environment, nothing was bound, and the times are those of the "
+            "machine that the program ran on"
+        )
     for name, values in question.axes.items():
         if len(values) == 1:
             notes.append(f"{name}: nothing to choose from here")

@@ -14,6 +14,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_percent, format_seconds, parse_seconds
+from nodewise.cli.options import wait_option
 
 if TYPE_CHECKING:
     from nodewise.experiments.study import StudyProgress
@@ -56,7 +57,7 @@ def split_knobs(words: Sequence[str]) -> list[str]:
 @click.option(
     "--wait-quiet", metavar="TIME", help="Before each block wait until the machine is quiet, at most so long."
 )
-@click.option("--wait", is_flag=True, help="Begin once no other experiment of nodewise runs on this machine.")
+@wait_option
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 @click.argument("name", required=False, metavar="[NAME|FOLDER]")
 @click.argument("knob_words", nargs=-1, type=click.UNPROCESSED, metavar="[--KNOB VALUE]...")
