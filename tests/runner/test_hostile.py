@@ -136,3 +136,9 @@ def test_a_line_of_the_protocol_that_is_not_read_costs_the_run(script: str) -> N
     with LocalLauncher(RunOptions()) as launcher:
         sample = launcher.run(_sh(script))
     assert not sample.ok and "too long or too many" in (sample.error or "")
+
+
+def test_a_program_that_stops_its_parent_is_ended_in_time() -> None:
+    with LocalLauncher(RunOptions()) as launcher:
+        sample = launcher.run(_sh("kill -STOP $PPID; sleep 60"), timeout_s=0.5)
+    assert sample.cut_off

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import resource
+import select
 import shlex
 import shutil
 import signal
@@ -32,11 +33,14 @@ from nodewise.runner.marks import find_marks
 from nodewise.runner.objective import value_of
 from nodewise.runner.patterns import PatternError, limited
 from nodewise.runner.price import COST
+from nodewise.runner.proc_files import children_of, read_stat
 from nodewise.runner.protocol import Told, read_metrics, read_protocol
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
 _KEPT_OUTPUT = 4000
+#: How often who waits for the runner looks whether something has stopped it, in seconds.
+_LOOK_S = 2.0
 #: So many processes that were left behind are named.
 _MOST_NAMED = 5
 _GIVE_A_PATH = "give its path, or a name that is found on PATH"
@@ -117,7 +121,12 @@ class LocalLauncher:
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
-        runner.wait()
+        while True:
+            try:
+                runner.wait(_LOOK_S)
+                return
+            except subprocess.TimeoutExpired:
+                _set_going(runner.pid)
 
     def _memory_kill(self) -> str:
         """What is to be said where the system was short of memory since it was last asked."""
@@ -209,6 +218,8 @@ class LocalLauncher:
         assert runner.stdout is not None
         parts = []
         while count:
+            while not select.select([runner.stdout], [], [], _LOOK_S)[0]:
+                _set_going(runner.pid)
             part = runner.stdout.read(count)
             if not part:
                 raise self._lost(runner)
@@ -367,3 +378,12 @@ def _error(reply: Mapping[str, Any], told: Told, output: str, options: RunOption
     except PatternError as problem:
         return f"--expect: {problem}"
     return None if found else f"wrong result: {expected.pattern!r} is nowhere in the output"
+
+
+def _set_going(runner: int) -> None:
+    """Let go on what of the runner was stopped: a program may stop its parent, and then nobody would end it in time."""
+    for pid in (runner, *children_of(runner)):
+        with contextlib.suppress(OSError):
+            found = read_stat(Path(f"/proc/{pid}/stat").read_text())
+            if found.name.startswith("nodewise-") and found.state == "T":
+                os.kill(pid, signal.SIGCONT)
