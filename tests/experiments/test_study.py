@@ -136,6 +136,18 @@ def test_less_work_than_the_study_counts_has_a_nearer_limit_and_more_work_has_no
     assert rows["bucketed"].share_of_limit == pytest.approx(0.15, rel=0.05)
     # half of 60 ms is less than reading takes, which then binds
     assert rows["narrow"].share_of_limit == pytest.approx(0.5, rel=0.05)
+    assert rows["narrow"].limit != rows["counting"].limit == rows["bucketed"].limit
+
+
+def test_a_contender_above_its_limit_is_said_to_be_so_and_claims_no_share_of_it() -> None:
+    class Cached(Given):
+        def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+            sample = super().run(setting)
+            return replace(sample, seconds=1.0) if self.order[-1] == "read" else sample
+
+    result = run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=6), Cached())  # type: ignore[arg-type]
+    assert any("above its limit (read, " in text for text in result.conditions)
+    assert "of the limit" not in result.sentence
 
 
 def test_a_peer_for_scale_is_nobodys_measure() -> None:

@@ -60,4 +60,7 @@ def test_medians_that_say_something_else_are_explained() -> None:
     told = _judged(_pairs(20, 1.75, 0))
     assert medians_explained(told, (1.75, 1.0)) == ""
     assert "1.87×" in medians_explained(told, (1.87, 1.0))
+    # without an interval where they say the opposite
+    few = _judged(_pairs(3, 1.5, 0))
+    assert "0.83×" in medians_explained(few, (1.0, 1.2)) and medians_explained(few, (1.2, 1.0)) == ""
     assert all(a <= b for a, b in pairwise((told.low or 0, told.ratio, told.high or 0)))

@@ -180,11 +180,16 @@ def costs_of(experiment: Experiment, key: str, phase: str | None = None) -> list
 
 
 def medians_explained(pair: PairVerdict, medians: Sequence[float]) -> str:
-    """A line where the ratio of the medians lies outside of the interval of the paired ratio; empty where they agree."""
-    if pair.low is None or pair.high is None or min(medians) <= 0:
+    """A line where the ratio of the medians lies outside of the interval of the paired ratio, or says the opposite of it where
+    it has none; empty where they agree.
+    """
+    if min(medians, default=0.0) <= 0:
         return ""
     plain = medians[0] / medians[1]
-    if pair.low <= plain <= pair.high:
+    if pair.low is None or pair.high is None:
+        if (plain - 1) * (pair.ratio - 1) >= 0 or max(abs(plain - 1), abs(pair.ratio - 1)) <= pair.within:
+            return ""
+    elif pair.low <= plain <= pair.high:
         return ""
     return (
         f"the medians alone would give {plain:.2f}×; the ratio is that of runs of the same block, which what changed "

@@ -85,8 +85,8 @@ def typical(one: Series) -> float:
     return median(list(one.times.values()))
 
 
-def share_of_limit(one: Series, series: Sequence[Series]) -> float | None:
-    """The binding limit's time over that of `one`: of several the one that takes longest, since each holds by itself.
+def limit_of(one: Series, series: Sequence[Series]) -> tuple[str, float] | None:
+    """The limit that binds `one`, and that limit's time over its own: the longest of several, since each holds by itself.
 
     A limit that does not bind has none.
     """
@@ -96,7 +96,7 @@ def share_of_limit(one: Series, series: Sequence[Series]) -> float | None:
     binding = max(limits, key=lambda s: typical(s) * s.time_for(one))
     if one.contender.kind == "limit" and one is not binding:
         return None
-    return binding.time_for(one) / compare_series(one.times, binding.times).ratio
+    return binding.contender.name, binding.time_for(one) / compare_series(one.times, binding.times).ratio
 
 
 def _pairs(one: Series, other: Series, quota: float | None) -> Pairs:

@@ -18,8 +18,10 @@ from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.studies.contract import Published, Study
 from nodewise.verdicts.pair import PairVerdict
 from nodewise.verdicts.secondary import interval_of
-from nodewise.verdicts.series import FOR_SCALE, Series, against, share_of_limit, typical
+from nodewise.verdicts.series import FOR_SCALE, Series, against, limit_of, typical
 
+#: A share beyond this is of a limit that does not hold.
+ABOVE_LIMIT = 1.02
 #: What a run reports of its work, which is no metric of its own.
 _WORK = ("items", "flops", "bytes", "threads")
 
@@ -38,7 +40,7 @@ class StudyRow:
 
     `times` has one entry for each block (None: it did not run well in that), so that any two rows can be compared block
     by block. `against_peer` is it against the fastest peer, `against_plain` against the plain variant (None: there is none,
-    or it is that itself). `share_of_limit` is the time of the limit that binds over its own. What did not run, or failed,
+    or it is that itself). `share_of_limit` is the time of the `limit` that binds it over its own, paired by blocks. What did not run, or failed,
     has no `seconds` and says in `not_run` why; one that is `for_scale` did something else than was asked of all.
     """
 
@@ -54,6 +56,7 @@ class StudyRow:
     unit: str
     against_peer: PairVerdict | None
     against_plain: PairVerdict | None
+    limit: str | None
     share_of_limit: float | None
     flops: float | None
     bytes: float | None
@@ -158,9 +161,9 @@ def study_verdict(
         judged = one in compared
         peer = against(rivals, one, quota, together, accept) if judged else None
         own = against(plain, one, quota, together, accept) if judged else None
-        share = share_of_limit(one, series)
+        limit = limit_of(one, series)
         rows.append(
-            _row(one, study, point, threads, blocks, peer, own, share, disturbance(one.met, quota).disturbed_runs)
+            _row(one, study, point, threads, blocks, peer, own, limit, disturbance(one.met, quota).disturbed_runs)
         )
     order = list(Kind)
     rows.sort(key=lambda r: (order.index(r.kind), r.seconds if r.seconds is not None else math.inf))
@@ -184,7 +187,7 @@ def study_verdict(
         blocks=blocks,
         disturbed=met.disturbed_blocks,
         accept_disturbed=accept,
-        conditions=(*met.conditions, *beside),
+        conditions=(*met.conditions, *beside, *_above_limits(rows)),
         stopped=stopped,
         seconds_spent=seconds_spent,
         work=dict(work or {}),
@@ -202,7 +205,7 @@ def _row(
     blocks: int,
     peer: PairVerdict | None,
     own: PairVerdict | None,
-    share: float | None,
+    limit: tuple[str, float] | None,
     disturbed: int,
 ) -> StudyRow:
     seconds = typical(one) if one.times else None
@@ -222,7 +225,8 @@ def _row(
         unit=study.rate_unit,
         against_peer=peer,
         against_plain=own,
-        share_of_limit=share,
+        limit=None if limit is None else limit[0],
+        share_of_limit=None if limit is None else limit[1],
         flops=one.metric("flops"),
         bytes=one.metric("bytes"),
         metrics={name: value for name in named if (value := one.metric(name)) is not None},
@@ -231,6 +235,16 @@ def _row(
         verified=one.verified,
         not_run=one.reason,
     )
+
+
+def _above_limits(rows: Sequence[StudyRow]) -> list[str]:
+    """What is to be said of contenders that are faster than their limit."""
+    above = [r for r in rows if r.share_of_limit is not None and r.share_of_limit > ABOVE_LIMIT]
+    return [
+        f"{r.contender} is above its limit ({r.limit}, {format_percent(r.share_of_limit or 0)}), which does not bind it here: "
+        "data that stay in a cache are not read from memory, for one"
+        for r in above
+    ]
 
 
 def ratio_text(pair: PairVerdict) -> str:
@@ -275,9 +289,8 @@ def _sentence(found: StudyVerdict) -> str:
         return "the table says why"
     parts = [f"best variant {best.contender}: {best.rate:.4g} {best.unit}"]
     parts += [_against_text(pair) for pair in (best.against_peer, best.against_plain) if pair is not None]
-    limit = found.binding_limit
-    if best.share_of_limit is not None and limit is not None:
-        parts.append(f"{format_percent(best.share_of_limit)} of the limit ({limit.contender})")
+    if best.share_of_limit is not None and best.share_of_limit <= ABOVE_LIMIT:
+        parts.append(f"{format_percent(best.share_of_limit)} of the limit ({best.limit})")
     accepted = ", accepted" if found.accept_disturbed else ""
     spoiled = f" ({found.disturbed} disturbed{accepted})" if found.disturbed else ""
     parts.append(f"{_count(found.blocks, 'block')}{spoiled} in {format_seconds(found.seconds_spent)}")

@@ -322,7 +322,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
         notes.append(f"{comparison.disturbed} of {comparison.blocks} deciding blocks were disturbed and {counted}")
     if comparison is not None and comparison.blocks:
         notes += phase_met(experiment, CONFIRM).of(comparison.one, comparison.other).conditions
-    if comparison is not None and comparison.low is not None:
+    if comparison is not None and comparison.blocks:
         medians = [median(costs_of(experiment, key, CONFIRM)) for key in (comparison.one, comparison.other)]
         notes += filter(None, [medians_explained(comparison, medians)])
     failed, runs = _failures(experiment, BASELINE)
