@@ -245,3 +245,13 @@ def test_a_place_outside_of_the_mask_is_launched_by_the_one_variable_that_says_i
         "--gomp", "5", "--threads", "1", "--to", "omp", "--machine", "synthetic:core:8 pu:1", "--allow", "0-3"
     )
     assert refused.returncode == 2 and "outside of what this process may use" in refused.stderr
+
+
+def test_the_launch_line_has_all_that_was_asked_for():
+    machine = ("--machine", "synthetic:numa:2 core:2 pu:1")
+    done = place("compact", *machine, "--threads", "2", "--memory", "interleave:all", "--huge-pages", "transparent")
+    launch = next(line for line in done.stdout.splitlines() if line.startswith("launch"))
+    assert "OMP_PLACES='{0},{1}'" in launch and "malloc.hugetlb=1" in launch
+    assert launch.endswith("numactl --interleave=0,1 PROGRAM") or launch.endswith("numactl --interleave=0-1 PROGRAM")
+    refused = place("compact", *machine, "--huge-pages", "sometimes")
+    assert (refused.returncode, "no such huge pages: 'sometimes'" in refused.stderr) == (2, True)

@@ -109,7 +109,9 @@ def command(
     from nodewise.machine.sources import load_machine
     from nodewise.placement.say import say
     from nodewise.placement.traps import find_traps
+    from nodewise.runner.memory import huge_page_environment
 
+    huge_page_environment(huge_pages, {})
     machine = load_machine(spec, allow)
     only_memory = (memory is not None or huge_pages != "default") and threads is None and not ranks
     request, command_words = _request(asked, words, only_memory)
@@ -139,6 +141,7 @@ def command(
         print(json.dumps(encode(shown)))
         return
     _show(machine, placement, request, explained, beside)
+    _show_launch(machine, placement, policy, huge_pages)
 
 
 def _request(
@@ -287,7 +290,6 @@ def _bound(machine: Machine, placement: Placement) -> bool:
 
 def _show(machine: Machine, placement: Placement, request: Request, explained: bool, beside: Placement | None) -> None:
     from nodewise.placement.explain import explain
-    from nodewise.placement.say import say
     from nodewise.report.machine_text import machine_text
     from nodewise.report.placement_compare import compare_text
 
@@ -301,10 +303,20 @@ def _show(machine: Machine, placement: Placement, request: Request, explained: b
     if explained:
         print()
         print("\n".join(explain(machine, placement, request)))
-    if len(placement.by_rank) == 1 and bound:
-        # outside of what this process may use GNU's runtime alone binds
-        tongue = "omp" if set(placement.mask) <= set(machine.allowed) else "gomp"
-        print(f"launch     {say(tongue, machine, placement).line()}")
+
+
+def _show_launch(machine: Machine, placement: Placement, policy: MemoryPolicy | None, huge_pages: str) -> None:
+    """The line that starts a program so, where there is one for all and it differs from none."""
+    from nodewise.placement.say import say
+    from nodewise.placement.tongues.said import Said
+
+    bound = _bound(machine, placement)
+    if len(placement.by_rank) > 1 or not (bound or policy is not None or huge_pages != "default"):
+        return
+    # outside of what this process may use GNU's runtime alone binds
+    tongue = "omp" if set(placement.mask) <= set(machine.allowed) else "gomp"
+    said = say(tongue, machine, placement) if bound else Said()
+    print(f"launch     {_with_memory(said, policy, huge_pages).line()}")
 
 
 def _policy(machine: Machine, text: str | None, resolved: Resolved) -> MemoryPolicy | None:
