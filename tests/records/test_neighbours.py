@@ -128,3 +128,15 @@ def test_a_pipe_in_the_place_of_the_turn_holds_nobody_up(folder: Path) -> None:
     os.mkfifo(folder / "turn")
     with turn(lambda _: None):
         pass
+
+
+def test_a_time_that_is_still_to_come_makes_no_neighbour_of_one_that_has_ended(folder: Path, tmp_path: Path) -> None:
+    ended, here = Running("tune", tmp_path / "a", folder), Running("tune", tmp_path / "b", folder)
+    ended.enter()
+    (file,) = folder.iterdir()
+    here.enter()
+    ended.leave()
+    os.utime(file, (time.time() + 1e5,) * 2)
+    assert here.others() == []
+    here.leave()
+    assert not file.exists()

@@ -316,7 +316,7 @@ class Writer:
 
     def note_neighbours(self) -> list[Neighbour]:
         """Append who else measures on this machine now, each once; all that were seen. Raises StoreError."""
-        for one in self._running.others():
+        for one in dict.fromkeys(self._running.others()):
             if one not in self._seen:
                 self._seen.append(one)
                 self._append(json.dumps({"type": "neighbour", **asdict(one)}) + "\n")

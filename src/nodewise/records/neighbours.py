@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 
 from nodewise.base.bounded_json import parse_json
@@ -30,6 +31,10 @@ _TURN = "turn"
 #: How often who waits looks.
 _EVERY_S = 0.2
 _LONGEST = 1 << 16
+#: So many files are looked at: whoever puts more there is no experiment, and must not take the time of one.
+_MOST = 256
+#: How far a file's time may lie ahead of the clock's.
+_APART_S = 1.0
 
 
 class Running:
@@ -81,7 +86,7 @@ def neighbours(folder: Path | None = None, own: str = "", since: float = math.in
     with contextlib.suppress(OSError):
         if not _can_be_trusted(folder):
             return []
-        paths = [path for path in sorted(folder.iterdir()) if path.name not in (own, _TURN)]
+        paths = [path for path in sorted(islice(folder.iterdir(), _MOST)) if path.name not in (own, _TURN)]
         found = [one for path in paths if (one := _read(path, since)) is not None]
     return found
 
@@ -89,7 +94,8 @@ def neighbours(folder: Path | None = None, own: str = "", since: float = math.in
 def _read(path: Path, since: float) -> Neighbour | None:
     """Whose file it is; None where nobody keeps it and it is from before `since`."""
     with contextlib.suppress(OSError, ValueError), _opened(path) as file:
-        if _locked(file) or os.fstat(file).st_mtime > since:
+        # a clock that was set back leaves times that are still to come
+        if _locked(file) or since < os.fstat(file).st_mtime <= time.time() + _APART_S:
             told: Neighbour = fit(parse_json(os.read(file, _LONGEST)), Neighbour)
             return told
     return None
@@ -99,7 +105,7 @@ def _clear(folder: Path) -> None:
     """Take away files of those that have ended, which nobody that is there can have met; others' stay for them to do so."""
     ended, oldest = {}, time.time()
     with contextlib.suppress(OSError):
-        for path in folder.iterdir():
+        for path in islice(folder.iterdir(), _MOST):
             with contextlib.suppress(OSError), _opened(path) as file:
                 state = os.fstat(file)
                 if path.name != _TURN and stat.S_ISREG(state.st_mode):
@@ -109,7 +115,7 @@ def _clear(folder: Path) -> None:
                         ended[path] = state.st_mtime
     for path, last in ended.items():
         # another one may just have made its file, and not locked it yet
-        if last < min(oldest, time.time() - 1):
+        if last < min(oldest, time.time() - 1) or last > time.time() + _APART_S:
             with contextlib.suppress(OSError):
                 path.unlink()
 
