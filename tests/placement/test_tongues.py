@@ -191,6 +191,12 @@ def test_a_ranks_share_is_neighbouring_cores_with_all_their_threads():
     assert share_zones(machine, 4) == expected
 
 
+def test_more_ranks_than_cores_have_a_processor_each_in_turn():
+    machine = synthetic("core:2 pu:2")
+    assert share_zones(machine, 3) == [(0,), (1,), (2,)]
+    assert share_zones(machine, 6) == [(0,), (1,), (2,), (3,), (0,), (1,)]
+
+
 def test_the_wrappers_zones():
     """Four ranks of 60 threads on 61 cores: 15Cx4T from core 15·r, which leaves the last core free."""
     machine = synthetic("core:61 pu:4")

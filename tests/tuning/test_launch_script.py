@@ -159,6 +159,8 @@ def test_in_slurm_srun_puts_each_rank_in_its_place(folder: Path, launcher: str) 
     assert "--cpu-bind=mask_cpu:0x3,0xc" in given and "--ntasks=2" in given
     assert ("--mpi=pmix" in given) == launcher.startswith("srun")
     assert ("--mca btl self" in text) == launcher.startswith("mpirun")
+    # where srun has these, it refuses masks beyond them
+    assert re.search(r"unset .*\bSLURM_CPUS_PER_TASK\b", text) and re.search(r"unset .*\bSRUN_CPUS_PER_TASK\b", text)
 
 
 def test_ranks_that_nobody_binds_are_told_how_many_processors_each_has(folder: Path) -> None:
