@@ -48,11 +48,21 @@ def labels_of(experiment: Experiment) -> dict[str, str]:
     """
     settings = experiment.settings
     if not any(s.name for s in settings.values()):
-        return {key: label(s.values) for key, s in settings.items()}
+        return _apart({key: label(s.values) for key, s in settings.items()}, settings)
     told = {key: ", ".join(f"{k}={v}" for k, v in s.values.items()) for key, s in settings.items()}
     if not all(told.values()) or len(set(told.values())) < len(told):
         told = {key: key if len(key) <= _LONG else f"{key[: _LONG // 2]} … {key[-_LONG // 2 :]}" for key in settings}
     return told if len(set(told.values())) == len(told) else {key: key for key in settings}
+
+
+def _apart(labels: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[str, str]:
+    """Labels of a tune's settings, no two alike: a default may be spelled out in one and be left alone in another."""
+    used: dict[str, str] = {}
+    for key in sorted(labels, key=lambda k: -len(settings[k].values)):
+        texts = (labels[key], f"{labels[key]}, all else as it is", key)
+        used[next(text for text in texts if text not in used)] = key
+    made = {key: text for text, key in used.items()}
+    return {key: made[key] for key in labels}
 
 
 def _series(values: Mapping[str, Any]) -> str:
