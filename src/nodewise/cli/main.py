@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line: parse, hand to one command, and turn what went wrong into one message and an exit code."""
 
+import contextlib
 import errno
 import importlib
 import io
@@ -63,9 +64,11 @@ def nodewise_command(show_traceback: bool) -> None:
 
 
 def _complain(what: str, hint: str | None = None) -> None:
-    print(f"error: {what}", file=sys.stderr)
-    if hint:
-        print(f"\nhint: {hint}", file=sys.stderr)
+    # where nobody can hear it the exit code is all there is
+    with contextlib.suppress(OSError):
+        print(f"error: {what}", file=sys.stderr)
+        if hint:
+            print(f"\nhint: {hint}", file=sys.stderr)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -144,6 +147,8 @@ def _run(words: list[str]) -> int:
             traceback.print_exc()
         name = str(problem.filename or "")
         if not name:
+            # what is left of the answer would fail once more
+            sys.stdout = None if problem.errno in _NO_ROOM else sys.stdout
             name = "cannot write to standard output" if problem.errno in _NO_ROOM else "the system refuses"
         on = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"
         _complain(f"{on}: {problem.strerror}", _OF_THE_SYSTEM[problem.errno])
