@@ -59,7 +59,9 @@ TELLING = (
     *("OMPI_MCA_", "PRTE_MCA_", "UCX_", "FI_", "MPICH_", "MPIR_CVAR_", "I_MPI_"),
     *("GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG", "JAVA_", "JDK_", "_JAVA_", "NODE_OPTIONS", "UV_THREADPOOL_SIZE"),
     *(
-        "PYTHON",
+        "PYTHONMALLOC",
+        "PYTHON_GIL",
+        "PYTHON_JIT",
         "NUMPY_",
         "NPY_",
         "NUMBA_",
