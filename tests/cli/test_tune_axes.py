@@ -162,6 +162,7 @@ def test_ranks_are_tuned_and_each_sits_in_its_place(nodewise: Command, tmp_path:
         (["-P", "n=1,2", "--constraint", "n >", "--", "./app", "{n}"], ("'n >'", "character 4")),
         (["-P", "n=1,2", "--constraint", "m > 1", "--", "./app", "{n}"], ("m, which is no axis",)),
         (["-P", "n=1,2", "--constraint", "__import__('os')", "--", "./app", "{n}"], ("constraint",)),
+        (["-P", "n=2,5", "--axes", "n", "--constraint", "n > 7", "--", "./app", "{n}"], ("'n > 7'", "n: 2 (now), 5")),
         (["--build", "false {flags}", "--axes", "flags", "--", "./app"], ("the build failed with exit code 1",)),
         (["--build", "true {flags}", "--axes", "flags", "--", "./none"], ("the build made no ./none",)),
         (["--build", "cc {flags}", "--axes", "flags", "--", "sh"], ("found on PATH",)),

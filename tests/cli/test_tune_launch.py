@@ -252,7 +252,9 @@ def test_what_would_decide_is_told_with_the_line_to_type(nodewise: Command, tmp_
         stopped="budget",
     )
     more = going_on(undecided, Budget(20.0, None))
-    assert more.told == "about 36 more runs would probably decide it, 18 s"
+    assert more.told.startswith(
+        "about 36 more runs would probably decide it (18 s); the line to go on allows 2.5 times"
+    )
     assert more.line == """nodewise tune --resume 'it'"'"'s/x' --budget 65s"""
     more = going_on(dataclasses.replace(undecided, more_runs=None), Budget(None, 30))
     assert more.line.endswith("--max-runs 105") and not more.told

@@ -32,3 +32,17 @@ def test_points_of_equal_identity_are_one() -> None:
     points = [Point({"a": n}) for n in (1, 2, 3)]
     assert space.distinct(points) == points[:2]
     assert space.distinct(points, known=[Point({"a": 5})]) == [points[1]]
+
+
+def test_a_space_in_which_only_the_default_may_run_has_no_choice() -> None:
+    assert Space((A, B), lambda p: tuple(p.items())).has_choice
+    assert not Space((A, B), lambda p: tuple(p.items()), allowed=lambda p: p["a"] == 2 and p["b"] == "x").has_choice
+    assert Space((A, B), lambda p: tuple(p.items()), allowed=lambda p: p["b"] == "y").has_choice
+    # all that may run is the default under another name
+    assert not Space((A,), lambda p: p["a"] % 2, allowed=lambda p: p["a"] == 2).has_choice
+    assert not Space((A, B), lambda p: p["a"], allowed=lambda p: p["a"] == 2).has_choice
+
+
+def test_a_space_too_large_to_go_through_is_taken_to_have_a_choice() -> None:
+    many = tuple(Axis(name, tuple(range(10)), (0,), 0) for name in "abcdefgh")
+    assert Space(many, lambda p: tuple(p.items()), allowed=lambda p: False).has_choice

@@ -32,7 +32,7 @@ from nodewise.search.space import AS_STARTED, Point
 from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.builds import Builder
-from nodewise.tuning.outline import Outline
+from nodewise.tuning.outline import Outline, named_values
 from nodewise.tuning.selection import Offer
 from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.tune import BASELINE, CONFIRM, TuneVerdict, tune_verdict
@@ -238,6 +238,12 @@ class Tuner:
         space = self._options.space
         if not space.axes:
             raise InputError("there is no axis to search", "name some with --axes, -P or --env-axis")
+        conditions = self._question.wanted.constraints
+        if conditions and not space.has_choice:
+            raise InputError(
+                f"no setting but the program as it is meets {' and '.join(map(repr, conditions))}",
+                f"loosen --constraint, or give values that meet it; the axes are {'; '.join(f'{a.name}: {named_values(a)}' for a in space.open)}",
+            )
         if "loaded" not in earlier:
             axes = {a.name: list(a.values) for a in space.axes}
             self._writer.amend({"axes": axes, "loaded": self._offer.loaded_json, "knobs": self._offer.reasons()})

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.placement.placement import Placement
-from nodewise.records.experiment import Experiment, make_directory, write_whole
+from nodewise.records.experiment import Experiment
 from nodewise.report import vega as alt
 from nodewise.report.charting import (
     ACCENT,
@@ -24,6 +24,7 @@ from nodewise.report.charting import (
 )
 from nodewise.report.machine_drawing import machine_svg
 from nodewise.report.pareto import pareto_figures
+from nodewise.report.pictures import write_pictures
 from nodewise.report.tables import BASELINE, labels_of, leaders, sample_rows, thread_rows
 from nodewise.verdicts.compare import CompareVerdict
 from nodewise.verdicts.question import machine_of
@@ -145,7 +146,13 @@ def distributions(experiment: Experiment, verdict: CompareVerdict | TuneVerdict)
         "state:N", title=None, scale=alt.Scale(domain=["undisturbed", "disturbed"], range=[ACCENT, "#d55e00"])
     )
     tips = [alt.Tooltip("setting:N"), alt.Tooltip("time:Q", format=".5g"), "order:Q", "phase:N", "marks:N"]
-    dots = chart_of(points).mark_circle(size=26, opacity=0.45)
+    dots = chart_of(points).mark_point(filled=True, size=26, opacity=0.45)
+    phases = [phase for phase in _PHASES if any(p["phase"] == phase for p in points)]
+    # times of the search and of the comparison are minutes apart, and only the latter decide
+    kinds = {"search": "cross", "confirm": "circle"}
+    if len(phases) > 1:
+        shapes = alt.Scale(domain=phases, range=[kinds.get(phase, "square") for phase in phases])
+        dots = dots.encode(shape=alt.Shape("phase:N", title=None, scale=shapes))
     middle = chart_of(centres)
     chart = alt.layer(
         dots.encode(
@@ -282,28 +289,8 @@ def placement_drawings(experiment: Experiment, verdict: TuneVerdict) -> dict[str
 
 
 def write_figures(experiment: Experiment, verdict: CompareVerdict | TuneVerdict, target: Path, kind: str) -> list[Path]:
-    """Write the figures as `svg` or `png`: all of them into a directory, or the main one into a file of that suffix.
-
-    Raises StoreError where a file cannot be written.
-    """
-    import vl_convert
-
-    def render(chart: Any) -> str | bytes:
-        spec = chart.to_json()
-        return vl_convert.vegalite_to_svg(spec) if kind == "svg" else vl_convert.vegalite_to_png(spec, scale=2)
-
-    charts = make_figures(experiment, verdict)
-    if target.suffix == f".{kind}":
-        write_whole(target, render(next(iter(charts.values()))))
-        return [target]
-    make_directory(target)
-    contents = {name: render(chart) for name, chart in charts.items()}
-    if isinstance(verdict, TuneVerdict):
-        svg = next(iter(placement_drawings(experiment, verdict).values()))
-        contents["placement"] = svg if kind == "svg" else vl_convert.svg_to_png(svg, scale=2)
-    paths = []
-    for name, content in contents.items():
-        path = target / f"{name}.{kind}"
-        write_whole(path, content)
-        paths.append(path)
-    return paths
+    """Write the figures as `svg` or `png`: see `write_pictures`."""
+    drawings = {}
+    if isinstance(verdict, TuneVerdict) and target.suffix != f".{kind}":
+        drawings["placement"] = next(iter(placement_drawings(experiment, verdict).values()))
+    return write_pictures(make_figures(experiment, verdict), target, kind, drawings)

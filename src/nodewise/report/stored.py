@@ -10,7 +10,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from nodewise.records.experiment import make_directory, write_whole
+from nodewise.records.experiment import write_whole
+from nodewise.report.pictures import write_pictures
 from nodewise.report.roofline_figure import roofline_figure
 from nodewise.report.roofline_page import roofline_page
 from nodewise.report.study_figures import study_figures
@@ -42,27 +43,8 @@ def stored_charts(kept: Kept) -> dict[str, Any]:
 
 
 def write_stored_figures(kept: Kept, target: Path, kind: str) -> list[Path]:
-    """Write the figures as `svg` or `png`: all into a directory, or the main one into a file of that suffix.
-
-    Raises StoreError.
-    """
-    import vl_convert
-
-    def render(chart: Any) -> str | bytes:
-        spec = chart.to_json()
-        return vl_convert.vegalite_to_svg(spec) if kind == "svg" else vl_convert.vegalite_to_png(spec, scale=2)
-
-    charts = stored_charts(kept)
-    if target.suffix == f".{kind}":
-        charts = dict(list(charts.items())[:1])
-    else:
-        make_directory(target)
-    paths = []
-    for name, chart in charts.items():
-        path = target if target.suffix == f".{kind}" else target / f"{name}.{kind}"
-        write_whole(path, render(chart))
-        paths.append(path)
-    return paths
+    """Write the figures as `svg` or `png`: see `write_pictures`."""
+    return write_pictures(stored_charts(kept), target, kind)
 
 
 def stored_csv(kept: Kept) -> str:

@@ -8,6 +8,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+#: Spaces of more points than this are not gone through to see whether one may be run.
+_EVERY = 20_000
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -106,6 +109,15 @@ class Space:
         for axis in self.axes:
             size *= len(axis.values)
         return size
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether some setting but the default may be run; a space too large to go through is taken to have one."""
+        if self.size > _EVERY:
+            return True
+        names, here = [a.name for a in self.open], self.identity(self.default)
+        points = (Point(dict(zip(names, v, strict=True))) for v in itertools.product(*(a.values for a in self.open)))
+        return any(self.allowed(p) and self.identity(p) != here for p in points)
 
     def crossed(self) -> list[Point]:
         """All combinations of the natural values of the crossed axes, the others at their default, each setting once."""

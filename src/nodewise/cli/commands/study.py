@@ -121,10 +121,13 @@ def command(
     from nodewise.studies.contract import parse_knobs
     from nodewise.verdicts.encoding import encode
 
+    processors = load_machine().parallelism
+    if threads is not None and threads > processors:
+        print(f"warning: {threads} threads share {processors} processors, and wait for each other", file=sys.stderr)
     question = StudyQuestion(
         found=found,
         point=found.study.point(parse_knobs(words), quick),
-        threads=threads or found.study.threads or load_machine().parallelism,
+        threads=threads or found.study.threads or processors,
         blocks=min(blocks, 6) if quick else blocks,
         seconds=parse_seconds(budget, "--budget") if budget else _QUICK_S if quick else _USUAL_S,
         firm=quick or budget is not None,

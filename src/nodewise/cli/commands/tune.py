@@ -105,6 +105,9 @@ def command(
 
     COMMAND is a program with its arguments, or study:NAME with that study's knobs (study:is class=A). Ctrl-C ends with
     the best so far.
+
+    \b
+    Exit codes: 0 answered, whatever the verdict; 2 bad input, or COMMAND does not run as it is.
     """
     from nodewise.cli.progress import ProgressLine
     from nodewise.cli.tune_text import introduce, tell, tell_outline
