@@ -251,3 +251,32 @@ def test_a_quota_and_a_clock_that_is_low_in_all_runs_are_conditions() -> None:
     assert falls.disturbed_runs == 3 and falls.conditions == ()
     held = disturbance([_met(b, "a", "throttled: the cgroup's quota held it back for 2 s") for b in range(8)])
     assert held.disturbed_runs == 0 and held.conditions == ("a quota that held runs back",)
+
+
+def _loud(block: int, who: str, rest_busy: float | None) -> Met:
+    rest = (0.0, 0.0) if rest_busy is None else (0.25, rest_busy)
+    return Met(block, who, ("other load: others used 1 s",), 1.0, 0.0, *rest)
+
+
+def test_load_that_rests_between_the_runs_belongs_to_the_program() -> None:
+    service = [_loud(b, who, 0.0 if who == "a" and b else None) for b in range(4) for who in "ab"]
+    found = disturbance(service)
+    assert found.disturbed_blocks == 0 and not found.reason
+    assert found.conditions == (
+        "processes that work for the program: others' load came with its runs and rested between them",
+    )
+
+
+def test_load_that_goes_on_between_the_runs_is_another_users() -> None:
+    hog = [_loud(b, who, 0.24 if who == "a" and b else None) for b in range(4) for who in "ab"]
+    assert disturbance(hog).disturbed_blocks == 4
+    # half of the time is enough, and so are too few looks
+    bursts = [_loud(b, who, 0.25 * (b % 2) if who == "a" and b else None) for b in range(6) for who in "ab"]
+    assert disturbance(bursts).disturbed_blocks == 6
+    seldom = [_loud(b, who, 0.0 if who == "a" and b in (1, 2) else None) for b in range(4) for who in "ab"]
+    assert disturbance(seldom).disturbed_blocks == 4
+
+
+def test_load_in_few_blocks_is_no_service() -> None:
+    runs = [_loud(b, who, 0.0) if b < 3 else _met(b, who) for b in range(8) for who in "ab"]
+    assert disturbance(runs).disturbed_blocks == 3

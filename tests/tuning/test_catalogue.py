@@ -374,11 +374,11 @@ def test_what_the_user_has_set_is_the_default_and_can_be_taken_back():
     held = {"OPENBLAS_CORETYPE": "HASWELL", "GLIBC_TUNABLES": "glibc.malloc.arena_max=3:glibc.rtld.nns=2"}
     found = offered(loading(OPENBLAS, "libc.so.6"), here, held)
     knob = found["openblas-core-type"]
-    assert knob.default == "Haswell" and knob.set_by_user and knob.values == ("Haswell", "SkylakeX", "Zen", "unset")
+    assert knob.default == "Haswell" and knob.set_by_user and knob.values == ("Haswell", "unset", "SkylakeX", "Zen")
     assert apply(knob, "Haswell", held) == {} and cleared(knob, "Haswell", held) == ()
     assert apply(knob, "unset", held) == {} and cleared(knob, "unset", held) == ("OPENBLAS_CORETYPE",)
     arenas = found["malloc-arenas"]
-    assert arenas.values == ("3", "1", "4", "unset")
+    assert arenas.values == ("3", "unset", "1", "4")
     assert (
         apply(arenas, "unset", held) == {"GLIBC_TUNABLES": "glibc.rtld.nns=2"} and cleared(arenas, "unset", held) == ()
     )
@@ -490,7 +490,7 @@ def test_allocators_of_the_machine_are_an_axis(allocators):
 def test_the_users_own_allocator_is_the_default(allocators):
     held = {"LD_PRELOAD": f"{allocators}/libjemalloc.so.2"}
     knob = allocator_knob(loading("libc.so.6"), held, CATALOGUE, [allocators])
-    assert knob.default == "jemalloc" and knob.values == ("jemalloc", "mimalloc", "unset")
+    assert knob.default == "jemalloc" and knob.values == ("jemalloc", "unset", "mimalloc")
     assert cleared(knob, "unset", held) == ("LD_PRELOAD",)
 
 

@@ -52,6 +52,18 @@ def test_fewer_than_six_blocks_have_no_interval() -> None:
     assert _judged(_pairs(6, 3.0, 0)).verdict is Word.FASTER
 
 
+def test_disturbed_blocks_count_where_the_others_are_too_few_but_most() -> None:
+    told = _judged(_pairs(7, 3.0, 2))
+    assert told.verdict is Word.FASTER and told.pairs == 7
+    assert "of 7 blocks 2 were disturbed, and count as the others are too few" in told.sentence
+    # what hits the one contender alone still cannot make a difference of none
+    assert _judged(_pairs(7, 1.0, 3, shift=1.5)).verdict is not Word.FASTER
+    early = judge_pairs(_pairs(7, 3.0, 2), lambda _: 0.95, 0.01, final=False)[0]
+    assert early.word is Word.UNDECIDED
+    busy = _judged(_pairs(7, 3.0, 4))
+    assert busy.verdict is Word.UNDECIDED and busy.busy
+
+
 def test_nothing_in_common_is_undecided() -> None:
     assert _judged(Pairs((), (), ())).verdict is Word.UNDECIDED
 

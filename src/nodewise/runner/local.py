@@ -35,6 +35,7 @@ from nodewise.runner.patterns import PatternError, limited
 from nodewise.runner.price import COST
 from nodewise.runner.proc_files import children_of, read_stat
 from nodewise.runner.protocol import Told, read_metrics, read_protocol
+from nodewise.runner.rests import Rests
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
@@ -68,6 +69,7 @@ class LocalLauncher:
         self.energy_missing: str | None = None
         self._memory_kills: int | None = None
         self._needed = self._options.needed
+        self._rests = Rests(root or Path("/"))
         self._answers = AnswerReader(self._options.same, self._options.cwd)
         self._limits = [(_limit_number(name), value) for name, value in self._options.limits.items()]
 
@@ -85,13 +87,16 @@ class LocalLauncher:
         Raises InputError where its first good run does not tell what `RunOptions.needed` names.
         """
         request = self._request(setting, timeout_s or self._options.timeout_s)
+        rest = self._rests.before(setting.mask or os.sched_getaffinity(0))
         self._answers.before()
         reply = self._exchange(request)
         if "failed_step" in reply:
             raise _start_error(setting, self._options, reply)
         self.counters_missing = reply["counters_missing"]
         self.energy_missing = reply["energy_missing"]
+        reply["conditions"] |= rest
         sample = self._sample(setting, reply)
+        self._rests.after(sample)
         if sample.ok and self._needed:
             self._check_needed(sample, reply)
         return sample

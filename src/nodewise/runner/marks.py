@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_percent, format_seconds
 
+#: The kind of mark of processors that others used.
+OTHER_LOAD = "other load"
 #: What took more than this share of a run's own time has disturbed it.
 SHARE = 0.05
 #: Processor time in /proc/stat is counted by ticks and told in hundredths of a second: so much, on each of two processors,
@@ -91,12 +93,14 @@ def _shared(wall_s: float, usage: Mapping[str, float], conditions: Mapping[str, 
     kept = _kept_s(mine, usage, blamed, idle / wall_s if wall_s > 0 else 0.0)
     near = conditions.get("domain_busy_s", 0.0) - mine
     if kept > limit:
-        marks.append(f"other load: it waited {format_seconds(kept)} for processors that others used")
+        marks.append(f"{OTHER_LOAD}: it waited {format_seconds(kept)} for processors that others used")
     elif others > max(limit, 0.25 * wall_s) and mine > 0.5 * wall_s and idle < 0.5 * wall_s:
         # it may not have waited, but neither had it room, and caches, memory and clock were those of a full machine
-        marks.append(f"other load: others used {format_seconds(others)} of processor time and left none idle")
+        marks.append(f"{OTHER_LOAD}: others used {format_seconds(others)} of processor time and left none idle")
     elif near > max(limit, rounding):
-        marks.append(f"other load: others used {format_seconds(near)} of processor time beside it, on the same memory")
+        marks.append(
+            f"{OTHER_LOAD}: others used {format_seconds(near)} of processor time beside it, on the same memory"
+        )
     # a program that widened its own mask runs elsewhere for long
     if "mask_busy_s" in conditions and -ticks > max(0.1 * mine, 0.05):
         marks.append(f"outside: it ran for at least {format_seconds(-ticks)} off the processors that it was held to")

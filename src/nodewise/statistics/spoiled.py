@@ -30,6 +30,8 @@ _TOGETHER_S = _ROUNDING_S / _SHARE
 _ALL = 0.9
 #: Less steal is not named.
 _NAMED = 0.01
+#: Others rest between the runs where they were looked at so often then, and worked no more than this share of that time.
+_RESTS, _RESTING = 3, 0.05
 _SIGMA = 1.4826
 _NORMAL = NormalDist()
 
@@ -53,7 +55,8 @@ class Met:
     """What one run met: its block, its contender, its marks, and in seconds its processor time and what was stolen of it.
 
     `used_s` is the larger of its processor time and its duration, as in `runner.marks`; `stolen_s` is that of
-    `runner.marks.stolen_s`.
+    `runner.marks.stolen_s`. `rest_s` is how long its processors were looked at before it, while nothing of the experiment ran,
+    and `rest_busy_s` their processor time meanwhile, in seconds.
     """
 
     block: int
@@ -61,6 +64,8 @@ class Met:
     marks: Sequence[str] = ()
     used_s: float = 0.0
     stolen_s: float = 0.0
+    rest_s: float = 0.0
+    rest_busy_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,8 @@ def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
     """What disturbed the runs that decide, given in the order in which they were made.
 
     Steal that all runs met alike (nine of ten within 5 percentage points) is a condition, and so is a clock below its base in
-    all runs of a contender, as wide vectors bring it about; what passes is a disturbance. `quota` is the processor time that
+    all runs of a contender, as wide vectors bring it about; so is load of others that comes with most blocks and is never seen
+    between runs, as of a database that the program asks; what passes is a disturbance. `quota` is the processor time that
     the control group grants, in processors, None without one.
     """
     ordinary, stolen = _steal(runs)
@@ -102,8 +108,11 @@ def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
         | ({"steal"} if unusual else set())
         for run, unusual in zip(runs, stolen, strict=True)
     ]
-    counts = Counter(kind for kinds in spoiled for kind in sorted(kinds))
     said = []
+    if _is_ours(runs, spoiled):
+        spoiled = [kinds - {"other load"} for kinds in spoiled]
+        said.append("processes that work for the program: others' load came with its runs and rested between them")
+    counts = Counter(kind for kinds in spoiled for kind in sorted(kinds))
     if ordinary >= _NAMED:
         said.append(f"steal of {ordinary * 100:.0f} % in all runs")
     for kind in _CONSTANT:
@@ -125,6 +134,16 @@ def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
         conditions=tuple(said),
         which=which,
     )
+
+
+def _is_ours(runs: Sequence[Met], spoiled: Sequence[set[str]]) -> bool:
+    """Whether others' load is what the program itself brings about: it is in most blocks, and in no rest between runs."""
+    loud = {run.block for run, kinds in zip(runs, spoiled, strict=True) if "other load" in kinds}
+    if 2 * len(loud) <= len({run.block for run in runs}):
+        return False
+    rests = [run for run in runs if run.rest_s > 0]
+    busy, seconds = sum(run.rest_busy_s for run in rests), sum(run.rest_s for run in rests)
+    return len(rests) >= _RESTS and busy <= _RESTING * seconds + _ROUNDING_S
 
 
 def _kinds(run: Met) -> set[str]:

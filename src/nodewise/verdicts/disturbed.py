@@ -15,8 +15,11 @@ from nodewise.runner.marks import stolen_s
 from nodewise.runner.sample import Sample
 from nodewise.statistics.spoiled import Disturbance, Met, disturbance
 
-#: What `runner.marks.stolen_s` reads of a run.
-_USAGE, _CONDITIONS = ("user_s", "system_s"), ("mask_steal_s", "steal_s", "mask_busy_s", "busy_s")
+#: What `runner.marks.stolen_s` reads of a run, and what `runner.rests` saw before it.
+_USAGE, _CONDITIONS = (
+    ("user_s", "system_s"),
+    ("mask_steal_s", "steal_s", "mask_busy_s", "busy_s", "rest_s", "rest_busy_s"),
+)
 
 
 def met_of(block: int, contender: str, sample: Sample) -> Met:
@@ -33,7 +36,8 @@ def _met(
     conditions: Mapping[str, float],
 ) -> Met:
     used = max(usage.get("user_s", 0.0) + usage.get("system_s", 0.0), wall_s)
-    return Met(block, contender, marks, used, stolen_s(usage, conditions))
+    rest = (conditions.get("rest_s", 0.0), conditions.get("rest_busy_s", 0.0))
+    return Met(block, contender, marks, used, stolen_s(usage, conditions), *rest)
 
 
 class PhaseMet:

@@ -2,7 +2,8 @@
 """What the blocks of two settings bear: one definition for tune, compare and study.
 
 Only blocks in which both ran well are paired. Blocks that something disturbed do not decide, as long as the undisturbed
-ones are at least half of all; where they are not, the machine was busy and nothing is said, unless the user accepts that.
+ones are at least half of all and enough for an interval; where most were disturbed, the machine was busy and nothing is said,
+unless the user accepts that.
 """
 
 from __future__ import annotations
@@ -134,14 +135,22 @@ def judge_pairs(
     if not one:
         return Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within), "no block has a good run of both"
     ratio = ratio_interval(one, other, level(len(one)))
+    if final and not accept_disturbed and pairs.disturbed and not _has_interval(ratio):
+        # most blocks were undisturbed, but they are too few: what disturbed the rest hit either contender by chance
+        every = pairs.deciding(accept_disturbed=True)
+        ratio = ratio_interval(*every, level(len(every[0])))
     verdict = judge(ratio, within, final=final)
     if verdict.word is not Word.UNDECIDED:
         return verdict, ""
-    if ratio.low <= 0 or not math.isfinite(ratio.high):
+    if not _has_interval(ratio):
         kind = "undisturbed " if pairs.disturbed else "comparable " if len(one) < len(pairs.blocks) else ""
         count = f"{len(one)} {kind}block{'s' * (len(one) != 1)}"
         return verdict, f"{count} {'is' if len(one) == 1 else 'are'} too few"
     return verdict, "the noise leaves it open"
+
+
+def _has_interval(ratio: Ratio) -> bool:
+    return ratio.low > 0 and math.isfinite(ratio.high)
 
 
 def pair_verdict(
@@ -155,6 +164,10 @@ def pair_verdict(
         sentence += f" (disturbed runs accepted: {pairs.disturbed} of {len(pairs.blocks)} blocks)"
     elif reason and pairs.busy:
         sentence = f"undecided: {reason}"
+    elif ratio.pairs > len(pairs.blocks) - pairs.disturbed:
+        sentence += (
+            f" (of {len(pairs.blocks)} blocks {pairs.disturbed} were disturbed, and count as the others are too few)"
+        )
     return PairVerdict(
         one,
         other,

@@ -151,12 +151,15 @@ class Knob:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """What an axis may take: the default first. What the library takes by itself is not there twice."""
+        """What an axis may take: the default first. What the library takes by itself is not there twice.
+
+        Where the user has set it, that comes next: it is what most programs run with.
+        """
         names = [c.name for c in self.choices]
         if not self.set_by_user:
             return (self.default, *(n for n in names if n.lower() != self.own.lower()))
-        same = any(n.lower() == self.own.lower() for n in names)
-        return tuple(dict.fromkeys([self.default, *names] if same else [self.default, *names, UNSET]))
+        own = next((n for n in names if n.lower() == self.own.lower()), UNSET)
+        return tuple(dict.fromkeys([self.default, own, *names]))
 
     def choice(self, value: str) -> Choice | None:
         """The choice of that name. None for the default that sets nothing."""

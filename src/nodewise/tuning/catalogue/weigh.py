@@ -94,9 +94,13 @@ def _judged(knob: Knob, share: float | None, spent: Spent) -> Weighed:
 
 
 def _affordable(found: Sequence[Weighed], runs: int) -> list[Weighed]:
-    """The same with as many values as the runs can tell apart, dealt out one by one: each further one of a knob promises less."""
+    """The same with as many values as the runs can tell apart, dealt out one by one: each further one of a knob promises less.
+
+    A knob that promises as much as one of least worth for the whole run has one value however few there are.
+    """
     given = [0] * len(found)
-    for _ in range(runs // RUNS_A_VALUE):
+    promising = any(w.tried and w.promise >= LEAST_WORTH for w in found)
+    for _ in range(max(runs // RUNS_A_VALUE, int(promising))):
         wanting = [i for i, w in enumerate(found) if w.tried and given[i] < len(w.knob.values) - 1]
         if not wanting:
             break
