@@ -33,8 +33,8 @@ def placed(threads, shape=SHAPE, **asked):
     "case", RECORDED, ids=lambda c: f"{c['machine']}-{c['threads']}-{'-'.join(c['env'].values())}"[:100]
 )
 def test_agrees_with_what_was_recorded(case):
-    said = {_FIELDS[name]: text for name, text in case["env"].items()}
-    placement = resolve(synthetic(case["synthetic"]), Job(int(case["threads"])), Request(**said)).placement
+    asked = {_FIELDS[name]: text for name, text in case["env"].items()}
+    placement = resolve(synthetic(case["synthetic"]), Job(int(case["threads"])), Request(**asked)).placement
     assert {str(t): list(p) for t, p in enumerate(placement.places)} == case["places"]
 
 

@@ -16,8 +16,8 @@ from nodewise.base.units import format_seconds, whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
+from nodewise.placement.dialects.rendering import BINDING_VARIABLES
 from nodewise.placement.policies import place
-from nodewise.placement.tongues.said import BINDING_VARIABLES
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Writer, inherited_facts
 from nodewise.records.recorder import Recorder

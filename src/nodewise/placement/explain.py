@@ -9,15 +9,15 @@ from dataclasses import replace
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.dialects.gnu_text import read_gnu_places
+from nodewise.placement.dialects.kmp_affinity import Affinity, first_place, float_levels, read_affinity
+from nodewise.placement.dialects.openmp import read_bind, read_places
 from nodewise.placement.facts import Facts, placement_facts
 from nodewise.placement.job import Job
 from nodewise.placement.layers import layers_of
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import describe_policy
 from nodewise.placement.resolve import Request, resolve
-from nodewise.placement.tongues.gnu_text import read_gnu_places
-from nodewise.placement.tongues.kmp_affinity import Affinity, first_place, float_levels, read_affinity
-from nodewise.placement.tongues.openmp import read_bind, read_places
 
 _TYPES = {
     "none": "does not bind threads",
@@ -39,12 +39,12 @@ _BINDS = {
 
 
 def explain(machine: Machine, placement: Placement, request: Request) -> list[str]:
-    """Sentences: what was said, what it does on this machine, and what is worth knowing of the result."""
+    """Sentences: what was asked for, what it does on this machine, and what is worth knowing of the result."""
     facts = placement_facts(machine, placement)
-    return [*_said(machine, placement, request), *_result(machine, placement, facts), *_numbering(machine)]
+    return [*_asked(machine, placement, request), *_result(machine, placement, facts), *_numbering(machine)]
 
 
-def _said(machine: Machine, placement: Placement, request: Request) -> list[str]:
+def _asked(machine: Machine, placement: Placement, request: Request) -> list[str]:
     words = []
     if request.policy is not None:
         words.append(f"{request.policy}: {describe_policy(request.policy)}.")
@@ -56,7 +56,7 @@ def _said(machine: Machine, placement: Placement, request: Request) -> list[str]
     subset = request.subset or request.place_threads
     if subset is not None:
         words.append(f"The subset {subset} takes a part of the machine; what it leaves out is not used at all.")
-    mask = next((n for n in ("taskset", "numactl", "hwloc") if n in request.said()), None)
+    mask = next((n for n in ("taskset", "numactl", "hwloc") if n in request.given()), None)
     if mask is not None:
         words.append(f"{mask} holds the whole process to a set; within it the system moves threads as it likes.")
     if placement.ranks:
@@ -70,7 +70,7 @@ def _said(machine: Machine, placement: Placement, request: Request) -> list[str]
 
 
 def _openmp(request: Request) -> list[str]:
-    """What OMP_PLACES and OMP_PROC_BIND say; what GNU's runtime refuses is told with what it does instead."""
+    """What OMP_PLACES and OMP_PROC_BIND say; of what GNU's runtime refuses, what it does instead."""
     gnu = request.runtime == "gnu" or request.gomp is not None
     words = []
     with suppress(InputError) if gnu else nullcontext():

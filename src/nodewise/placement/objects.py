@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The objects of a machine that placements are told by: sockets, NUMA nodes, caches, cores, hardware threads."""
+"""The objects of a machine by which placements are expressed: sockets, NUMA nodes, caches, cores, hardware threads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine, Node
 
-#: From the smallest; every tongue has words of its own for them.
+#: From the smallest; every dialect has names of its own for them.
 KINDS = ("pu", "core", "l1cache", "l2cache", "l3cache", "numa", "die", "package", "machine")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Resolve: what a user asked for, in whatever tongues, as one Placement.
+"""Resolve: what a user asked for, in whatever dialects, as one Placement.
 
 Ranks first get their zones (from a launcher's options, or a share each), a mask then narrows each zone, and an OpenMP
 setting or a policy places the threads within what is left, as a process held to it sees the machine.
@@ -13,22 +13,22 @@ from dataclasses import dataclass, fields, replace
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
+from nodewise.placement.dialects.aprun import read_aprun
+from nodewise.placement.dialects.gnu import apply_gnu
+from nodewise.placement.dialects.gnu_text import read_gomp
+from nodewise.placement.dialects.hwloc import read_hwloc
+from nodewise.placement.dialects.kmp_affinity import Outcome, apply_affinity, read_affinity
+from nodewise.placement.dialects.kmp_subset import Subset, apply_subset, rank_subset, read_subset
+from nodewise.placement.dialects.likwid import read_likwid
+from nodewise.placement.dialects.masks import read_mask_or_list, read_numactl
+from nodewise.placement.dialects.mpich import read_mpich
+from nodewise.placement.dialects.openmp import apply_places, read_bind, read_places
+from nodewise.placement.dialects.openmpi import read_openmpi
+from nodewise.placement.dialects.slurm import read_slurm
 from nodewise.placement.job import Job, share_zones, within
 from nodewise.placement.layers import Layers, layers_of
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
-from nodewise.placement.tongues.aprun import read_aprun
-from nodewise.placement.tongues.gnu import apply_gnu
-from nodewise.placement.tongues.gnu_text import read_gomp
-from nodewise.placement.tongues.hwloc import read_hwloc
-from nodewise.placement.tongues.kmp_affinity import Outcome, apply_affinity, read_affinity
-from nodewise.placement.tongues.kmp_subset import Subset, apply_subset, rank_subset, read_subset
-from nodewise.placement.tongues.likwid import read_likwid
-from nodewise.placement.tongues.masks import read_mask_or_list, read_numactl
-from nodewise.placement.tongues.mpich import read_mpich
-from nodewise.placement.tongues.openmp import apply_places, read_bind, read_places
-from nodewise.placement.tongues.openmpi import read_openmpi
-from nodewise.placement.tongues.slurm import read_slurm
 
 #: How ranks get zones where no launcher is named: a share of the cores each, as many whole cores as their threads fill,
 #: one rank after the other, or nothing of their own.
@@ -48,7 +48,7 @@ LAUNCHERS: dict[str, Callable[[Machine, str, Job], tuple[Placement, list[str]]]]
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for: a policy's name, and texts by tongue; None where nothing was said in one."""
+    """What was asked for: a policy's name, and texts by dialect; None where none was given."""
 
     policy: str | None = None
     affinity: str | None = None
@@ -68,15 +68,15 @@ class Request:
     zones: str = "share"
     runtime: str = "intel"
 
-    def said(self) -> dict[str, str]:
-        """The texts that were given, by tongue."""
+    def given(self) -> dict[str, str]:
+        """The texts that were given, by dialect."""
         given = ((f.name, getattr(self, f.name)) for f in fields(self) if f.name not in ("zones", "runtime"))
         return {name: text for name, text in given if text is not None}
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """A Placement; what to know of how it came about; and what numactl was told of memory, in its own words."""
+    """A Placement; what to know of how it came about; and the options on memory given to numactl."""
 
     placement: Placement
     notes: tuple[str, ...] = ()
@@ -109,27 +109,27 @@ def resolve(machine: Machine, job: Job, request: Request) -> Resolved:
         by_rank.append(outcome.places)
         held.append(tuple(sorted({*own, *(p for place in outcome.places for p in place)})))
         notes += outcome.notes
-    policy = request.policy or " ".join(f"{name} {text}" for name, text in request.said().items()) or "os"
+    policy = request.policy or " ".join(f"{name} {text}" for name, text in request.given().items()) or "os"
     return Resolved(job.placement(policy, by_rank, order, held), tuple(dict.fromkeys(notes)), memory)
 
 
 def _check(request: Request) -> None:
-    said = request.said()
-    launchers = [name for name in LAUNCHERS if name in said]
-    binders: list[str] = [n for n in ("affinity", "gomp", "likwid", "policy") if n in said]
+    given = request.given()
+    launchers = [name for name in LAUNCHERS if name in given]
+    binders: list[str] = [n for n in ("affinity", "gomp", "likwid", "policy") if n in given]
     # GNU's runtime reads them beside each other
-    if "gomp" not in said and ("places" in said or "bind" in said):
+    if "gomp" not in given and ("places" in given or "bind" in given):
         binders.append("places and bind")
-    masks = [n for n in ("taskset", "numactl", "hwloc") if n in said]
+    masks = [n for n in ("taskset", "numactl", "hwloc") if n in given]
     for kind, names in (("launchers", launchers), ("masks", masks)):
         if len(names) > 1:
             raise InputError(f"two {kind} are named: {' and '.join(names)}", "name one")
     both = set(binders) == {"affinity", "places and bind"}
     if len(binders) > 1 and not both:
         raise InputError(f"threads are bound twice: by {' and by '.join(binders)}", "name one")
-    if "subset" in said and "place_threads" in said:
+    if "subset" in given and "place_threads" in given:
         raise InputError("KMP_HW_SUBSET and KMP_PLACE_THREADS are both given", "they are one setting: name one")
-    if request.runtime == "gnu" and {"affinity", "subset", "place_threads"} & set(said):
+    if request.runtime == "gnu" and {"affinity", "subset", "place_threads"} & set(given):
         raise InputError(
             "GNU's OpenMP runtime reads no KMP_ variable", "leave out --runtime gnu, or use --places and --bind"
         )
@@ -141,7 +141,7 @@ def _shape(job: Job, launched: Placement | None) -> tuple[int, int]:
 
 def _zones(machine: Machine, job: Job, request: Request) -> tuple[Placement | None, list[str], str]:
     for name, read in LAUNCHERS.items():
-        text = request.said().get(name)
+        text = request.given().get(name)
         if text is not None:
             launched, notes = read(machine, text, job)
             return launched, notes, launched.order
@@ -190,7 +190,7 @@ def _subset(request: Request) -> Subset | None:
 
 
 def _threads(machine: Machine, job: Job, request: Request) -> Outcome | None:
-    """Where the threads of one rank go on what it may use; None where nothing was said of them."""
+    """Where the threads of one rank go on what it may use; None where nothing was given."""
     if request.policy is not None:
         placed = place(machine, request.policy, job.threads)
         return None if placed is None else Outcome(placed.places)
@@ -204,11 +204,11 @@ def _threads(machine: Machine, job: Job, request: Request) -> Outcome | None:
 
 
 def _bound(machine: Machine, job: Job, request: Request) -> Outcome | None:
-    """Where an OpenMP runtime puts the threads of the outermost parallel region; None where nothing was said of them."""
+    """Where an OpenMP runtime puts the threads of the outermost parallel region; None where nothing was given."""
     gnu = request.gomp is not None or request.runtime == "gnu"
-    if gnu and not {"gomp", "places", "bind"}.isdisjoint(request.said()):
+    if gnu and not {"gomp", "places", "bind"}.isdisjoint(request.given()):
         return apply_gnu(machine, job.threads, request.places, request.gomp, request.bind)
-    if {"affinity", "subset", "place_threads", "places", "bind"}.isdisjoint(request.said()):
+    if {"affinity", "subset", "place_threads", "places", "bind"}.isdisjoint(request.given()):
         return None
     places = None if request.places is None else read_places(request.places)
     bind = None if request.bind is None else read_bind(request.bind)
@@ -245,7 +245,7 @@ def fitting_threads(machine: Machine, job: Job, request: Request) -> int:
     if request.gomp is not None:
         with suppress(InputError):
             return len(read_gomp(request.gomp))
-    if job.ranks or any(name in request.said() for name in LAUNCHERS):
+    if job.ranks or any(name in request.given() for name in LAUNCHERS):
         try:
             placed = resolve(machine, job, replace(request, policy=None))
         except InputError:

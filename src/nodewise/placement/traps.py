@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.dialects.gnu_text import read_gomp
+from nodewise.placement.dialects.kmp_affinity import read_affinity
+from nodewise.placement.dialects.kmp_subset import read_subset
+from nodewise.placement.dialects.openmp import read_bind, read_places
 from nodewise.placement.facts import placement_facts
 from nodewise.placement.placement import Placement
 from nodewise.placement.resolve import LAUNCHERS, Request
-from nodewise.placement.tongues.gnu_text import read_gomp
-from nodewise.placement.tongues.kmp_affinity import read_affinity
-from nodewise.placement.tongues.kmp_subset import read_subset
-from nodewise.placement.tongues.openmp import read_bind, read_places
 
 #: Variables by which launchers and other tools bind a process; a second layer then pins over the first.
 OTHER_LAYERS = {
@@ -176,7 +176,7 @@ def _oversubscribed(machine: Machine, placement: Placement) -> list[Trap]:
         return []
     there = len(machine.allowed)
     if placement.threads > there and there < len(machine.pus):
-        # a mask narrower than the plan is told of
+        # a mask narrower than the plan is reported
         return []
     whose = f"the {used} processors" if used > 1 else "the one processor"
     where = "that may be used" if used == there else f"{format_processors(placement.mask)} that they are bound to"
@@ -193,10 +193,10 @@ def _oversubscribed(machine: Machine, placement: Placement) -> list[Trap]:
 
 def _layers(machine: Machine, request: Request, environment: Mapping[str, str]) -> list[Trap]:
     """Two layers that each bind: the inner one wins, often without a word."""
-    said = request.said()
-    launcher = next((name for name in LAUNCHERS if name in said), None)
+    given = request.given()
+    launcher = next((name for name in LAUNCHERS if name in given), None)
     found = []
-    over = next((name for name in ("taskset", "hwloc") if name in said), None)
+    over = next((name for name in ("taskset", "hwloc") if name in given), None)
     if launcher and over:
         found.append(
             Trap(
@@ -213,7 +213,7 @@ def _layers(machine: Machine, request: Request, environment: Mapping[str, str]) 
                 "use respect, which is the default",
             )
         )
-    if said:
+    if given:
         for name, what in OTHER_LAYERS.items():
             value = environment.get(name, "")
             if value and value.lower() not in ("none", "quiet", "off"):

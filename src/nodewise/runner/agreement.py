@@ -29,7 +29,7 @@ class Verdict:
     """Of one process: `asked` are the places, None where nothing is known of them; a word for each thread, by tid."""
 
     asked: tuple[tuple[int, ...], ...] | None
-    said_by: str = ""
+    asked_by: str = ""
     words: dict[int, str] = field(default_factory=dict)
     agrees: bool | None = None
 
@@ -90,10 +90,10 @@ def _from_environment(machine: Machine, process: SeenProcess) -> Verdict:
             asked = {k: v for k, v in asked.items() if not k.startswith("OMP_")}
     if not asked:
         return Verdict(None)
-    said = {_FIELDS[k]: v for k, v in asked.items()}
+    asked_for = {_FIELDS[k]: v for k, v in asked.items()}
     runtime = "gnu" if gnu else "intel"
     try:
-        placed = resolve(machine, Job(len(process.threads)), Request(runtime=runtime, **said)).placement
+        placed = resolve(machine, Job(len(process.threads)), Request(runtime=runtime, **asked_for)).placement
     except InputError as problem:
         return Verdict(None, f"cannot be read: {problem.what}")
     return Verdict(placed.places, " ".join(f"{k}={v}" for k, v in asked.items()))

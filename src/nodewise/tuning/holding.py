@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from nodewise.machine.model import Machine
+from nodewise.placement.dialects.openmp import openmp_environment
+from nodewise.placement.dialects.rendering import BINDING_VARIABLES
 from nodewise.placement.placement import Placement
-from nodewise.placement.tongues.openmp import openmp_environment
-from nodewise.placement.tongues.said import BINDING_VARIABLES
 from nodewise.runner.binding import Way, way_seen
 from nodewise.runner.loaded import Loaded
 from nodewise.search.space import Point

@@ -14,7 +14,7 @@ from nodewise.machine.model import Machine
 from nodewise.placement.job import Job
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
-from nodewise.placement.say import place_rank_script
+from nodewise.placement.render import place_rank_script
 from nodewise.runner.program import find_on_path
 
 LAUNCHERS = (

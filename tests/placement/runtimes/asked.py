@@ -107,9 +107,9 @@ def agrees(mine: Answer, real: Answer, warned: str) -> bool:
     return mine == real or (mine is None and ("arning" in warned or "nvalid" in warned))
 
 
-def unanswered(real: Answer, said: str) -> bool:
+def unanswered(real: Answer, warned: str) -> bool:
     """Whether Intel's runtime ended on a mask of its own that was never filled, as it does at random, mostly on one processor."""
-    return real is None and "hwloc_set_cpubind() failed" in said
+    return real is None and "hwloc_set_cpubind() failed" in warned
 
 
 def modelled(runtime: str, case: Case) -> tuple[Answer, list[str]]:

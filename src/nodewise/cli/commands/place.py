@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`nodewise place`: where ranks and threads would sit, in any tongue, or a program run with its threads there."""
+"""`nodewise place`: where ranks and threads would sit, in any dialect, or a program run with its threads there."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from nodewise.base.processors import format_processors
 if TYPE_CHECKING:
     from nodewise.cli.outputs.place import PlaceOutput
     from nodewise.machine.model import Machine
+    from nodewise.placement.dialects.rendering import Rendering
     from nodewise.placement.job import Job
     from nodewise.placement.memory import MemoryPolicy
     from nodewise.placement.placement import Placement
     from nodewise.placement.resolve import Request, Resolved
-    from nodewise.placement.tongues.said import Said
     from nodewise.runner.setting import Setting
 
-#: Options that say a placement, each in a tongue of its own: name, what it is called in a Request, help.
-_TONGUES = (
+#: Options that express a placement, each in a dialect of its own: name, what it is called in a Request, help.
+_DIALECTS = (
     ("--affinity", "affinity", "KMP_AFFINITY, such as granularity=fine,compact,1,0."),
     ("--subset", "subset", "KMP_HW_SUBSET, such as 2s,8c,1t or 15c@30,4t."),
     ("--place-threads", "place_threads", "The older KMP_PLACE_THREADS, such as 15Cx4T,30O."),
@@ -48,8 +48,8 @@ _TONGUES = (
 )
 
 
-def _with_tongues(function: Callable[..., None]) -> Callable[..., None]:
-    for option, name, text in reversed(_TONGUES):
+def _with_dialect_options(function: Callable[..., None]) -> Callable[..., None]:
+    for option, name, text in reversed(_DIALECTS):
         function = click.option(option, name, metavar="TEXT", help=text)(function)
     return function
 
@@ -63,7 +63,7 @@ def _with_tongues(function: Callable[..., None]) -> Callable[..., None]:
 )
 @click.option("--hosts", default="", help="The nodes' names, for rank files: a,b,c.")
 @click.option("--runtime", default="intel", metavar="intel|llvm|gnu", help="Whose rules --places and --bind follow.")
-@_with_tongues
+@_with_dialect_options
 @click.option("--machine", "spec", help="Another machine: synthetic:TEXT, FILE.xml or FILE.json.")
 @click.option("--allow", help="Use only these processors, such as 0-3,8.")
 @click.option(
@@ -71,7 +71,7 @@ def _with_tongues(function: Callable[..., None]) -> Callable[..., None]:
 )
 @click.option("--memory", metavar="POLICY", help="Where pages go: local, bind:0, preferred:fast, interleave:all, weighted-interleave:0=3,1=1.")  # fmt: skip
 @click.option("--huge-pages", default="default", metavar="KIND", help="default, transparent, reserved or never.")
-@click.option("--to", "tongue", metavar="TONGUE", help="Write it as kmp, omp, gomp, subset, taskset, numactl, likwid, hwloc, slurm, openmpi, mpich or aprun.")  # fmt: skip
+@click.option("--to", "dialect", metavar="DIALECT", help="Write it as kmp, omp, gomp, subset, taskset, numactl, likwid, hwloc, slurm, openmpi, mpich or aprun.")  # fmt: skip
 @click.option("--files", type=click.Path(path_type=Path), help="Write the files that --to needs into this directory.")
 @click.option("--explain", "explained", is_flag=True, help="Say in words what the setting does, and its traps.")
 @click.option("--json", "as_json", is_flag=True, help="Print the places as JSON.")
@@ -91,7 +91,7 @@ def command(
     via: str,
     memory: str | None,
     huge_pages: str,
-    tongue: str | None,
+    dialect: str | None,
     files: Path | None,
     explained: bool,
     as_json: bool,
@@ -101,13 +101,13 @@ def command(
     words: tuple[str, ...],
     **asked: Any,
 ) -> None:
-    """Place threads and ranks by POLICY (compact, scatter, balanced, os) or by a text in any tongue.
+    """Place threads and ranks by POLICY (compact, scatter, balanced, os) or by a text in any dialect.
 
-    Show it, write it in another tongue, or run COMMAND so. With a text all words are the COMMAND's, and so they are where
+    Show it, write it in another dialect, or run COMMAND so. With a text all words are the COMMAND's, and so they are where
     only memory is asked for (--memory, --huge-pages): threads are then left as they are.
     """
     from nodewise.machine.sources import load_machine
-    from nodewise.placement.say import say
+    from nodewise.placement.render import render
     from nodewise.placement.traps import find_traps
     from nodewise.runner.memory import huge_page_environment
 
@@ -115,7 +115,7 @@ def command(
     machine = load_machine(spec, allow)
     only_memory = (memory is not None or huge_pages != "default") and threads is None and not ranks
     request, command_words = _request(asked, words, only_memory)
-    untouched = only_memory and command_words == words and set(request.said()) == {"policy"}
+    untouched = only_memory and command_words == words and set(request.given()) == {"policy"}
     job, resolved = _resolve(machine, request, threads, ranks, nodes)
     placement = resolved.placement
     policy = _policy(machine, memory, resolved)
@@ -130,9 +130,9 @@ def command(
     if command_words:
         _run(machine, placement, command_words, job, via, (policy, huge_pages), untouched)
         return
-    if tongue is not None:
-        said = say(tongue, machine, placement, [h for h in hosts.split(",") if h])
-        _show_said(_with_memory(said, policy, huge_pages), files)
+    if dialect is not None:
+        rendering = render(dialect, machine, placement, [h for h in hosts.split(",") if h])
+        _show_rendering(_with_memory(rendering, policy, huge_pages), files)
         return
     if as_json:
         from nodewise.verdicts.encoding import encode
@@ -147,7 +147,7 @@ def command(
 def _request(
     asked: dict[str, Any], words: tuple[str, ...], only_memory: bool = False
 ) -> tuple[Request, tuple[str, ...]]:
-    """What was asked for, and the command: the first word is a policy only where no tongue says anything.
+    """What was asked for, and the command: the first word is a policy only where no dialect says anything.
 
     With `only_memory` a command alone will do: its threads are the system's to place.
     """
@@ -158,7 +158,7 @@ def _request(
         if asked[name] not in known:
             raise InputError(f"--{name} {asked[name]!r} is not known", f"known are: {', '.join(known)}")
     request = Request(**asked)
-    if request.said():
+    if request.given():
         return request, words
     if not words:
         raise InputError(
@@ -189,7 +189,7 @@ def _beside(machine: Machine, other: str, asked: dict[str, Any], job: Job) -> Pl
     keep = {name: asked[name] for name in ("zones", "runtime")}
     if other in POLICIES:
         return resolve(machine, job, Request(**keep, policy=other)).placement
-    names = {name for _, name, _ in _TONGUES}
+    names = {name for _, name, _ in _DIALECTS}
     texts: dict[str, str] = {}
     for word in shlex.split(other):
         name, equals, text = word.partition("=")
@@ -222,45 +222,45 @@ def _draw(svg: Path | None, png: Path | None, machine: Machine, placement: Place
     write_drawing(svg, png, drawing)
 
 
-def _show_said(said: Said, folder: Path | None) -> None:
+def _show_rendering(rendering: Rendering, folder: Path | None) -> None:
     """The line on standard output, with its files: written where a directory is given, shown where not."""
     from nodewise.records.experiment import write_whole
 
-    if folder is not None and said.files:
+    if folder is not None and rendering.files:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise InputError(
                 f"cannot write into {folder}: {problem.strerror}", "name a directory for --files"
             ) from problem
-        for name, text in said.files.items():
+        for name, text in rendering.files.items():
             write_whole(folder / name, text)
             if text.startswith("#!"):
                 (folder / name).chmod(0o755)
-    print(said.line())
-    for note in said.notes:
+    print(rendering.line())
+    for note in rendering.notes:
         print(f"note: {note}", file=sys.stderr)
-    for name, text in said.files.items() if folder is None else ():
+    for name, text in rendering.files.items() if folder is None else ():
         print(f"\n# {name}\n{text}", end="")
 
 
-def _with_memory(said: Said, policy: MemoryPolicy | None, huge_pages: str) -> Said:
+def _with_memory(rendering: Rendering, policy: MemoryPolicy | None, huge_pages: str) -> Rendering:
     """The same with a memory policy, by numactl just before the program, and the allocators' variables for huge pages."""
     from nodewise.placement.memory import to_numactl
     from nodewise.runner.memory import huge_page_environment
 
-    words = said.words
+    words = rendering.words
     if policy is not None:
         options = to_numactl(policy)
         words += options[1:] if words[:1] == ("numactl",) else options
-    return replace(said, words=words, env={**said.env, **huge_page_environment(huge_pages, {})})
+    return replace(rendering, words=words, env={**rendering.env, **huge_page_environment(huge_pages, {})})
 
 
 def _output(
     machine: Machine, resolved: Resolved, request: Request, traps: Sequence[str], policy: MemoryPolicy | None
 ) -> PlaceOutput:
     from nodewise.cli.outputs.place import PlaceOutput
-    from nodewise.placement.tongues.openmp import openmp_environment
+    from nodewise.placement.dialects.openmp import openmp_environment
 
     placement = resolved.placement
     bound = _bound(machine, placement)
@@ -307,16 +307,16 @@ def _show(machine: Machine, placement: Placement, request: Request, explained: b
 
 def _show_launch(machine: Machine, placement: Placement, policy: MemoryPolicy | None, huge_pages: str) -> None:
     """The line that starts a program so, where there is one for all and it differs from none."""
-    from nodewise.placement.say import say
-    from nodewise.placement.tongues.said import Said
+    from nodewise.placement.dialects.rendering import Rendering
+    from nodewise.placement.render import render
 
     bound = _bound(machine, placement)
     if len(placement.by_rank) > 1 or not (bound or policy is not None or huge_pages != "default"):
         return
     # outside of what this process may use GNU's runtime alone binds
-    tongue = "omp" if set(placement.mask) <= set(machine.allowed) else "gomp"
-    said = say(tongue, machine, placement) if bound else Said()
-    print(f"launch     {_with_memory(said, policy, huge_pages).line()}")
+    dialect = "omp" if set(placement.mask) <= set(machine.allowed) else "gomp"
+    rendering = render(dialect, machine, placement) if bound else Rendering()
+    print(f"launch     {_with_memory(rendering, policy, huge_pages).line()}")
 
 
 def _policy(machine: Machine, text: str | None, resolved: Resolved) -> MemoryPolicy | None:
@@ -347,8 +347,8 @@ def _run(
 
     `untouched`: what the environment says of threads holds.
     """
-    from nodewise.placement.say import LOCAL_RANK
-    from nodewise.placement.tongues.said import BINDING_VARIABLES
+    from nodewise.placement.dialects.rendering import BINDING_VARIABLES
+    from nodewise.placement.render import LOCAL_RANK
     from nodewise.runner.binding import binding_environment, program_of
     from nodewise.runner.memory import huge_page_environment
     from nodewise.runner.setting import Setting

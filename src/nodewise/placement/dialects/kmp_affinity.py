@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
+from nodewise.placement.dialects.kmp_balanced import balanced
+from nodewise.placement.dialects.rendering import NotExpressibleError, Rendering, left_out
 from nodewise.placement.layers import KINDS, Layers, Row, layers_of
 from nodewise.placement.scan import LONGEST_RANGE, Scanner
-from nodewise.placement.tongues.kmp_balanced import balanced
-from nodewise.placement.tongues.said import CannotSayError, Said, left_out
 
 TYPES = ("none", "scatter", "compact", "logical", "physical", "explicit", "balanced", "disabled")
 _SWITCHES = {
@@ -310,16 +310,16 @@ def first_place(layers: Layers, affinity: Affinity) -> int:
     return affinity.offset
 
 
-def write_kmp(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
+def write_kmp(machine: Machine, places: Sequence[tuple[int, ...]]) -> Rendering:
     """`KMP_AFFINITY` with a list of the places, in braces where a thread may use several processors.
 
-    Raises CannotSayError on a part of a machine whose single hardware threads the runtime does not tell apart.
+    Raises NotExpressibleError on a part of a machine whose single hardware threads the runtime does not tell apart.
     """
     listed = ",".join(str(p[0]) if len(p) == 1 else "{" + ",".join(map(str, p)) + "}" for p in places)
     text = f"granularity=fine,proclist=[{listed}],explicit"
     if apply_affinity(layers_of(machine), read_affinity(text), len(places)).places != tuple(places):
-        raise CannotSayError(
+        raise NotExpressibleError(
             "KMP_AFFINITY", "with only some processors allowed the runtime takes layers of this machine for one another"
         )
     env = {"OMP_NUM_THREADS": str(len(places)), "KMP_AFFINITY": text}
-    return Said(env, notes=("read by Intel's and LLVM's runtimes; GNU's does not know it",))
+    return Rendering(env, notes=("read by Intel's and LLVM's runtimes; GNU's does not know it",))

@@ -10,12 +10,12 @@ from itertools import chain
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.dialects.mapping import WORDS, deal, word
+from nodewise.placement.dialects.options import job_from, read_options, whole
+from nodewise.placement.dialects.rendering import NotExpressibleError, Rendering
 from nodewise.placement.job import Job
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
-from nodewise.placement.tongues.mapping import WORDS, deal, word
-from nodewise.placement.tongues.options import job_from, read_options, whole
-from nodewise.placement.tongues.said import CannotSayError, Said
 
 _OPTIONS = {
     **dict.fromkeys(("--map-by", "-map-by"), "map"),
@@ -28,7 +28,7 @@ _OPTIONS = {
 _BARE = ("hwthreads",)
 _MODEL = (
     "modelled is Open MPI 4.1, whose mpirun was asked, with the whole node allocated; Open MPI 5 numbers ranks so that each "
-    "object of --map-by is filled before the next, binds to cores where nothing is said, and refuses to bind to more than it "
+    "object of --map-by is filled before the next, binds to cores where no option says otherwise, and refuses to bind to more than it "
     "maps by, and --rank-by core"
 )
 _NAMES = {"core": "core", "pu": "hardware thread", "package": "socket", "numa": "NUMA node"}
@@ -208,8 +208,8 @@ _CANDIDATES = (
 )
 
 
-def write_openmpi(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Said:
-    """mpirun's options where they say it, else a rank file. Raises CannotSayError where a rank's zone is empty or unknown."""
+def write_openmpi(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
+    """mpirun's options where they express it, else a rank file. Raises NotExpressibleError where a rank's zone is empty or unknown."""
     zones = placement.zones
     count = ["-n", str(placement.size)]
     if placement.nodes > 1:
@@ -221,20 +221,20 @@ def write_openmpi(machine: Machine, placement: Placement, hosts: Sequence[str] =
     for candidate in _CANDIDATES if len(widths) == 1 and placement.order == "block" else ():
         text = candidate.format(next(iter(widths)))
         try:
-            said, _ = read_openmpi(machine, text, replace(job, nodes=1))
+            found, _ = read_openmpi(machine, text, replace(job, nodes=1))
         except InputError:
             continue
-        if said.zones == zones:
-            return Said(words=("mpirun", *count, *text.split()), notes=(_MODEL,))
+        if found.zones == zones:
+            return Rendering(words=("mpirun", *count, *text.split()), notes=(_MODEL,))
     return _rank_file(machine, placement, hosts, count)
 
 
-def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str], count: list[str]) -> Said:
+def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str], count: list[str]) -> Rendering:
     cores = [c.pus for c in machine.cores]
     core_of = {p: i for i, core in enumerate(cores) for p in core}
     logical = {p: i for i, p in enumerate(machine.pus)}
     if any(p not in logical for zone in placement.zones for p in zone):
-        raise CannotSayError("mpirun", "processors are not on this machine")
+        raise NotExpressibleError("mpirun", "processors are not on this machine")
     allowed = set(machine.allowed)
     by_core = all(
         set(zone) == {p for i in {core_of[p] for p in zone} for p in cores[i] if p in allowed}
@@ -246,6 +246,6 @@ def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str], cou
     names = hosts or (["localhost"] if placement.nodes == 1 else [f"+n{i}" for i in range(placement.nodes)])
     lines = (f"rank {r}={names[node]} slot={slots[seat]}\n" for r, (node, seat) in enumerate(placement.seats()))
     words = ("mpirun", *count[:2], *(() if by_core else ("--use-hwthread-cpus",)), "--rankfile", "rankfile")
-    return Said(
+    return Rendering(
         words=words, files={"rankfile": "".join(chain(lines))}, notes=("its slots are hwloc's logical indexes",)
     )

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from nodewise.base.errors import InputError
+from nodewise.placement.dialects.kmp_affinity import Outcome, float_levels
+from nodewise.placement.dialects.rendering import left_out
 from nodewise.placement.layers import CORES, KINDS, Layers
 from nodewise.placement.scan import Scanner
-from nodewise.placement.tongues.kmp_affinity import Outcome, float_levels
-from nodewise.placement.tongues.said import left_out
 
 _ABSTRACT = {
     "threads": "thread",

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine, Node
+from nodewise.placement.dialects.masks import permitted
+from nodewise.placement.dialects.rendering import Rendering, common
 from nodewise.placement.scan import LONGEST_RANGE, Scanner
-from nodewise.placement.tongues.masks import permitted
-from nodewise.placement.tongues.said import Said, common
 
 #: Their words for kinds of objects, all in lower case.
 _WORDS = {
@@ -173,13 +173,13 @@ def _pick(
 _SPOKEN = {"l1cache", "l2cache", "l3cache", "package", "core", "pu", "die"}
 
 
-def write_hwloc(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
-    """`hwloc-bind` with the fewest, largest objects; raises CannotSayError where threads have places of their own."""
+def write_hwloc(machine: Machine, places: Sequence[tuple[int, ...]]) -> Rendering:
+    """`hwloc-bind` with the fewest, largest objects; raises NotExpressibleError where threads have places of their own."""
     mask = set(common("hwloc-bind", places))
     if not mask <= set(machine.pus):
         raise InputError("processors are not on this machine")
     words = ["all"] if mask == set(machine.pus) else _cover(machine, mask)
-    return Said({"OMP_NUM_THREADS": str(len(places))}, ("hwloc-bind", *words, "--"))
+    return Rendering({"OMP_NUM_THREADS": str(len(places))}, ("hwloc-bind", *words, "--"))
 
 
 def _cover(machine: Machine, mask: set[int]) -> list[str]:

@@ -8,14 +8,14 @@ from math import gcd
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
+from nodewise.placement.dialects.mapping import WORDS, word
+from nodewise.placement.dialects.masks import permitted
+from nodewise.placement.dialects.options import job_from, read_options, whole
+from nodewise.placement.dialects.rendering import Rendering
 from nodewise.placement.job import Job
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
 from nodewise.placement.scan import Scanner
-from nodewise.placement.tongues.mapping import WORDS, word
-from nodewise.placement.tongues.masks import permitted
-from nodewise.placement.tongues.options import job_from, read_options, whole
-from nodewise.placement.tongues.said import Said
 
 _OPTIONS = {
     **dict.fromkeys(("-bind-to", "--bind-to", "-binding"), "bind"),
@@ -105,8 +105,8 @@ _CANDIDATES = tuple(
 )
 
 
-def write_mpich(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Said:
-    """mpiexec's words for objects where they say it, else the `user:` list; a host file where ranks span nodes."""
+def write_mpich(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
+    """mpiexec's names of objects where they express it, else the `user:` list; a host file where ranks span nodes."""
     zones = placement.zones
     files = {}
     words = ["mpiexec", "-n", str(placement.size)]
@@ -127,10 +127,10 @@ def write_mpich(machine: Machine, placement: Placement, hosts: Sequence[str] = (
             continue
         text = f"-bind-to {kind}{f':{width // size}' if width > size else ''}" + (f" -map-by {by}" if by else "")
         try:
-            said, _ = read_mpich(machine, text, job)
+            found, _ = read_mpich(machine, text, job)
         except InputError:
             continue
-        if said.zones == zones:
-            return Said(words=(*words, *text.split()), files=files, notes=(_MODEL,))
+        if found.zones == zones:
+            return Rendering(words=(*words, *text.split()), files=files, notes=(_MODEL,))
     listed = ",".join("+".join(map(str, zone)) for zone in zones)
-    return Said(words=(*words, "-bind-to", f"user:{listed}"), files=files)
+    return Rendering(words=(*words, "-bind-to", f"user:{listed}"), files=files)

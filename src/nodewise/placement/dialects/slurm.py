@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
+from nodewise.placement.dialects.mapping import objects_or_larger
+from nodewise.placement.dialects.masks import permitted
+from nodewise.placement.dialects.options import job_from, read_options, whole
+from nodewise.placement.dialects.rendering import Rendering
 from nodewise.placement.job import Job
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
-from nodewise.placement.tongues.mapping import objects_or_larger
-from nodewise.placement.tongues.masks import permitted
-from nodewise.placement.tongues.options import job_from, read_options, whole
-from nodewise.placement.tongues.said import Said
 
 _OPTIONS = {
     **dict.fromkeys(("--cpu-bind", "--cpu_bind"), "bind"),
@@ -92,7 +92,7 @@ def _per_core(options: dict[str, str], notes: list[str]) -> int | None:
 
 
 def _distribution(text: str, job: Job) -> tuple[str, str]:
-    """How tasks go over nodes and over sockets; `*` is the default of a level. What is said of cores makes no difference."""
+    """How tasks go over nodes and over sockets; `*` is the default of a level. What it has for cores makes no difference."""
     levels = [level.strip().lower() for level in text.partition(",")[0].split(":")]
     after = text.partition(",")[2].strip().lower()
     if len(levels) > 3 or after not in ("", "pack", "nopack"):
@@ -247,7 +247,7 @@ def _dealt(queues: list[list[int]], how: str, tasks: int, need: int) -> list[lis
     return found
 
 
-def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Said:
+def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
     """srun with map_cpu or mask_cpu, and --distribution for the numbering; a file of hosts where hosts are named."""
     zones = placement.zones
     if all(len(zone) == 1 for zone in zones):
@@ -264,6 +264,6 @@ def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = (
     words += ["--whole", f"--cpu-bind={bind}"]
     notes = ("masks are of the whole node: allocate it with --exclusive",)
     if not hosts:
-        return Said(words=(*words, f"--distribution={placement.order}"), notes=notes)
+        return Rendering(words=(*words, f"--distribution={placement.order}"), notes=notes)
     listed = "".join(f"{hosts[node]}\n" for node, _ in placement.seats())
-    return Said({"SLURM_HOSTFILE": "hostfile"}, (*words, "--distribution=arbitrary"), {"hostfile": listed}, notes)
+    return Rendering({"SLURM_HOSTFILE": "hostfile"}, (*words, "--distribution=arbitrary"), {"hostfile": listed}, notes)

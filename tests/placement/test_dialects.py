@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each tongue as its own documentation has it, and what each refuses."""
+"""Each dialect as its own documentation has it, and what each refuses."""
 
 from functools import cache
 
@@ -7,12 +7,12 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
+from nodewise.placement.dialects.hwloc import read_hwloc
+from nodewise.placement.dialects.kmp_subset import rank_subset
+from nodewise.placement.dialects.likwid import read_likwid
+from nodewise.placement.dialects.masks import read_mask_or_list, read_numactl
 from nodewise.placement.job import Job, share_zones
 from nodewise.placement.resolve import Request, resolve
-from nodewise.placement.tongues.hwloc import read_hwloc
-from nodewise.placement.tongues.kmp_subset import rank_subset
-from nodewise.placement.tongues.likwid import read_likwid
-from nodewise.placement.tongues.masks import read_mask_or_list, read_numactl
 
 #: Two sockets of two cores, whose second hardware threads are 4 to 7, as in likwid's examples.
 LIKWID = "pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)"
@@ -349,7 +349,7 @@ def test_aprun(text, expected):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("-d 2", "how many is not said"),
+        ("-d 2", "no number of ranks is given"),
         ("-n 9 -d 4", "refuses 9 elements"),
         ("-n 2 -cc 1-", "column 3"),
         ("-n 1 -q", "no option"),

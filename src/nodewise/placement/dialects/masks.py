@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.dialects.rendering import Rendering, common, left_out
 from nodewise.placement.objects import numbered_objects
 from nodewise.placement.scan import Scanner
-from nodewise.placement.tongues.said import Said, common, left_out
 
 _PROCESSORS = ("--physcpubind", "-C")
 _NODES = ("--cpunodebind", "-N")
@@ -37,12 +37,12 @@ def read_mask_or_list(machine: Machine, text: str) -> tuple[tuple[int, ...], lis
     return permitted(machine, found, "taskset")
 
 
-def permitted(machine: Machine, asked: set[int], tongue: str) -> tuple[tuple[int, ...], list[str]]:
+def permitted(machine: Machine, asked: set[int], dialect: str) -> tuple[tuple[int, ...], list[str]]:
     """Those of the processors that the machine has and allows, with a note of the others."""
     left = tuple(sorted(asked & set(machine.allowed)))
     if not left:
         raise InputError(
-            f"{tongue}: none of the processors {format_processors(asked) or 'named'} is there and allowed",
+            f"{dialect}: none of the processors {format_processors(asked) or 'named'} is there and allowed",
             f"allowed are {format_processors(machine.allowed)}",
         )
     return left, left_out(asked - set(left))
@@ -148,20 +148,22 @@ def _options(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def write_taskset(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
-    """`taskset -c LIST`; raises CannotSayError where threads have places of their own."""
-    return Said({"OMP_NUM_THREADS": str(len(places))}, ("taskset", "-c", format_processors(common("taskset", places))))
+def write_taskset(machine: Machine, places: Sequence[tuple[int, ...]]) -> Rendering:
+    """`taskset -c LIST`; raises NotExpressibleError where threads have places of their own."""
+    return Rendering(
+        {"OMP_NUM_THREADS": str(len(places))}, ("taskset", "-c", format_processors(common("taskset", places)))
+    )
 
 
-def write_numactl(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
-    """`numactl --cpunodebind` where the set is whole nodes, else `--physcpubind`; raises CannotSayError as taskset does."""
+def write_numactl(machine: Machine, places: Sequence[tuple[int, ...]]) -> Rendering:
+    """`numactl --cpunodebind` where the set is whole nodes, else `--physcpubind`; raises NotExpressibleError as taskset does."""
     mask = set(common("numactl", places))
     nodes = {number: set(pus) for number, pus in numbered_objects(machine, "numa").items()}
     inside = [number for number, pus in nodes.items() if pus <= mask]
     env = {"OMP_NUM_THREADS": str(len(places))}
     if len(nodes) > 1 and inside and set().union(*(nodes[n] for n in inside)) == mask:
-        return Said(env, ("numactl", f"--cpunodebind={format_processors(inside)}"))
-    return Said(env, ("numactl", f"--physcpubind={format_processors(mask)}"))
+        return Rendering(env, ("numactl", f"--cpunodebind={format_processors(inside)}"))
+    return Rendering(env, ("numactl", f"--physcpubind={format_processors(mask)}"))
 
 
-Writer = Callable[[Machine, Sequence[tuple[int, ...]]], Said]
+Writer = Callable[[Machine, Sequence[tuple[int, ...]]], Rendering]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Say: a Placement put into a tongue, as variables, words before the program, and files."""
+"""Render: a Placement written in a dialect, as variables, words before the program, and files."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from itertools import product
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.dialects.aprun import write_aprun
+from nodewise.placement.dialects.gnu import apply_gnu, write_gomp
+from nodewise.placement.dialects.hwloc import write_hwloc
+from nodewise.placement.dialects.kmp_affinity import apply_affinity, read_affinity, write_kmp
+from nodewise.placement.dialects.kmp_subset import apply_subset, read_subset
+from nodewise.placement.dialects.likwid import write_likwid
+from nodewise.placement.dialects.masks import write_numactl, write_taskset
+from nodewise.placement.dialects.mpich import write_mpich
+from nodewise.placement.dialects.openmp import apply_places, openmp_environment, read_places
+from nodewise.placement.dialects.openmpi import write_openmpi
+from nodewise.placement.dialects.rendering import BINDING_VARIABLES, NotExpressibleError, Rendering
+from nodewise.placement.dialects.slurm import write_slurm
 from nodewise.placement.job import within
 from nodewise.placement.layers import layers_of
 from nodewise.placement.placement import Placement
-from nodewise.placement.tongues.aprun import write_aprun
-from nodewise.placement.tongues.gnu import apply_gnu, write_gomp
-from nodewise.placement.tongues.hwloc import write_hwloc
-from nodewise.placement.tongues.kmp_affinity import apply_affinity, read_affinity, write_kmp
-from nodewise.placement.tongues.kmp_subset import apply_subset, read_subset
-from nodewise.placement.tongues.likwid import write_likwid
-from nodewise.placement.tongues.masks import write_numactl, write_taskset
-from nodewise.placement.tongues.mpich import write_mpich
-from nodewise.placement.tongues.openmp import apply_places, openmp_environment, read_places
-from nodewise.placement.tongues.openmpi import write_openmpi
-from nodewise.placement.tongues.said import BINDING_VARIABLES, CannotSayError, Said
-from nodewise.placement.tongues.slurm import write_slurm
 
 
-def _write_omp(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
-    return Said(openmp_environment(places))
+def _write_omp(machine: Machine, places: Sequence[tuple[int, ...]]) -> Rendering:
+    return Rendering(openmp_environment(places))
 
 
-#: Tongues that place the threads of one process.
-PROCESS: dict[str, Callable[[Machine, Sequence[tuple[int, ...]]], Said]] = {
+#: Dialects that place the threads of one process.
+PROCESS: dict[str, Callable[[Machine, Sequence[tuple[int, ...]]], Rendering]] = {
     "omp": _write_omp,
     "kmp": write_kmp,
     "gomp": write_gomp,
@@ -41,16 +41,16 @@ PROCESS: dict[str, Callable[[Machine, Sequence[tuple[int, ...]]], Said]] = {
     "likwid": write_likwid,
     "hwloc": write_hwloc,
 }
-#: Tongues of launchers, that place the ranks of a job.
-JOB: dict[str, Callable[[Machine, Placement, Sequence[str]], Said]] = {
+#: Dialects of launchers, that place the ranks of a job.
+JOB: dict[str, Callable[[Machine, Placement, Sequence[str]], Rendering]] = {
     "slurm": write_slurm,
     "openmpi": write_openmpi,
     "mpich": write_mpich,
     "aprun": write_aprun,
 }
-TONGUES = (*PROCESS, "subset", *JOB)
+DIALECTS = (*PROCESS, "subset", *JOB)
 
-#: Where launchers tell a process its number among those of its node.
+#: The variables by which launchers give a process its number among those of its node.
 LOCAL_RANK = (
     "OMPI_COMM_WORLD_LOCAL_RANK",
     "MPI_LOCALRANKID",
@@ -60,58 +60,58 @@ LOCAL_RANK = (
 )
 
 
-def say(tongue: str, machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Said:
-    """The placement in a tongue. A process's tongue for several ranks becomes a script that each rank is started through.
+def render(dialect: str, machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
+    """The placement written in a dialect. A process's dialect for several ranks becomes a script that each rank is started through.
 
-    Raises CannotSayError with the reason where the tongue has no words for it, InputError for an unknown tongue or hosts
+    Raises NotExpressibleError with the reason where the dialect cannot express it, InputError for an unknown dialect or hosts
     that do not match the nodes.
     """
-    if tongue not in TONGUES:
-        raise InputError(f"unknown tongue: {tongue!r}", f"known are: {', '.join(TONGUES)}")
+    if dialect not in DIALECTS:
+        raise InputError(f"unknown dialect: {dialect!r}", f"known are: {', '.join(DIALECTS)}")
     if hosts and len(hosts) != placement.nodes:
         raise InputError(f"{len(hosts)} hosts are named for {placement.nodes} nodes", "name one for each node")
     outside = set(placement.mask) - set(machine.allowed)
-    if outside and tongue != "gomp":
-        raise CannotSayError(
-            tongue,
+    if outside and dialect != "gomp":
+        raise NotExpressibleError(
+            dialect,
             f"processors {format_processors(outside)} are outside of what this process may use, where GNU's runtime alone binds "
             "threads, by GOMP_CPU_AFFINITY",
         )
-    if tongue in JOB:
-        return _with_threads(tongue, machine, placement, JOB[tongue](machine, placement, hosts))
-    write = write_subset if tongue == "subset" else PROCESS[tongue]
+    if dialect in JOB:
+        return _with_threads(dialect, machine, placement, JOB[dialect](machine, placement, hosts))
+    write = write_subset if dialect == "subset" else PROCESS[dialect]
     if len(placement.by_rank) == 1:
         return write(machine, placement.places)
     return _wrapper([write(machine, places) for places in placement.by_rank])
 
 
-def _wrapper(said: Sequence[Said]) -> Said:
-    """A shell script that starts its arguments as the rank's own Said has it."""
-    notes = dict.fromkeys(note for one in said for note in one.notes)
-    script = _script([_as_lines(one) for one in said], [f"unset {' '.join(BINDING_VARIABLES)}"])
-    return Said(words=("./place-rank.sh",), files={"place-rank.sh": script}, notes=tuple(notes))
+def _wrapper(rendering: Sequence[Rendering]) -> Rendering:
+    """A shell script that starts its arguments as the rank's own rendering has it."""
+    notes = dict.fromkeys(note for one in rendering for note in one.notes)
+    script = _script([_as_lines(one) for one in rendering], [f"unset {' '.join(BINDING_VARIABLES)}"])
+    return Rendering(words=("./place-rank.sh",), files={"place-rank.sh": script}, notes=tuple(notes))
 
 
 def place_rank_script(
     by_rank: Sequence[Sequence[tuple[int, ...]]], masks: Sequence[Sequence[int]], *, openmp: bool
 ) -> str:
-    """A shell script that starts its arguments in the places of its rank's threads, told by OpenMP's variables or not at all.
+    """A shell script that starts its arguments in the places of its rank's threads, by OpenMP's variables or none.
 
     With `masks`, one for each rank, it is held to those processors by taskset, where the system has that.
     """
-    lines = [_as_lines(Said(openmp_environment(places))) if openmp else [] for places in by_rank]
+    lines = [_as_lines(Rendering(openmp_environment(places))) if openmp else [] for places in by_rank]
     for of_rank, mask in zip(lines, masks, strict=False):
         of_rank.append(f"    ! command -v taskset >/dev/null || taskset -cp {format_processors(mask)} $$ >/dev/null")
     return _script(lines, [f"unset {' '.join(BINDING_VARIABLES)}"] if openmp else [])
 
 
-def _as_lines(said: Said) -> list[str]:
-    lines = [f"    export {k}={shlex.quote(v)}" for k, v in said.env.items()]
-    return [*lines, f'    set -- {shlex.join(said.words)} "$@"'] if said.words else lines
+def _as_lines(rendering: Rendering) -> list[str]:
+    lines = [f"    export {k}={shlex.quote(v)}" for k, v in rendering.env.items()]
+    return [*lines, f'    set -- {shlex.join(rendering.words)} "$@"'] if rendering.words else lines
 
 
 def _script(by_rank: Sequence[Sequence[str]], first: Sequence[str]) -> str:
-    """A script that does what is said for its rank and then becomes its arguments."""
+    """A script that does what its rank is to do and then becomes its arguments."""
     chain = "0" if len(by_rank) == 1 else ""
     for name in reversed(LOCAL_RANK):
         chain = f"${{{name}{':-' + chain if chain else ''}}}"
@@ -128,25 +128,30 @@ def _script(by_rank: Sequence[Sequence[str]], first: Sequence[str]) -> str:
     return "\n".join([*lines, "esac", 'exec "$@"']) + "\n"
 
 
-def _with_threads(tongue: str, machine: Machine, placement: Placement, said: Said) -> Said:
-    """What a launcher says, with the OpenMP setting that places the threads within each rank's zone."""
+def _with_threads(dialect: str, machine: Machine, placement: Placement, rendering: Rendering) -> Rendering:
+    """What a launcher is given, with the OpenMP setting that places the threads within each rank's zone."""
     threads = {len(places) for places in placement.by_rank}
     count = {"OMP_NUM_THREADS": str(threads.pop())} if len(threads) == 1 else {}
     floating = all(
         place == zone for places, zone in zip(placement.by_rank, placement.zones, strict=True) for place in places
     )
-    if floating or tongue == "aprun":
-        return Said({**said.env, **count}, said.words, said.files, said.notes)
+    if floating or dialect == "aprun":
+        return Rendering({**rendering.env, **count}, rendering.words, rendering.files, rendering.notes)
     env = common_openmp(machine, placement)
     if env is not None:
-        return Said({**said.env, **count, **env}, said.words, said.files, said.notes)
-    script = say("omp", machine, placement) if len(placement.by_rank) > 1 else _write_omp(machine, placement.places)
+        return Rendering({**rendering.env, **count, **env}, rendering.words, rendering.files, rendering.notes)
+    script = render("omp", machine, placement) if len(placement.by_rank) > 1 else _write_omp(machine, placement.places)
     notes = (
-        (*said.notes, "no one OpenMP setting says it for all ranks: each is started through place-rank.sh")
+        (
+            *rendering.notes,
+            "no one OpenMP setting places the threads of all ranks: each is started through place-rank.sh",
+        )
         if script.files
-        else said.notes
+        else rendering.notes
     )
-    return Said({**said.env, **script.env}, (*said.words, *script.words), {**said.files, **script.files}, notes)
+    return Rendering(
+        {**rendering.env, **script.env}, (*rendering.words, *script.words), {**rendering.files, **script.files}, notes
+    )
 
 
 def common_openmp(machine: Machine, placement: Placement) -> dict[str, str] | None:
@@ -166,8 +171,8 @@ def common_openmp(machine: Machine, placement: Placement) -> dict[str, str] | No
     return None
 
 
-def write_subset(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
-    """KMP_HW_SUBSET with a KMP_AFFINITY type, where they place threads so; raises CannotSayError where they do not."""
+def write_subset(machine: Machine, places: Sequence[tuple[int, ...]]) -> Rendering:
+    """KMP_HW_SUBSET with a KMP_AFFINITY type, where they place threads so; raises NotExpressibleError where they do not."""
     mask = {p for place in places for p in place}
     cores = [c.pus for c in machine.allowed_cores]
     used = [i for i, core in enumerate(cores) if mask & set(core)]
@@ -175,7 +180,9 @@ def write_subset(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
     text = f":{len(used)}c{f'@{used[0]}' if used and used[0] else ''},{per_core}t"
     layers, notes = apply_subset(layers_of(machine), read_subset(text))
     if notes or {row.processor for row in layers.rows} != mask:
-        raise CannotSayError("KMP_HW_SUBSET", "its processors are not the same hardware threads of neighbouring cores")
+        raise NotExpressibleError(
+            "KMP_HW_SUBSET", "its processors are not the same hardware threads of neighbouring cores"
+        )
     for kind, fine in product(("compact", "scatter", "balanced", "compact,1", "none"), ("fine", "core")):
         affinity = f"granularity={fine},{kind}" if kind != "none" else "none"
         if apply_affinity(layers, read_affinity(affinity), len(places)).places == tuple(places):
@@ -187,7 +194,7 @@ def write_subset(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
                 if same
                 else "Intel's runtime and LLVM's from 19 on, otherwise by older ones"
             )
-            return Said(env, notes=(f"read by {readers}; GNU's does not know it",))
-    raise CannotSayError(
+            return Rendering(env, notes=(f"read by {readers}; GNU's does not know it",))
+    raise NotExpressibleError(
         "KMP_HW_SUBSET", "no type of KMP_AFFINITY puts its threads so within the subset; --to kmp lists them"
     )

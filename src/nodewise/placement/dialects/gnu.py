@@ -15,11 +15,11 @@ from typing import TypeVar
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.dialects.gnu_text import GnuPlaces, expand, read_gnu_places, read_gomp
+from nodewise.placement.dialects.kmp_affinity import Outcome
+from nodewise.placement.dialects.openmp import read_bind
+from nodewise.placement.dialects.rendering import Rendering, single
 from nodewise.placement.objects import last_level_caches, numbered_objects, objects
-from nodewise.placement.tongues.gnu_text import GnuPlaces, expand, read_gnu_places, read_gomp
-from nodewise.placement.tongues.kmp_affinity import Outcome
-from nodewise.placement.tongues.openmp import read_bind
-from nodewise.placement.tongues.said import Said, single
 
 _T = TypeVar("_T")
 
@@ -147,7 +147,7 @@ def order(bind: str, places: int, threads: int) -> list[int]:
     return [i * share + min(i, rest) for i in range(threads)]
 
 
-def write_gomp(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
-    """`GOMP_CPU_AFFINITY` with a processor for each thread; raises CannotSayError where a thread may use several."""
+def write_gomp(machine: Machine, places: Sequence[tuple[int, ...]]) -> Rendering:
+    """`GOMP_CPU_AFFINITY` with a processor for each thread; raises NotExpressibleError where a thread may use several."""
     numbers = single("GOMP_CPU_AFFINITY", places)
-    return Said({"OMP_NUM_THREADS": str(len(places)), "GOMP_CPU_AFFINITY": ",".join(map(str, numbers))})
+    return Rendering({"OMP_NUM_THREADS": str(len(places)), "GOMP_CPU_AFFINITY": ",".join(map(str, numbers))})

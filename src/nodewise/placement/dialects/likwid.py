@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.dialects.rendering import Rendering, single
 from nodewise.placement.objects import last_level_caches, objects, primary_order
 from nodewise.placement.scan import Scanner
-from nodewise.placement.tongues.said import Said, single
 
 #: More processors than one expression may name.
 _MOST = 1 << 16
@@ -168,9 +168,9 @@ def _spread(machine: Machine, scanner: Scanner, domains: list[tuple[int, ...]], 
     return found
 
 
-def write_likwid(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
-    """`likwid-pin -c LIST`; raises CannotSayError where a thread may use several processors."""
-    return Said(words=("likwid-pin", "-c", _runs(single("likwid-pin", places))))
+def write_likwid(machine: Machine, places: Sequence[tuple[int, ...]]) -> Rendering:
+    """`likwid-pin -c LIST`; raises NotExpressibleError where a thread may use several processors."""
+    return Rendering(words=("likwid-pin", "-c", _runs(single("likwid-pin", places))))
 
 
 def _runs(numbers: Sequence[int]) -> str:
