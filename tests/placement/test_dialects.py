@@ -8,10 +8,11 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.dialects.hwloc import read_hwloc
-from nodewise.placement.dialects.kmp_subset import rank_subset
 from nodewise.placement.dialects.likwid import read_likwid
-from nodewise.placement.dialects.masks import read_mask_or_list, read_numactl
+from nodewise.placement.dialects.numactl import read_numactl
+from nodewise.placement.dialects.taskset import read_taskset
 from nodewise.placement.job import Job, share_zones
+from nodewise.placement.openmp.subset import rank_subset
 from nodewise.placement.resolve import Request, resolve
 
 #: Two sockets of two cores, whose second hardware threads are 4 to 7, as in likwid's examples.
@@ -150,12 +151,12 @@ def test_hwloc_errors_name_the_column(text, column):
 
 def test_taskset_takes_lists_and_masks():
     machine = synthetic(LIKWID)
-    assert read_mask_or_list(machine, "0,3,4-6:2")[0] == (0, 3, 4, 6)
-    assert read_mask_or_list(machine, "0x11")[0] == (0, 4)
-    left, notes = read_mask_or_list(machine, "6-9")
+    assert read_taskset(machine, "0,3,4-6:2")[0] == (0, 3, 4, 6)
+    assert read_taskset(machine, "0x11")[0] == (0, 4)
+    left, notes, _ = read_taskset(machine, "6-9")
     assert left == (6, 7) and "8-9 are not there" in notes[0]
     with pytest.raises(InputError, match="none of the processors 9 "):
-        read_mask_or_list(machine, "9")
+        read_taskset(machine, "9")
 
 
 def test_numactl_counts_nodes_and_relative_processors():

@@ -14,7 +14,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
-from nodewise.placement.dialects.openmp import openmp_environment
+from nodewise.placement.openmp.places import openmp_environment
 from nodewise.placement.policies import POLICIES, describe_policy, place
 
 RECORDED = json.loads((Path(__file__).parent / "intel_openmp.json").read_text())

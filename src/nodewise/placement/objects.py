@@ -10,6 +10,8 @@ from nodewise.machine.model import Machine, Node
 
 #: From the smallest; every dialect has names of its own for them.
 KINDS = ("pu", "core", "l1cache", "l2cache", "l3cache", "numa", "die", "package", "machine")
+#: What a kind is called in messages, where that is another word.
+NAMES = {"pu": "hardware thread", "numa": "NUMA node", "package": "socket"}
 
 
 def objects(machine: Machine, kind: str) -> list[tuple[int, ...]]:
@@ -34,7 +36,7 @@ def objects(machine: Machine, kind: str) -> list[tuple[int, ...]]:
 
 
 def last_level_caches(machine: Machine) -> list[tuple[int, ...]]:
-    """The processors of each last-level cache; those of each package where the caches are not known."""
+    """The processors of each last-level cache; those of each socket where the caches are not known."""
     for kind in ("l3cache", "l2cache", "l1cache", "package"):
         found = objects(machine, kind)
         if found:

@@ -9,7 +9,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,39 +22,53 @@ from nodewise.base.processors import format_processors
 if TYPE_CHECKING:
     from nodewise.cli.outputs.place import PlaceOutput
     from nodewise.machine.model import Machine
-    from nodewise.placement.dialects.rendering import Rendering
     from nodewise.placement.job import Job
     from nodewise.placement.memory import MemoryPolicy
     from nodewise.placement.placement import Placement
+    from nodewise.placement.rendering import Rendering
     from nodewise.placement.resolve import Request, Resolved
     from nodewise.runner.setting import Setting
 
-#: Options that express a placement, each in a dialect of its own: name, what it is called in a Request, help.
-_DIALECTS = (
-    ("--affinity", "affinity", "KMP_AFFINITY, such as granularity=fine,compact,1,0."),
-    ("--subset", "subset", "KMP_HW_SUBSET, such as 2s,8c,1t or 15c@30,4t."),
-    ("--place-threads", "place_threads", "The older KMP_PLACE_THREADS, such as 15Cx4T,30O."),
-    ("--places", "places", "OMP_PLACES, such as cores or {0:4}:8:4."),
-    ("--bind", "bind", "OMP_PROC_BIND, such as close or spread."),
-    ("--gomp", "gomp", "GOMP_CPU_AFFINITY, such as '0 3 1-2 4-15:2'."),
-    ("--likwid", "likwid", "A likwid-pin expression, such as S0:0-3@S1:0-3 or E:N:8:1:2."),
-    ("--taskset", "taskset", "A list or mask of taskset, such as 0-7 or 0xff."),
-    ("--numactl", "numactl", "Options of numactl, such as '--cpunodebind=0'."),
-    ("--hwloc", "hwloc", "Objects of hwloc-bind, such as package:0.core:1-3."),
-    ("--slurm", "slurm", "Options of srun, such as '--cpu-bind=cores --distribution=block:block'."),
-    ("--openmpi", "openmpi", "Options of Open MPI's mpirun, such as '--map-by socket:PE=4'."),
-    ("--mpich", "mpich", "Options of MPICH's mpiexec, such as '-bind-to core:4 -map-by socket'."),
-    ("--aprun", "aprun", "Options of aprun, such as '-N 4 -d 8 -cc depth'."),
-)
+#: Where the options that dialects bring are kept for the time of one call.
+_BROUGHT = "nodewise.place.brought"
 
 
-def _with_dialect_options(function: Callable[..., None]) -> Callable[..., None]:
-    for option, name, text in reversed(_DIALECTS):
-        function = click.option(option, name, metavar="TEXT", help=text)(function)
-    return function
+class _Place(click.Command):
+    """The command with the options that dialects bring, which are asked for them only where they are needed."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """All options; what dialects bring stands behind what shapes the job."""
+        if _BROUGHT not in ctx.meta:
+            ctx.meta[_BROUGHT] = _brought(super().get_params(ctx))
+        own = super().get_params(ctx)
+        at = next(i for i, parameter in enumerate(own) if parameter.name == "spec")
+        return [*own[:at], *ctx.meta[_BROUGHT], *own[at:]]
 
 
-@click.command(context_settings={"allow_interspersed_args": True})
+def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
+    """The options of the dialects' texts, and those whose values they bring. Raises InputError where one is there already."""
+    from nodewise.placement.openmp.runtimes import RUNTIMES
+    from nodewise.placement.registry import all_dialects, writers
+
+    runtimes, names = "|".join(RUNTIMES), ", ".join(writers())
+    fixed = [
+        click.Option(["--runtime"], default="intel", metavar=runtimes, help="Whose rules OpenMP's variables follow."),
+        click.Option(["--to", "dialect"], metavar="DIALECT", help=f"Write it in a dialect: {names}."),
+    ]
+    taken = {word for option in (*own, *fixed) for word in (*option.opts, option.name)} | {"--help"}
+    found = fixed[:1]
+    for dialect in all_dialects():
+        for text in dialect.texts:
+            if taken & {text.option, text.name}:
+                raise InputError(
+                    f"the dialect {dialect.name} brings the option {text.option}, which `nodewise place` has already",
+                    "give its text another name",
+                )
+            found.append(click.Option([text.option, text.name], metavar="TEXT", help=text.help))
+    return [*found, *fixed[1:]]
+
+
+@click.command(cls=_Place, context_settings={"allow_interspersed_args": True})
 @click.option("--threads", type=int, help="How many threads, of each rank (default: what fits).")
 @click.option("--ranks", type=int, default=0, help="How many MPI ranks, in all.")
 @click.option("--nodes", type=int, default=1, help="On how many nodes like this machine.")
@@ -62,8 +76,6 @@ def _with_dialect_options(function: Callable[..., None]) -> Callable[..., None]:
     "--zones", default="share", metavar="share|packed|none", help="What ranks get where no launcher is named."
 )
 @click.option("--hosts", default="", help="The nodes' names, for rank files: a,b,c.")
-@click.option("--runtime", default="intel", metavar="intel|llvm|gnu", help="Whose rules --places and --bind follow.")
-@_with_dialect_options
 @click.option("--machine", "spec", help="Another machine: synthetic:TEXT, FILE.xml or FILE.json.")
 @click.option("--allow", help="Use only these processors, such as 0-3,8.")
 @click.option(
@@ -71,7 +83,6 @@ def _with_dialect_options(function: Callable[..., None]) -> Callable[..., None]:
 )
 @click.option("--memory", metavar="POLICY", help="Where pages go: local, bind:0, preferred:fast, interleave:all, weighted-interleave:0=3,1=1.")  # fmt: skip
 @click.option("--huge-pages", default="default", metavar="KIND", help="default, transparent, reserved or never.")
-@click.option("--to", "dialect", metavar="DIALECT", help="Write it as kmp, omp, gomp, subset, taskset, numactl, likwid, hwloc, slurm, openmpi, mpich or aprun.")  # fmt: skip
 @click.option("--files", type=click.Path(path_type=Path), help="Write the files that --to needs into this directory.")
 @click.option("--explain", "explained", is_flag=True, help="Say in words what the setting does, and its traps.")
 @click.option("--json", "as_json", is_flag=True, help="Print the places as JSON.")
@@ -151,8 +162,9 @@ def _request(
 
     With `only_memory` a command alone will do: its threads are the system's to place.
     """
+    from nodewise.placement.openmp.runtimes import RUNTIMES
     from nodewise.placement.policies import POLICIES, describe_policy
-    from nodewise.placement.resolve import RUNTIMES, ZONES, Request
+    from nodewise.placement.resolve import ZONES, Request
 
     for name, known in (("zones", ZONES), ("runtime", RUNTIMES)):
         if asked[name] not in known:
@@ -184,12 +196,13 @@ def _resolve(machine: Machine, request: Request, threads: int | None, ranks: int
 def _beside(machine: Machine, other: str, asked: dict[str, Any], job: Job) -> Placement:
     """The placement that --compare names: a policy, or texts as NAME=TEXT in the words of the options."""
     from nodewise.placement.policies import POLICIES
+    from nodewise.placement.registry import all_texts
     from nodewise.placement.resolve import Request, resolve
 
     keep = {name: asked[name] for name in ("zones", "runtime")}
     if other in POLICIES:
         return resolve(machine, job, Request(**keep, policy=other)).placement
-    names = {name for _, name, _ in _DIALECTS}
+    names = all_texts()
     texts: dict[str, str] = {}
     for word in shlex.split(other):
         name, equals, text = word.partition("=")
@@ -260,7 +273,7 @@ def _output(
     machine: Machine, resolved: Resolved, request: Request, traps: Sequence[str], policy: MemoryPolicy | None
 ) -> PlaceOutput:
     from nodewise.cli.outputs.place import PlaceOutput
-    from nodewise.placement.dialects.openmp import openmp_environment
+    from nodewise.placement.openmp.places import openmp_environment
 
     placement = resolved.placement
     bound = _bound(machine, placement)
@@ -307,15 +320,13 @@ def _show(machine: Machine, placement: Placement, request: Request, explained: b
 
 def _show_launch(machine: Machine, placement: Placement, policy: MemoryPolicy | None, huge_pages: str) -> None:
     """The line that starts a program so, where there is one for all and it differs from none."""
-    from nodewise.placement.dialects.rendering import Rendering
-    from nodewise.placement.render import render
+    from nodewise.placement.render import launch_rendering
+    from nodewise.placement.rendering import Rendering
 
     bound = _bound(machine, placement)
     if len(placement.by_rank) > 1 or not (bound or policy is not None or huge_pages != "default"):
         return
-    # outside of what this process may use GNU's runtime alone binds
-    dialect = "omp" if set(placement.mask) <= set(machine.allowed) else "gomp"
-    rendering = render(dialect, machine, placement) if bound else Rendering()
+    rendering = launch_rendering(machine, placement) if bound else Rendering()
     print(f"launch     {_with_memory(rendering, policy, huge_pages).line()}")
 
 
@@ -347,8 +358,7 @@ def _run(
 
     `untouched`: what the environment says of threads holds.
     """
-    from nodewise.placement.dialects.rendering import BINDING_VARIABLES
-    from nodewise.placement.render import LOCAL_RANK
+    from nodewise.placement.registry import binding_variables, launchers, local_rank_variables
     from nodewise.runner.binding import binding_environment, program_of
     from nodewise.runner.memory import huge_page_environment
     from nodewise.runner.setting import Setting
@@ -359,11 +369,13 @@ def _run(
         )
     places = placement.places
     if job.ranks or len(placement.by_rank) > 1:
-        number = next((os.environ[name] for name in LOCAL_RANK if os.environ.get(name, "").isdecimal()), None)
+        number = next(
+            (os.environ[name] for name in local_rank_variables() if os.environ.get(name, "").isdecimal()), None
+        )
         if number is None:
             raise InputError(
                 "a command with several ranks is started by their launcher",
-                "write it as: mpirun … nodewise place …, or see --to openmpi, mpich, slurm or aprun",
+                f"write it as: mpirun … nodewise place …, or see --to {', '.join(d.name for d in launchers() if d.writes)}",
             )
         places = placement.by_rank[int(number) % len(placement.by_rank)]
     bound = _bound(machine, placement)
@@ -373,7 +385,7 @@ def _run(
         if way.name == "mask" and len(set(places)) > 1:
             print(f"note: threads get one mask together: {way.why}", file=sys.stderr)
     mask = tuple(sorted({p for place in places for p in place})) if bound else None
-    unset = tuple(v for v in BINDING_VARIABLES if not untouched and v not in env)
+    unset = tuple(v for v in binding_variables() if not untouched and v not in env)
     policy, pages = memory
     env |= huge_page_environment(pages, os.environ, program_of(words, os.environ).libraries)
     _execute(

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
-from nodewise.placement.dialects.mapping import objects_or_larger
-from nodewise.placement.dialects.options import job_from, read_options, whole
-from nodewise.placement.dialects.rendering import NotExpressibleError, Rendering, left_out, single
+from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
+from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.mapping import objects_or_larger
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
+from nodewise.placement.rendering import NotExpressibleError, Rendering, left_out, single
 from nodewise.placement.scan import Scanner
 
 _OPTIONS = {
@@ -151,3 +152,15 @@ def write_aprun(machine: Machine, placement: Placement, hosts: Sequence[str] = (
             ",".join("x" if place == everything and len(everything) > 1 else str(next(numbers)) for place in rank)
         )
     return Rendering(words=(*words, "-cc", ":".join(lists)))
+
+
+DIALECT = Dialect(
+    name="aprun",
+    texts=(Text("aprun", "Options of aprun, such as '-N 4 -d 8 -cc depth'."),),
+    launch=read_aprun,
+    write_job=write_aprun,
+    with_threads=True,
+    pins={"PALS_CPU_BIND": "PALS binds ranks"},
+    rank=("ALPS_APP_PE",),
+    local_rank=("PALS_LOCAL_RANKID",),
+)

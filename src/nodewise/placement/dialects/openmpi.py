@@ -10,12 +10,13 @@ from itertools import chain
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
-from nodewise.placement.dialects.mapping import WORDS, deal, word
-from nodewise.placement.dialects.options import job_from, read_options, whole
-from nodewise.placement.dialects.rendering import NotExpressibleError, Rendering
+from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
-from nodewise.placement.objects import objects
+from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.mapping import WORDS, deal, word
+from nodewise.placement.objects import NAMES, objects
 from nodewise.placement.placement import Placement
+from nodewise.placement.rendering import NotExpressibleError, Rendering
 
 _OPTIONS = {
     **dict.fromkeys(("--map-by", "-map-by"), "map"),
@@ -31,7 +32,6 @@ _MODEL = (
     "object of --map-by is filled before the next, binds to cores where no option says otherwise, and refuses to bind to more than it "
     "maps by, and --rank-by core"
 )
-_NAMES = {"core": "core", "pu": "hardware thread", "package": "socket", "numa": "NUMA node"}
 _MODIFIERS = ("span", "nooversubscribe", "oversubscribe", "nolocal", "hwtcpus", "corecpus", "inherit", "noinherit")
 
 
@@ -85,7 +85,7 @@ def read_openmpi(machine: Machine, text: str, job: Job) -> tuple[Placement, list
     slots = len(objects(machine, slot))
     if job.per_node * max(1, mapping.elements) > slots and not crowding:
         raise InputError(
-            f"mpirun refuses {job.per_node} ranks a node: there are {slots} slots, a slot for each {_NAMES[slot]}",
+            f"mpirun refuses {job.per_node} ranks a node: there are {slots} slots, a slot for each {NAMES.get(slot, slot)}",
             "add :OVERSUBSCRIBE to --map-by, or ask for fewer",
         )
     mapped = _mapped_objects(machine, mapping, element)
@@ -101,7 +101,7 @@ def read_openmpi(machine: Machine, text: str, job: Job) -> tuple[Placement, list
             zones = (tuple(sorted(machine.allowed)),) * job.per_node
         elif bound.crowd > 1 and not crowding:
             raise InputError(
-                f"mpirun refuses {job.per_node} ranks a node: more of them go to a {bind} than it has cores",
+                f"mpirun refuses {job.per_node} ranks a node: more of them go to a {NAMES.get(bind, bind)} than it has cores",
                 "add :overload-allowed to --bind-to, or ask for fewer",
             )
     zones = _ranked(machine, options.get("rank"), mapped, seats, zones)
@@ -127,7 +127,7 @@ def _binding(text: str | None, mapping: _Mapping, job: Job, element: str) -> tup
     kind = word("mpirun", "--bind-to", name, {"none": "", **WORDS})
     if mapping.elements > 1 and kind != element:
         raise InputError(
-            f"mpirun: PE={mapping.elements} binds to {element}s, and --bind-to {name} was given",
+            f"mpirun: PE={mapping.elements} binds to {NAMES.get(element, element)}s, and --bind-to {name} was given",
             f"leave --bind-to out, or give --bind-to {'hwthread' if element == 'pu' else 'core'}",
         )
     return kind, overload
@@ -136,7 +136,7 @@ def _binding(text: str | None, mapping: _Mapping, job: Job, element: str) -> tup
 def _there(machine: Machine, kind: str) -> list[tuple[int, ...]]:
     found = objects(machine, kind)
     if not found:
-        raise InputError(f"mpirun refuses: this machine has no {_NAMES.get(kind, kind)}", "name objects that it has")
+        raise InputError(f"mpirun refuses: this machine has no {NAMES.get(kind, kind)}", "name objects that it has")
     return found
 
 
@@ -202,7 +202,7 @@ def _order(mapping: _Mapping, rank_by: str | None, there: int) -> str:
 #: Mappings that are tried before a rank file is written; {} is how many cores a rank has.
 _CANDIDATES = (
     "--map-by slot:PE={} --bind-to core",
-    "--map-by package:PE={} --bind-to core",
+    "--map-by socket:PE={} --bind-to core",
     "--map-by numa:PE={} --bind-to core",
     "--map-by l3cache:PE={} --bind-to core",
 )
@@ -249,3 +249,17 @@ def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str], cou
     return Rendering(
         words=words, files={"rankfile": "".join(chain(lines))}, notes=("its slots are hwloc's logical indexes",)
     )
+
+
+DIALECT = Dialect(
+    name="openmpi",
+    texts=(Text("openmpi", "Options of Open MPI's mpirun, such as '--map-by socket:PE=4'."),),
+    launch=read_openmpi,
+    write_job=write_openmpi,
+    pins={
+        "OMPI_MCA_hwloc_base_binding_policy": "Open MPI binds ranks",
+        "PRTE_MCA_hwloc_default_binding_policy": "Open MPI binds ranks",
+    },
+    rank=("OMPI_COMM_WORLD_RANK", "PMIX_RANK"),
+    local_rank=("OMPI_COMM_WORLD_LOCAL_RANK",),
+)

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
-from nodewise.placement.dialects.mapping import objects_or_larger
-from nodewise.placement.dialects.masks import permitted
-from nodewise.placement.dialects.options import job_from, read_options, whole
-from nodewise.placement.dialects.rendering import Rendering
+from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
+from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.mapping import objects_or_larger
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
+from nodewise.placement.processor_sets import permitted
+from nodewise.placement.rendering import Rendering
 
 _OPTIONS = {
     **dict.fromkeys(("--cpu-bind", "--cpu_bind"), "bind"),
@@ -267,3 +268,15 @@ def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = (
         return Rendering(words=(*words, f"--distribution={placement.order}"), notes=notes)
     listed = "".join(f"{hosts[node]}\n" for node, _ in placement.seats())
     return Rendering({"SLURM_HOSTFILE": "hostfile"}, (*words, "--distribution=arbitrary"), {"hostfile": listed}, notes)
+
+
+DIALECT = Dialect(
+    name="slurm",
+    texts=(Text("slurm", "Options of srun, such as '--cpu-bind=cores --distribution=block:block'."),),
+    launch=read_slurm,
+    write_job=write_slurm,
+    pins={"SLURM_CPU_BIND": "srun binds its tasks"},
+    rank=("SLURM_PROCID",),
+    local_rank=("SLURM_LOCALID",),
+    allocator=True,
+)

@@ -15,11 +15,10 @@ from typing import TypeVar
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
-from nodewise.placement.dialects.gnu_text import GnuPlaces, expand, read_gnu_places, read_gomp
-from nodewise.placement.dialects.kmp_affinity import Outcome
-from nodewise.placement.dialects.openmp import read_bind
-from nodewise.placement.dialects.rendering import Rendering, single
+from nodewise.placement.dialect import Outcome
 from nodewise.placement.objects import last_level_caches, numbered_objects, objects
+from nodewise.placement.openmp.gnu_text import GnuPlaces, expand, read_gnu_places, read_gomp
+from nodewise.placement.openmp.places import read_bind
 
 _T = TypeVar("_T")
 
@@ -145,9 +144,3 @@ def order(bind: str, places: int, threads: int) -> list[int]:
         return list(range(threads))
     share, rest = divmod(places, threads)
     return [i * share + min(i, rest) for i in range(threads)]
-
-
-def write_gomp(machine: Machine, places: Sequence[tuple[int, ...]]) -> Rendering:
-    """`GOMP_CPU_AFFINITY` with a processor for each thread; raises NotExpressibleError where a thread may use several."""
-    numbers = single("GOMP_CPU_AFFINITY", places)
-    return Rendering({"OMP_NUM_THREADS": str(len(places)), "GOMP_CPU_AFFINITY": ",".join(map(str, numbers))})

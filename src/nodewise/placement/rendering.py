@@ -10,16 +10,6 @@ from dataclasses import dataclass, field
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 
-#: Binding variables of every OpenMP family: one is set, the others are cleared, since KMP_AFFINITY silences OMP_PROC_BIND.
-BINDING_VARIABLES = (
-    "OMP_PLACES",
-    "OMP_PROC_BIND",
-    "KMP_AFFINITY",
-    "KMP_HW_SUBSET",
-    "KMP_PLACE_THREADS",
-    "GOMP_CPU_AFFINITY",
-)
-
 
 class NotExpressibleError(InputError):
     """A placement that a dialect cannot express: `what` says why."""
