@@ -231,7 +231,7 @@ def test_slurm(text, expected):
 def test_slurm_binds_to_what_holds_a_tasks_cores():
     machine = synthetic(SMT)
     first, second = (*range(8), *range(16, 24)), (*range(8, 16), *range(24, 32))
-    # of sockets only what the step was given, of memory nodes all
+    # of sockets only what the step was given, of NUMA nodes all
     assert zones(machine, slurm="--cpu-bind=sockets", ranks=2, threads=16) == (first, second)
     assert zones(machine, slurm="--cpu-bind=sockets", ranks=2, threads=2) == ((0, 16), (8, 24))
     for bind in ("ldoms", "rank_ldom", "map_ldom:0,1", "mask_ldom:1,2"):

@@ -105,7 +105,7 @@ class Dialect:
 
     `check` raises InputError for texts that contradict each other, and `explain` says in sentences what they do; both are
     asked where one of the texts is given. `traps` are those of a placement that are the dialect's own, in an environment.
-    `silences` become traps, and tell `nodewise where` which variables count. `pins` are variables by which the tool binds
+    `silences` become traps, and decide which variables count for `nodewise where`. `pins` are variables by which the tool binds
     processes that it starts, each with what it then does. `rank` and `local_rank` are those by which a launcher gives a
     process its number in the job and on its node; those of an `allocator` are set in all that runs within its allocation,
     so that others' go before.

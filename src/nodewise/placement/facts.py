@@ -82,7 +82,7 @@ def _tightness(place: Sequence[int], core_of: dict[int, int]) -> str:
 
 
 def _levels(parts: dict[str, list[tuple[int, ...]]]) -> list[str]:
-    """The kinds from the nearest on this machine; one NUMA node that all share says nothing."""
+    """The kinds from the nearest on this machine; a single NUMA node is left out."""
     levels = [kind for kind in LEVELS if kind != "numa" or len(parts[kind]) > 1]
     return sorted(levels, key=lambda kind: max(map(len, parts[kind])))
 

@@ -19,7 +19,7 @@ from nodewise.placement.resolve import Request
 def find_traps(
     machine: Machine, placement: Placement, request: Request, environment: Mapping[str, str] | None = None
 ) -> list[Trap]:
-    """The traps of a placement on a machine, asked for in these words, started from this environment."""
+    """The traps of a placement on a machine, asked for by this request, started from this environment."""
     found = [
         *_stacked(machine, placement),
         *_silenced(request.texts),
@@ -161,7 +161,7 @@ def _oversubscribed(machine: Machine, placement: Placement) -> list[Trap]:
 
 
 def _layers(request: Request, environment: Mapping[str, str]) -> list[Trap]:
-    """Two layers that each bind: the inner one wins, often without a word."""
+    """Two layers that each bind: the inner one wins, often without a warning."""
     given = request.dialects()
     launcher = next((d.name for d in given if d.launch is not None), None)
     found = []

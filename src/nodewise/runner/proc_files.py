@@ -48,7 +48,7 @@ def read_stat(text: str) -> Stat:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Of /proc/PID/status: the processors and memory nodes that a thread may use, and whether huge pages are off for it."""
+    """Of /proc/PID/status: the processors and NUMA nodes that a thread may use, and whether huge pages are off for it."""
 
     allowed: tuple[int, ...]
     nodes: tuple[int, ...]

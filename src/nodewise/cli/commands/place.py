@@ -84,7 +84,7 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
 @click.option("--memory", metavar="POLICY", help="Where pages go: local, bind:0, preferred:fast, interleave:all, weighted-interleave:0=3,1=1.")  # fmt: skip
 @click.option("--huge-pages", default="default", metavar="KIND", help="default, transparent, reserved or never.")
 @click.option("--files", type=click.Path(path_type=Path), help="Write the files that --to needs into this directory.")
-@click.option("--explain", "explained", is_flag=True, help="Say in words what the setting does, and its traps.")
+@click.option("--explain", "explained", is_flag=True, help="Explain what the setting does, and its traps.")
 @click.option("--json", "as_json", is_flag=True, help="Print the places as JSON.")
 @click.option(
     "--compare", "other", metavar="OTHER", help="Set it beside another: a policy, or 'places=cores bind=spread'."
@@ -158,7 +158,7 @@ def command(
 def _request(
     asked: dict[str, Any], words: tuple[str, ...], only_memory: bool = False
 ) -> tuple[Request, tuple[str, ...]]:
-    """What was asked for, and the command: the first word is a policy only where no dialect says anything.
+    """What was asked for, and the command: the first word is a policy only where no text is given.
 
     With `only_memory` a command alone will do: its threads are the system's to place.
     """
@@ -194,7 +194,7 @@ def _resolve(machine: Machine, request: Request, threads: int | None, ranks: int
 
 
 def _beside(machine: Machine, other: str, asked: dict[str, Any], job: Job) -> Placement:
-    """The placement that --compare names: a policy, or texts as NAME=TEXT in the words of the options."""
+    """The placement that --compare names: a policy, or texts as NAME=TEXT by the names of the options."""
     from nodewise.placement.policies import POLICIES
     from nodewise.placement.registry import all_texts
     from nodewise.placement.resolve import Request, resolve
@@ -356,7 +356,7 @@ def _run(
 ) -> None:
     """Become the program; under a launcher, with the places of the rank that this process is.
 
-    `untouched`: what the environment says of threads holds.
+    `untouched`: the environment's variables on threads hold.
     """
     from nodewise.placement.registry import binding_variables, launchers, local_rank_variables
     from nodewise.runner.binding import binding_environment, program_of
@@ -411,7 +411,7 @@ def _execute(setting: Setting) -> None:
         raise ProgramError(f"no such program: {setting.command[0]}", "give its path, or a name that is found on PATH")
     if setting.mask is not None:
         os.sched_setaffinity(0, setting.mask)
-        # what a cpuset holds back, the system leaves out without a word
+        # what a cpuset holds back, the system leaves out without an error
         missing = set(setting.mask) - os.sched_getaffinity(0)
         if missing:
             raise ProgramError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Open MPI's mpirun: --map-by, --rank-by and --bind-to (version 4.1, with the words of version 5), and rank files."""
+"""Open MPI's mpirun: --map-by, --rank-by and --bind-to (version 4.1, with the names of version 5), and rank files."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def apply_gnu(machine: Machine, threads: int, places: str | None, gomp: str | No
 
 
 def _taken(text: str | None, read: Callable[[str], _T], notes: list[str]) -> _T | None:
-    """What a variable says; None where it is not set, or refused, which is noted."""
+    """The value of a variable; None where it is not set, or refused, which is noted."""
     if text is None:
         return None
     try:

@@ -68,7 +68,7 @@ def check_kmp(request: Request) -> None:
 
 
 def _place(machine: Machine, threads: int, request: Request) -> Outcome | None:
-    """Where the threads of the outermost parallel region go; None where nothing says."""
+    """Where the threads of the outermost parallel region go; None where no text does."""
     found = _placed(machine, threads, request)
     if found is not None and "," in request.texts.get("bind", ""):
         return Outcome(found.places, (*found.notes, _LEVELS))

@@ -85,7 +85,7 @@ def read_subset(text: str, what: str = "KMP_HW_SUBSET") -> Subset:
     notes: tuple[str, ...] = ()
     cores = [item for item in items if item.kind == "core"]
     if len(cores) > 1 and not any(item.cores for item in cores):
-        # the runtime takes the first of them without a word
+        # the runtime takes the first of them without a warning
         notes = (f"cores are named {len(cores)} times: the first counts",)
         items = [item for item in items if item.kind != "core" or item is cores[0]]
     return Subset(tuple(items), absolute, notes)
