@@ -42,10 +42,10 @@ def outside(tmp_path_factory):
     return package(tmp_path_factory.mktemp("outside"), found)
 
 
-def nodewise(folder, *words, **more):
+def nodewise(folder, *words, before=(), **more):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_", "MP_", "FLUX_"))}
     env = {**kept, **more, "PYTHONPATH": str(folder), "COLUMNS": "120"}
-    command = [sys.executable, "-m", "nodewise", *words]
+    command = [*before, sys.executable, "-m", "nodewise", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
 
 
@@ -123,18 +123,17 @@ def test_its_variable_is_cleared_where_another_binds(outside):
 def test_where_holds_threads_against_its_variable(outside, tmp_path):
     one = str(max(os.sched_getaffinity(0)))
     work = "import time\nend = time.time() + 0.4\nwhile time.time() < end: pass"
-    program = ["taskset", "-c", one, sys.executable, "-c", work]
-    done = nodewise(
-        outside, "where", "--json", str(tmp_path / "a.json"), "--", *program, MP_BLIST=one, FLUX_TASK_RANK="3"
-    )
+    program = ("--", sys.executable, "-c", work)
+    given = {"MP_BLIST": one, "FLUX_TASK_RANK": "3"}
+    words = ("where", "--json", str(tmp_path / "seen.json"), *program)
+    done = nodewise(outside, *words, before=("taskset", "-c", one), **given)
     assert f"Threads were where they were asked to be by MP_BLIST={one}" in done.stderr, done.stderr
-    seen = json.loads((tmp_path / "a.json").read_text())
-    assert seen["agrees"] is True and 3 in [process["rank"] for process in seen["processes"]]
-    assert any(process["environment"].get("MP_BLIST") == one for process in seen["processes"])
+    seen = json.loads((tmp_path / "seen.json").read_text())
+    assert seen["agrees"] is True and seen["processes"][0]["rank"] == 3
+    assert seen["processes"][0]["environment"]["MP_BLIST"] == one
     if len(os.sched_getaffinity(0)) > 1:
-        other = str(min(os.sched_getaffinity(0)))
-        done = nodewise(outside, "where", "--", *program, MP_BLIST=other)
-        assert f"Threads were NOT where they were asked to be by MP_BLIST={other}" in done.stderr, done.stderr
+        done = nodewise(outside, "where", *program, **given)
+        assert f"Threads were NOT where they were asked to be by MP_BLIST={one}" in done.stderr, done.stderr
 
 
 def test_a_launcher_gives_zones_and_is_written(outside):
@@ -180,3 +179,10 @@ def test_a_rank_finds_its_number_by_the_launchers_variable(outside):
 def test_what_cannot_be_used_is_one_message(tmp_path, text, message):
     done = nodewise(package(tmp_path, {"odd.py": text}), "place", "--places", "cores", *TWO)
     assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+def test_a_command_of_the_launcher_starts_ranks(outside):
+    ask = "from nodewise.tuning.ranks import read_ranked; r = read_ranked('flux run -N 1 -n 2 ./app x'.split()); print(r.ranks, r.program, r.command(3))"
+    env = {**os.environ, "PYTHONPATH": str(outside)}
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True, env=env)
+    assert done.stdout == "2 ('./app', 'x') ['flux', 'run', '-N', '1', '-n', '3', './app', 'x']\n"

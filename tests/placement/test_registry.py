@@ -149,6 +149,10 @@ TEXT = (Text("new", "N."),)
         (Dialect(name="new", texts=(Text("zones", "N."),), threads=FIRST), "no name for a text"),
         (Dialect(name="new", texts=(*TEXT, *TEXT), threads=FIRST), "no name for a text"),
         (Dialect(name="new", texts=(Text("new", "N.", "OMP_PLACES"),), threads=FIRST), "is the variable of omp"),
+        (
+            Dialect(name="new", texts=(Text("new", "N.", runtimes=("cray",)),), threads=FIRST),
+            "'cray' is no OpenMP runtime",
+        ),
         (Dialect(name="new", write_process=lambda m, p: None, write_job=lambda m, p, h: None), "a process or a job"),
     ],
 )

@@ -91,6 +91,21 @@ class Silence:
     runtimes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Starter:
+    """How a command line starts ranks by a launcher.
+
+    `programs` are the launcher's names there, with a subcommand where it takes one (`flux run`). `counts` are the options
+    whose value is the number of ranks, `values` those that are followed by so many words. `unbound` are the variables that
+    keep the launcher from binding ranks itself, by a part of the name of the file that its program leads to.
+    """
+
+    programs: tuple[str, ...]
+    counts: tuple[str, ...]
+    values: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    unbound: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
     """What one file in `placement/dialects`, or a package outside, registers. It reads, or writes, or both.
@@ -108,7 +123,7 @@ class Dialect:
     `silences` become traps, and decide which variables count for `nodewise where`. `pins` are variables by which the tool binds
     processes that it starts, each with what it then does. `rank` and `local_rank` are those by which a launcher gives a
     process its number in the job and on its node; those of an `allocator` are set in all that runs within its allocation,
-    so that others' go before.
+    so that others' go before. `starter` says how commands start ranks, which `nodewise tune` then varies and binds.
     """
 
     name: str
@@ -130,6 +145,7 @@ class Dialect:
     rank: tuple[str, ...] = ()
     local_rank: tuple[str, ...] = ()
     allocator: bool = False
+    starter: Starter | None = None
 
     @property
     def writes(self) -> bool:

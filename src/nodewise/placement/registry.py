@@ -14,6 +14,7 @@ from importlib.metadata import entry_points
 from nodewise.base.errors import InputError
 from nodewise.placement import dialects as _folder
 from nodewise.placement.dialect import Dialect, Text
+from nodewise.placement.openmp.runtimes import RUNTIMES
 
 GROUP = "nodewise.dialects"
 #: What a Request has besides texts.
@@ -54,6 +55,10 @@ def _wrong(dialect: Dialect) -> str | None:
         return f"its text {odd!r} is taken by {others[odd]}" if odd in others else f"{odd!r} is no name for a text"
     if twice := next((v for v in variables if v in held or variables.count(v) > 1), None):
         return f"{twice} is the variable of {held.get(twice, 'two of its texts')}"
+    runtimes = {name for text in dialect.texts for name in text.runtimes}
+    runtimes |= {name for silence in dialect.silences for name in silence.runtimes}
+    if unknown := sorted(runtimes - set(RUNTIMES)):
+        return f"{unknown[0]!r} is no OpenMP runtime: known are {', '.join(RUNTIMES)}"
     if names and len(readers) != 1:
         return f"{' and '.join(names)} must have one reader: launch, mask or threads"
     if dialect.threads is None and len(names) != len(readers):
@@ -122,7 +127,7 @@ def variable_texts() -> dict[str, Text]:
 
 
 def binding_variables() -> tuple[str, ...]:
-    """The variables that place threads: one dialect's are set and all others cleared, since KMP_AFFINITY silences OMP_PROC_BIND."""
+    """The variables that place threads: one dialect's are set, all others cleared, since some silence others."""
     return tuple(variable_texts())
 
 

@@ -20,7 +20,7 @@ from nodewise.placement.rendering import NotExpressibleError, Rendering
 
 
 def render(dialect: str, machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
-    """The placement written in a dialect. A process's dialect for several ranks becomes a script that each rank is started through.
+    """The placement written in a dialect; a process's for several ranks becomes a script that each rank is started through.
 
     Raises NotExpressibleError with the reason where the dialect cannot express it, InputError for an unknown dialect or hosts
     that do not match the nodes.

@@ -55,7 +55,7 @@ def _silenced(given: Collection[str]) -> list[Trap]:
 
 def _silence(silence: Silence) -> Trap:
     names = {text.name: text.variable or text.option for text in all_texts().values()}
-    losers = " and ".join(names[loser] for loser in silence.losers)
+    losers = " and ".join(names.get(loser, loser) for loser in silence.losers)
     where = f" in {whose(silence.runtimes)} runtime" if silence.runtimes else ""
     return Trap(
         "silenced",
@@ -77,12 +77,13 @@ def _stacked(machine: Machine, placement: Placement) -> list[Trap]:
     everything = set(zone) == set(machine.allowed)
     if ranks < 2 or facts.idle_cores == 0 or everything:
         return []
+    options = ", ".join(dialect.texts[0].option for dialect in launchers())
     return [
         Trap(
             "stacked ranks",
             f"{ranks} ranks of a node sit on the same processors, {format_processors(zone)}, while {facts.idle_cores} "
             "cores are idle: OpenMP's places start anew in each rank that its launcher does not bind",
-            f"have the launcher bind ranks ({', '.join(d.texts[0].option for d in launchers())}), or start each through --to omp's script",
+            f"have the launcher bind ranks ({options}), or start each through --to omp's script",
         )
     ]
 

@@ -8,7 +8,7 @@ from math import gcd
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
-from nodewise.placement.dialect import Dialect, Text
+from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import job_from, read_options, whole
 from nodewise.placement.mapping import WORDS, word
@@ -141,6 +141,23 @@ def write_mpich(machine: Machine, placement: Placement, hosts: Sequence[str] = (
     return Rendering(words=(*words, "-bind-to", f"user:{listed}"), files=files)
 
 
+#: Options that are followed by a word, besides the number of ranks.
+_VALUES = (
+    *(
+        "-f",
+        "-host",
+        "-hosts",
+        "--host",
+        "--hosts",
+        "-machinefile",
+        "--machinefile",
+        "-ppn",
+        "--ppn",
+        "-wdir",
+        "--wdir",
+    ),
+    *("-bind-to", "--bind-to", "-map-by", "--map-by", "-genvlist"),
+)
 #: Intel MPI and MVAPICH2 are made of MPICH: their variables are here as well.
 DIALECT = Dialect(
     name="mpich",
@@ -154,4 +171,11 @@ DIALECT = Dialect(
     },
     rank=("PMI_RANK", "MV2_COMM_WORLD_RANK"),
     local_rank=("MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK"),
+    starter=Starter(
+        programs=("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich"),
+        counts=("-n", "-np"),
+        values={1: _VALUES, 2: ("-env", "-genv")},
+        # Hydra binds nothing that a rank cannot undo
+        unbound={"hydra": {}, "mpich": {}},
+    ),
 )

@@ -10,7 +10,7 @@ from itertools import chain
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
-from nodewise.placement.dialect import Dialect, Text
+from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import job_from, read_options, whole
 from nodewise.placement.mapping import WORDS, deal, word
@@ -251,6 +251,36 @@ def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str], cou
     )
 
 
+#: Options that are followed by a word, besides the number of ranks.
+_VALUES = (
+    *(
+        "-H",
+        "-N",
+        "-c",
+        "-i",
+        "-o",
+        "-x",
+        "--host",
+        "-host",
+        "--hostfile",
+        "-hostfile",
+        "--machinefile",
+        "-machinefile",
+    ),
+    *(
+        "--map-by",
+        "-map-by",
+        "--bind-to",
+        "-bind-to",
+        "--rank-by",
+        "-rank-by",
+        "--npernode",
+        "-npernode",
+        "--wdir",
+        "-wdir",
+    ),
+)
+
 DIALECT = Dialect(
     name="openmpi",
     texts=(Text("openmpi", "Options of Open MPI's mpirun, such as '--map-by socket:PE=4'."),),
@@ -262,4 +292,14 @@ DIALECT = Dialect(
     },
     rank=("OMPI_COMM_WORLD_RANK", "PMIX_RANK"),
     local_rank=("OMPI_COMM_WORLD_LOCAL_RANK",),
+    starter=Starter(
+        programs=("mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.openmpi", "orterun", "prterun"),
+        counts=("-n", "-np", "--np"),
+        values={1: _VALUES, 2: ("--mca", "-mca", "--gmca", "-gmca", "--prtemca")},
+        # Open MPI 4 and 5 have one each
+        unbound={
+            "orterun": {"OMPI_MCA_hwloc_base_binding_policy": "none"},
+            "prterun": {"PRTE_MCA_hwloc_default_binding_policy": "none"},
+        },
+    ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
-from nodewise.placement.dialect import Dialect, Text
+from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import job_from, read_options, whole
 from nodewise.placement.mapping import objects_or_larger
@@ -270,6 +270,21 @@ def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = (
     return Rendering({"SLURM_HOSTFILE": "hostfile"}, (*words, "--distribution=arbitrary"), {"hostfile": listed}, notes)
 
 
+#: Options that are followed by a word, besides the number of tasks.
+_VALUES = (
+    *("-A", "-D", "-J", "-N", "-c", "-e", "-i", "-m", "-o", "-p", "-t", "-w", "-x", "--account", "--cpu-bind"),
+    *(
+        "--cpus-per-task",
+        "--distribution",
+        "--hint",
+        "--mem-bind",
+        "--nodes",
+        "--ntasks-per-node",
+        "--partition",
+        "--time",
+    ),
+)
+
 DIALECT = Dialect(
     name="slurm",
     texts=(Text("slurm", "Options of srun, such as '--cpu-bind=cores --distribution=block:block'."),),
@@ -279,4 +294,10 @@ DIALECT = Dialect(
     rank=("SLURM_PROCID",),
     local_rank=("SLURM_LOCALID",),
     allocator=True,
+    starter=Starter(
+        programs=("srun",),
+        counts=("-n", "--ntasks", "-ntasks"),
+        values={1: _VALUES},
+        unbound={"srun": {"SLURM_CPU_BIND": "none"}},
+    ),
 )

@@ -37,11 +37,8 @@ def write_subset(machine: Machine, places: Places) -> Rendering:
             env = {"OMP_NUM_THREADS": str(len(places)), "KMP_HW_SUBSET": text, "KMP_AFFINITY": affinity}
             older, _ = apply_subset(layers_of(machine, native=True), read_subset(text), strict=True)
             same = {row.processor for row in older.rows} == mask
-            readers = (
-                "Intel's and LLVM's runtimes"
-                if same
-                else "Intel's runtime and LLVM's from 19 on, otherwise by older ones"
-            )
+            newer = "Intel's runtime and LLVM's from 19 on; older ones of LLVM read it differently"
+            readers = "Intel's and LLVM's runtimes" if same else newer
             return Rendering(env, notes=(f"read by {readers}; GNU's does not know it",))
     raise NotExpressibleError(
         "KMP_HW_SUBSET", "no type of KMP_AFFINITY puts its threads so within the subset; --to kmp lists them"
