@@ -127,8 +127,9 @@ class Experiment:
     @property
     def told(self) -> list[str]:
         """What is to be said with any verdict on it: what of it is damaged, what ran beside it, what programs told in vain."""
-        return [*self.damage, *(n.sentence for n in self.neighbours), *self._told_in_vain()]
+        return [*self.damage, *(n.sentence for n in self.neighbours), *self._told_in_vain]
 
+    @cached_property
     def _told_in_vain(self) -> list[str]:
         """One note of lines and numbers of the sample protocol that were not read, where there are any."""
         marked = np.flatnonzero(self.records.marked).tolist()
