@@ -171,7 +171,9 @@ def _tidied(place: Place) -> list[Finding]:
 def order(worker: Worker, what: tuple[str, int]) -> None:
     """Have a worker make an attack."""
     worker.now, worker.since = what, time.monotonic()
-    worker.orders.write(json.dumps(what).encode() + b"\n")
+    # one that has died meanwhile is noticed by what it does not tell
+    with contextlib.suppress(OSError):
+        worker.orders.write(json.dumps(what).encode() + b"\n")
 
 
 def replaced(campaign: Campaign, worker: Worker, why: str, others: list[Worker]) -> Worker:

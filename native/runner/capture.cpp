@@ -83,12 +83,9 @@ void Capture::look_for_misplaced(std::string_view data) {
         const std::string joined = joint ? before_ + std::string(begin) : std::string();
         const std::string_view text = joint ? std::string_view(joined) : data;
         for (std::size_t at = 1; misplaced_.empty() && at < text.size(); ++at) {
-            const void* found = memmem(text.data() + at, text.size() - at, kProtocol.data(), kProtocol.size());
-            if (found == nullptr) {
-                break;
-            }
-            at = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
-            if (text[at - 1] != '\n') {
+            // most of what programs print has none, and is passed over at the speed of memory
+            at = std::min(text.find('{', at), text.size());
+            if (text.compare(at, kProtocol.size(), kProtocol) == 0 && text[at - 1] != '\n') {
                 const std::size_t feed = text.rfind('\n', at) + 1;  // none: from the beginning
                 const std::size_t from = std::max(feed, at - std::min(at, kShown / 2));
                 misplaced_ = text.substr(from, std::min(text.find('\n', at) - from, kShown));

@@ -2,6 +2,7 @@
 #include "runner/request.h"
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -13,6 +14,7 @@ using nlohmann::json;
 
 constexpr int kMostProcessors = 8192;  // as many as Linux can be built for
 constexpr int kMostNodes = 1024;       // the same
+constexpr int kMostLimits = 64;
 constexpr double kLongest_s = 1e9;
 constexpr int kDeepest = 20;
 
@@ -42,16 +44,25 @@ std::vector<std::string> to_bytes(const std::vector<std::string>& texts) {
     return made;
 }
 
-// Numbers of processors or memory nodes.
-std::vector<int> to_numbers(const json& list, int most) {
+// A whole number from 0 on and below `most`: any other would be cut to one that fits.
+int to_number(const json& value, int most, const char* what) {
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= static_cast<std::uint64_t>(most)) {
+        throw std::invalid_argument(std::string("the request has ") + what + " " + value.dump());
+    }
+    return value.get<int>();
+}
+
+std::uint64_t to_size(const json& value) {
+    if (!value.is_number_unsigned()) {
+        throw std::invalid_argument("the request has a size " + value.dump());
+    }
+    return value.get<std::uint64_t>();
+}
+
+std::vector<int> to_numbers(const json& list, int most, const char* what) {
     std::vector<int> made;
     for (const json& one : list) {
-        // a larger number would be cut to one that fits
-        const auto number = one.get<std::int64_t>();
-        if (!one.is_number_integer() || number < 0 || number >= most) {
-            throw std::invalid_argument("the request names a processor or node " + one.dump());
-        }
-        made.push_back(static_cast<int>(number));
+        made.push_back(to_number(one, most, what));
     }
     return made;
 }
@@ -64,14 +75,16 @@ Job to_job(const json& request) {
     job.directory = to_bytes(request.value("directory", ""));
     job.input = to_bytes(request.value("input", "/dev/null"));
     if (request.contains("mask") && !request["mask"].is_null()) {
-        job.mask = to_numbers(request["mask"], kMostProcessors);
+        job.mask = to_numbers(request["mask"], kMostProcessors, "a processor");
     }
     if (request.contains("memory") && !request["memory"].is_null()) {
-        job.memory = MemoryPolicy{request["memory"].at("mode"), to_numbers(request["memory"].at("nodes"), kMostNodes)};
+        const json& memory = request["memory"];
+        job.memory = MemoryPolicy{to_number(memory.at("mode"), std::numeric_limits<int>::max(), "a memory policy"),
+                                  to_numbers(memory.at("nodes"), kMostNodes, "a memory node")};
     }
     job.no_huge_pages = request.value("no_huge_pages", false);
-    for (const auto& [resource, value] : request.value("limits", std::vector<std::pair<int, std::uint64_t>>{})) {
-        job.limits.emplace_back(resource, value);
+    for (const json& limit : request.value("limits", json::array())) {
+        job.limits.emplace_back(to_number(limit.at(0), kMostLimits, "a resource"), to_size(limit.at(1)));
     }
     job.timeout_s = request.value("timeout_s", 0.0);
     if (!std::isfinite(job.timeout_s) || job.timeout_s < 0) {
@@ -101,13 +114,10 @@ Request parse_request(const std::string& frame) {
         return request;
     }
     request.job = to_job(asked);
-    request.domain = to_numbers(asked.value("domain", json::array()), kMostProcessors);
+    request.domain = to_numbers(asked.value("domain", json::array()), kMostProcessors, "a processor");
     if (asked.contains("answer")) {
-        request.answer_file = asked["answer"].at("file").get<int>();
-        request.answer_most = asked["answer"].at("most").get<std::uint64_t>();
-        if (request.answer_file < 0) {
-            throw std::invalid_argument("the request has an answer without a file");
-        }
+        request.answer_file = to_number(asked["answer"].at("file"), std::numeric_limits<int>::max(), "a file");
+        request.answer_most = to_size(asked["answer"].at("most"));
     }
     return request;
 }

@@ -171,6 +171,40 @@ def test_a_line_of_the_protocol_behind_text_is_told_of(script: str) -> None:
     assert sample.ok and '{"nodewise":' in mark and "text stands before" in mark
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mask": [1 << 40]},
+        {"mask": [-1]},
+        {"mask": [0.5]},
+        {"domain": [9000]},
+        {"memory": {"mode": 2, "nodes": [1 << 31]}},
+        {"limits": [[7, -1]]},
+        {"limits": [[7]]},
+        {"timeout_s": -1},
+        {"arguments": "x"},
+        {"program": "\u0100"},
+        {"answer": {"file": -7, "most": 1}},
+        {"environment": [[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]},
+    ],
+)
+def test_a_request_that_cannot_be_meant_is_refused_in_words(wrong: dict[str, object]) -> None:
+    request = {"program": "/bin/true", "arguments": ["true"], "environment": []}
+    with LocalLauncher(RunOptions()) as launcher:
+        reply = launcher._exchange({**request, **wrong})
+        assert reply["failed_step"] == "runner" and reply["message"]
+        assert launcher._exchange(request)["exit_code"] == 0
+
+
+def test_a_clock_that_is_not_known_costs_no_run(tmp_path: Path) -> None:
+    folder = tmp_path / "sys/devices/system/cpu/cpu0/cpufreq"
+    folder.mkdir(parents=True)
+    (folder / "scaling_cur_freq").write_text("<unknown>\n")
+    with LocalLauncher(RunOptions(), root=tmp_path) as launcher:
+        sample = launcher.run(Setting(("true",), mask=(min(os.sched_getaffinity(0)),)))
+    assert sample.ok and "frequency_hz" not in sample.conditions
+
+
 def test_lines_of_the_protocol_where_they_belong_are_told_of_no_further() -> None:
     script = """printf '{"nodewise": 1, "seconds": 2}\nother {"node": 1}\n{"node'; sleep 0.05; printf 'wise": 1, "seconds": 2}\n'"""
     with LocalLauncher(RunOptions()) as launcher:
