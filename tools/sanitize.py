@@ -2,6 +2,7 @@
 """Build the native programs with each sanitizer and run the tests that start them.
 
     ./dev sanitize [address,undefined] [thread]
+    ./dev sanitize fuzz [TARGET…] [--seconds 600]     (tools/fuzz.py)
 
 The thread sanitizer does not see into GCC's OpenMP runtime and takes its barriers for races. So for it the studies are
 built by Clang, whose runtime tells what waits for what through Archer (Atzeni et al., IPDPS 2016), which LLVM comes with.
@@ -13,6 +14,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+import fuzz
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = {
@@ -70,6 +73,8 @@ def run(sanitizer: str, suite: Suite) -> int:
 
 def main() -> int:
     """Run the sanitizers named, or all."""
+    if sys.argv[1:2] == ["fuzz"]:
+        return fuzz.main(sys.argv[2:])
     asked = sys.argv[1:] or list(OPTIONS)
     unknown = [name for name in asked if name not in OPTIONS]
     if unknown:

@@ -9,10 +9,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "pin/maps.h"
+
 namespace nodewise {
 namespace {
 
-constexpr std::size_t kNameBytes = 24;
 constexpr std::size_t kChunk = 1024;  // threads may have small stacks
 constexpr std::size_t kRemembered = 64;
 
@@ -38,58 +39,6 @@ bool starts_with_any(const char* name, const char* const (&list)[Count]) {
     return false;
 }
 
-// Reads lines such as "7f01-7f02 r-xp 00000000 fd:01 123   /usr/lib/libgomp.so.1.0.0" a character at a time.
-class Reader {
-  public:
-    explicit Reader(std::uintptr_t code) : code_(code) {}
-
-    // Whether this character ends the line that holds the code; then its file's name is known.
-    bool take(char c) {
-        if (c == '\n') {
-            if (begin_ <= code_ && code_ < end_) {
-                return true;
-            }
-            *this = Reader(code_);
-            return false;
-        }
-        if (field_ == Field::kBegin || field_ == Field::kEnd) {
-            take_address(c);
-        } else if (c == '/') {
-            length_ = 0;
-            named_ = true;
-        } else if (named_ && length_ + 1 < kNameBytes) {
-            name_[length_++] = c;
-        }
-        return false;
-    }
-    const char* name() {
-        name_[length_] = '\0';
-        return &name_[0];
-    }
-
-  private:
-    enum class Field : unsigned char { kBegin, kEnd, kRest };
-
-    void take_address(char c) {
-        std::uintptr_t& address = field_ == Field::kBegin ? begin_ : end_;
-        if (c >= '0' && c <= '9') {
-            address = address * 16 + static_cast<std::uintptr_t>(c - '0');
-        } else if (c >= 'a' && c <= 'f') {
-            address = address * 16 + static_cast<std::uintptr_t>(c - 'a' + 10);
-        } else {
-            field_ = field_ == Field::kBegin ? Field::kEnd : Field::kRest;
-        }
-    }
-
-    std::uintptr_t code_;
-    std::uintptr_t begin_ = 0;
-    std::uintptr_t end_ = 0;
-    Field field_ = Field::kBegin;
-    bool named_ = false;
-    std::size_t length_ = 0;
-    char name_[kNameBytes] = {};
-};
-
 // kUnknown where the maps cannot be read.
 Owner look_up(std::uintptr_t code) {
     // not open() and read(), which a thread that is to be cancelled would end in
@@ -97,7 +46,7 @@ Owner look_up(std::uintptr_t code) {
     if (file < 0) {
         return Owner::kUnknown;
     }
-    Reader reader(code);
+    MapsReader reader(code);
     Owner owner = Owner::kUnknown;
     char chunk[kChunk];
     for (long got = 0; owner == Owner::kUnknown && (got = syscall(SYS_read, file, &chunk[0], kChunk)) > 0;) {

@@ -33,22 +33,14 @@
 #include <ctime>
 
 #include "pin/owner.h"
+#include "pin/places.h"
 
 namespace {
 
+using nodewise::kMaskBytes;
 using nodewise::Owner;
 using nodewise::owner_of;
-
-constexpr int kMostProcessors = 8192;  // as many as Linux can be built for
-constexpr std::size_t kMaskBytes = kMostProcessors / 8;
-constexpr long kMostPlaces = 1 << 16;
-
-struct Place {
-    unsigned char mask[kMaskBytes];
-    std::size_t bytes;  // how much of the mask is used
-    const char* text;   // where it stands in the variable
-    int length;
-};
+using nodewise::Place;
 
 Place* places = nullptr;
 long count = 0;
@@ -158,100 +150,6 @@ void tell(long number, pid_t thread, const Place* place, const char* why) {
     line.write();
 }
 
-void add(Place& place, long processor) {
-    const auto byte = static_cast<std::size_t>(processor) / 8;
-    if (byte >= kMaskBytes) {
-        return;
-    }
-    place.mask[byte] = static_cast<unsigned char>(place.mask[byte] | 1U << (processor % 8));
-    // the kernel takes whole words
-    const std::size_t needed = (byte / sizeof(long) + 1) * sizeof(long);
-    place.bytes = needed > place.bytes ? needed : place.bytes;
-}
-
-// Reads a number or a range at `text` into the place; null where there is none.
-const char* read_range(const char* text, Place& place) {
-    char* end = nullptr;
-    if (*text < '0' || *text > '9') {
-        return nullptr;
-    }
-    const long first = std::strtol(text, &end, 10);
-    long last = first;
-    if (*end == '-') {
-        const char* second = end + 1;
-        if (*second < '0' || *second > '9') {
-            return nullptr;
-        }
-        last = std::strtol(second, &end, 10);
-    }
-    if (first < 0 || last < first || last >= kMostProcessors) {
-        return nullptr;
-    }
-    for (long p = first; p <= last; ++p) {
-        add(place, p);
-        add(everything, p);
-    }
-    return end;
-}
-
-// Reads one entry, in braces or a number by itself; null where there is none.
-const char* read_entry(const char* text, Place& place) {
-    const char* at = text;
-    if (*at == '{') {
-        do {
-            at = read_range(at + 1, place);
-        } while (at != nullptr && *at == ',');
-        at = at != nullptr && *at == '}' ? at + 1 : nullptr;
-    } else {
-        at = read_range(at, place);
-    }
-    place.text = text;
-    place.length = at == nullptr ? 0 : static_cast<int>(at - text);
-    return at;
-}
-
-bool read_places(const char* text) {
-    long most = 1;
-    for (const char* at = text; *at != '\0'; ++at) {
-        most += *at == ',' ? 1 : 0;
-    }
-    if (most > kMostPlaces) {
-        return false;
-    }
-    places = static_cast<Place*>(std::calloc(static_cast<std::size_t>(most), sizeof(Place)));
-    if (places == nullptr) {
-        return false;
-    }
-    for (const char* at = text; count < most; ++at) {
-        at = read_entry(at, places[count]);
-        if (at == nullptr || (*at != ',' && *at != '\0')) {
-            return false;
-        }
-        ++count;
-        if (*at == '\0') {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool is_skipped(long creation) {
-    if (skipped == nullptr) {
-        return false;
-    }
-    if (skipped[0] == '0' && (skipped[1] == 'x' || skipped[1] == 'X')) {
-        return creation <= 64 && (std::strtoull(skipped, nullptr, 16) >> (creation - 1) & 1U) != 0;
-    }
-    for (const char* at = skipped; *at != '\0';) {
-        char* end = nullptr;
-        if (std::strtol(at, &end, 10) == creation && end != at) {
-            return true;
-        }
-        at = *end == '\0' ? end : end + 1;
-    }
-    return false;
-}
-
 // Why a thread that begins at this function is neither counted nor bound; null where it is.
 const char* why_left_alone(const void* start) {
     const Owner owner = owner_of(start);
@@ -340,7 +238,7 @@ void read_settings() {
     const char* said = std::getenv("NODEWISE_PIN_VERBOSE");  // NOLINT(concurrency-mt-unsafe)
     verbose = said != nullptr && *said == '1';
     skipped = std::getenv("NODEWISE_PIN_SKIP");  // NOLINT(concurrency-mt-unsafe)
-    if (!read_places(text)) {
+    if (!nodewise::read_places(text, places, count, everything)) {
         count = 0;
         (Line() << "NODEWISE_PIN is no list of places such as {0},{1},{2-3}: threads are left unbound").write();
         return;
@@ -411,7 +309,7 @@ Start<Result>* wrapped(Result (*run)(void*), void* argument, const pthread_attr_
     }
     const KeepErrno kept;
     const long creation = ++created;
-    if (is_skipped(creation)) {
+    if (skipped != nullptr && nodewise::is_among(skipped, creation)) {
         tell(creation, 0, nullptr, "it is among NODEWISE_PIN_SKIP");
         return nullptr;
     }

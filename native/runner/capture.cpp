@@ -30,6 +30,8 @@ void Capture::reset() {
     skipping_ = false;
     lines_.clear();
     dropped_ = 0;
+    before_ = "\n";
+    misplaced_.clear();
     answer_bytes_ = 0;
     digest_.reset();
 }
@@ -53,6 +55,7 @@ bool Capture::drain(int descriptor) {
 
 void Capture::take(std::string_view data) {
     total_ += data.size();
+    look_for_misplaced(data);
     scan(data);
     const std::size_t to_head = std::min(data.size(), kKeep - std::min(kKeep, head_.size()));
     head_.append(data.substr(0, to_head));
@@ -68,6 +71,30 @@ void Capture::take(std::string_view data) {
     for (const char c : data) {
         tail_[tail_at_] = c;
         tail_at_ = (tail_at_ + 1) % kKeep;
+    }
+}
+
+// One is enough to tell of: from then on nothing is looked for.
+void Capture::look_for_misplaced(std::string_view data) {
+    constexpr std::size_t kShown = 200;
+    // a mark may begin in one piece and end in the next; of the line before it a part is kept, too
+    const std::string_view begin = data.substr(0, kShown);
+    for (const bool joint : {true, false}) {
+        const std::string joined = joint ? before_ + std::string(begin) : std::string();
+        const std::string_view text = joint ? std::string_view(joined) : data;
+        for (std::size_t at = 1; misplaced_.empty() && at < text.size(); ++at) {
+            // most of what programs print has none, and is passed over at the speed of memory
+            at = std::min(text.find('{', at), text.size());
+            if (text.compare(at, kProtocol.size(), kProtocol) == 0 && text[at - 1] != '\n') {
+                const std::size_t feed = text.rfind('\n', at) + 1;  // none: from the beginning
+                const std::size_t from = std::max(feed, at - std::min(at, kShown / 2));
+                misplaced_ = text.substr(from, std::min(text.find('\n', at) - from, kShown));
+            }
+        }
+    }
+    if (misplaced_.empty()) {
+        before_ += data.substr(data.size() - std::min(data.size(), kShown));
+        before_.erase(0, before_.size() - std::min(before_.size(), kShown));
     }
 }
 

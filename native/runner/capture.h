@@ -36,6 +36,9 @@ class Capture {
     [[nodiscard]] const std::vector<std::string>& protocol_lines() const { return lines_; }
     // How many lines of the protocol were too long, or too many, to be kept.
     [[nodiscard]] std::uint64_t protocol_dropped() const { return dropped_; }
+    // The beginning of a line in which the mark of the protocol stands behind something else; empty where there is
+    // none.
+    [[nodiscard]] const std::string& misplaced() const { return misplaced_; }
     [[nodiscard]] std::uint64_t answer_digest() const { return digest_.value(); }
     [[nodiscard]] std::uint64_t answer_bytes() const { return answer_bytes_; }
 
@@ -44,6 +47,7 @@ class Capture {
     void scan(std::string_view data);
     void end_line();
     void answer(std::string_view data);
+    void look_for_misplaced(std::string_view data);
 
     std::string head_;
     std::string tail_;  // a ring of kKeep bytes; the oldest is at tail_at_ once it is full
@@ -53,6 +57,8 @@ class Capture {
     bool skipping_ = false;
     std::vector<std::string> lines_;
     std::uint64_t dropped_ = 0;
+    std::string before_ = "\n";  // the end of what was looked at for a misplaced mark, which may be its beginning
+    std::string misplaced_;
     int copy_ = -1;
     std::uint64_t most_ = 0;
     std::uint64_t answer_bytes_ = 0;

@@ -279,10 +279,10 @@ double Conditions::frequency(const std::vector<int>& processors) const {
     double sum = 0;
     int count = 0;
     for (const int p : processors) {
-        const std::string text =
-            first_line(root_ + "/sys/devices/system/cpu/cpu" + std::to_string(p) + "/cpufreq/scaling_cur_freq");
-        if (!text.empty()) {
-            sum += std::stod(text) * 1e3;
+        const KernelFile file(root_ + "/sys/devices/system/cpu/cpu" + std::to_string(p) + "/cpufreq/scaling_cur_freq");
+        // some drivers write that they do not know
+        if (const std::optional<double> kilohertz = file.told()) {
+            sum += *kilohertz * 1e3;
             ++count;
         }
     }

@@ -25,6 +25,7 @@
 #include "runner/energy.h"
 #include "runner/guard.h"
 #include "runner/process.h"
+#include "runner/request.h"
 #include "runner/waiting.h"
 
 namespace {
@@ -63,7 +64,7 @@ bool write_all(int descriptor, const char* from, std::size_t count) {
 
 bool read_frame(std::string& frame) {
     std::uint32_t length = 0;
-    if (!read_all(STDIN_FILENO, reinterpret_cast<char*>(&length), sizeof length)) {
+    if (!read_all(STDIN_FILENO, reinterpret_cast<char*>(&length), sizeof length) || length > nodewise::kLongestFrame) {
         return false;
     }
     frame.resize(length);
@@ -79,53 +80,6 @@ bool write_frame(const std::string& frame) {
     return write_all(STDOUT_FILENO, whole.data(), whole.size());
 }
 
-// The bytes of a text as the engine sends it: each as the character of that number, since JSON holds characters only.
-std::string to_bytes(const std::string& text) {
-    std::string bytes;
-    bytes.reserve(text.size());
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        auto byte = static_cast<unsigned char>(text[i]);
-        if (byte >= 0x80) {
-            if ((byte & 0xFC) != 0xC0 || i + 1 == text.size()) {
-                throw std::invalid_argument("a text of the request holds more than bytes");
-            }
-            byte = static_cast<unsigned char>((byte << 6) | (static_cast<unsigned char>(text[++i]) & 0x3F));
-        }
-        bytes.push_back(static_cast<char>(byte));
-    }
-    return bytes;
-}
-
-std::vector<std::string> to_bytes(const std::vector<std::string>& texts) {
-    std::vector<std::string> made;
-    made.reserve(texts.size());
-    for (const std::string& text : texts) {
-        made.push_back(to_bytes(text));
-    }
-    return made;
-}
-
-nodewise::Job read_job(const json& request) {
-    nodewise::Job job;
-    job.program = to_bytes(request.at("program").get<std::string>());
-    job.arguments = to_bytes(request.at("arguments").get<std::vector<std::string>>());
-    job.environment = to_bytes(request.at("environment").get<std::vector<std::string>>());
-    job.directory = to_bytes(request.value("directory", ""));
-    job.input = to_bytes(request.value("input", "/dev/null"));
-    if (request.contains("mask") && !request["mask"].is_null()) {
-        job.mask = request["mask"].get<std::vector<int>>();
-    }
-    if (request.contains("memory") && !request["memory"].is_null()) {
-        job.memory = nodewise::MemoryPolicy{request["memory"].at("mode"), request["memory"].at("nodes")};
-    }
-    job.no_huge_pages = request.value("no_huge_pages", false);
-    for (const auto& [resource, value] : request.value("limits", std::vector<std::pair<int, std::uint64_t>>{})) {
-        job.limits.emplace_back(resource, value);
-    }
-    job.timeout_s = request.value("timeout_s", 0.0);
-    return job;
-}
-
 double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; }
 
 json describe_usage(const rusage& usage) {
@@ -139,7 +93,8 @@ json describe_stream(const nodewise::Capture& stream) {
     return {{"text", stream.text()},
             {"total", stream.total()},
             {"protocol", stream.protocol_lines()},
-            {"dropped", stream.protocol_dropped()}};
+            {"dropped", stream.protocol_dropped()},
+            {"misplaced", stream.misplaced()}};
 }
 
 class Server {
@@ -155,10 +110,10 @@ class Server {
         process_.at_end([this](int pid) { waiting_.end(pid); });
     }
 
-    json answer(const json& request) {
-        const nodewise::Job job = read_job(request);
+    json answer(const nodewise::Request& request) {
+        const nodewise::Job& job = request.job;
+        const std::vector<int>& domain = request.domain;
         keep_answer(request);
-        const std::vector<int> domain = request.value("domain", std::vector<int>{});
         const double ready_before = conditions_.ready();
         const nodewise::Reading before = conditions_.read(job.mask, domain);
         waiting_.start();
@@ -196,7 +151,7 @@ class Server {
                       {"energy_remedy", energy_.remedy()},
                       {"out", describe_stream(out_)},
                       {"err", describe_stream(err_)}};
-        if (request.contains("answer")) {
+        if (request.answer_file >= 0) {
             std::array<char, 17> digits{};
             std::snprintf(digits.data(), digits.size(), "%016" PRIx64, out_.answer_digest());
             reply["answer"] = {{"digest", digits.data()}, {"bytes", out_.answer_bytes()}};
@@ -206,16 +161,12 @@ class Server {
 
   private:
     // Where the engine wants to compare what is printed, it hands over a file for it when it starts us.
-    void keep_answer(const json& request) {
-        int copy = -1;
-        std::uint64_t most = 0;
-        if (request.contains("answer")) {
-            copy = request["answer"].at("file");
-            most = request["answer"].at("most");
+    void keep_answer(const nodewise::Request& request) {
+        if (request.answer_file >= 0) {
             // no program is to find it open
-            fcntl(copy, F_SETFD, FD_CLOEXEC);
+            fcntl(request.answer_file, F_SETFD, FD_CLOEXEC);
         }
-        out_.keep_answer(copy, most);
+        out_.keep_answer(request.answer_file, request.answer_most);
     }
 
     // The clock while the program ran, by its own cycles; else what the system says of the clock now.
@@ -262,9 +213,9 @@ int serve(int guard, const std::string& root) {
     while (wait_for_request(guard) && read_frame(frame)) {
         json reply;
         try {
-            const json request = json::parse(frame);
+            const nodewise::Request request = nodewise::parse_request(frame);
             // a cancel that came after its run had ended asks for nothing
-            if (request.contains("cancel")) {
+            if (request.cancel) {
                 continue;
             }
             reply = server.answer(request);

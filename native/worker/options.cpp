@@ -2,6 +2,7 @@
 #include "worker/options.h"
 
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <stdexcept>
 
@@ -37,7 +38,11 @@ bool read_valued(Options& options, const std::string& word, const std::string* v
     if (text != texts.end()) {
         options.*(text->second) = *value;
     } else if (counted != numbers.end()) {
-        options.*(counted->second) = static_cast<int>(parse_number(word, *value, 1));
+        const long number = parse_number(word, *value, 1);
+        if (number > std::numeric_limits<int>::max()) {
+            throw std::invalid_argument(word + " takes no number as large as " + *value);
+        }
+        options.*(counted->second) = static_cast<int>(number);
     } else if (word == "--seed") {
         options.seed = static_cast<std::uint64_t>(parse_number(word, *value, 0));
     } else {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line where something is wrong around it: signals, full disks, no files, no directory, many at once."""
 
+import fcntl
 import json
 import os
 import resource
@@ -15,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from nodewise.base.errors import StoreError
+from nodewise.base.errors import InputError, StoreError
 from nodewise.cli.keeping import hand_out, kept_in
+from nodewise.records.experiment import Writer
 
 COMPARE = ("compare", "--accept-disturbed", "--runs", "6")
 
@@ -69,7 +71,7 @@ def test_any_bytes_in_words_variables_and_names_of_folders(tmp_path: Path) -> No
 # --- early ends
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_an_end_before_there_is_an_answer_says_where_the_runs_are(tmp_path: Path, number: int) -> None:
     words = ["--axes", "", "--max-runs", "60", "--budget", "60s", "-P", "t=0.2,0.3"]
     process = _start(tmp_path, "tune", "--out", "x", *words, "--", "sleep", "{t}")
@@ -114,13 +116,46 @@ def test_an_end_between_answer_and_page_costs_the_page_only(tmp_path: Path, caps
 
 
 def test_an_error_after_runs_were_made_says_where_they_are(tmp_path: Path) -> None:
-    (tmp_path / "samples.jsonl").write_text("{}\n")
-    with pytest.raises(StoreError) as caught, kept_in(tmp_path, "tune"):
+    folder = tmp_path / "x"
+    with pytest.raises(StoreError) as caught, kept_in(folder, "tune"), Writer(folder, {"kind": "tune"}):
+        (folder / "samples.jsonl").write_text("{}\n")
         raise StoreError("no space", "free some")
-    assert f"--resume {tmp_path}" in (caught.value.hint or "")
+    assert f"--resume {folder}" in (caught.value.hint or "")
+
+
+def test_runs_of_another_process_are_not_told_as_ones_own(tmp_path: Path) -> None:
+    """Two were started with one --out before either had written anything."""
+    (tmp_path / "samples.jsonl").write_text("{}\n")
+    with (tmp_path / "samples.jsonl").open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(InputError) as caught, kept_in(tmp_path, "run"):
+            Writer(tmp_path, {"kind": "run"})
+    assert "another nodewise is writing" in caught.value.what and "kept" not in (caught.value.hint or "")
+    assert (tmp_path / "samples.jsonl").read_text() == "{}\n"
+
+
+def test_what_ignores_a_hangup_goes_on(tmp_path: Path) -> None:
+    command = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", sys.executable, "-m", "nodewise"]
+    words = ["run", "--out", "x", "-r", "4", "-w", "0", "--", "sleep", "0.2"]
+    process = subprocess.Popen([*command, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    _until(_samples(tmp_path / "x", 1))
+    process.send_signal(signal.SIGHUP)
+    out, error = process.communicate(timeout=60)
+    assert process.returncode == 0 and b"report    x/report.html" in out, error
 
 
 # --- no room
+
+
+def _no_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+
+def test_no_room_for_the_question_leaves_no_folder(tmp_path: Path) -> None:
+    for words in (["run", "--", "true"], ["compare", "--out", "a/b", "true", "true"], ["tune", "--", "true"]):
+        code, _, error = _run(tmp_path, *words, preexec_fn=_no_files)
+        assert code == 2 and error.startswith("error: cannot write "), error
+        assert list(tmp_path.iterdir()) == []
 
 
 def _small_files() -> None:

@@ -80,3 +80,20 @@ def test_what_cannot_be_shown_is_told_at_once(nodewise: Command, words: list[str
     done = nodewise("compare", *words, "true", "sleep 0")
     assert done.returncode == 2
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["run", "compare", "tune"])
+def test_what_a_program_tells_in_vain_is_one_note(nodewise: Command, tmp_path: Path, kind: str) -> None:
+    (tmp_path / "p").write_text('#!/bin/sh\nprintf \'result: {"nodewise": 1, "seconds": 3}\\n\'\n')
+    (tmp_path / "p").chmod(0o755)
+    words = {
+        "run": ["run", "-r", "3", "-w", "0", "--", "./p"],
+        "compare": ["compare", "-r", "6", "./p", "sleep 0.01"],
+        "tune": ["tune", "--max-runs", "12", "--axes", "", "-P", "t=1,2", "--", "./p", "{t}"],
+    }[kind]
+    done = nodewise(*words, "--out", "x")
+    assert done.returncode == 0, done.stderr
+    told = [line for line in (done.stdout + done.stderr).splitlines() if "a line was not read" in line]
+    assert len(told) == 1 and 'text stands before {"nodewise": on it: result: {"nodewise": 1' in told[0]
+    page = (tmp_path / "x/report.html").read_text()
+    assert "a line was not read" in page

@@ -2,9 +2,13 @@
 """`nodewise vec` from outside, with the compilers that are here; what it says is held against the object code."""
 
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -334,6 +338,37 @@ def test_bad_input_is_one_clear_message(
     done = nodewise("vec", name, *arguments)
     assert done.returncode == 2 and said in done.stderr and done.stderr.startswith("error: ") and done.stdout == ""
     assert "\nhint: " in done.stderr
+
+
+SLOW = """#!/bin/sh
+[ "$1" != --version ] || { printf 'gcc (slow) 12.2.0\nFree Software\n'; exit; }
+echo $$ >> pids
+sh -c 'echo $$ >> pids; sleep 60; true'
+true
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL])
+def test_no_compiler_and_no_file_is_left_by_an_early_end(source: Path, number: int) -> None:
+    folder = source.parent
+    (folder / "slow").write_text(SLOW)
+    (folder / "slow").chmod(0o755)
+    (folder / "t").mkdir()
+    command = [sys.executable, "-m", "nodewise", "vec", "--compiler", "./slow", str(source)]
+    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": "t"})
+    pids = folder / "pids"
+    until = time.monotonic() + 30
+    while not pids.exists() or len(pids.read_text().split()) < 2:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert len(list((folder / "t").iterdir())) == 1
+    process.send_signal(number)
+    process.communicate(timeout=20)
+    assert process.returncode == (-number if number == signal.SIGKILL else 130)
+    # who was killed has others to clear up behind it
+    while any(Path("/proc", pid).exists() for pid in pids.read_text().split()) or any((folder / "t").iterdir()):
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 def test_causes_of_ones_own_go_first(nodewise: Command, source: Path) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
@@ -129,6 +130,41 @@ def test_an_interrupt_is_the_programs_and_the_table_still_comes():
     _, told = child.communicate(timeout=20)
     assert child.returncode == 128 + signal.SIGINT
     assert "samples in" in told and "nodewise" not in told.split("samples in")[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_the_program_ends_with_whoever_watches_it(number, tmp_path):
+    script = "(setsid sh -c 'trap \"\" TERM; echo $$ >> pids; sleep 60; true') & echo $$ >> pids; wait"
+    child = subprocess.Popen(
+        [sys.executable, "-m", "nodewise", "where", "--", "sh", "-c", script], stderr=subprocess.PIPE, cwd=tmp_path
+    )
+    until = time.monotonic() + 30
+    while not (tmp_path / "pids").exists() or len((tmp_path / "pids").read_text().split()) < 2:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    child.send_signal(number)
+    child.communicate(timeout=20)
+    assert child.returncode == (-number if number == signal.SIGKILL else 130)
+    pids = (tmp_path / "pids").read_text().split()
+    while any(Path("/proc", pid).exists() for pid in pids):
+        assert time.monotonic() < until, "the program goes on"
+        time.sleep(0.02)
+
+
+def test_a_guard_that_is_killed_is_told(tmp_path):
+    script = "echo $PPID $$ > pids; sleep 60"
+    child = subprocess.Popen(
+        [sys.executable, "-m", "nodewise", "where", "--", "sh", "-c", script], stderr=subprocess.PIPE, cwd=tmp_path
+    )
+    until = time.monotonic() + 30
+    while not (tmp_path / "pids").exists() or not (tmp_path / "pids").read_text().strip():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    guard, program = (tmp_path / "pids").read_text().split()
+    os.kill(int(guard), signal.SIGKILL)
+    _, told = child.communicate(timeout=20)
+    assert child.returncode == 2 and b"the guard above it was killed" in told
+    assert not Path("/proc", program).exists()
 
 
 @pytest.mark.parametrize(

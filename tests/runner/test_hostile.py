@@ -14,6 +14,8 @@ from nodewise.base.errors import ProgramError
 from nodewise.runner import patterns
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
+from nodewise.runner.marks import UNREAD
+from nodewise.runner.proc_files import children_of
 from nodewise.runner.protocol import read_metrics
 from nodewise.runner.same_output import Kind, SameOutput
 from nodewise.runner.setting import Setting
@@ -140,5 +142,71 @@ def test_a_line_of_the_protocol_that_is_not_read_costs_the_run(script: str) -> N
 
 def test_a_program_that_stops_its_parent_is_ended_in_time() -> None:
     with LocalLauncher(RunOptions()) as launcher:
-        sample = launcher.run(_sh("kill -STOP $PPID; sleep 60"), timeout_s=0.5)
+        # a runner that nobody sets going would be waited for without end: then it is killed, which is an error
+        servers = children_of(launcher.process)
+        limit = threading.Timer(30, lambda: [os.kill(pid, signal.SIGKILL) for pid in servers])
+        limit.start()
+        try:
+            sample = launcher.run(_sh("kill -STOP $PPID; sleep 60"), timeout_s=0.5)
+        finally:
+            limit.cancel()
     assert sample.cut_off
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        """printf 'result: {"nodewise": 1, "seconds": 1}\n'""",
+        """printf ' {"nodewise": 1, "seconds": 1}\n'""",
+        """yes x | head -c 300000 | tr -d '\\n'; printf '{"nodewise": 1}\n'""",
+        """printf 'time {"node' >&2; sleep 0.05; printf 'wise": 1}\n' >&2""",
+        """printf '{"nodewise": 1, "seconds": 1}\nrank 0: {"nodewise": 1}\n'""",
+    ],
+    ids=["text", "blank", "long", "in-pieces", "besides"],
+)
+def test_a_line_of_the_protocol_behind_text_is_told_of(script: str) -> None:
+    with LocalLauncher(RunOptions()) as launcher:
+        sample = launcher.run(_sh(script))
+    (mark,) = [m for m in sample.marks if m.startswith(UNREAD)]
+    assert sample.ok and '{"nodewise":' in mark and "text stands before" in mark
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mask": [1 << 40]},
+        {"mask": [-1]},
+        {"mask": [0.5]},
+        {"domain": [9000]},
+        {"memory": {"mode": 2, "nodes": [1 << 31]}},
+        {"limits": [[7, -1]]},
+        {"limits": [[7]]},
+        {"timeout_s": -1},
+        {"arguments": "x"},
+        {"program": "\u0100"},
+        {"answer": {"file": -7, "most": 1}},
+        {"environment": [[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]},
+    ],
+)
+def test_a_request_that_cannot_be_meant_is_refused_in_words(wrong: dict[str, object]) -> None:
+    request = {"program": "/bin/true", "arguments": ["true"], "environment": []}
+    with LocalLauncher(RunOptions()) as launcher:
+        reply = launcher._exchange({**request, **wrong})
+        assert reply["failed_step"] == "runner" and reply["message"]
+        assert launcher._exchange(request)["exit_code"] == 0
+
+
+def test_a_clock_that_is_not_known_costs_no_run(tmp_path: Path) -> None:
+    folder = tmp_path / "sys/devices/system/cpu/cpu0/cpufreq"
+    folder.mkdir(parents=True)
+    (folder / "scaling_cur_freq").write_text("<unknown>\n")
+    with LocalLauncher(RunOptions(), root=tmp_path) as launcher:
+        sample = launcher.run(Setting(("true",), mask=(min(os.sched_getaffinity(0)),)))
+    assert sample.ok and "frequency_hz" not in sample.conditions
+
+
+def test_lines_of_the_protocol_where_they_belong_are_told_of_no_further() -> None:
+    script = """printf '{"nodewise": 1, "seconds": 2}\nother {"node": 1}\n{"node'; sleep 0.05; printf 'wise": 1, "seconds": 2}\n'"""
+    with LocalLauncher(RunOptions()) as launcher:
+        sample = launcher.run(_sh(script))
+    assert sample.seconds == 2 and not any(m.startswith(UNREAD) for m in sample.marks)

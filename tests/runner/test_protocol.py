@@ -118,3 +118,22 @@ def test_a_malformed_line_costs_its_run_with_a_message(line: str) -> None:
 def test_a_number_of_the_output_is_bounded_too(number: str) -> None:
     told = read_metrics(f"x = {number}", {"x": re.compile(r"x = (\S+)")})
     assert told.problem is not None and number in told.problem
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ('"items": "3e8"', True),
+        ('"bytes": true', True),
+        ('"flops": "many"', True),
+        ('"rate": "12"', True),
+        ('"items": 3e8', False),
+        ('"items": null', False),
+        ('"host": "node7"', False),
+        ('"exact": true', False),
+    ],
+)
+def test_a_number_in_quotes_is_told_of_and_costs_nothing_else(field: str, told: bool) -> None:
+    found = read_protocol([f'{{"nodewise": 1, "seconds": 2, {field}}}'])
+    assert (found.seconds, found.problem, bool(found.unread)) == (2, None, told)
+    assert not told or field.split('"')[1] in found.unread

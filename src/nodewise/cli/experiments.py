@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import click
@@ -77,21 +75,6 @@ def check_target(path: Path, option: str) -> None:
         raise InputError(f"{option}: no such directory: {folder}", "make it first")
     if not os.access(folder, os.W_OK):
         raise InputError(f"{option}: {folder} is not writable", "name a file in another directory")
-
-
-@contextmanager
-def ended_like_ctrl_c() -> Iterator[None]:
-    """An end asked for by a batch system or a closing terminal is as good as Ctrl-C: what there is, is told."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {s: signal.signal(s, interrupt) for s in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def quiet_wait(limit_s: float | None, processors: Iterable[int]) -> Callable[[], None]:

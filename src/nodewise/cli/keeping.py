@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -12,21 +11,22 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TextIO
 
+from nodewise.base.ends import deaf
 from nodewise.base.errors import NodewiseError, StoreError
-from nodewise.cli.experiments import ended_like_ctrl_c
+from nodewise.records.experiment import is_own
 from nodewise.records.neighbours import turn
 from nodewise.runner.launch import quoted
 
 
 @contextmanager
 def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
-    """Measuring: whatever ends it early, a signal (TERM and HUP as Ctrl-C) or an error, says where the runs are.
+    """Measuring: whatever ends it early, Ctrl-C (and what is like it) or an error, says where the runs are.
 
     With `wait` it begins once no other experiment runs on this machine.
     """
     try:
         _check_output()
-        with ended_like_ctrl_c(), turn(_waiting) if wait else nullcontext():
+        with turn(_waiting) if wait else nullcontext():
             yield
     except KeyboardInterrupt:
         _say(f"interrupted: {_whereabouts(folder, kind) or 'nothing was measured'}")
@@ -61,8 +61,7 @@ def hand_out(
         # a pipe or a file would have it at the very end only
         sys.stdout.flush()
     try:
-        with ended_like_ctrl_c():
-            page = write_page(folder)
+        page = write_page(folder)
     except KeyboardInterrupt:
         _say(f"interrupted while the page was being written: {again} writes it")
         raise
@@ -78,9 +77,9 @@ def hand_out(
 
 
 def _whereabouts(folder: Path, kind: str) -> str:
-    """Where the runs are and how to go on; empty where there are none."""
+    """Where the runs are and how to go on; empty where there are none, or they are another process's."""
     try:
-        if not (folder / "samples.jsonl").stat().st_size:
+        if not is_own(folder) or not (folder / "samples.jsonl").stat().st_size:
             return ""
     except OSError:
         return ""
@@ -107,8 +106,5 @@ def _waiting(who: str) -> None:
 
 def _say(text: str) -> None:
     # said whole, also where the one who waits asks once more
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
+    with deaf():
         print(f"\n{text}", file=sys.stderr, flush=True)
-    finally:
-        signal.signal(signal.SIGINT, before)

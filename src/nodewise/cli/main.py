@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 import nodewise
+from nodewise.base.ends import ended_like_ctrl_c
 from nodewise.base.errors import NodewiseError
 from nodewise.base.escaping import SHOWN
 from nodewise.cli import commands
@@ -81,7 +82,12 @@ def main(arguments: list[str] | None = None) -> int:
     if (missing := _missing()) is not None:
         _complain(*missing)
         return BAD_INPUT
-    code = _run(words)
+    try:
+        with ended_like_ctrl_c():
+            code = _run(words)
+    except KeyboardInterrupt:
+        # asked once more, while the answer to the first time was on its way out
+        code = INTERRUPTED
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

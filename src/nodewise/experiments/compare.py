@@ -7,10 +7,9 @@ import math
 import os
 import random
 import shlex
-import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Writer, inherited_facts, read_experiment
 from nodewise.records.recorder import Recorder
+from nodewise.runner.commands import run_whole, will
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.same_output import ANY_OUTPUT, SameOutput
@@ -235,24 +235,11 @@ class Comparer:
 
     def _shell(self, words: Sequence[str], limit_s: float | None) -> tuple[int, str]:
         """Exit code and output of a command; it and all that it started end after `limit_s`, or where this is interrupted."""
-        with subprocess.Popen(
-            words,
-            cwd=self._question.cwd,
-            env=dict(self._question.environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            process_group=0,
-        ) as process:
-            try:
-                printed, _ = process.communicate(timeout=limit_s)
-            except BaseException:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                raise
-        return process.returncode, printed.rstrip()
+        question = self._question
+        environment = dict(question.environment)
+        with will(":") as begun:
+            done = run_whole(words, limit_s, begun, cwd=question.cwd, env=environment, stderr=subprocess.STDOUT)
+        return done.returncode, done.stdout.rstrip()
 
     def _measure(self) -> str:
         question = self._question

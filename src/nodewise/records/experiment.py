@@ -35,10 +35,13 @@ from nodewise.records.columns import Record, Records
 from nodewise.records.neighbours import Running
 from nodewise.records.question import check_question
 from nodewise.records.sample_lines import Neighbour, Plan, read_lines
+from nodewise.runner.marks import UNREAD
 from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.setting import Setting
 
 SCHEMA = 1
+#: The directories that this process has written to.
+_OWN: set[Path] = set()
 #: The file with the answer of the baseline's first run, where answers are compared.
 _REFERENCE = "reference-output"
 #: Beginnings of the names of variables that bear on a run: of what is loaded, of OpenMP, MPI and BLAS, of allocators, of
@@ -123,8 +126,15 @@ class Experiment:
 
     @property
     def told(self) -> list[str]:
-        """What is to be said with any verdict on it: what of it is damaged, and what ran beside it."""
-        return [*self.damage, *(n.sentence for n in self.neighbours)]
+        """What is to be said with any verdict on it: what of it is damaged, what ran beside it, what programs told in vain."""
+        return [*self.damage, *(n.sentence for n in self.neighbours), *self._told_in_vain]
+
+    @cached_property
+    def _told_in_vain(self) -> list[str]:
+        """One note of lines and numbers of the sample protocol that were not read, where there are any."""
+        marked = np.flatnonzero(self.records.marked).tolist()
+        found = [m for i in marked for m in self.records.marks(i) if m.startswith(UNREAD)]
+        return [f"{found[0]} ({len(found)} of {len(self.records)} runs)"] if found else []
 
     def of(self, key: str, phase: str | None = None) -> list[Record]:
         """The records of one setting, in one phase or in all."""
@@ -190,6 +200,11 @@ def _write_through(path: Path, data: bytes) -> None:
         os.close(file)
 
 
+def is_own(path: Path) -> bool:
+    """Whether it is this process that writes, or wrote, the experiment in a directory."""
+    return path.absolute() in _OWN
+
+
 class Writer:
     """The one writer of an experiment's directory; a second one is refused."""
 
@@ -204,13 +219,15 @@ class Writer:
         self._made: list[Path] = []
         if question is not None:
             self._made = [p for p in (path, *path.absolute().parents) if not p.exists()]
-            make_directory(path)
         elif not (path / "question.json").is_file():
             raise InputError(f"{path} holds no experiment to continue (no question.json)", "name the directory of one")
         try:
+            if question is not None:
+                make_directory(path)
             self._samples = os.open(path / "samples.jsonl", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        except OSError as problem:
-            raise _store_error(path, problem) from problem
+        except (OSError, StoreError) as problem:
+            self._take_back_folders()
+            raise problem if isinstance(problem, StoreError) else _store_error(path, problem) from problem
         try:
             fcntl.flock(self._samples, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
@@ -219,11 +236,16 @@ class Writer:
                 f"another nodewise is writing to {path}",
                 "wait for it, or choose another directory with --out",
             ) from problem
+        fresh = question is not None and not os.fstat(self._samples).st_size
         try:
             self._begin(question)
         except BaseException:
+            # nobody else has anything in it: the lock is ours, and the file of samples is empty
+            if fresh:
+                self.discard()
             os.close(self._samples)
             raise
+        _OWN.add(path.absolute())
         self._running = Running(str(self._question["kind"]), path)
         self._running.enter()
 
@@ -342,9 +364,13 @@ class Writer:
             (self.path / name).unlink(missing_ok=True)
         for name in ("builds", "launch"):
             shutil.rmtree(self.path / name, ignore_errors=True)
+        self._take_back_folders()
+
+    def _take_back_folders(self) -> None:
         with contextlib.suppress(OSError):
             for folder in self._made:
-                folder.rmdir()
+                if folder.exists():
+                    folder.rmdir()
 
     def close(self) -> None:
         """Give the directory up to other writers."""

@@ -17,10 +17,12 @@ import struct
 import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from nodewise.base.ends import deaf
 from nodewise.base.errors import InputError, NodewiseError, ProgramError
 from nodewise.base.native import native_path
 from nodewise.base.processors import format_processors
@@ -29,7 +31,7 @@ from nodewise.machine.cgroups import read_memory_kills, read_memory_limit
 from nodewise.placement.memory import MODES
 from nodewise.runner.answer import NO_ANSWER, AnswerReader
 from nodewise.runner.launcher import RunOptions
-from nodewise.runner.marks import find_marks
+from nodewise.runner.marks import UNREAD, find_marks
 from nodewise.runner.objective import value_of
 from nodewise.runner.patterns import PatternError, limited
 from nodewise.runner.price import COST
@@ -197,11 +199,8 @@ class LocalLauncher:
             return self._receive(runner)
         except KeyboardInterrupt:
             # one more Ctrl-C while the run is being ended must not leave it half-ended
-            handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-            try:
+            with deaf():
                 self.close()
-            finally:
-                signal.signal(signal.SIGINT, handler)
             raise
 
     def _send(self, runner: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
@@ -243,12 +242,12 @@ class LocalLauncher:
         output = reply["out"]["text"]
         everything = output + reply["err"]["text"]
         lines = [*reply["out"]["protocol"], *reply["err"]["protocol"]]
-        told = read_protocol(lines)
+        told = read_protocol(lines, reply["out"].get("misplaced") or reply["err"].get("misplaced") or "")
         if dropped := int(reply["out"].get("dropped", 0)) + int(reply["err"].get("dropped", 0)):
             # what they said, `verified` too, is not known
             told = Told(problem=f"{dropped} of the lines of its sample protocol are too long or too many to be read")
         elif not lines and self._options.metrics:
-            told = read_metrics(everything, self._options.metrics)
+            told = replace(read_metrics(everything, self._options.metrics), unread=told.unread)
         metrics = dict(told.metrics)
         if self._options.price is not None:
             metrics[COST] = self._options.price.of(setting, reply["wall_s"])
@@ -263,6 +262,8 @@ class LocalLauncher:
         marks = find_marks(reply["wall_s"], usage, conditions, reply["rebound"])
         if reply["left_behind"]:
             marks += (_left_behind(reply["left_behind"]),)
+        if told.unread:
+            marks += (f"{UNREAD}{told.unread}",)
         return Sample(
             seconds=told.seconds if told.seconds is not None else reply["wall_s"],
             wall_s=reply["wall_s"],

@@ -16,6 +16,8 @@ SHARE = 0.05
 #: Processor time in /proc/stat is counted by ticks and told in hundredths of a second: so much, on each of two processors,
 #: is rounding; of more processors the roundings add up as the root of their number.
 _ROUNDING_S = 0.03
+#: How the mark begins of what a program told by the sample protocol and could not be read.
+UNREAD = "protocol: "
 #: Runs whose share of ticks is below their rounding are judged by what was ready to run just before and after them.
 _SHORT_S = _ROUNDING_S / SHARE
 #: A clock below this share of its base was held down.

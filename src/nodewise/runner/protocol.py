@@ -4,7 +4,7 @@
     {"nodewise": 1, "seconds": 0.82, "items": 335544320, "bytes": 1.3e9, "verified": true, "anything": 3.5}
 
 `seconds` is what is compared; `flops`, `bytes`, `items` are the work done; other numbers are metrics of the program's
-own. Several lines are several repetitions: each number is their median, `verified` holds only if it does for all.
+own. A line begins with it, without blanks or text before; a number has no quotes. Several lines are several repetitions: each number is their median, `verified` holds only if it does for all.
 """
 
 from __future__ import annotations
@@ -22,24 +22,53 @@ from nodewise.runner.patterns import PatternError, limited
 #: Each name is a column of what is kept.
 _LONGEST_NAME, _MOST_NAMES = 200, 500
 _NOT_METRICS = ("nodewise", "seconds", "verified")
+_WORK = ("flops", "bytes", "items")
+#: So much of a line is shown.
+_SHOWN = 120
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a program told: None for `seconds` where it gave none; `problem` says what is wrong with the lines."""
+    """What a program told: None for `seconds` where it gave none; `problem` says what is wrong with the lines.
+
+    `unread` says what it may have wanted to tell and was not read, empty where there is nothing.
+    """
 
     seconds: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     verified: bool | None = None
     problem: str | None = None
+    unread: str = ""
 
 
 def _number(value: Any) -> float | None:
     return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
 
 
-def read_protocol(lines: Sequence[str]) -> Told:
-    """Read the lines that begin with `{"nodewise":`; no lines tell nothing. Never raises: what is wrong is in `problem`."""
+def _unread_of(record: Mapping[str, Any], line: str) -> str:
+    """What a line may have wanted to tell and does not, by its first such name; empty where there is none."""
+    lost = [n for n, v in record.items() if n not in _NOT_METRICS and _number(v) is None and _is_meant(n, v)]
+    return f"{lost[0]} was not read, since {shown(record[lost[0]])} is no number: {line[:_SHOWN]}" if lost else ""
+
+
+def _is_meant(name: str, value: Any) -> bool:
+    """Whether what is no number stands where one is due, or is one in quotes."""
+    if not isinstance(value, str):
+        return name in _WORK and value is not None
+    try:
+        float(value)
+    except ValueError:
+        return name in _WORK
+    return True
+
+
+def read_protocol(lines: Sequence[str], misplaced: str = "") -> Told:
+    """Read the lines that begin with `{"nodewise":`; no lines tell nothing. Never raises: what is wrong is in `problem`.
+
+    `misplaced` is the beginning of a line in which that stands behind something else.
+    """
+    behind = 'a line was not read, since text stands before {"nodewise": on it: '
+    unread = f"{behind}{misplaced[:_SHOWN]}" if misplaced else ""
     times: list[float] = []
     metrics: dict[str, list[float]] = {}
     verified: bool | None = None
@@ -66,9 +95,11 @@ def read_protocol(lines: Sequence[str]) -> Told:
                 return Told(problem=f"a name of the sample protocol is longer than {_LONGEST_NAME}: {name[:120]}")
             if name not in _NOT_METRICS and number is not None:
                 metrics.setdefault(name, []).append(number)
+        unread = unread or _unread_of(record, line)
         if len(metrics) > _MOST_NAMES:
             return Told(problem=f"the sample protocol names more than {_MOST_NAMES} metrics")
-    return Told(median(times) if times else None, {k: median(v) for k, v in metrics.items()}, verified)
+    told = {k: median(v) for k, v in metrics.items()}
+    return Told(median(times) if times else None, told, verified, unread=unread)
 
 
 def _last_match(pattern: re.Pattern[str], output: str) -> re.Match[str] | None:

@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import shutil
-import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from nodewise.base.errors import InputError, StoreError
+from nodewise.runner.commands import run_whole, will
 from nodewise.runner.launch import quoted
 from nodewise.tuning.custom import put_in
 
@@ -80,37 +79,12 @@ class Builder:
         return problem
 
     def _run(self, text: str, guard: Callable[[str], None] = lambda _: None) -> str:
-        build = subprocess.Popen(
-            ["sh", "-c", text],
-            cwd=self._cwd,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            process_group=0,
+        build = run_whole(
+            ["sh", "-c", text], begun=guard, cwd=self._cwd, env=self._environment, stderr=subprocess.STDOUT
         )
-        try:
-            guard(str(build.pid))
-            printed, _ = build.communicate()
-        except BaseException:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(build.pid, signal.SIGKILL)
-            build.wait()
-            raise
-        guard("-")
         if build.returncode == 0:
             return ""
-        return f"the build failed with exit code {build.returncode}: {text}\n{printed[-_KEPT:]}"
-
-
-#: Waits for the end of its input; whatever build it was then told of last is ended, and what was kept is put back.
-_GUARD = """trap '' INT TERM HUP
-while read -r word; do build=$word; done
-[ "${build:--}" = - ] || kill -KILL -- "-$build" 2>/dev/null
-[ ! -e "$1" ] || mv -f -- "$1" "$2"
-"""
+        return f"the build failed with exit code {build.returncode}: {text}\n{build.stdout[-_KEPT:]}"
 
 
 @contextmanager
@@ -129,16 +103,7 @@ def _put_back(program: Path, kept: Path) -> Iterator[Callable[[str], None]]:
     part = kept.with_name(kept.name + ".part")
     shutil.copy2(program, part)
     part.replace(kept)
-    with subprocess.Popen(
-        ["sh", "-c", _GUARD, "sh", str(kept), str(program)], stdin=subprocess.PIPE, text=True, start_new_session=True
-    ) as guard:
-        assert guard.stdin is not None
-        stream = guard.stdin
-
-        def tell(word: str) -> None:
-            stream.write(word + "\n")
-            stream.flush()
-
+    with will('[ ! -e "$1" ] || mv -f -- "$1" "$2"', str(kept), str(program)) as tell:
         try:
             yield tell
         finally:

@@ -19,6 +19,7 @@ from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.options import RunChoice, run_options
 from nodewise.cli.typed import options_left_out
 from nodewise.runner.launch import quoted_line
+from nodewise.runner.marks import UNREAD
 from nodewise.runner.objective import format_metric
 
 if TYPE_CHECKING:
@@ -160,7 +161,8 @@ def _tell(summary: RunSummary, currency: str) -> None:
         print(f"counters  {usage['cycles']:.4g} cycles, {usage.get('instructions', 0):.4g} instructions")
     elif summary.counters:
         print(f"counters  no hardware counters: {summary.counters}")
-    marked = {mark.partition(":")[0]: mark for s in samples for mark in s.marks}
+    # what the notes tell of all runs together is not told here
+    marked = {mark.partition(":")[0]: mark for s in samples for mark in s.marks if not mark.startswith(UNREAD)}
     for mark in marked.values():
         count = sum(any(m.startswith(mark.partition(":")[0]) for m in s.marks) for s in samples)
         print(f"note      {mark} ({count} of {len(samples)} runs)")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodewise.base.units import parse_seconds
-from nodewise.cli.experiments import again_in, check_target, ended_like_ctrl_c, place_for, quiet_wait
+from nodewise.cli.experiments import again_in, check_target, place_for, quiet_wait
 from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options, same_output_options
 from nodewise.cli.typed import options_left_out
@@ -201,7 +201,7 @@ def _dry(question: Question, run: RunChoice, as_json: bool) -> None:
     from nodewise.runner.local import LocalLauncher
     from nodewise.verdicts.encoding import encode
 
-    with LocalLauncher(run.options, question.environment) as launcher, ended_like_ctrl_c():
+    with LocalLauncher(run.options, question.environment) as launcher:
         outline = preview(question, launcher)
     if as_json:
         print(json.dumps(encode(outline_output(outline)), indent=1))

@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +20,6 @@ from nodewise.base.errors import InputError, ProgramError
 
 if TYPE_CHECKING:
     from nodewise.runner.observe import Observation
-
-_PR_SET_CHILD_SUBREAPER = 36
 
 
 @click.command()
@@ -124,50 +120,31 @@ def _watch(pid: int, seconds: float, interval: float) -> Observation:
 
 
 def _run(words: tuple[str, ...], interval: float) -> tuple[Observation, int]:
+    from nodewise.runner.guarded import Guarded
     from nodewise.runner.observe import Observer
     from nodewise.runner.proc_files import children_of
 
     program = shutil.which(words[0])
     if program is None:
         raise ProgramError(f"no such program: {words[0]}", "give its path, or a name that is found on PATH")
-    with _interrupts_are_the_programs(), _adopting():
+    with _interrupts_are_the_programs():
         try:
-            child = subprocess.Popen(words, executable=program)
+            child = Guarded(words, program)
         except OSError as problem:
             raise ProgramError(f"{words[0]} cannot be executed: {problem.strerror}") from problem
-        observer = Observer(child.pid, interval, lambda: children_of(os.getpid()))
-        seen = observer.watch(_waiter(child))
-        status = child.wait()
+        with child:
+            observer = Observer(child.pid, interval, lambda: children_of(child.guard))
+            seen = observer.watch(lambda wait: child.wait(wait) is not None)
+            status = child.wait() or 0
     return seen, status if status >= 0 else 128 - status
 
 
 @contextlib.contextmanager
-def _adopting() -> Iterator[None]:
-    """What outlives its parent becomes a child of this process meanwhile."""
-    prctl = ctypes.CDLL(None).prctl
-    prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    try:
-        yield
-    finally:
-        prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
-
-
-def _waiter(child: subprocess.Popen[bytes]) -> Callable[[float], bool]:
-    def ended(wait: float) -> bool:
-        try:
-            child.wait(wait)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
-    return ended
-
-
-@contextlib.contextmanager
 def _interrupts_are_the_programs() -> Iterator[None]:
-    """The terminal's Ctrl-C ends the program, and what was seen is still reported."""
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+    """The terminal's Ctrl-C and Ctrl-\\ end the program, and what was seen is still reported."""
+    before = {s: signal.signal(s, lambda *_: None) for s in (signal.SIGINT, signal.SIGQUIT)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

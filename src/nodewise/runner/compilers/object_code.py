@@ -13,6 +13,8 @@ import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from nodewise.runner.commands import run_whole
+
 _FUNCTION = re.compile(r"[0-9a-f]+ <(.*)>:$")
 _LINE = re.compile(r"(\S.*):(\d+)(?: \(discriminator \d+\))?$")
 _CODE = re.compile(r"\s+([0-9a-f]+):\s+(\S+)\s*(.*)")
@@ -22,25 +24,19 @@ _TARGET = re.compile(r"\b([0-9a-f]+) <([^>+]*)(?:\+0x[0-9a-f]+)?>")
 _LIMIT_S = 60.0
 
 
-def code_lines(objects: Path, is_file: Callable[[str], bool]) -> dict[int, bool] | None:
+def code_lines(
+    objects: Path, is_file: Callable[[str], bool], begun: Callable[[str], None] = lambda _: None
+) -> dict[int, bool] | None:
     """For each line of the file with code in an object, whether some of it is in a loop; None where it cannot be read.
 
-    `is_file` knows the file's names. The object needs a table of lines (-g1).
+    `is_file` knows the file's names. The object needs a table of lines (-g1). `begun` is that of `run_whole`.
     """
     program = shutil.which("objdump") or shutil.which("llvm-objdump")
     if program is None:
         return None
     try:
-        done = subprocess.run(
-            [program, "-d", "-l", "--no-show-raw-insn", str(objects)],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=_LIMIT_S,
-            env={**os.environ, "LC_ALL": "C"},
-            check=False,
-        )
+        words = [program, "-d", "-l", "--no-show-raw-insn", str(objects)]
+        done = run_whole(words, _LIMIT_S, begun, env={**os.environ, "LC_ALL": "C"})
     except (OSError, subprocess.TimeoutExpired):
         return None
     return read_listing(done.stdout.splitlines(), is_file) if done.returncode == 0 else None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nodewise.runner.commands import run_whole
 from nodewise.runner.compilers.directives import Directive, directives_of
 from nodewise.runner.compilers.source_loops import SourceLoop, loops_of, with_depths, without_comments
 
@@ -34,23 +35,19 @@ class Preprocessed:
 
 
 def preprocess(
-    program: str, file: Path, flags: Sequence[str], folder: Path | None, is_file: Callable[[str], bool]
+    program: str,
+    file: Path,
+    flags: Sequence[str],
+    folder: Path | None,
+    is_file: Callable[[str], bool],
+    begun: Callable[[str], None] = lambda _: None,
 ) -> Preprocessed | None:
-    """What `program` makes of `file` with -E; None where it is not preprocessed or that fails."""
+    """What `program` makes of `file` with -E; None where it is not preprocessed or that fails. `begun` is that of `run_whole`."""
     if file.suffix.lower().startswith(".f") and file.suffix not in _FORTRAN_WITH:
         return None
     try:
-        done = subprocess.run(
-            [program, *flags, "-w", "-E", str(file)],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=_LIMIT_S,
-            env={**os.environ, "LC_ALL": "C"},
-            check=False,
-        )
+        words = [program, *flags, "-w", "-E", str(file)]
+        done = run_whole(words, _LIMIT_S, begun, cwd=folder, env={**os.environ, "LC_ALL": "C"})
     except (OSError, subprocess.TimeoutExpired):
         return None
     return own_part(done.stdout, is_file) if done.returncode == 0 else None

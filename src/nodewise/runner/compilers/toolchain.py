@@ -9,13 +9,13 @@ import platform
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from nodewise.base.errors import InputError
+from nodewise.runner.commands import passing_folder, run_whole
 from nodewise.runner.compilers.attempt import Attempt
 from nodewise.runner.compilers.clang_record import PASSES, read_clang_record
 from nodewise.runner.compilers.gcc_record import read_gcc_stream
@@ -135,8 +135,8 @@ def compile_recorded(compiler: Compiler, file: Path, flags: Sequence[str], cwd: 
     used, dropped = list(flags), []
     is_file = names_of(file, cwd or Path.cwd())
     while True:
-        with tempfile.TemporaryDirectory(prefix="nodewise-vec-") as folder:
-            problem, unknown = _compile(compiler, file, used, cwd, Path(folder))
+        with passing_folder("nodewise-vec-") as (folder, begun):
+            problem, unknown = _compile(compiler, file, used, cwd, folder, begun)
             fresh = [flag for flag in unknown if flag in used]
             if problem and fresh:
                 used = [flag for flag in used if flag not in fresh]
@@ -144,9 +144,9 @@ def compile_recorded(compiler: Compiler, file: Path, flags: Sequence[str], cwd: 
                 continue
             if problem:
                 return Compiled(compiler, tuple(used), (), problem, tuple(dropped))
-            attempts = tuple(_read(compiler, Path(folder)))
-            seen = preprocess(compiler.program, file, used, cwd, is_file)
-            code = code_lines(Path(folder) / _OBJECT, is_file)
+            attempts = tuple(_read(compiler, folder))
+            seen = preprocess(compiler.program, file, used, cwd, is_file, begun)
+            code = code_lines(folder / _OBJECT, is_file, begun)
             return Compiled(compiler, tuple(used), attempts, "", tuple(dropped), seen, code)
 
 
@@ -155,7 +155,12 @@ def _environment() -> dict[str, str]:
 
 
 def _compile(
-    compiler: Compiler, file: Path, flags: Sequence[str], cwd: Path | None, folder: Path
+    compiler: Compiler,
+    file: Path,
+    flags: Sequence[str],
+    cwd: Path | None,
+    folder: Path,
+    begun: Callable[[str], None],
 ) -> tuple[str, list[str]]:
     """The first error, empty where there is none, and the flags that are said to be unknown."""
     if compiler.kind == "gcc":
@@ -169,17 +174,7 @@ def _compile(
         ]
     words = [compiler.program, *flags, "-w", *record, "-c", str(file), "-o", str(folder / _OBJECT)]
     try:
-        done = subprocess.run(
-            words,
-            cwd=cwd,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=_COMPILE_LIMIT_S,
-            env=_environment(),
-            check=False,
-        )
+        done = run_whole(words, _COMPILE_LIMIT_S, begun, cwd=cwd, env=_environment())
     except subprocess.TimeoutExpired:
         return f"it took longer than {_COMPILE_LIMIT_S:g} s", []
     except OSError as failure:

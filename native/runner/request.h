@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the engine asks of the runner, read from a frame and checked: nothing behind it has to fear a number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runner/process.h"
+
+namespace nodewise {
+
+// No request is as long: arguments and environment together have some megabytes at most.
+constexpr std::size_t kLongestFrame = std::size_t{256} << 20;
+
+struct Request {
+    bool cancel = false;  // the run that goes on is to end; nothing else is set then
+    Job job;
+    std::vector<int> domain;  // processors whose load is told besides
+    int answer_file = -1;     // where what is printed is copied to; -1: nowhere
+    std::uint64_t answer_most = 0;
+};
+
+// Throws std::exception, in words, for what is none.
+Request parse_request(const std::string& frame);
+
+}  // namespace nodewise

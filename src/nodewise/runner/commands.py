@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Commands that nodewise itself has carried out (compilers, builds, set-up steps): nothing of them outlives it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+#: Waits for the end of its input; whatever group of processes it was then told of last is ended, and the rest is done.
+_WILL = """trap '' INT TERM HUP QUIT
+PATH=$PATH:/usr/bin:/bin
+while read -r word; do group=$word; done
+[ "${group:--}" = - ] || kill -KILL "-$group" 2>/dev/null
+"""
+
+
+def run_whole(
+    words: Sequence[str], limit_s: float | None = None, begun: Callable[[str], None] = lambda _: None, **more: Any
+) -> subprocess.CompletedProcess[str]:
+    """As `subprocess.run` with text captured and no input, but all that it started ends with it where it is ended early.
+
+    `begun` is told the number of its group of processes, and `-` once it has ended. Raises OSError; TimeoutExpired.
+    """
+    settings = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    with subprocess.Popen(words, text=True, errors="replace", process_group=0, **settings) as process:
+        try:
+            begun(str(process.pid))
+            out, err = process.communicate(timeout=limit_s)
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    begun("-")
+    return subprocess.CompletedProcess(list(words), process.returncode, out, err or "")
+
+
+@contextmanager
+def will(script: str, *words: str) -> Iterator[Callable[[str], None]]:
+    """Have a line for the shell carried out, with `words` as $1 …, when this ends; also where this process is killed.
+
+    Gives what is to be told of groups of processes: the last one is ended first; `-` is none.
+    """
+    with subprocess.Popen(
+        ["/bin/sh", "-c", _WILL + script, "sh", *words], stdin=subprocess.PIPE, bufsize=0, start_new_session=True
+    ) as keeper:
+        assert keeper.stdin is not None
+        stream = keeper.stdin
+
+        def tell(word: str) -> None:
+            # who kills the keeper, too, is on his own
+            with suppress(OSError):
+                stream.write(f"{word}\n".encode())
+
+        yield tell
+
+
+@contextmanager
+def passing_folder(name: str) -> Iterator[tuple[Path, Callable[[str], None]]]:
+    """A folder for files that go with it, also where this process is killed; and what `will` gives. Raises OSError."""
+    folder = Path(tempfile.gettempdir(), f"{name}{os.getpid()}-{secrets.token_hex(4)}").absolute()
+    with will('rm -rf -- "$1"', str(folder)) as tell:
+        folder.mkdir(mode=0o700)
+        yield folder, tell
