@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LAYERS = [
     *("base", "machine", "placement", "runner", "statistics", "search", "vectorization", "studies"),
-    *("records", "tuning", "verdicts", "experiments", "report", "cli"),
+    *("records", "tuning", "verdicts", "experiments", "report", "api", "cli"),
 ]
 NATIVE = ["abi", "base", "machine", "pin", "runner", "worker", "bindings"]
 #: The one door to the native core, and who may look for its files.

@@ -39,6 +39,8 @@ from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.setting import Setting
 
 SCHEMA = 1
+#: The folder with what fresh processes are told to call, where functions are compared.
+CALLS = "calls"
 #: The file with the answer of the baseline's first run, where answers are compared.
 _REFERENCE = "reference-output"
 #: Beginnings of the names of variables that bear on a run: of what is loaded, of OpenMP, MPI and BLAS, of allocators, of
@@ -340,7 +342,7 @@ class Writer:
         """Take back what was made for an experiment in which nothing was measured; whatever was there before stays."""
         for name in ("question.json", "samples.jsonl", _REFERENCE):
             (self.path / name).unlink(missing_ok=True)
-        for name in ("builds", "launch"):
+        for name in ("builds", "launch", CALLS):
             shutil.rmtree(self.path / name, ignore_errors=True)
         with contextlib.suppress(OSError):
             for folder in self._made:

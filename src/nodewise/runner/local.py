@@ -15,8 +15,9 @@ import shutil
 import signal
 import struct
 import subprocess
+import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -191,12 +192,8 @@ class LocalLauncher:
             self._send(runner, request)
             return self._receive(runner)
         except KeyboardInterrupt:
-            # one more Ctrl-C while the run is being ended must not leave it half-ended
-            handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-            try:
+            with _undisturbed():
                 self.close()
-            finally:
-                signal.signal(signal.SIGINT, handler)
             raise
 
     def _send(self, runner: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
@@ -378,6 +375,19 @@ def _error(reply: Mapping[str, Any], told: Told, output: str, options: RunOption
     except PatternError as problem:
         return f"--expect: {problem}"
     return None if found else f"wrong result: {expected.pattern!r} is nowhere in the output"
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """One more Ctrl-C while a run is being ended must not leave it half-ended; it comes to the main thread alone."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _set_going(runner: int) -> None:
