@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Plain values of a caller, and what is said of those that cannot be used."""
 
+import inspect
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from nodewise.api.given import processors_of, seconds_of, share_of, values_of, words_of
-from nodewise.api.options import choose_run, with_same_output
+from nodewise.api.options import HowToRun, choose_run, with_same_output
 from nodewise.base.errors import InputError
 from nodewise.runner.same_output import Kind
 
@@ -116,3 +117,7 @@ def test_which_output_has_to_be_the_same(tmp_path: Path) -> None:
     for bad in ((False, 0.1), (None, 0.1), (True, 1.0)):
         with pytest.raises(InputError):
             rule(*bad)
+
+
+def test_the_keywords_are_those_that_are_read() -> None:
+    assert set(HowToRun.__annotations__) == set(inspect.signature(choose_run).parameters)
