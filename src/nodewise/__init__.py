@@ -1,3 +1,83 @@
-"""Find the fastest way to run a program on a machine, and prove it."""
+# SPDX-License-Identifier: BSD-3-Clause
+"""Find the fastest way to run a program on a machine, and prove it.
+
+`tune`, `compare`, `run`, `study`, `place`, `where` and `machine` answer what the commands of these names answer, with typed
+results. Nothing is printed; what goes wrong is a `NodewiseError`. See docs/python.md.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from nodewise.base.errors import InputError, NodewiseError, ProgramError, StoreError, UnavailableError
+
+if TYPE_CHECKING:
+    from nodewise.api.compare import compare
+    from nodewise.api.options import HowToRun
+    from nodewise.api.run import run
+    from nodewise.api.study import study
+    from nodewise.api.tune import tune
+    from nodewise.experiments.progress import Note, Progress, StudyProgress
+    from nodewise.machine.given import machine
+    from nodewise.machine.model import Machine
+    from nodewise.statistics.verdict import Word
+    from nodewise.verdicts.compare import CompareVerdict
+    from nodewise.verdicts.run import RunSummary
+    from nodewise.verdicts.study import StudyVerdict
+    from nodewise.verdicts.tune import TuneVerdict
 
 __version__ = "0.1.0"
+__all__ = [
+    "CompareVerdict",
+    "HowToRun",
+    "InputError",
+    "Machine",
+    "NodewiseError",
+    "Note",
+    "ProgramError",
+    "Progress",
+    "RunSummary",
+    "StoreError",
+    "StudyProgress",
+    "StudyVerdict",
+    "TuneVerdict",
+    "UnavailableError",
+    "Word",
+    "compare",
+    "machine",
+    "run",
+    "study",
+    "tune",
+]
+#: Where the rest is, which is imported when it is first asked for.
+_LATER = {
+    "CompareVerdict": "nodewise.verdicts.compare",
+    "HowToRun": "nodewise.api.options",
+    "Machine": "nodewise.machine.model",
+    "Note": "nodewise.experiments.progress",
+    "Progress": "nodewise.experiments.progress",
+    "RunSummary": "nodewise.verdicts.run",
+    "StudyProgress": "nodewise.experiments.progress",
+    "StudyVerdict": "nodewise.verdicts.study",
+    "TuneVerdict": "nodewise.verdicts.tune",
+    "Word": "nodewise.statistics.verdict",
+    "compare": "nodewise.api.compare",
+    "run": "nodewise.api.run",
+    "study": "nodewise.api.study",
+    "tune": "nodewise.api.tune",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "machine":
+        # the package itself, which can be called
+        return importlib.import_module("nodewise.machine")
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(importlib.import_module(_LATER[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

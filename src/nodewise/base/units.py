@@ -46,6 +46,18 @@ def parse_seconds(text: str, option: str = "") -> float:
     return seconds
 
 
+def parse_share(text: str, option: str, most: float | None = 1.0) -> float:
+    """Read a percentage such as `1%` or `0.5 %` as a share of one, less than `most` and, where that is None, also 0.
+
+    Raises InputError.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text)
+    share = float(match[1]) / 100 if match else 0.0
+    if match is None or (most is not None and not 0 < share < most):
+        raise InputError(f"{option}: not a percentage: {text!r}", f"write it such as {option} 1%")
+    return share
+
+
 def format_seconds(seconds: float) -> str:
     """Write a duration with three significant digits and the unit that fits: `1.23 ms`, `45.6 s`, `2 min 5 s`."""
     if seconds >= 120:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ import click
 from click.core import ParameterSource
 
 from nodewise.base.errors import InputError, StoreError
-from nodewise.base.units import format_seconds
+from nodewise.experiments.progress import Note
 from nodewise.records.experiment import TELLING, make_directory, read_question
 
 _FOLDER = Path("nodewise-experiments")
@@ -77,28 +77,9 @@ def check_target(path: Path, option: str) -> None:
         raise InputError(f"{option}: {folder} is not writable", "name a file in another directory")
 
 
-def quiet_wait(limit_s: float | None, processors: Iterable[int]) -> Callable[[], None]:
-    """What to do before each block: wait until these processors are quiet, at most `limit_s` seconds (None: do not).
-
-    Where that was in vain it is said on standard error, and not tried again: the machine stays as it is.
-    """
-    if limit_s is None:
-        return lambda: None
-    from nodewise.machine.quiet_wait import wait_until_quiet
-
-    wanted = tuple(processors)
-    left = [limit_s]
-
-    def wait() -> None:
-        if not left:
-            return
-        waited = wait_until_quiet(left[0], wanted)
-        if not waited.quiet:
-            left.clear()
-            spent = format_seconds(waited.seconds)
-            print(f"warning: the machine was not quiet in {spent}: {waited.reason}; going on as it is", file=sys.stderr)
-
-    return wait
+def say_note(note: Note) -> None:
+    """Tell what there is to know meanwhile, beside the answer."""
+    print(note, file=sys.stderr, flush=True)
 
 
 def environment_of(then: Mapping[str, str]) -> dict[str, str]:

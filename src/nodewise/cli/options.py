@@ -5,41 +5,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from nodewise.api.options import RunChoice, choose_run, with_same_output
 from nodewise.base.errors import InputError
-from nodewise.base.units import parse_seconds
-from nodewise.runner.launcher import RunOptions
-from nodewise.runner.objective import SECONDS, Objective, Shown
-from nodewise.runner.price import COST, parse_price
-from nodewise.runner.same_output import TOLERANCE, Kind, SameOutput
-
-_SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-@dataclass(frozen=True)
-class RunChoice:
-    """How the user wants programs to be run and judged.
-
-    `options` are for the launcher, `env` goes over the inherited environment, `objective` is the number that counts, `shown`
-    are those to be shown besides. With `accept_disturbed` runs that something disturbed decide, too; `wait_quiet_s` is how long a
-    quiet machine is waited for before a block; with `wait` other experiments on this machine end first.
-    """
-
-    options: RunOptions
-    env: dict[str, str]
-    objective: Objective = SECONDS
-    shown: Shown = field(default_factory=Shown)
-    accept_disturbed: bool = False
-    wait_quiet_s: float | None = None
-    wait: bool = False
+from nodewise.runner.same_output import TOLERANCE, Kind
 
 
 def parse_pair(text: str, option: str, example: str) -> tuple[str, str]:
@@ -48,22 +22,6 @@ def parse_pair(text: str, option: str, example: str) -> tuple[str, str]:
     if not sign or not name:
         raise InputError(f"{option} {text!r} is no NAME=VALUE", f"write it such as {option} {example}")
     return name, value
-
-
-def _pattern(text: str, option: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text, re.MULTILINE)
-    except re.error as problem:
-        raise InputError(f"{option}: {text!r} is no regular expression: {problem}") from problem
-    except (RecursionError, OverflowError) as problem:
-        raise InputError(f"{option}: {text[:60]!r}… is nested too deeply, or repeats too often") from problem
-
-
-def _size(text: str) -> int:
-    match = re.fullmatch(r"(\d+)([KMGT]?)(?:i?B)?", text)
-    if not match:
-        raise InputError(f"not a size: {text!r}", "write it such as 4096, 512M or 2G (1024-based)")
-    return int(match[1]) * _SIZES[match[2]]
 
 
 def _choose(
@@ -84,62 +42,25 @@ def _choose(
     wait_quiet: str | None,
     wait: bool,
 ) -> RunChoice:
-    if minimize and maximize:
-        raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
-    if cwd is not None and not cwd.is_dir():
-        raise InputError(f"--cwd: no such directory: {cwd}")
-    if stdin == Path("null"):
-        stdin = None
-    if stdin is not None and (stdin.is_dir() or not os.access(stdin, os.R_OK)):
-        raise InputError(f"--input: cannot read {stdin}", "name a file; without --input there is nothing to read")
-    pairs = [parse_pair(m, "--metric", "seconds='elapsed: ([0-9.]+)'") for m in metric]
-    pairs += [("work", work)] if work else []
-    limits = [parse_pair(text, "--limit", "AS=2G") for text in limit]
-    if cost_per_core and not cost:
-        raise InputError(
-            "--cost-per-core says how --cost is meant", "give the price of an hour of the machine: --cost 3.2/h"
-        )
-    objective = Objective(maximize, True) if maximize else Objective(minimize) if minimize else SECONDS
-    price = parse_price(cost, cost_per_core) if cost else None
-    asked = {o.metric: o for o in map(_shown, [*([COST] if price else []), *show])}
-    asked.pop(objective.metric, None)
-    needed = [objective.metric, *asked]
-    if price is None and any(m.removesuffix("/s") == COST for m in needed) and COST not in dict(pairs):
-        raise InputError("what a run costs is not known", "give the price of an hour of the machine: --cost 3.2/h")
-    options = RunOptions(
+    pairs = dict(parse_pair(m, "--metric", "seconds='elapsed: ([0-9.]+)'") for m in metric)
+    return choose_run(
+        timeout=timeout or None,
         cwd=cwd,
-        stdin=stdin.absolute() if stdin else None,
-        timeout_s=parse_seconds(timeout, "--timeout") if timeout else None,
-        metrics={name: _pattern(pattern, f"--metric {name}") for name, pattern in pairs},
-        expect=_pattern(expect, "--expect") if expect is not None else None,
-        limits={name: _size(value) for name, value in limits},
-        price=price,
-        needed=tuple(needed),
+        stdin=None if stdin == Path("null") else stdin,
+        env=dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env),
+        metrics=pairs,
+        expect=expect,
+        limits=dict(parse_pair(text, "--limit", "AS=2G") for text in limit),
+        work=work,
+        minimize=minimize,
+        maximize=maximize,
+        show=show,
+        cost=cost,
+        cost_per_core=cost_per_core,
+        accept_disturbed=accept_disturbed,
+        wait_quiet=wait_quiet or None,
+        wait=wait,
     )
-    shown = Shown(tuple(asked.values()), price.currency if price else "")
-    variables = dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env)
-    quiet_s = parse_seconds(wait_quiet, "--wait-quiet") if wait_quiet else None
-    return RunChoice(options, variables, objective, shown, accept_disturbed, quiet_s, wait)
-
-
-def _shown(text: str) -> Objective:
-    """A metric to show: less of it is better, or more where it is a rate or ends in `:max`."""
-    name, sign, direction = text.rpartition(":")
-    if sign and direction in ("min", "max") and name:
-        return Objective(name, direction == "max")
-    return Objective(text, text.endswith("/s"))
-
-
-def parse_share(text: str, option: str, most: float | None = 1.0) -> float:
-    """Read a percentage such as `1%` or `0.5 %` as a share of one, less than `most` and, where that is None, also 0.
-
-    Raises InputError.
-    """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text)
-    share = float(match[1]) / 100 if match else 0.0
-    if match is None or (most is not None and not 0 < share < most):
-        raise InputError(f"{option}: not a percentage: {text!r}", f"write it such as {option} 1%")
-    return share
 
 
 #: For every command that measures.
@@ -250,43 +171,16 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-#: What no name of a file holds, and nearly every regular expression that is worth comparing.
-_PATTERN_SIGNS = re.compile(r"[\\()\[\]{}*+?|^$]")
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        # a pattern may be longer than any name
-        return False
-
-
-def _same_output(
-    text: str | None, tolerance: float | None, any_output: bool, cwd: Path | None, usual: Kind
-) -> SameOutput:
-    if any_output and (text is not None or tolerance is not None):
+def same_output_choice(run: RunChoice, params: Mapping[str, Any], usual: Kind) -> RunChoice:
+    """How to run, with the rule that the options of `same_output_options` in a command's parameters say. Raises InputError."""
+    text, tolerance = params["same_output"], params["tolerance"]
+    if params["any_output"] and (text is not None or tolerance is not None):
         raise InputError(
             "--any-output cannot be given beside --same-output or --tolerance", "it says that nothing is to be compared"
         )
-    if tolerance is not None and not 0 <= tolerance < 1:
-        raise InputError(f"--tolerance {tolerance:g} is not from 0 up to 1", "it is relative: 1e-6 allows a millionth")
-    if tolerance is not None and text is None and usual is Kind.OFF:
-        raise InputError("--tolerance is of --same-output, which is not given")
-    allowed = TOLERANCE if tolerance is None else tolerance
-    if any_output or text is None:
-        return SameOutput(Kind.OFF if any_output else usual, tolerance=allowed)
-    if not text:
-        return SameOutput(Kind.OUTPUT, tolerance=allowed)
-    if _is_file(Path(cwd or ".", text)) or not _PATTERN_SIGNS.search(text):
-        return SameOutput(Kind.FILE, text, allowed)
-    return SameOutput(Kind.PATTERN, _pattern(text, "--same-output").pattern, allowed)
-
-
-def with_same_output(run: RunChoice, params: Mapping[str, Any], usual: Kind) -> RunChoice:
-    """How to run, with the rule that the options of `same_output_options` in a command's parameters say. Raises InputError."""
-    asked = (params["same_output"], params["tolerance"], params["any_output"])
-    return replace(run, options=replace(run.options, same=_same_output(*asked, run.options.cwd, usual)))
+    # without a value it is all that is printed
+    given = False if params["any_output"] else True if text == "" else text
+    return with_same_output(run, usual, given, tolerance)
 
 
 def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -314,7 +208,7 @@ def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[
             *args: Any, same_output: str | None, tolerance: float | None, any_output: bool, run: RunChoice, **rest: Any
         ) -> Any:
             params = {"same_output": same_output, "tolerance": tolerance, "any_output": any_output}
-            return function(*args, run=with_same_output(run, params, usual), **rest)
+            return function(*args, run=same_output_choice(run, params, usual), **rest)
 
         return wrapped
 

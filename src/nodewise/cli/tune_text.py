@@ -23,14 +23,10 @@ _WITH_START = 1.2
 
 def introduce(question: Question) -> None:
     """The machine and the program, and what is known to spoil what will be done."""
-    from nodewise.placement.traps import environment_traps
     from nodewise.report.machine_text import machine_text
 
     print(machine_text(question.machine))
     print(f"program   {launch_of(Setting(question.command), question.start).line()}", flush=True)
-    if (question.axes is None or "placement" in question.axes) and question.machine.live:
-        for trap in environment_traps(question.environment):
-            print(f"warning: {trap}", file=sys.stderr)
     left_out = "" if question.start.stdin else input_left_out()
     if left_out:
         print(f"warning: {left_out}", file=sys.stderr)

@@ -111,14 +111,15 @@ def command_words(text: str, shell: str | None) -> tuple[tuple[str, ...], str | 
     shell = "sh" if shell == "default" else shell
     # a study is started by nodewise, and no shell knows it
     if shell != "none" and not text.lstrip().startswith("study:"):
-        shell_words = _split(shell)
+        shell_words = split_words(shell)
         if not shell_words:
             raise InputError("an empty --shell", "name one, such as bash or 'bash --norc', or none")
         return (*shell_words, "-c", text), shell
-    return resolve_command(_split(text)), None
+    return resolve_command(split_words(text)), None
 
 
-def _split(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
+    """The words of a text as a shell splits it. Raises InputError where quotes are not closed."""
     try:
         return shlex.split(text)
     except ValueError as problem:

@@ -16,3 +16,27 @@ class Progress:
     leader: str | None = None
     speedup: float | None = None
     racing: int = 0
+
+
+@dataclass(frozen=True)
+class StudyProgress:
+    """Which contender is running, in which block; block 0 is before them, where what holds for all runs is found."""
+
+    block: int
+    blocks: int
+    contender: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something to know while an experiment runs that is no part of its result.
+
+    `kind` is `warning`, `note`, or `waiting` where `text` says for whom.
+    """
+
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"waiting for {self.text}" if self.kind == "waiting" else f"{self.kind}: {self.text}"

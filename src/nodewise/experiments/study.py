@@ -14,6 +14,7 @@ from typing import Any
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
+from nodewise.experiments.progress import StudyProgress
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
 from nodewise.placement.policies import place
@@ -89,16 +90,6 @@ class StudyQuestion:
             "readme": readme.read_text() if readme.is_file() else "",
             **inherited_facts(self.machine or load_machine(), self.environment, self.asked),
         }
-
-
-@dataclass(frozen=True)
-class StudyProgress:
-    """Which contender is running, in which block; block 0 is before them, where what holds for all runs is found."""
-
-    block: int
-    blocks: int
-    contender: str
-    seconds: float
 
 
 def run_study(

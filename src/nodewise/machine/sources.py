@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -32,6 +33,10 @@ MOST_PROCESSORS = 1 << 16
 
 #: Variables that make hwloc load another machine than the one asked for.
 _DIVERTING = ("HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT", "HWLOC_THISSYSTEM", "HWLOC_CPUID_PATH")
+
+
+#: The variables are the whole process's, whichever thread asks; a copy of the process has it as the thread that made it.
+_ONE_AT_A_TIME = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -62,13 +67,14 @@ def parse_source(spec: str | None) -> Source:
 @contextmanager
 def _quiet_hwloc() -> Iterator[None]:
     """Keep hwloc's own reports off the terminal and the user's hwloc variables from replacing the machine asked for."""
-    kept = {name: os.environ.pop(name) for name in (*_DIVERTING, "HWLOC_HIDE_ERRORS") if name in os.environ}
-    os.environ["HWLOC_HIDE_ERRORS"] = "2"
-    try:
-        yield
-    finally:
-        del os.environ["HWLOC_HIDE_ERRORS"]
-        os.environ.update(kept)
+    with _ONE_AT_A_TIME:
+        kept = {name: os.environ.pop(name) for name in (*_DIVERTING, "HWLOC_HIDE_ERRORS") if name in os.environ}
+        os.environ["HWLOC_HIDE_ERRORS"] = "2"
+        try:
+            yield
+        finally:
+            del os.environ["HWLOC_HIDE_ERRORS"]
+            os.environ.update(kept)
 
 
 def _check_size(text: str) -> int:
@@ -133,7 +139,8 @@ def _apart(source: Source, work: Callable[[], _Made]) -> _Made:
     if source.kind != "xml":
         return work()
     try:
-        return in_child(work)
+        with _ONE_AT_A_TIME:
+            return in_child(work)
     except (ChildError, RecursionError, MemoryError, ValueError, LookupError) as problem:
         raise InputError(
             f"{source.text} is no hwloc XML that can be read, or it is damaged: {problem}",

@@ -42,6 +42,8 @@ from nodewise.runner.setting import Setting
 SCHEMA = 1
 #: The directories that this process has written to.
 _OWN: set[Path] = set()
+#: The folder with what fresh processes are told to call, where functions are compared.
+CALLS = "calls"
 #: The file with the answer of the baseline's first run, where answers are compared.
 _REFERENCE = "reference-output"
 #: Beginnings of the names of variables that bear on a run: of what is loaded, of OpenMP, MPI and BLAS, of allocators, of
@@ -362,7 +364,7 @@ class Writer:
         """Take back what was made for an experiment in which nothing was measured; whatever was there before stays."""
         for name in ("question.json", "samples.jsonl", _REFERENCE):
             (self.path / name).unlink(missing_ok=True)
-        for name in ("builds", "launch"):
+        for name in ("builds", "launch", CALLS):
             shutil.rmtree(self.path / name, ignore_errors=True)
         self._take_back_folders()
 

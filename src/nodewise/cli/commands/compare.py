@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,14 +13,15 @@ import click
 from click.core import ParameterSource
 
 from nodewise.base.errors import InputError, StoreError
-from nodewise.base.units import parse_seconds
-from nodewise.cli.experiments import STDOUT, again_in, check_target, place_for, quiet_wait
+from nodewise.cli.experiments import STDOUT, again_in, check_target, place_for, say_note
 from nodewise.cli.hyperfine import HyperfineWords
 from nodewise.cli.keeping import hand_out, kept_in
-from nodewise.cli.options import RunChoice, parse_share, run_options, same_output_options
+from nodewise.cli.options import run_options, same_output_options
 from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
+    from nodewise.api.compare import Comparison
+    from nodewise.api.options import RunChoice
     from nodewise.verdicts.compare import CompareVerdict
 
 SLOWER, UNTOLD = 1, 2
@@ -147,35 +146,25 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     if given["resume"] is not None and not context.obj:
         again_in(context, given["resume"], "compare", _ANEW)
         return int(context.meta.get("nodewise.exit_code", 0))
+    from nodewise.api.compare import slower_by
     from nodewise.cli.progress import ProgressLine
-    from nodewise.experiments.compare import compare
     from nodewise.records.experiment import read_experiment
-    from nodewise.runner.local import LocalLauncher
-    from nodewise.verdicts.baseline import against_baseline
 
-    # who asks for runs and for no budget is given the runs
-    asked_for = context.get_parameter_source("budget") is ParameterSource.COMMANDLINE
-    question, options = _question(run, given, asked_for or not (given["runs"] or given["min_runs"] > 1))
-    # whether it can be answered and kept is to be known before the time is spent
-    earlier = read_experiment(given["baseline"]) if given["baseline"] else None
+    comparison = _asked(run, given, context.get_parameter_source("budget") is ParameterSource.COMMANDLINE)
+    # whether it can be kept is to be known before the time is spent
     targets = {k: t for k in _EXPORTS if (t := given["export_" + k.replace("-", "_")]) is not None}
     for kind, target in targets.items():
         check_target(target, f"--export-{kind}")
     if [*targets.values(), *([STDOUT] if given["as_json"] else [])].count(STDOUT) > 1:
         raise InputError("only one thing can go to standard output", "give the other exports a file")
-    with (
-        LocalLauncher(options, question.environment) as launcher,
-        ProgressLine(question.budget) as line,
-        kept_in(question.out, "compare", run.wait),
-    ):
-        verdict = compare(question, launcher, line.show, quiet_wait(run.wait_quiet_s, question.machine.allowed))
-    experiment = read_experiment(question.out)
-    if earlier is not None:
-        verdict = dataclasses.replace(verdict, baseline=against_baseline(experiment, earlier))
-    code = _exit_code(verdict, question.threshold)
+    question = comparison.question
+    with ProgressLine(question.budget) as line, kept_in(question.out, "compare"):
+        verdict = comparison.answer(line.show, say_note)
+    slower = None if question.threshold is None else slower_by(verdict, question.threshold)
+    code = 0 if question.threshold is None else {True: SLOWER, False: 0, None: UNTOLD}[slower]
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code
-    _hand_out(experiment, verdict, targets, given["as_json"], question.threshold)
+    _hand_out(read_experiment(question.out), verdict, targets, given["as_json"], question.threshold)
     return code
 
 
@@ -222,12 +211,10 @@ def _hand_out(
         raise problems[0]
 
 
-def _question(run: RunChoice, given: dict[str, Any], firm: bool) -> tuple[Any, Any]:
-    """The question and how to run, from what the command line says; `firm`: the budget holds whatever runs are asked for."""
-    from nodewise.experiments.compare import CompareQuestion
+def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Comparison:
+    """What the command line asks; a budget that is not given waits for the runs that are."""
+    from nodewise.api.compare import check_enough, prepare_compare
     from nodewise.experiments.contenders import make_contenders, parse_parameters
-    from nodewise.machine.sources import load_machine
-    from nodewise.records.budget import Budget
 
     commands, names = list(given["commands"]), list(given["command_name"])
     if given["reference_name"] and not given["reference"]:
@@ -236,17 +223,11 @@ def _question(run: RunChoice, given: dict[str, Any], firm: bool) -> tuple[Any, A
         commands.insert(0, given["reference"])
         if names or given["reference_name"]:
             names.insert(0, given["reference_name"] or given["reference"])
-    if not commands or (
-        len(commands) < 2 and not given["baseline"] and not given["parameter"] + given["parameter_list"]
-    ):
-        raise InputError(
-            "two commands are needed for a comparison",
-            "write each as one text: nodewise compare './old in' './new in'; for one command: nodewise run",
-        )
-    parameters = parse_parameters([*given["parameter"], *("=".join(pair) for pair in given["parameter_list"])])
+    parameters = [*given["parameter"], *("=".join(pair) for pair in given["parameter_list"])]
+    check_enough(len(commands), bool(given["baseline"] or parameters))
     contenders = make_contenders(
         commands,
-        parameters,
+        parse_parameters(parameters),
         names=names,
         shell="none" if given["no_shell"] else given["shell"],
         setup=given["setup"],
@@ -254,43 +235,32 @@ def _question(run: RunChoice, given: dict[str, Any], firm: bool) -> tuple[Any, A
         conclude=given["conclude"],
         cleanup=given["cleanup"],
     )
-    accepted = accepted_codes(given)
-    fewest, most = (given["runs"], given["runs"]) if given["runs"] else (given["min_runs"], given["max_runs"])
-    if most is not None and most < fewest:
-        raise InputError(f"--max-runs {most} is less than --min-runs {fewest}")
-    environment = {**os.environ, **run.env}
-    question = CompareQuestion(
-        contenders=tuple(contenders),
-        machine=load_machine(None, None),
-        out=given["resume"] or given["out"] or place_for("compare"),
-        budget=Budget(parse_seconds(given["budget"], "--budget")),
-        fewest=fewest,
-        most=most,
+    return prepare_compare(
+        contenders,
+        run,
+        given["resume"] or given["out"] or place_for("compare"),
+        runs=given["runs"],
+        min_runs=given["min_runs"],
+        max_runs=given["max_runs"],
         warmup=given["warmup"],
-        within=parse_share(given["within"], "--within"),
-        threshold=parse_share(given["fail_if_slower"], "--fail-if-slower", None)
-        if given["fail_if_slower"] is not None
-        else None,
+        budget=given["budget"],
+        within=given["within"],
+        threshold=given["fail_if_slower"],
+        baseline=given["baseline"],
+        ignore_failure=given["ignore_failure"],
+        accept_codes=_codes(given["accept_codes"]),
         seed=given["seed"],
-        timeout_s=run.options.timeout_s,
-        cwd=run.options.cwd,
-        environment=environment,
-        asked=("nodewise", *sys.argv[1:]),
-        objective=run.objective,
-        shown=run.shown,
         resume=given["resume"] is not None,
-        same=run.options.same,
-        accept_disturbed=run.accept_disturbed,
-        firm=firm,
+        asked=("nodewise", *sys.argv[1:]),
+        firm=budget_given or not (given["runs"] or given["min_runs"] > 1),
     )
-    return question, dataclasses.replace(run.options, accepted=accepted)
 
 
 def accepted_codes(given: Mapping[str, Any]) -> frozenset[int] | None:
     """The exit codes besides 0 that count as well done, by a comparison's parameters; None for all. Raises InputError."""
-    if given["ignore_failure"] and given["accept_codes"]:
-        raise InputError("--ignore-failure and --accept-codes cannot both be given", "the first accepts all codes")
-    return None if given["ignore_failure"] else _codes(given["accept_codes"])
+    from nodewise.api.compare import accepted_codes as accepted
+
+    return accepted(given["ignore_failure"], _codes(given["accept_codes"]))
 
 
 def _codes(text: str | None) -> frozenset[int]:
@@ -298,18 +268,3 @@ def _codes(text: str | None) -> frozenset[int]:
         return frozenset(int(code) for code in text.split(",")) if text else frozenset()
     except ValueError as problem:
         raise InputError(f"--accept-codes {text!r} is no list of exit codes", "write it such as 1,3") from problem
-
-
-def _exit_code(verdict: CompareVerdict, threshold: float | None) -> int:
-    """1 where something failed or is surely slower than the reference (or than it was at the baseline) by more than asked.
-
-    2 where a baseline was given and nothing could be held against it.
-    """
-    if threshold is None:
-        return 0
-    then = [p for p in verdict.baseline.pairs if p.comparable] if verdict.baseline is not None else []
-    highs = [r.against_reference.high for r in verdict.contenders if r.against_reference] + [p.high for p in then]
-    slower = any(high is not None and high * (1 + threshold) < 1 for high in highs)
-    if slower or any(r.error for r in verdict.contenders):
-        return SLOWER
-    return UNTOLD if verdict.baseline is not None and not then else 0

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from nodewise.api.options import RunChoice
 from nodewise.base.errors import InputError
-from nodewise.base.units import format_seconds, parse_seconds
+from nodewise.base.units import format_seconds, parse_seconds, parse_share
 from nodewise.cli.experiments import again_in, environment_of, place_for
 from nodewise.cli.keeping import hand_out, kept_in
-from nodewise.cli.options import RunChoice, parse_share, run_choice, run_options, same_output_options, with_same_output
+from nodewise.cli.options import run_choice, run_options, same_output_choice, same_output_options
 from nodewise.records.experiment import TELLING
 from nodewise.runner.same_output import Kind
 
@@ -144,7 +145,7 @@ def _as_then(question: Question, context: click.Context) -> RunChoice:
             params |= {n: context.params[n] for n in others}
     if not params["cwd"].is_dir():
         raise InputError(f"the directory in which it was run is gone: {params['cwd']}", "name another one with --cwd")
-    chosen = with_same_output(run_choice({**params, "cwd": params["cwd"].absolute()}), params, usual)
+    chosen = same_output_choice(run_choice({**params, "cwd": params["cwd"].absolute()}), params, usual)
     if kind == "compare" and then:
         from nodewise.cli.commands.compare import accepted_codes
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodewise.cli.options import RunChoice, run_options
+from nodewise.cli.options import run_options
 
 if TYPE_CHECKING:
+    from nodewise.api.options import RunChoice
     from nodewise.machine.model import Machine
     from nodewise.runner.loaded import Loaded
     from nodewise.tuning.catalogue.choose import Answers

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,17 +11,17 @@ from typing import TYPE_CHECKING
 import click
 
 from nodewise.base.errors import InputError
-from nodewise.base.processors import parse_processors
-from nodewise.base.units import format_bytes, format_seconds, parse_seconds
-from nodewise.cli.experiments import again_in, place_for, quiet_wait
+from nodewise.base.units import format_bytes, format_seconds
+from nodewise.cli.experiments import again_in, place_for, say_note
 from nodewise.cli.keeping import hand_out, kept_in
-from nodewise.cli.options import RunChoice, run_options
+from nodewise.cli.options import run_options
 from nodewise.cli.typed import options_left_out
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.marks import UNREAD
 from nodewise.runner.objective import format_metric
 
 if TYPE_CHECKING:
+    from nodewise.api.options import RunChoice
     from nodewise.verdicts.run import RunSummary
 
 FAILED = 1
@@ -64,53 +63,28 @@ def command(
     if resume is not None and not context.obj:
         again_in(context, resume, "run", _ANEW)
         return int(context.meta.get("nodewise.exit_code", 0))
-    from nodewise.experiments.compare import CompareQuestion, compare
-    from nodewise.experiments.contenders import Contender
-    from nodewise.experiments.target import resolve_command
-    from nodewise.machine.sources import load_machine
-    from nodewise.placement.traps import environment_traps
-    from nodewise.records.budget import Budget
-    from nodewise.records.experiment import read_experiment
+    from nodewise.api.run import prepare_run
     from nodewise.report.page import write_report
-    from nodewise.runner.local import LocalLauncher
-    from nodewise.runner.setting import Setting
-    from nodewise.verdicts.compare import RUN
     from nodewise.verdicts.encoding import encode
-    from nodewise.verdicts.run import run_summary
 
     if not command_words:
         raise InputError("there is no command to run", "name it: nodewise run -- ./app")
-    if runs < 1 or warmup < 0:
-        raise InputError("at least one run is needed, and no less than no warm-up", "give --runs 1 or more")
     if left_out := options_left_out(context.command.params, sys.argv[1:], command_words):
         print(f"note: {left_out}", file=sys.stderr)
-    mask = parse_processors(affinity) if affinity else None
-    environment = {**os.environ, **run.env}
-    for trap in environment_traps(environment):
-        print(f"warning: {trap}", file=sys.stderr)
-    words = resolve_command(command_words)
-    question = CompareQuestion(
-        contenders=(Contender(Setting(words, mask=mask, name=quoted_line(words)), quoted_line(words)),),
-        machine=load_machine(None, None),
-        out=resume or out or place_for(Path(words[0]).name),
-        budget=Budget(parse_seconds(budget, "--budget")),
-        fewest=1,
-        most=runs,
+    single = prepare_run(
+        command_words,
+        run,
+        resume or out or place_for(Path(command_words[0]).name),
+        runs=runs,
         warmup=warmup,
-        timeout_s=run.options.timeout_s,
-        cwd=run.options.cwd,
-        environment=environment,
-        asked=("nodewise", *sys.argv[1:]),
-        objective=run.objective,
-        shown=run.shown,
+        affinity=affinity,
+        budget=budget,
         resume=resume is not None,
-        accept_disturbed=run.accept_disturbed,
-        kind=RUN,
+        asked=("nodewise", *sys.argv[1:]),
     )
-    with LocalLauncher(run.options, environment) as launcher, kept_in(question.out, "run", run.wait):
-        verdict = compare(question, launcher, before_block=quiet_wait(run.wait_quiet_s, question.machine.allowed))
-        missing, no_energy = launcher.counters_missing, launcher.energy_missing
-    summary = run_summary(read_experiment(question.out), verdict, missing, no_energy)
+    folder = single.question.out
+    with kept_in(folder, "run"):
+        summary = single.answer(note=say_note)
     code = FAILED if summary.failed else 0
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code
@@ -124,7 +98,7 @@ def command(
             again = f"nodewise run --resume {quoted_line([summary.experiment])} --budget …"
             print(f"note      the budget ended it after {summary.made} of {runs} runs; {again} goes on")
 
-    hand_out(question.out, write_report, answer, print_json if as_json else None)
+    hand_out(folder, write_report, answer, print_json if as_json else None)
     return code
 
 

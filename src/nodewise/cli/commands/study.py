@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from nodewise.api.given import check_threads
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_percent, format_seconds, parse_seconds
 from nodewise.cli.options import wait_option
 
 if TYPE_CHECKING:
-    from nodewise.experiments.study import StudyProgress
+    from nodewise.experiments.progress import StudyProgress
     from nodewise.studies.contract import Used
     from nodewise.verdicts.study import StudyVerdict
-
-_QUICK_S, _USUAL_S = 50.0, 120.0
-#: More than any machine has; a runtime crashes at some number, and says nothing.
-_MOST_THREADS = 8192
 
 
 def split_knobs(words: Sequence[str]) -> list[str]:
@@ -88,8 +85,7 @@ def command(
 
         again_in(context, resume, "study", ("as_json", "budget"))
         return
-    if threads is not None and not 1 <= threads <= _MOST_THREADS:
-        raise InputError(f"{threads} threads cannot run", f"give --threads from 1 to {_MOST_THREADS}")
+    check_threads(threads)
     if roofline and knob_words:
         raise InputError("a roofline has no knobs: studies run at their quick points", "leave them out")
     if roofline:
@@ -100,8 +96,6 @@ def command(
     if name is None:
         _list(as_json)
         return
-    if blocks < 1:
-        raise InputError(f"{blocks} blocks measure nothing", "give --blocks 1 or more")
     from nodewise.studies.discovery import find_study
 
     found = find_study(name)
@@ -111,42 +105,35 @@ def command(
     ):
         _use(use, words, threads or found.study.threads)
     # not before a use, which may be over before they are imported
-    from nodewise.cli.experiments import quiet_wait, result_place
+    from nodewise.api.study import prepare_study
+    from nodewise.cli.experiments import result_place, say_note
     from nodewise.cli.keeping import hand_out, kept_in
-    from nodewise.experiments.study import StudyQuestion, run_study
-    from nodewise.machine.sources import load_machine
     from nodewise.report.stored import redraw_page
-    from nodewise.runner.launcher import RunOptions
-    from nodewise.runner.local import LocalLauncher
-    from nodewise.studies.contract import parse_knobs
     from nodewise.verdicts.encoding import encode
 
-    processors = load_machine().parallelism
-    if threads is not None and threads > processors:
-        print(f"warning: {threads} threads share {processors} processors, and wait for each other", file=sys.stderr)
-    question = StudyQuestion(
-        found=found,
-        point=found.study.point(parse_knobs(words), quick),
-        threads=threads or found.study.threads or processors,
-        blocks=min(blocks, 6) if quick else blocks,
-        seconds=parse_seconds(budget, "--budget") if budget else _QUICK_S if quick else _USUAL_S,
-        firm=quick or budget is not None,
-        limit_s=_QUICK_S if quick and not budget else None,
+    asked = prepare_study(
+        found,
+        resume or result_place(out, f"study-{found.study.name}"),
+        knobs=words,
+        threads=threads,
+        quick=quick,
         only=tuple(filter(None, only.split(","))),
-        out=resume or result_place(out, f"study-{found.study.name}"),
+        blocks=blocks,
+        budget=budget or None,
         resume=resume is not None,
         accept_disturbed=accept_disturbed,
+        wait_quiet=wait_quiet or None,
+        wait=wait,
         asked=("nodewise", *sys.argv[1:]),
     )
-    assert question.out is not None
-    quiet_s = parse_seconds(wait_quiet, "--wait-quiet") if wait_quiet else None
-    with LocalLauncher(RunOptions()) as launcher, _Line() as line, kept_in(question.out, "study", wait):
-        result = run_study(question, launcher, line.show, quiet_wait(quiet_s, load_machine().allowed), _note)
+    folder = asked.out
+    with _Line() as line, kept_in(folder, "study"):
+        result = asked.answer(line.show, say_note)
 
     def print_json(page: Path | None) -> None:
         print(json.dumps(encode(result, report=page), indent=1))
 
-    hand_out(question.out, redraw_page, lambda: tell_study(result), print_json if as_json else None)
+    hand_out(folder, redraw_page, lambda: tell_study(result), print_json if as_json else None)
 
 
 def _use(
@@ -167,10 +154,6 @@ def _use(
     for line in used.errors:
         print(line, file=sys.stderr)
     sys.exit(used.code)
-
-
-def _note(text: str) -> None:
-    print(f"note: {text}", file=sys.stderr, flush=True)
 
 
 class _Line:

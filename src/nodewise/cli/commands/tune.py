@@ -4,24 +4,21 @@
 from __future__ import annotations
 
 import json
-import os
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from nodewise.base.units import parse_seconds
-from nodewise.cli.experiments import again_in, check_target, place_for, quiet_wait
+from nodewise.cli.experiments import again_in, check_target, place_for, say_note
 from nodewise.cli.keeping import hand_out, kept_in
-from nodewise.cli.options import RunChoice, parse_pair, parse_share, run_options, same_output_options
+from nodewise.cli.options import parse_pair, run_options, same_output_options
 from nodewise.cli.typed import options_left_out
 from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
-    from nodewise.experiments.tune_question import Question
-    from nodewise.verdicts.tune import TuneVerdict
+    from nodewise.api.options import RunChoice
+    from nodewise.api.tune import Tuning
 
 
 #: What may be said anew when going on with a tune.
@@ -109,19 +106,12 @@ def command(
     \b
     Exit codes: 0 answered, whatever the verdict; 2 bad input, or COMMAND does not run as it is.
     """
+    from nodewise.api.tune import prepare_tune, write_launch_script
     from nodewise.cli.progress import ProgressLine
     from nodewise.cli.tune_text import introduce, tell, tell_outline
-    from nodewise.experiments.contenders import parse_parameters, parse_values
-    from nodewise.experiments.target import resolve_tunable
-    from nodewise.experiments.tune import tune
-    from nodewise.experiments.tune_question import Question
-    from nodewise.machine.sources import load_machine
-    from nodewise.records.budget import Budget
+    from nodewise.experiments.contenders import parse_parameters
     from nodewise.report.page import write_report
     from nodewise.report.tables import label
-    from nodewise.runner.launch import start_of
-    from nodewise.runner.local import LocalLauncher
-    from nodewise.tuning.axes import Wanted
     from nodewise.verdicts.encoding import encode
 
     if resume is not None and not context.obj:
@@ -129,59 +119,41 @@ def command(
         return
     if left_out := options_left_out(context.command.params, sys.argv[1:], command_words):
         print(f"note: {left_out}", file=sys.stderr)
-    limit = Budget(parse_seconds(budget, "--budget"), max_runs)
-    names = None if axes is None else tuple(name.strip() for name in axes.split(",") if name.strip())
-    machine = load_machine(machine_spec, allow)
-    environment = {**os.environ, **run.env}
-    command, tries = resolve_tunable(command_words)
-    question = Question(
-        command=command,
-        machine=machine,
-        axes=names,
-        out=resume or out or place_for(Path(command_words[0]).name),
-        budget=limit,
-        within=parse_share(within, "--within"),
+    tuning = prepare_tune(
+        command_words,
+        run,
+        resume or out or place_for(Path(command_words[0]).name if command_words else "tune"),
+        budget=budget,
+        max_runs=max_runs,
+        axes=axes,
+        parameters=parse_parameters(parameter),
+        env_axes=dict(parse_pair(e, "--env-axis", "NAME=v1,v2") for e in env_axis),
+        build=build,
+        constraints=constraint,
+        machine=machine_spec,
+        allow=allow,
+        within=within,
         seed=seed,
-        timeout_s=run.options.timeout_s,
-        environment=environment,
-        asked=("nodewise", *sys.argv[1:]),
-        objective=run.objective,
-        shown=run.shown,
         resume=resume is not None,
-        same=run.options.same,
-        wanted=Wanted(
-            {**tries, **parse_parameters(parameter)},
-            {
-                name: parse_values(values)
-                for name, values in (parse_pair(e, "--env-axis", "NAME=v1,v2") for e in env_axis)
-            },
-            build,
-            constraint,
-        ),
-        start=start_of(run.options, run.env),
-        accept_disturbed=run.accept_disturbed,
+        asked=("nodewise", *sys.argv[1:]),
     )
+    question = tuning.question
     if script is not None and script[1] is not None:
         check_target(script[1], "--script")
     if not as_json:
         introduce(question)
     if dry_run:
-        _dry(question, run, as_json)
+        _dry(tuning, as_json)
         return
     announce = (lambda _: None) if as_json else tell_outline
-    with (
-        LocalLauncher(run.options, environment) as launcher,
-        ProgressLine(limit) as line,
-        kept_in(question.out, "tune", run.wait),
-    ):
-        wait = quiet_wait(run.wait_quiet_s, question.machine.allowed)
-        verdict = tune(question, launcher, line.show, wait, announce)
+    with ProgressLine(question.budget) as line, kept_in(question.out, "tune"):
+        verdict = tuning.answer(line.show, say_note, announce)
 
     def written() -> Path | None:
-        return None if script is None else _write_script(*script, question.out, verdict)
+        return None if script is None else write_launch_script(verdict, *script)
 
     def answer() -> None:
-        tell(verdict, {s.key: label(s.values) for s in verdict.settings}, limit)
+        tell(verdict, {s.key: label(s.values) for s in verdict.settings}, question.budget)
         sys.stdout.flush()
         if (at := written()) is not None:
             print(f"script    {at}")
@@ -193,16 +165,13 @@ def command(
     hand_out(question.out, write_report, answer, print_json if as_json else None)
 
 
-def _dry(question: Question, run: RunChoice, as_json: bool) -> None:
+def _dry(tuning: Tuning, as_json: bool) -> None:
     """One run, and what would be done."""
     from nodewise.cli.outputs.outline import outline_output
     from nodewise.cli.tune_text import tell_outline, too_small
-    from nodewise.experiments.tune import preview
-    from nodewise.runner.local import LocalLauncher
     from nodewise.verdicts.encoding import encode
 
-    with LocalLauncher(run.options, question.environment) as launcher:
-        outline = preview(question, launcher)
+    outline = tuning.preview(say_note)
     if as_json:
         print(json.dumps(encode(outline_output(outline)), indent=1))
     else:
@@ -210,36 +179,3 @@ def _dry(question: Question, run: RunChoice, as_json: bool) -> None:
         if short := too_small(outline):
             print(f"budget    {short}")
         print("dry run   the program ran once; nothing was kept")
-
-
-def _write_script(kind: str, path: Path | None, experiment_at: Path, verdict: TuneVerdict) -> Path:
-    """The best start as a script; by default in the experiment's directory. Raises StoreError."""
-    from nodewise.base.errors import StoreError
-    from nodewise.records.experiment import read_experiment
-    from nodewise.tuning.launch_script import KINDS, Kept, write_script
-    from nodewise.verdicts.question import machine_of, question_of
-
-    experiment = read_experiment(experiment_at)
-    question, machine = question_of(experiment), machine_of(experiment)
-    about = [f"Start of: {shlex.join(verdict.baseline.command)}", f"nodewise tune: {verdict.sentence}"]
-    if verdict.best.key != verdict.baseline.key:
-        about.append(f"Setting: {verdict.best.key}")
-    if verdict.best.build:
-        about.append(f"Built by: {verdict.best.build}")
-    about.append(f"Measured on {machine.hostname or 'this machine'}, kept in {experiment_at.absolute()}")
-    kept = Kept(
-        experiment.settings[verdict.best.key],
-        machine,
-        question.cwd,
-        question.start,
-        question.environment,
-        about,
-    )
-    target = path or experiment_at / KINDS[kind][1]
-    try:
-        write_script(kind, kept, target)
-    except OSError as problem:
-        raise StoreError(
-            f"cannot write {target}: {problem.strerror}", "name another file: --script KIND=FILE"
-        ) from problem
-    return target

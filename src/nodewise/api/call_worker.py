@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A fresh process in which one function is called once: started by its file, it imports nothing of nodewise.
+
+Its argument is a file with what to call. The last line that it prints is one of the sample protocol, with the seconds of the
+call alone.
+"""
+
+import functools
+import importlib
+import json
+import os
+import pickle
+import runpy
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+#: Set while a script is read to find its function, so that it can be told from a script that was started.
+IMPORTING = "NODEWISE_IMPORTING"
+#: A script's name for itself in a process that was not started with it; the same as that of Python's multiprocessing.
+_NOT_MAIN = "__mp_main__"
+
+
+def _script(file: str) -> ModuleType:
+    """A script as a module. It stands for the main one, in which objects that it made are looked for."""
+    module = ModuleType(_NOT_MAIN)
+    os.environ[IMPORTING] = "1"
+    try:
+        module.__dict__.update(runpy.run_path(file, run_name=_NOT_MAIN))
+    finally:
+        del os.environ[IMPORTING]
+    sys.modules["__main__"] = sys.modules[_NOT_MAIN] = module
+    return module
+
+
+def _main(told_in: str) -> None:
+    told: dict[str, Any] = pickle.loads(Path(told_in).read_bytes())
+    sys.path[:], sys.argv[:] = told["path"], told["argv"]
+    module = _script(told["file"]) if told["file"] else importlib.import_module(told["module"])
+    function: Any = functools.reduce(getattr, told["function"].split("."), module)
+    arguments, keywords = pickle.loads(told["arguments"])
+    begin = time.perf_counter()
+    function(*arguments, **keywords)
+    seconds = time.perf_counter() - begin
+    # behind all that it has printed, wherever it has led its output
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os.write(1, ("\n" + json.dumps({"nodewise": 1, "seconds": seconds}) + "\n").encode())
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1])

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a caller gives, as plain Python values or as it is typed, brought to the one form in which the engine has it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import TypeAlias
+
+from nodewise.base.errors import InputError
+from nodewise.base.processors import format_processors
+from nodewise.base.units import parse_seconds, parse_share
+
+#: Seconds as a number, `timedelta`, or as text: `30`, `"30s"`, `"1.5min"`.
+Duration: TypeAlias = float | str | timedelta
+#: A part of one: `0.01`, or `"1%"`.
+Share: TypeAlias = float | str
+StrPath: TypeAlias = str | os.PathLike[str]
+#: A program with its arguments: its words, or one text that is split as a shell splits it.
+Command: TypeAlias = str | Sequence[StrPath]
+#: What is tried in one place: values, or text such as `"1..64*2"`.
+Values: TypeAlias = str | Sequence[str | int | float]
+#: Processors by the system's numbers, or as text: `"0-3,8"`.
+Processors: TypeAlias = str | Iterable[int]
+
+_LONGEST_S = 1e9
+#: More than any machine has; a runtime crashes at some number, and says nothing.
+_MOST_THREADS = 8192
+
+
+def seconds_of(given: Duration, name: str) -> float:
+    """A duration in seconds. Raises InputError where it is none above zero; `name` is what it is called there."""
+    if isinstance(given, str):
+        return parse_seconds(given, name)
+    seconds = given.total_seconds() if isinstance(given, timedelta) else given
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or math.isnan(seconds):
+        raise InputError(f"not a duration: {name}: {given!r}", "give seconds as a number, or a text such as '30s'")
+    if not 0 < seconds <= _LONGEST_S:
+        raise InputError(f"a duration must be above zero and below thirty years: {name}: {given!r}")
+    return float(seconds)
+
+
+def share_of(given: Share, name: str, most: float | None = 1.0) -> float:
+    """A part of one, less than `most` and above zero; where `most` is None also 0. Raises InputError."""
+    if isinstance(given, str):
+        return parse_share(given, name, most)
+    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
+        raise InputError(f"{name}: not a share: {given!r}", "give a part of one, such as 0.01, or '1%'")
+    if given < 0 or (most is not None and not 0 < given < most):
+        raise InputError(f"{name}: not a share: {given!r}", "give a part of one, such as 0.01, or '1%'")
+    return float(given)
+
+
+def check_threads(threads: int | None) -> None:
+    """Raises InputError for a number of threads that cannot run."""
+    if threads is not None and not 1 <= threads <= _MOST_THREADS:
+        raise InputError(f"{threads} threads cannot run", f"give --threads from 1 to {_MOST_THREADS}")
+
+
+def processors_of(given: Processors) -> str:
+    """A list of processors as text, which its readers check."""
+    return given if isinstance(given, str) else format_processors(given)
+
+
+def words_of(command: Command) -> tuple[str, ...]:
+    """The words of a program with its arguments.
+
+    Raises InputError for an empty one, one that only a shell can carry out, and what is no text.
+    """
+    if isinstance(command, str):
+        from nodewise.experiments.contenders import needs_shell, split_words
+
+        if needs_shell(command):
+            raise InputError(f"only a shell can carry out {command!r}", f"start one for it: ['sh', '-c', {command!r}]")
+        words = tuple(split_words(command))
+    else:
+        words = tuple(os.fspath(word) for word in command if _is_text(word))
+    if not words:
+        raise InputError("no program to run", "give a program with its arguments, such as ['./solver', 'input.dat']")
+    return words
+
+
+def _is_text(word: object) -> bool:
+    if not isinstance(word, str | os.PathLike) or not isinstance(os.fspath(word), str):
+        raise InputError(f"a command's words are text or paths, and {word!r} is none", f"write it as {str(word)!r}")
+    return True
+
+
+def values_of(given: Mapping[str, Values] | None, in_command: bool = True) -> dict[str, tuple[str, ...]]:
+    """By name what is tried in that place, of the command or else of the environment, as text.
+
+    Raises InputError for a name or a range that is none, and for no values.
+    """
+    from nodewise.experiments.contenders import parse_parameter, parse_values
+
+    found = {}
+    for name, values in (given or {}).items():
+        if in_command:
+            parse_parameter(f"{name}=1")
+        found[name] = parse_values(values) if isinstance(values, str) else tuple(str(value) for value in values)
+        if not found[name]:
+            raise InputError(f"{name} has no values", "give at least one, such as [1, 2, 4]")
+    return found

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How programs are run and judged: what every question that runs programs can be told, and what comes of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypedDict
+
+from nodewise.api.given import Duration, StrPath, seconds_of
+from nodewise.base.errors import InputError
+from nodewise.runner.launcher import RunOptions
+from nodewise.runner.objective import SECONDS, Objective, Shown
+from nodewise.runner.price import COST, parse_price
+from nodewise.runner.same_output import TOLERANCE, Kind, SameOutput
+
+_SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+#: What no name of a file holds, and nearly every regular expression that is worth comparing.
+_PATTERN_SIGNS = re.compile(r"[\\()\[\]{}*+?|^$]")
+
+
+class HowToRun(TypedDict, total=False):
+    """Keywords of `tune`, `compare` and `run` that say how programs are run and which number of a run counts.
+
+    - `timeout`: end a run after this time; `cwd`: the directory to run in; `stdin`: a file for standard input (else nothing)
+    - `env`: variables over those of this process; `limits`: resource limits as in setrlimit(2), `{"AS": "2G"}`
+    - `metrics`: by name a regular expression that reads a number from the output, `seconds` being what is compared;
+      `work`: one that reads the amount of work; `expect`: one that the output must hold, else the run is wrong
+    - `minimize`, `maximize`: a metric that decides instead of time; `show`: metrics beside it (`"NAME"`, or `"NAME:max"`)
+    - `cost`: what an hour of this machine costs, `"3.2EUR/h"`; `cost_per_core`: only the share of the processors used
+    - `accept_disturbed`: let runs decide, too, that other load or throttling disturbed
+    - `wait_quiet`: before each block wait so long at most until the machine is quiet; `wait`: begin once no other
+      experiment of nodewise runs here
+    """
+
+    timeout: Duration | None
+    cwd: StrPath | None
+    stdin: StrPath | None
+    env: Mapping[str, str | int | float] | None
+    metrics: Mapping[str, str | re.Pattern[str]] | None
+    expect: str | re.Pattern[str] | None
+    limits: Mapping[str, int | str] | None
+    work: str | re.Pattern[str] | None
+    minimize: str | None
+    maximize: str | None
+    show: Sequence[str]
+    cost: str | None
+    cost_per_core: bool
+    accept_disturbed: bool
+    wait_quiet: Duration | None
+    wait: bool
+
+
+@dataclass(frozen=True)
+class RunChoice:
+    """How the user wants programs to be run and judged.
+
+    `options` are for the launcher, `env` goes over the inherited environment, `objective` is the number that counts, `shown`
+    are those to be shown besides. With `accept_disturbed` runs that something disturbed decide, too; `wait_quiet_s` is how long a
+    quiet machine is waited for before a block; with `wait` other experiments on this machine end first.
+    """
+
+    options: RunOptions
+    env: dict[str, str]
+    objective: Objective = SECONDS
+    shown: Shown = field(default_factory=Shown)
+    accept_disturbed: bool = False
+    wait_quiet_s: float | None = None
+    wait: bool = False
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What programs inherit: this process's variables as they are now, and `env` over them."""
+        return {**os.environ, **self.env}
+
+
+def choose_run(
+    *,
+    timeout: Duration | None = None,
+    cwd: StrPath | None = None,
+    stdin: StrPath | None = None,
+    env: Mapping[str, str | int | float] | None = None,
+    metrics: Mapping[str, str | re.Pattern[str]] | None = None,
+    expect: str | re.Pattern[str] | None = None,
+    limits: Mapping[str, int | str] | None = None,
+    work: str | re.Pattern[str] | None = None,
+    minimize: str | None = None,
+    maximize: str | None = None,
+    show: Sequence[str] = (),
+    cost: str | None = None,
+    cost_per_core: bool = False,
+    accept_disturbed: bool = False,
+    wait_quiet: Duration | None = None,
+    wait: bool = False,
+) -> RunChoice:
+    """The choice that the keywords of `HowToRun` make. Raises InputError where they do not go together."""
+    if minimize and maximize:
+        raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
+    folder, source = (None if path is None else Path(path) for path in (cwd, stdin))
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"--cwd: no such directory: {folder}")
+    if source is not None and (source.is_dir() or not os.access(source, os.R_OK)):
+        raise InputError(f"--input: cannot read {source}", "name a file; without --input there is nothing to read")
+    patterns = {**(metrics or {}), **({"work": work} if work else {})}
+    if cost_per_core and not cost:
+        raise InputError(
+            "--cost-per-core says how --cost is meant", "give the price of an hour of the machine: --cost 3.2/h"
+        )
+    objective = Objective(maximize, True) if maximize else Objective(minimize) if minimize else SECONDS
+    price = parse_price(cost, cost_per_core) if cost else None
+    asked = {o.metric: o for o in map(_shown, [*([COST] if price else []), *show])}
+    asked.pop(objective.metric, None)
+    needed = [objective.metric, *asked]
+    if price is None and any(m.removesuffix("/s") == COST for m in needed) and COST not in patterns:
+        raise InputError("what a run costs is not known", "give the price of an hour of the machine: --cost 3.2/h")
+    options = RunOptions(
+        cwd=folder,
+        stdin=source.absolute() if source else None,
+        timeout_s=seconds_of(timeout, "--timeout") if timeout is not None else None,
+        metrics={name: pattern_of(pattern, f"--metric {name}") for name, pattern in patterns.items()},
+        expect=pattern_of(expect, "--expect") if expect is not None else None,
+        limits={name: _size(value) for name, value in (limits or {}).items()},
+        price=price,
+        needed=tuple(needed),
+    )
+    shown = Shown(tuple(asked.values()), price.currency if price else "")
+    quiet_s = seconds_of(wait_quiet, "--wait-quiet") if wait_quiet is not None else None
+    return RunChoice(options, _variables(env or {}), objective, shown, accept_disturbed, quiet_s, wait)
+
+
+def _variables(given: Mapping[str, str | int | float]) -> dict[str, str]:
+    for name in given:
+        if not isinstance(name, str) or not name or "=" in name:
+            raise InputError(
+                f"--env: {name!r} is no name of a variable", "give names and values: {'OMP_NUM_THREADS': 4}"
+            )
+    return {name: str(value) for name, value in given.items()}
+
+
+def pattern_of(given: str | re.Pattern[str], option: str) -> re.Pattern[str]:
+    """A regular expression, `^` and `$` meaning those of a line where it is given as text. Raises InputError."""
+    if isinstance(given, re.Pattern):
+        return given
+    try:
+        return re.compile(given, re.MULTILINE)
+    except re.error as problem:
+        raise InputError(f"{option}: {given!r} is no regular expression: {problem}") from problem
+    except (RecursionError, OverflowError) as problem:
+        raise InputError(f"{option}: {given[:60]!r}… is nested too deeply, or repeats too often") from problem
+
+
+def _size(given: int | str) -> int:
+    if isinstance(given, int) and given >= 0:
+        return int(given)
+    match = re.fullmatch(r"(\d+)([KMGT]?)(?:i?B)?", str(given))
+    if not match:
+        raise InputError(f"not a size: {given!r}", "write it such as 4096, 512M or 2G (1024-based)")
+    return int(match[1]) * _SIZES[match[2]]
+
+
+def _shown(text: str) -> Objective:
+    """A metric to show: less of it is better, or more where it is a rate or ends in `:max`."""
+    name, sign, direction = text.rpartition(":")
+    if sign and direction in ("min", "max") and name:
+        return Objective(name, direction == "max")
+    return Objective(text, text.endswith("/s"))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        # a pattern may be longer than any name
+        return False
+
+
+def with_same_output(
+    run: RunChoice, usual: Kind, same_output: StrPath | bool | None = None, tolerance: float | None = None
+) -> RunChoice:
+    """How to run, with the rule of what of a run's output has to be as the reference's.
+
+    `same_output` is None for what is `usual`, False for nothing, True for all that is printed, a path for a file that is
+    written, or a text, which is a file's name where it looks like one and else a regular expression. Raises InputError.
+    """
+    rule = _same_output(same_output, tolerance, run.options.cwd, usual)
+    return replace(run, options=replace(run.options, same=rule))
+
+
+def _same_output(given: StrPath | bool | None, tolerance: float | None, cwd: Path | None, usual: Kind) -> SameOutput:
+    if tolerance is not None and not 0 <= tolerance < 1:
+        raise InputError(f"--tolerance {tolerance:g} is not from 0 up to 1", "it is relative: 1e-6 allows a millionth")
+    if tolerance is not None and (given is False or (given is None and usual is Kind.OFF)):
+        raise InputError("--tolerance is of --same-output, which is not given")
+    allowed = TOLERANCE if tolerance is None else tolerance
+    if given is None or isinstance(given, bool):
+        return SameOutput(Kind.OUTPUT if given else usual if given is None else Kind.OFF, tolerance=allowed)
+    if not isinstance(given, str):
+        return SameOutput(Kind.FILE, os.fspath(given), allowed)
+    if _is_file(Path(cwd or ".", given)) or not _PATTERN_SIGNS.search(given):
+        return SameOutput(Kind.FILE, given, allowed)
+    return SameOutput(Kind.PATTERN, pattern_of(given, "--same-output").pattern, allowed)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A study of programs that ship with nodewise, or of a folder, from what is asked to its rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nodewise.api.given import Duration, StrPath, check_threads, seconds_of
+from nodewise.api.measuring import Notify, in_keywords, kept, launcher_for, quiet_wait, unheard, unless_interrupted
+from nodewise.base.errors import InputError
+from nodewise.experiments.progress import Note, StudyProgress
+from nodewise.experiments.study import StudyQuestion, run_study
+from nodewise.machine.model import Machine
+from nodewise.machine.sources import load_machine
+from nodewise.runner.launcher import RunOptions
+from nodewise.studies.contract import parse_knobs
+from nodewise.studies.discovery import Found, find_study
+from nodewise.verdicts.study import StudyVerdict
+
+_QUICK_S, _USUAL_S, _QUICK_BLOCKS = 50.0, 120.0, 6
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study that is ready to begin."""
+
+    question: StudyQuestion
+    out: Path
+    machine: Machine
+    wait_quiet_s: float | None = None
+    wait: bool = False
+
+    def answer(self, progress: Callable[[StudyProgress], None] = unheard, note: Notify = unheard) -> StudyVerdict:
+        """Measure every contender and judge them. Ctrl-C ends with what there is. Raises what `experiments.study.run_study` does."""
+        threads, processors = self.question.threads, self.machine.parallelism
+        if threads > processors:
+            note(Note("warning", f"{threads} threads share {processors} processors, and wait for each other"))
+        with launcher_for(RunOptions(), self.question.environment, note, self.wait) as launcher:
+            wait = quiet_wait(self.wait_quiet_s, self.machine.allowed, note)
+            return run_study(self.question, launcher, progress, wait, lambda text: note(Note("note", text)))
+
+
+def prepare_study(
+    found: Found,
+    out: Path,
+    *,
+    knobs: Sequence[str] = (),
+    threads: int | None = None,
+    quick: bool = False,
+    only: Sequence[str] = (),
+    blocks: int = 25,
+    budget: Duration | None = None,
+    resume: bool = False,
+    accept_disturbed: bool = False,
+    wait_quiet: Duration | None = None,
+    wait: bool = False,
+    asked: Sequence[str] = (),
+) -> Study:
+    """The study that is asked for, `knobs` as `NAME=VALUE`; `asked` is the command line that asks it again. Raises InputError."""
+    check_threads(threads)
+    if blocks < 1:
+        raise InputError(f"{blocks} blocks measure nothing", "give --blocks 1 or more")
+    machine = load_machine()
+    question = StudyQuestion(
+        found=found,
+        point=found.study.point(parse_knobs(knobs), quick),
+        threads=threads or found.study.threads or machine.parallelism,
+        blocks=min(blocks, _QUICK_BLOCKS) if quick else blocks,
+        seconds=_QUICK_S if quick else _USUAL_S,
+        firm=quick or budget is not None,
+        limit_s=_QUICK_S if quick and budget is None else None,
+        only=tuple(only),
+        out=out,
+        resume=resume,
+        accept_disturbed=accept_disturbed,
+        asked=tuple(asked),
+    )
+    if budget is not None:
+        question = replace(question, seconds=seconds_of(budget, "--budget"))
+    quiet_s = None if wait_quiet is None else seconds_of(wait_quiet, "--wait-quiet")
+    return Study(question, out, machine, quiet_s, wait)
+
+
+def study(
+    name: StrPath,
+    *,
+    knobs: Mapping[str, str | int | float] | None = None,
+    threads: int | None = None,
+    quick: bool = False,
+    only: Sequence[str] = (),
+    blocks: int = 25,
+    budget: Duration | None = None,
+    out: StrPath | None = None,
+    resume: bool = False,
+    accept_disturbed: bool = False,
+    wait_quiet: Duration | None = None,
+    wait: bool = False,
+    progress: Callable[[StudyProgress], None] | None = None,
+    note: Notify | None = None,
+) -> StudyVerdict:
+    """Run a study: its variants, its peers and the machine's limit, interleaved, each a row against the others.
+
+    `name` is that of one that ships with nodewise, or the folder of another; `knobs` are its own, such as `{"class": "A"}`, and
+    `only` the contenders to run. Each runs in `blocks` at most, within the `budget` (2 min, or longer where each has not
+    run six times by then); `quick` ends within a minute. `out`, `resume`, `progress` and `note` are those of
+    `nodewise.tune`, `wait_quiet` and `wait` those of `nodewise.HowToRun`.
+
+    >>> import nodewise
+    >>> verdict = nodewise.study("is", knobs={"class": "S"}, threads=1, blocks=1, accept_disturbed=True)
+    >>> verdict.study
+    'is'
+
+    Raises InputError for a study, a knob or a contender that is not there or a budget that is too small, StoreError where the
+    runs cannot be kept, and KeyboardInterrupt on Ctrl-C, once the programs have ended.
+    """
+    with in_keywords(study), kept(out, resume, "study") as folder:
+        asked = prepare_study(
+            find_study(os.fspath(name)),
+            folder,
+            knobs=[f"{knob}={value}" for knob, value in (knobs or {}).items()],
+            threads=threads,
+            quick=quick,
+            only=only,
+            blocks=blocks,
+            budget=budget,
+            resume=resume,
+            accept_disturbed=accept_disturbed,
+            wait_quiet=wait_quiet,
+            wait=wait,
+        )
+        verdict = asked.answer(progress or unheard, note or unheard)
+        unless_interrupted(verdict.stopped, folder)
+        return verdict

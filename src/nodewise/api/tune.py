@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A tune, from what is asked to its verdict."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Unpack
+
+from nodewise.api.given import (
+    Command,
+    Duration,
+    Processors,
+    Share,
+    StrPath,
+    Values,
+    seconds_of,
+    share_of,
+    values_of,
+    words_of,
+)
+from nodewise.api.measuring import Notify, in_keywords, kept, launcher_for, quiet_wait, unheard, unless_interrupted
+from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output
+from nodewise.base.errors import InputError, StoreError
+from nodewise.experiments import tune as tuner
+from nodewise.experiments.progress import Note, Progress
+from nodewise.experiments.target import resolve_tunable
+from nodewise.experiments.tune_question import Question
+from nodewise.machine.given import machine as the_machine
+from nodewise.machine.model import Machine
+from nodewise.placement.traps import environment_traps
+from nodewise.records.budget import Budget
+from nodewise.records.experiment import read_experiment
+from nodewise.runner.launch import start_of
+from nodewise.runner.same_output import Kind
+from nodewise.tuning.axes import Wanted
+from nodewise.tuning.launch_script import KINDS, Kept, write_script
+from nodewise.tuning.outline import Outline
+from nodewise.verdicts.question import machine_of, question_of
+from nodewise.verdicts.tune import TuneVerdict
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A tune that is ready to begin."""
+
+    question: Question
+    run: RunChoice
+
+    def answer(
+        self,
+        progress: Callable[[Progress], None] = unheard,
+        note: Notify = unheard,
+        announce: Callable[[Outline], None] = unheard,
+    ) -> TuneVerdict:
+        """Search, confirm and judge; `announce` is told what will be tried, once that is known. Ctrl-C ends with the best so far.
+
+        Raises what `experiments.tune.Tuner.run` does.
+        """
+        question, run = self.question, self.run
+        self._warn(note)
+        with launcher_for(run.options, question.environment, note, run.wait) as launcher:
+            wait = quiet_wait(run.wait_quiet_s, question.machine.allowed, note)
+            return tuner.tune(question, launcher, progress, wait, announce)
+
+    def preview(self, note: Notify = unheard) -> Outline:
+        """What would be tried, after one run of the program, of which nothing is kept. Raises ProgramError."""
+        self._warn(note)
+        with launcher_for(self.run.options, self.question.environment, note) as launcher:
+            return tuner.preview(self.question, launcher)
+
+    def _warn(self, note: Notify) -> None:
+        question = self.question
+        if (question.axes is None or "placement" in question.axes) and question.machine.live:
+            for trap in environment_traps(question.environment):
+                note(Note("warning", str(trap)))
+
+
+def prepare_tune(
+    words: Sequence[str],
+    run: RunChoice,
+    out: Path,
+    *,
+    budget: Duration | None = "2min",
+    max_runs: int | None = None,
+    axes: str | Sequence[str] | None = None,
+    parameters: Mapping[str, Values] | None = None,
+    env_axes: Mapping[str, Values] | None = None,
+    build: str | None = None,
+    constraints: Sequence[str] = (),
+    machine: Machine | StrPath | None = None,
+    allow: Processors | None = None,
+    within: Share = 0.01,
+    seed: int = 0,
+    resume: bool = False,
+    asked: Sequence[str] = (),
+) -> Tuning:
+    """The tune that is asked for; `asked` is the command line that asks it again. Raises InputError."""
+    if budget is None and max_runs is None:
+        raise InputError("a tune without a bound might never end", "give budget, max_runs or both")
+    limit = Budget(None if budget is None else seconds_of(budget, "--budget"), max_runs)
+    listed = axes.split(",") if isinstance(axes, str) else axes
+    command, tries = resolve_tunable(words)
+    question = Question(
+        command=command,
+        machine=the_machine(machine, allow=allow),
+        axes=None if listed is None else tuple(name.strip() for name in listed if name.strip()),
+        out=out,
+        budget=limit,
+        within=share_of(within, "--within"),
+        seed=seed,
+        timeout_s=run.options.timeout_s,
+        environment=run.environment,
+        asked=tuple(asked),
+        objective=run.objective,
+        shown=run.shown,
+        resume=resume,
+        same=run.options.same,
+        wanted=Wanted(
+            {**tries, **values_of(parameters)}, values_of(env_axes, in_command=False), build, tuple(constraints)
+        ),
+        start=start_of(run.options, run.env),
+        accept_disturbed=run.accept_disturbed,
+    )
+    return Tuning(question, run)
+
+
+def tune(
+    command: Command,
+    *,
+    budget: Duration | None = "2min",
+    max_runs: int | None = None,
+    axes: str | Sequence[str] | None = None,
+    parameters: Mapping[str, Values] | None = None,
+    env_axes: Mapping[str, Values] | None = None,
+    build: str | None = None,
+    constraints: Sequence[str] = (),
+    machine: Machine | StrPath | None = None,
+    allow: Processors | None = None,
+    within: Share = 0.01,
+    seed: int = 0,
+    same_output: StrPath | bool | None = None,
+    tolerance: float | None = None,
+    out: StrPath | None = None,
+    resume: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    note: Notify | None = None,
+    **how: Unpack[HowToRun],
+) -> TuneVerdict:
+    """Search the settings of a program on a machine, then confirm the best one against the way it is started now.
+
+    `axes` are what may be changed (`["threads", "placement"]`, or names of knobs); without them they are chosen by what the
+    program loads. `parameters` are values for `{NAME}` in the command, `env_axes` values of variables, `build` a shell
+    command that makes the program, `constraints` what must hold between axes. A difference up to `within` counts as none.
+    `same_output` is what of a run's output must be as the baseline's (None: what repeats; False: nothing; True: all; a file
+    or a regular expression), but for numbers within `tolerance`. `how` are the keywords of `nodewise.HowToRun`.
+
+    The runs are kept in the folder `out`, by default a new one among the system's temporary ones, and
+    `TuneVerdict.experiment` names it; with `resume` and the same arguments a tune that was cut off goes on. `progress` is
+    told where it is, `note` what there is to know meanwhile.
+
+    >>> import nodewise
+    >>> verdict = nodewise.tune("sleep {s}", parameters={"s": [0.02, 0.01]}, axes=[], max_runs=30, accept_disturbed=True)
+    >>> verdict.baseline.command
+    ('sleep', '0.02')
+    >>> verdict.runs <= 30
+    True
+
+    Raises ProgramError where the program does not run as it is, InputError where something given cannot be used or the
+    budget is too small, StoreError where the runs cannot be kept, and KeyboardInterrupt on Ctrl-C, once the programs have ended.
+    """
+    with in_keywords(tune), kept(out, resume, "tune") as folder:
+        tuning = prepare_tune(
+            words_of(command),
+            with_same_output(choose_run(**how), Kind.AUTO, same_output, tolerance),
+            folder,
+            budget=budget,
+            max_runs=max_runs,
+            axes=axes,
+            parameters=parameters,
+            env_axes=env_axes,
+            build=build,
+            constraints=constraints,
+            machine=machine,
+            allow=allow,
+            within=within,
+            seed=seed,
+            resume=resume,
+        )
+        verdict = tuning.answer(progress or unheard, note or unheard)
+        unless_interrupted(verdict.stopped, folder)
+        return verdict
+
+
+def write_launch_script(verdict: TuneVerdict, kind: str = "sh", path: Path | None = None) -> Path:
+    """Write the best start as a script, `sh` or `slurm`, and say where; by default in the experiment's folder. Raises StoreError."""
+    folder = Path(verdict.experiment)
+    experiment = read_experiment(folder)
+    question, machine = question_of(experiment), machine_of(experiment)
+    about = [f"Start of: {shlex.join(verdict.baseline.command)}", f"nodewise tune: {verdict.sentence}"]
+    if verdict.best.key != verdict.baseline.key:
+        about.append(f"Setting: {verdict.best.key}")
+    if verdict.best.build:
+        about.append(f"Built by: {verdict.best.build}")
+    about.append(f"Measured on {machine.hostname or 'this machine'}, kept in {folder.absolute()}")
+    best = experiment.settings[verdict.best.key]
+    target = path or folder / KINDS[kind][1]
+    try:
+        write_script(kind, Kept(best, machine, question.cwd, question.start, question.environment, about), target)
+    except OSError as problem:
+        raise StoreError(
+            f"cannot write {target}: {problem.strerror}", "name another file: --script KIND=FILE"
+        ) from problem
+    return target

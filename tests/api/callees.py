@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Functions that are compared, each run in a process of its own."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+
+def short() -> None:
+    time.sleep(0.002)
+
+
+def long(factor: int = 1) -> None:
+    time.sleep(0.02 * factor)
+
+
+def noting(folder: Path) -> None:
+    """Say which process it was, beside a line that does not end."""
+    with (folder / "seen").open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    print("half a line", end="")
+
+
+def failing() -> None:
+    raise ValueError("of its own")
+
+
+def made() -> Callable[[], None]:
+    def inner() -> None:
+        pass
+
+    return inner
+
+
+async def waiting() -> None:
+    pass
+
+
+def several() -> Iterator[int]:
+    yield 1
+
+
+class Thing:
+    def method(self) -> None:
+        pass
