@@ -18,6 +18,7 @@ import nodewise
 from nodewise.base.errors import NodewiseError
 from nodewise.base.escaping import SHOWN
 from nodewise.cli import commands
+from nodewise.cli.masked_terminal import masked_terminal
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -81,7 +82,8 @@ def main(arguments: list[str] | None = None) -> int:
     if (missing := _missing()) is not None:
         _complain(*missing)
         return BAD_INPUT
-    code = _run(words)
+    with masked_terminal(words):
+        code = _run(words)
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -16,6 +16,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.units import parse_seconds
+from nodewise.cli.trust import trust_option
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.price import COST, parse_price
@@ -206,6 +207,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         help="Before each block wait until the machine is quiet, at most so long: 10min. It counts for no budget.",
     )
     @wait_option
+    @trust_option
     @functools.wraps(function)
     def wrapped(
         *args: Any,

@@ -197,6 +197,7 @@ def confirm(
     comparison = compare(asked, launcher, observe)
     verdict = confirm_verdict(read_experiment(question.out), comparison.stopped)
     try:
+        # read from the records, in which secrets are masked
         write_whole(question.out / "verdict.json", json.dumps(encode(verdict), indent=1))
     except StoreError as problem:
         return replace(verdict, notes=(*verdict.notes, problem.what))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -213,12 +212,13 @@ def _write_script(kind: str, path: Path | None, experiment_at: Path, verdict: Tu
     """The best start as a script; by default in the experiment's directory. Raises StoreError."""
     from nodewise.base.errors import StoreError
     from nodewise.records.experiment import read_experiment
+    from nodewise.runner.launch import quoted_line
     from nodewise.tuning.launch_script import KINDS, Kept, write_script
     from nodewise.verdicts.question import machine_of, question_of
 
     experiment = read_experiment(experiment_at)
     question, machine = question_of(experiment), machine_of(experiment)
-    about = [f"Start of: {shlex.join(verdict.baseline.command)}", f"nodewise tune: {verdict.sentence}"]
+    about = [f"Start of: {quoted_line(verdict.baseline.command)}", f"nodewise tune: {verdict.sentence}"]
     if verdict.best.key != verdict.baseline.key:
         about.append(f"Setting: {verdict.best.key}")
     if verdict.best.build:
