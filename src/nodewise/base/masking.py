@@ -27,7 +27,7 @@ MASK = re.compile(r"<masked:(?:([A-Za-z_]\w*)(?:\.(\d+))?)?>")
 #: A shorter value is masked where it is given only, since it stands in other words by chance.
 SHORTEST = 6
 #: Words of nodewise's own, and such as are in every program's output: masked where they are given as a secret only.
-_ORDINARY = _set(
+ORDINARY = _set(
     """
     active auto balanced baseline clustered compact compare confirm default disabled dynamic enabled false
     guided interleave interleave:all linux local localhost nodewise none passive password passwd passphrase
@@ -35,6 +35,8 @@ _ORDINARY = _set(
     transparent undecided unknown unset warm-up string number object
     """
 )
+#: What follows these options of nodewise's own is a name with a list of values.
+_LISTS = ("-P", "--parameter", "--parameter-scan", "--env-axis")
 #: What a shell takes for more than itself between double quotes.
 _ACTIVE = re.compile('[\\\\"$`!\n\udc80-\udcff]')
 
@@ -126,7 +128,11 @@ class Masks:
             if value and all(isinstance(v, str) for v in value):
                 parts = parts_of_words(value)
                 self._note_parameters(value)
-                return [self._with(w, [*p, *self._parameters(w)], within) for w, p in zip(value, parts, strict=True)]
+                lists = [False, *(before in _LISTS for before in value[:-1])]
+                return [
+                    self._with(word, [*those, *self._parameters(word)], within, several)
+                    for word, those, several in zip(value, parts, lists, strict=True)
+                ]
             return [self._masked(v, within) for v in value]
         return value
 
@@ -162,21 +168,19 @@ class Masks:
             found += [Part(m.start(1), m.end(1), called) for m in values if not MASK.fullmatch(m[1])]
         return found
 
-    def _with(self, text: str, parts: Sequence[Part], within: bool) -> str:
+    def _with(self, text: str, parts: Sequence[Part], within: bool, several: bool = False) -> str:
         made, at = [], 0
         for part in sorted(parts, key=lambda p: (p.start, -p.end)):
             if part.start >= at:
-                made += [
-                    self._veiled(text[at : part.start], within),
-                    self._several(part.name, text[part.start : part.end]),
-                ]
+                value = text[part.start : part.end]
+                made += [self._veiled(text[at : part.start], within), self._several(part.name, value, several)]
                 at = part.end
         return "".join([*made, self._veiled(text[at:], within)])
 
-    def _several(self, name: str, value: str) -> str:
-        """The mask of a value; of a list of values that are known each its own."""
+    def _several(self, name: str, value: str, several: bool) -> str:
+        """The mask of a value; of a list of values, or where they are known, each its own."""
         parts = value.split(",")
-        if len(parts) > 1 and value not in self._masks and all(part in self._masks for part in parts):
+        if all(parts) and value not in self._masks and (several or all(part in self._masks for part in parts)):
             return ",".join(self._name(name, part, True) for part in parts)
         return self._name(name, value, True)
 
@@ -194,7 +198,7 @@ class Masks:
 
     @staticmethod
     def _is_telling(value: str) -> bool:
-        return len(value) >= SHORTEST and value.lower() not in _ORDINARY
+        return len(value) >= SHORTEST and value.lower() not in ORDINARY
 
     def _use(self, mask: str) -> str:
         found = MASK.fullmatch(mask)

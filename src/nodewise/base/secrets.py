@@ -64,7 +64,7 @@ _HEADER = re.compile(
     r"(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token|digest)\s+)?([^\s'\"]+)", re.IGNORECASE
 )
 #: NAME=VALUE, NAME: VALUE and "NAME": "VALUE" within a text.
-_NAMED = re.compile(r"(?<![\w.-])-{0,2}([A-Za-z_][\w.-]*)[\"']?(?:=|\s*:(?!//)\s*)[\"']?([^\s,;&'\"(){}#|<>]+)")
+_NAMED = re.compile(r"(?<![\w.-])-{0,2}([A-Za-z_][\w.-]*)[\"']?(?:=|\s*:(?!//)\s*)[\"']?(?=([^\s,;&'\"(){}#|<>]+))")
 #: What follows these options of these programs is a secret; of those with a sign only what is behind it.
 _ATTACHED_P = re.compile(r"mysql\w*|mariadb[\w-]*|sshpass|7z[ar]?")
 _FOLLOWED = {
@@ -142,8 +142,8 @@ def parts_of_words(words: Sequence[str]) -> list[list[Part]]:
     program = ""
     for i, word in enumerate(words):
         following = words[i + 1] if i + 1 < len(words) else ""
-        if (assigned := _ASSIGNED.fullmatch(word)) and is_secret(assigned[1], assigned[2]):
-            found[i].append(Part(assigned.start(2), len(word), variable_name(assigned[1])))
+        if (whole := _assigned(word)) is not None:
+            found[i].append(whole)
         elif _OPTION.fullmatch(word) and not _NEXT_OPTION.fullmatch(following) and is_secret(word, following):
             found[i + 1].append(Part(0, len(following), variable_name(word)))
         elif not word.startswith("-") and (
@@ -163,6 +163,16 @@ def parts_of_words(words: Sequence[str]) -> list[list[Part]]:
     ]
 
 
+def _assigned(word: str) -> Part | None:
+    """The secret up to the end of NAME=VALUE, --NAME=VALUE or --env=NAME=VALUE; None where the word is no such one."""
+    at = 0
+    while (assigned := _ASSIGNED.fullmatch(word, at)) is not None:
+        if is_secret(assigned[1], assigned[2]):
+            return Part(assigned.start(2), len(word), variable_name(assigned[1]))
+        at = assigned.start(2)
+    return None
+
+
 def _attached(program: str, word: str) -> list[Part]:
     fits = len(word) > 2 and word.startswith("-p") and _ATTACHED_P.fullmatch(program) and not _OPTION_P.fullmatch(word)
     return [Part(2, len(word), "PASSWORD")] if fits and not _REFERENCE.fullmatch(word[2:]) else []
@@ -180,8 +190,8 @@ def parts_of_text(text: str) -> list[Part]:
         made = parts_of_words([word for word, _ in words]) if len(words) > 1 else [_inside(words[0][0])]
         for (_, places), parts in zip(words, made, strict=True):
             found += [Part(places[p.start], places[p.end - 1] + 1, p.name) for p in parts if p.end > p.start]
-    elif (assigned := _ASSIGNED.fullmatch(text)) and is_secret(assigned[1], assigned[2]):
-        found.append(Part(assigned.start(2), len(text), variable_name(assigned[1])))
+    elif (whole := _assigned(text)) is not None:
+        found.append(whole)
     return _apart([*found, *_inside(text)])
 
 

@@ -13,6 +13,7 @@ from nodewise.base.masking import MASK, Masks
 
 #: A text in JSON, and whether it is the name of a field.
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"(\s*:)?')
+_BEGIN, _KEPT = "<masked:", "\0masked:"
 #: What is known to those that are running, the innermost last.
 _running: list[list[Masks]] = []
 
@@ -26,13 +27,7 @@ class _Masking:
 
     def write(self, text: str) -> int:
         """Write a text; in JSON the names of fields stay."""
-        shown = text
-        for masks in self._known if text.strip() else ():
-            if text.startswith(("{", "[")):
-                shown = _JSON_TEXT.sub(lambda m, by=masks: m[0] if m[1] else by.veiled(m[0], within=True), shown)  # type: ignore[misc]
-            else:
-                shown = MASK.sub(_variable, masks.masked(shown, within=True))
-        self._stream.write(shown)
+        self._stream.write(_shown(text, self._known) if text.strip() else text)
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -44,8 +39,20 @@ class _Masking:
         return getattr(self._stream, name)
 
 
-def _variable(found: re.Match[str]) -> str:
-    return f'"${found[1]}"' if found[1] else found[0]
+def _shown(text: str, known: Sequence[Masks]) -> str:
+    for masks in known:
+        if text.startswith(("{", "[")):
+            text = _JSON_TEXT.sub(lambda m, by=masks: m[0] if m[1] else by.veiled(m[0], within=True), text)  # type: ignore[misc]
+            continue
+        # masks that are there already are of a record, and stay
+        made = masks.masked(text.replace(_BEGIN, _KEPT), within=True)
+        text = MASK.sub(lambda m: f'"${m[1]}"', made).replace(_KEPT, _BEGIN)
+    return text
+
+
+def shown(text: str) -> str:
+    """A text as it may be cut to the terminal's width."""
+    return _shown(text, _running[-1]) if _running else text
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.base.masking import shell_text
 from nodewise.records.experiment import read_question
 from nodewise.records.secret_file import SECRETS
 from nodewise.runner.launch import quoted_line
@@ -49,7 +50,7 @@ def check_owner(folder: Path, context: click.Context) -> None:
     question = read_question(folder)
     whose = " and ".join(map(_user, others))
     asked = [word.replace("\n", " ") for word in question["asked"]]
-    commands = [f"  {' '.join(text.split())}" for text in _commands(question)]
+    commands = [f"  {' '.join(shell_text(text).split())}" for text in _commands(question)]
     raise InputError(
         f"{folder} belongs to {whose}, not to you ({_user(os.geteuid())}), and these commands of {whose} would be run:\n"
         + "\n".join([*commands, f"  asked for as: {quoted_line(asked)}"]),

@@ -36,7 +36,7 @@ from nodewise.records.columns import Record, Records
 from nodewise.records.neighbours import Running
 from nodewise.records.question import check_question
 from nodewise.records.sample_lines import Neighbour, Plan, read_lines
-from nodewise.records.secret_file import SECRETS, AsKept, Revealed, Through, write_secrets
+from nodewise.records.secret_file import SECRETS, Revealed, Through, write_secrets
 from nodewise.records.veil import Veil, masked_question
 from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.setting import Setting
@@ -87,7 +87,8 @@ class Experiment:
     """What a directory holds, read back: `question` as asked, `settings` by key, `records` in the order they were taken.
 
     `whole_bytes` is how much of the file of samples is whole lines; a kill may have left a piece of one behind them.
-    `damage` says in words what could not be read and was left out, `neighbours` are experiments that ran beside it.
+    `damage` says in words what could not be read and was left out, `neighbours` are experiments that ran beside it. Where it
+    was read with its true values `masks` are what it is written with (None: secrets are masked in it).
     """
 
     path: Path
@@ -100,6 +101,7 @@ class Experiment:
     whole_bytes: int = 0
     damage: list[str] = field(default_factory=list)
     neighbours: list[Neighbour] = field(default_factory=list)
+    masks: Masks | None = None
 
     @property
     def plan(self) -> Plan | None:
@@ -199,9 +201,10 @@ class Writer:
     What looks like a secret is masked in all that it writes, and kept in a file for its owner alone: `records.secret_file`.
     """
 
-    def __init__(self, path: Path, question: dict[str, Any] | None):
+    def __init__(self, path: Path, question: dict[str, Any] | None, masks: Masks | None = None):
         """Create the directory and store the question; without one (None) an experiment that is there is continued.
 
+        `masks` are those of an experiment that this one repeats, so that a secret has the same name in both.
         Raises StoreError where it cannot be written, InputError where another one is there, or writing.
         """
         self.path = path
@@ -226,14 +229,14 @@ class Writer:
                 "wait for it, or choose another directory with --out",
             ) from problem
         try:
-            self._begin(question)
+            self._begin(question, masks)
         except BaseException:
             os.close(self._samples)
             raise
         self._running = Running(str(self._question["kind"]), path)
         self._running.enter()
 
-    def _begin(self, question: dict[str, Any] | None) -> None:
+    def _begin(self, question: dict[str, Any] | None, masks: Masks | None) -> None:
         self._known: set[str] = set()
         self._question = {"nodewise_experiment": SCHEMA, **(question or {})}
         self._saved: set[str] = set()
@@ -255,7 +258,7 @@ class Writer:
                 f"{self.path} holds an experiment already",
                 f"choose another directory with --out, remove that one, or go on with it: --resume {self.path}",
             )
-        self._veil = Veil(Masks())
+        self._veil = Veil(masks or Masks())
         self._write_question()
 
     def _write_question(self) -> None:
@@ -394,10 +397,10 @@ class Writer:
 
 def read_question(path: Path, through: Through | None = None) -> dict[str, Any]:
     """The question of the experiment in a directory, checked. Raises InputError where there is none, or it is damaged."""
-    return _read_question(path, through or AsKept())[0]
+    return _read_question(path, through)[0]
 
 
-def _read_question(path: Path, through: Through) -> tuple[dict[str, Any], list[str]]:
+def _read_question(path: Path, through: Through | None) -> tuple[dict[str, Any], list[str]]:
     """The question, and what of it is damaged and was left out."""
     hint = "name the directory in which a tune or compare left its report"
     if not path.is_dir():
@@ -413,8 +416,9 @@ def _read_question(path: Path, through: Through) -> tuple[dict[str, Any], list[s
             )
         if schema is None:
             raise ShapeError("nodewise_experiment", "it is missing")
-        check_question(question)
-        kept, lost = check_question(through.question(question))
+        kept, lost = check_question(question)
+        if through is not None:
+            kept, _ = check_question(through.question(kept))
     except FileNotFoundError as problem:
         raise InputError(f"{path} holds no experiment (no question.json)", hint) from problem
     except OSError as problem:
@@ -431,7 +435,6 @@ def read_experiment(path: Path, judged: bool = True, through: Through | None = N
     whose answer differs from the reference's is not judged yet, and runs of a setting whose own line is lost are there.
     Secrets are masked in it, but where it is led through `Revealed`.
     """
-    through = through or AsKept()
     question, lost = _read_question(path, through)
     try:
         lines = read_lines(path / "samples.jsonl", through=through)
@@ -451,6 +454,7 @@ def read_experiment(path: Path, judged: bool = True, through: Through | None = N
         whole_bytes=lines.whole_bytes,
         damage=[*lost, *lines.told()],
         neighbours=lines.neighbours,
+        masks=through.masks if isinstance(through, Revealed) else None,
     )
     if judged:
         judge_records(experiment)

@@ -11,7 +11,7 @@ from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.records.experiment import SCHEMA, Writer, inherited_facts, read_question
-from nodewise.records.secret_file import AsKept, Through
+from nodewise.records.secret_file import Through
 
 STUDY, ROOFLINE = "study", "roofline"
 _VERDICT = "verdict.json"
@@ -48,7 +48,6 @@ def holds_result(folder: Path) -> bool:
 
 def read_result(folder: Path, through: Through | None = None) -> dict[str, Any]:
     """Question and findings in one. Raises InputError where there is none, or it is damaged or of another version."""
-    through = through or AsKept()
     question = read_question(folder, through)
     if question["kind"] not in (STUDY, ROOFLINE):
         raise InputError(f"{folder} holds no study and no roofline but a {question['kind']}")
@@ -66,4 +65,4 @@ def read_result(folder: Path, through: Through | None = None) -> dict[str, Any]:
     wanted = "results" if question["kind"] == STUDY else "result"
     if not isinstance(found, dict) or wanted not in found:
         raise InputError(f"{path} is damaged: it holds no {wanted}")
-    return {**question, **through.found(found)}
+    return {**question, **(found if through is None else through.found(found))}

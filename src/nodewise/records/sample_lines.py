@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypedDict
 from nodewise.base.bounded_json import open_regular, parse_json
 from nodewise.base.shapes import ShapeError, Within, fit
 from nodewise.records.columns import Records
-from nodewise.records.secret_file import AsKept, Through
+from nodewise.records.secret_file import Through
 from nodewise.runner.setting import Setting, setting_from_json
 
 #: No line is as long, whatever a program prints.
@@ -65,7 +65,7 @@ class Lines:
     """
 
     def __init__(self, known: frozenset[str] | None = None, through: Through | None = None):
-        self._through = through or AsKept()
+        self._through = through
         self.settings: dict[str, Setting] = {}
         self.records = Records()
         self.plans: list[Plan] = []
@@ -104,7 +104,7 @@ class Lines:
             line = parse_json(text)
             if not isinstance(line, dict):
                 raise ShapeError("", "it is no object")
-            self._take(self._through.line(line))
+            self._take(line if self._through is None else self._through.line(line))
         except ValueError as problem:
             return str(problem)
         return None

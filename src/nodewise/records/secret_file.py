@@ -20,6 +20,8 @@ from nodewise.base.shapes import ShapeError, fit
 
 SECRETS = "secrets.json"
 SCHEMA = 1
+#: Parts of a question in which no secret is given: what is known of the machine, and a text that comes with a study.
+PLAIN = ("machine", "readme")
 
 
 class Through(Protocol):
@@ -35,23 +37,7 @@ class Through(Protocol):
         """Other results."""
 
 
-class AsKept:
-    """A record as it is kept."""
-
-    def question(self, data: dict[str, Any]) -> dict[str, Any]:
-        """The question."""
-        return data
-
-    def line(self, data: dict[str, Any]) -> dict[str, Any]:
-        """A line."""
-        return data
-
-    def found(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Results."""
-        return data
-
-
-class Revealed(AsKept):
+class Revealed:
     """A record as it was before it was masked; `masks` go on with it."""
 
     def __init__(self, folder: Path):
@@ -61,22 +47,26 @@ class Revealed(AsKept):
 
     def question(self, data: dict[str, Any]) -> dict[str, Any]:
         """The question with its true values. Raises InputError where some are not there."""
-        made: dict[str, Any] = self.masks.revealed(data)
-        machine = {name: data[name] for name in ("machine",) if name in data}
-        if has_masks({name: value for name, value in made.items() if name not in machine}):
+        made: dict[str, Any] = self.masks.revealed({n: v for n, v in data.items() if n not in PLAIN})
+        if has_masks(made):
             raise InputError(
                 f"what is masked in {self._path.parent} is not known: it is not in {self._path}",
                 "without it the experiment cannot go on nor be repeated: put the file back, or ask anew",
             )
         for then, now in zip(_contenders(data), _contenders(made), strict=True):
             self.masks.keep(now, then)
-        return {**made, **machine}
+        return {**made, **{name: data[name] for name in PLAIN if name in data}}
 
     def line(self, data: dict[str, Any]) -> dict[str, Any]:
         """A line with its true values."""
         made: dict[str, Any] = self.masks.revealed(data)
         if data.get("type") == "setting" and isinstance(made.get("key"), str):
             self.masks.keep(made["key"], str(data["key"]))
+        return made
+
+    def found(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Results with the true values."""
+        made: dict[str, Any] = self.masks.revealed(data)
         return made
 
 

@@ -10,18 +10,18 @@ from typing import Any
 from nodewise.base.masking import Masks
 from nodewise.records.columns import Record
 from nodewise.records.sample_lines import Plan
+from nodewise.records.secret_file import PLAIN
 from nodewise.runner.setting import Setting, setting_from_json
-
-#: Parts of a question in which no secret is given: what is known of the machine, and a text that comes with a study.
-_PLAIN = ("machine", "readme")
 
 
 def masked_question(question: Mapping[str, Any], masks: Masks) -> dict[str, Any]:
     """A question as it is written. The names of its commands are masked so from now on."""
-    masked: dict[str, Any] = masks.masked({n: v for n, v in question.items() if n not in _PLAIN})
+    # what its user calls a variable is the best name for it
+    masks.masked(question.get("start"))
+    masked: dict[str, Any] = masks.masked({n: v for n, v in question.items() if n not in PLAIN})
     for then, now in zip(question.get("contenders", ()), masked.get("contenders", ()), strict=True):
         masks.keep(then["name"], now["name"])
-    return {name: question[name] if name in _PLAIN else masked[name] for name in question}
+    return {name: question[name] if name in PLAIN else masked[name] for name in question}
 
 
 class Veil:

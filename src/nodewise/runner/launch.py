@@ -130,11 +130,11 @@ class Launch:
         return words if "=" not in self.words[0] else [*words, "nice", "-n", "0"]
 
 
-def launch_of(setting: Setting, start: Start | None = None) -> Launch:
+def launch_of(setting: Setting, start: Start | None = None, masks: Masks | None = None) -> Launch:
     """How a shell starts a setting as nodewise's own runner does.
 
     Variables are those that the setting changes and those that the user gave besides; what is only inherited is not said.
-    Secrets among all of it are masked, if they are not yet: a line names a variable for each.
+    Secrets among all of it are masked, if they are not yet: a line names a variable for each, as `masks` call them.
     """
     start = start or Start()
     env = {**{k: v for k, v in start.env.items() if k not in setting.unset}, **setting.env}
@@ -146,5 +146,5 @@ def launch_of(setting: Setting, start: Start | None = None) -> Launch:
     words += ["nodewise", "place", "--huge-pages", "never", "--"] if setting.no_huge_pages else []
     clear = tuple(v for v in setting.unset if v not in env)
     made = {"env": env, "command": list(setting.command), "cwd": start.cwd, "stdin": start.stdin}
-    told = Masks().masked(made, within=True)
+    told = (masks or Masks()).masked(made, within=True)
     return Launch(clear, told["env"], (*words, *told["command"]), told["cwd"], told["stdin"])
