@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +32,7 @@ from nodewise.machine.model import Machine
 from nodewise.placement.traps import environment_traps
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
-from nodewise.runner.launch import start_of
+from nodewise.runner.launch import quoted_line, start_of
 from nodewise.runner.same_output import Kind
 from nodewise.tuning.axes import Wanted
 from nodewise.tuning.launch_script import KINDS, Kept, write_script
@@ -199,7 +198,7 @@ def write_launch_script(verdict: TuneVerdict, kind: str = "sh", path: Path | Non
     folder = Path(verdict.experiment)
     experiment = read_experiment(folder)
     question, machine = question_of(experiment), machine_of(experiment)
-    about = [f"Start of: {shlex.join(verdict.baseline.command)}", f"nodewise tune: {verdict.sentence}"]
+    about = [f"Start of: {quoted_line(verdict.baseline.command)}", f"nodewise tune: {verdict.sentence}"]
     if verdict.best.key != verdict.baseline.key:
         about.append(f"Setting: {verdict.best.key}")
     if verdict.best.build:

@@ -16,8 +16,11 @@ import click
 from click.core import ParameterSource
 
 from nodewise.base.errors import InputError, StoreError
+from nodewise.cli.masked_terminal import hide
+from nodewise.cli.trust import check_owner
 from nodewise.experiments.progress import Note
 from nodewise.records.experiment import TELLING, make_directory, read_question
+from nodewise.records.secret_file import Revealed
 
 _FOLDER = Path("nodewise-experiments")
 #: A program's name may be as long as a name of a file, and the time comes behind it.
@@ -91,7 +94,8 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
     """Run the command that made the experiment in `path` again, to go on in its directory.
 
     The working directory and the variables that bear on a run become those of then; `anew` names parameters that hold
-    if they are given now. Raises InputError for others, and where `path` holds no experiment of that kind.
+    if they are given now. Raises InputError for others, where `path` holds no experiment of that kind, and where it is another
+    user's who is not trusted.
     """
     from nodewise.verdicts.question import read_question_of
 
@@ -103,7 +107,10 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
         raise InputError(
             f"--resume goes on as it was asked for then: {what} cannot be given", "give --resume DIR alone"
         )
-    question = read_question_of(read_question(path), path)
+    check_owner(path, context)
+    through = Revealed(path)
+    hide(through.masks)
+    question = read_question_of(read_question(path, through), path)
     asked = list(question.asked)
     if question.kind != kind or kind not in asked:
         raise InputError(

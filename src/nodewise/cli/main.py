@@ -19,6 +19,7 @@ from nodewise.base.ends import ended_like_ctrl_c
 from nodewise.base.errors import NodewiseError
 from nodewise.base.escaping import SHOWN
 from nodewise.cli import commands
+from nodewise.cli.masked_terminal import masked_terminal
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -83,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
         _complain(*missing)
         return BAD_INPUT
     try:
-        with ended_like_ctrl_c():
+        with ended_like_ctrl_c(), masked_terminal(words):
             code = _run(words)
     except KeyboardInterrupt:
         # asked once more, while the answer to the first time was on its way out

@@ -13,6 +13,7 @@ import click
 
 from nodewise.api.options import RunChoice, choose_run, with_same_output
 from nodewise.base.errors import InputError
+from nodewise.cli.trust import trust_option
 from nodewise.runner.same_output import TOLERANCE, Kind
 
 
@@ -127,6 +128,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         help="Before each block wait until the machine is quiet, at most so long: 10min. It counts for no budget.",
     )
     @wait_option
+    @trust_option
     @functools.wraps(function)
     def wrapped(
         *args: Any,

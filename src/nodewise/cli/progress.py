@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.text import Text
 
 from nodewise.base.units import format_seconds
+from nodewise.cli.masked_terminal import shown
 from nodewise.experiments.progress import Progress
 from nodewise.records.budget import Budget
 
@@ -39,7 +40,7 @@ class ProgressLine:
 
     def show(self, progress: Progress) -> None:
         """Say where the tune is."""
-        text = self._line(progress)
+        text = shown(self._line(progress))
         if self._console.is_terminal:
             self._live.update(Text(text, overflow="ellipsis", no_wrap=True))
         elif progress.runs and (progress.phase != self._phase or time.monotonic() - self._last > _EVERY_S):

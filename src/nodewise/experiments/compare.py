@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
+from nodewise.base.masking import Masks
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.experiments.contenders import Contender
@@ -69,7 +70,7 @@ class CompareQuestion:
     `resume`: go on with what `out` holds. With `accept_disturbed` blocks decide that something disturbed, too. `kind` is
     `run` where one command stands alone, `confirm` where a promise is repeated. More blocks are made while it is open on
     which side of the ratio `apart` the others lie. That one of `may_fail` never runs well is an answer, and no bad input.
-    `more` is stored with the question.
+    `more` is stored with the question, `masks` are those of an experiment that is repeated.
     """
 
     contenders: tuple[Contender, ...]
@@ -96,6 +97,7 @@ class CompareQuestion:
     may_fail: frozenset[str] = frozenset()
     more: Mapping[str, Any] = field(default_factory=dict)
     firm: bool = True
+    masks: Masks | None = None
 
     @property
     def needed(self) -> int:
@@ -169,7 +171,7 @@ class Comparer:
         """
         question = self._question
         stopped = "decided"
-        with Writer(question.out, None if question.resume else question.to_json()) as writer:
+        with Writer(question.out, None if question.resume else question.to_json(), question.masks) as writer:
             recorder = Recorder(writer, self._launcher, self._meter, writer.earlier)
             self._blocks = Blocks(
                 recorder, self._meter, random.Random(question.seed), question.objective, self._before_block

@@ -112,7 +112,7 @@ def repetition_of(earlier: Experiment, other: Sequence[str], start: Start) -> Re
         how = asked.get(key)
         if other:
             setting = replace(setting, command=_other_command(earlier, setting, how, other))
-        text = launch_of(setting, start).line() if other or how is None else how.text
+        text = launch_of(setting, start, earlier.masks).line() if other or how is None else how.text
         steps, shell = (Steps(), None) if how is None else (Steps(**how.steps), how.shell)
         return Contender(replace(setting, name=setting.key), text, steps, shell)
 
@@ -181,6 +181,7 @@ def confirm(
         may_fail=frozenset({other.setting.key}),
         # more blocks are made while it is open on which side of the promise the ratio lies
         apart=repetition.promise.least,
+        masks=repetition.earlier.masks,
     )
     now = Experiment(question.out, asked.to_json())
     asked = replace(
@@ -197,6 +198,7 @@ def confirm(
     comparison = compare(asked, launcher, observe)
     verdict = confirm_verdict(read_experiment(question.out), comparison.stopped)
     try:
+        # read from the records, in which secrets are masked
         write_whole(question.out / "verdict.json", json.dumps(encode(verdict), indent=1))
     except StoreError as problem:
         return replace(verdict, notes=(*verdict.notes, problem.what))

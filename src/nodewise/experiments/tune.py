@@ -89,7 +89,8 @@ class Tuner:
         self._before_block = before_block
         self._offer = Offer(question.machine, question.command, question.axes, question.environment, question.wanted)
         folder = Path(question.start.cwd) if question.start.cwd else None
-        self._offer.builder = Builder(question.out / "builds", question.command[0], folder, question.environment)
+        self._builder = Builder(question.out / "builds", question.command[0], folder, question.environment)
+        self._offer.builder = self._builder
         self._offer.folder = question.out / "launch"
         self._options = self._offer.before_the_first_run()
         self._baseline = Setting(command=question.command)
@@ -136,6 +137,7 @@ class Tuner:
         `budget` is the one that holds after the first run, where that is another one.
         """
         recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier, self._question.budget)
+        self._builder.written = self._writer.masked
         self._blocks = Blocks(recorder, self._meter, self._random, self._question.objective, self._before_block)
         try:
             self._first_run()

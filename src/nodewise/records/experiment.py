@@ -28,6 +28,7 @@ import nodewise
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.escaping import SHOWN
+from nodewise.base.masking import Masks
 from nodewise.base.shapes import ShapeError
 from nodewise.machine.model import Machine
 from nodewise.records.answers import AnswerJudge, judge_of, judge_records
@@ -35,6 +36,8 @@ from nodewise.records.columns import Record, Records
 from nodewise.records.neighbours import Running
 from nodewise.records.question import check_question
 from nodewise.records.sample_lines import Neighbour, Plan, read_lines
+from nodewise.records.secret_file import SECRETS, Revealed, Through, write_secrets
+from nodewise.records.veil import Veil, masked_question
 from nodewise.runner.marks import UNREAD
 from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.setting import Setting
@@ -89,7 +92,8 @@ class Experiment:
     """What a directory holds, read back: `question` as asked, `settings` by key, `records` in the order they were taken.
 
     `whole_bytes` is how much of the file of samples is whole lines; a kill may have left a piece of one behind them.
-    `damage` says in words what could not be read and was left out, `neighbours` are experiments that ran beside it.
+    `damage` says in words what could not be read and was left out, `neighbours` are experiments that ran beside it. Where it
+    was read with its true values `masks` are what it is written with (None: secrets are masked in it).
     """
 
     path: Path
@@ -102,6 +106,7 @@ class Experiment:
     whole_bytes: int = 0
     damage: list[str] = field(default_factory=list)
     neighbours: list[Neighbour] = field(default_factory=list)
+    masks: Masks | None = None
 
     @property
     def plan(self) -> Plan | None:
@@ -208,11 +213,15 @@ def is_own(path: Path) -> bool:
 
 
 class Writer:
-    """The one writer of an experiment's directory; a second one is refused."""
+    """The one writer of an experiment's directory; a second one is refused.
 
-    def __init__(self, path: Path, question: dict[str, Any] | None):
+    What looks like a secret is masked in all that it writes, and kept in a file for its owner alone: `records.secret_file`.
+    """
+
+    def __init__(self, path: Path, question: dict[str, Any] | None, masks: Masks | None = None):
         """Create the directory and store the question; without one (None) an experiment that is there is continued.
 
+        `masks` are those of an experiment that this one repeats, so that a secret has the same name in both.
         Raises StoreError where it cannot be written, InputError where another one is there, or writing.
         """
         self.path = path
@@ -240,7 +249,7 @@ class Writer:
             ) from problem
         fresh = question is not None and not os.fstat(self._samples).st_size
         try:
-            self._begin(question)
+            self._begin(question, masks)
         except BaseException:
             # nobody else has anything in it: the lock is ours, and the file of samples is empty
             if fresh:
@@ -251,12 +260,15 @@ class Writer:
         self._running = Running(str(self._question["kind"]), path)
         self._running.enter()
 
-    def _begin(self, question: dict[str, Any] | None) -> None:
+    def _begin(self, question: dict[str, Any] | None, masks: Masks | None) -> None:
         self._known: set[str] = set()
         self._question = {"nodewise_experiment": SCHEMA, **(question or {})}
+        self._saved: set[str] = set()
         if question is None:
+            through = Revealed(self.path)
+            self._veil, self._saved = Veil(through.masks), set(through.masks.used)
             # what a kill has cut off goes, else the next line would be joined to it
-            self.earlier = read_experiment(self.path, judged=False)
+            self.earlier = read_experiment(self.path, judged=False, through=through)
             self._seen = list(self.earlier.neighbours)
             self._question = self.earlier.question
             whole = self.earlier.whole_bytes
@@ -270,33 +282,48 @@ class Writer:
                 f"{self.path} holds an experiment already",
                 f"choose another directory with --out, remove that one, or go on with it: --resume {self.path}",
             )
-        write_whole(self.path / "question.json", json.dumps(self._question, indent=1))
+        self._veil = Veil(masks or Masks())
+        self._write_question()
+
+    def _write_question(self) -> None:
+        masked = masked_question(self._question, self._veil.masks)
+        self._save_secrets()
+        write_whole(self.path / "question.json", json.dumps(masked, indent=1))
+
+    def _save_secrets(self) -> None:
+        """What was masked is kept before the first text that needs it."""
+        used = self._veil.masks.used
+        if used.keys() - self._saved:
+            try:
+                write_secrets(self.path, used)
+            except OSError as problem:
+                raise _store_error(self.path / SECRETS, problem) from problem
+            self._saved = set(used)
+
+    def masked(self, text: str) -> str:
+        """A text as it may be written beside the experiment's own files."""
+        made: str = self._veil.masks.masked(text)
+        self._save_secrets()
+        return made
 
     def amend(self, more: dict[str, Any]) -> None:
         """Add to the question what is known only after the first run."""
         self._question = {**self._question, **more}
-        write_whole(self.path / "question.json", json.dumps(self._question, indent=1))
+        self._write_question()
 
     def add(self, record: Record, setting: Setting) -> None:
         """Append a sample, and its setting where it is new. Raises StoreError (disk full …); what was there stays whole."""
         lines: list[dict[str, Any]] = []
         if record.setting not in self._known:
-            lines.append({"type": "setting", **setting.to_json()})
-        place = {
-            "setting": record.setting,
-            "phase": record.phase,
-            "block": record.block,
-            "position": record.position,
-            "spent_s": record.spent_s,
-        }
-        lines.append({"type": "sample", **place, **record.sample.to_json()})
+            lines.append(self._veil.setting(setting))
+        lines.append(self._veil.sample(record))
         self._append("".join(json.dumps(line) + "\n" for line in lines))
         self._known.add(record.setting)
 
     def know(self, setting: Setting) -> None:
         """Write a setting's line where a damaged file has lost it. Raises StoreError."""
         if setting.key not in self._known:
-            self._append(json.dumps({"type": "setting", **setting.to_json()}) + "\n")
+            self._append(json.dumps(self._veil.setting(setting)) + "\n")
             self._known.add(setting.key)
 
     def judge(self) -> AnswerJudge | None:
@@ -304,22 +331,25 @@ class Writer:
         path = self.path / _REFERENCE
         kept = None
         with contextlib.suppress(OSError, ValueError):
-            kept = read_bounded(path).decode("utf-8", "surrogateescape")
+            kept = self._veil.masks.revealed(read_bounded(path).decode("utf-8", "surrogateescape"))
         return judge_of(self._question, kept)
 
     def keep_reference(self, text: str) -> None:
         """Store the answer that others are held against, for who goes on. Raises StoreError."""
-        write_whole(self.path / _REFERENCE, text.encode("utf-8", "surrogateescape"))
+        veiled = self._veil.masks.veiled(text)
+        self._save_secrets()
+        write_whole(self.path / _REFERENCE, veiled.encode("utf-8", "surrogateescape"))
 
     def add_difference(self, at: int, differs: str) -> None:
         """Append what was seen of the sample of that number (from 0) only after it had been written."""
-        self._append(json.dumps({"type": "differs", "sample": at, "differs": differs}) + "\n")
+        self._append(json.dumps({"type": "differs", "sample": at, "differs": self._veil.masks.veiled(differs)}) + "\n")
 
     def add_plan(self, plan: Plan) -> None:
         """Append the plan of a comparison that decides; the last one counts."""
-        self._append(json.dumps({"type": "plan", **asdict(plan)}) + "\n")
+        self._append(json.dumps(self._veil.plan(plan)) + "\n")
 
     def _append(self, text: str) -> None:
+        self._save_secrets()
         data = text.encode()
         own = os.fstat(self._samples)
         start = own.st_size
@@ -345,24 +375,29 @@ class Writer:
         for one in dict.fromkeys(self._running.others()):
             if one not in self._seen:
                 self._seen.append(one)
-                self._append(json.dumps({"type": "neighbour", **asdict(one)}) + "\n")
+                self._append(json.dumps({"type": "neighbour", **self._veil.masks.masked(asdict(one))}) + "\n")
         return self._seen
 
     def store_result(self, result: dict[str, Any]) -> None:
-        """Store what was found. Raises StoreError."""
-        write_whole(self.path / "verdict.json", json.dumps(result, indent=1))
+        """Store what was found, and was not read from the records. Raises StoreError."""
+        self._write_result(self._veil.masks.masked(result))
+
+    def _write_result(self, masked: dict[str, Any]) -> None:
+        self._save_secrets()
+        write_whole(self.path / "verdict.json", json.dumps(masked, indent=1))
 
     def conclude(self, verdict: dict[str, Any]) -> list[str]:
         """Store a verdict that can be worked out again from the samples; what is to be told where that fails."""
         try:
-            self.store_result(verdict)
+            # it was read from the records: there are masks in it already
+            self._write_result(self._veil.masks.veiled(verdict, within=True))
         except StoreError as problem:
             return [f"{problem.what}; `nodewise report` works the answer out again from the runs"]
         return []
 
     def discard(self) -> None:
         """Take back what was made for an experiment in which nothing was measured; whatever was there before stays."""
-        for name in ("question.json", "samples.jsonl", _REFERENCE):
+        for name in ("question.json", "samples.jsonl", SECRETS, _REFERENCE):
             (self.path / name).unlink(missing_ok=True)
         for name in ("builds", "launch", CALLS):
             shutil.rmtree(self.path / name, ignore_errors=True)
@@ -388,12 +423,12 @@ class Writer:
         self.close()
 
 
-def read_question(path: Path) -> dict[str, Any]:
+def read_question(path: Path, through: Through | None = None) -> dict[str, Any]:
     """The question of the experiment in a directory, checked. Raises InputError where there is none, or it is damaged."""
-    return _read_question(path)[0]
+    return _read_question(path, through)[0]
 
 
-def _read_question(path: Path) -> tuple[dict[str, Any], list[str]]:
+def _read_question(path: Path, through: Through | None) -> tuple[dict[str, Any], list[str]]:
     """The question, and what of it is damaged and was left out."""
     hint = "name the directory in which a tune or compare left its report"
     if not path.is_dir():
@@ -410,6 +445,8 @@ def _read_question(path: Path) -> tuple[dict[str, Any], list[str]]:
         if schema is None:
             raise ShapeError("nodewise_experiment", "it is missing")
         kept, lost = check_question(question)
+        if through is not None:
+            kept, _ = check_question(through.question(kept))
     except FileNotFoundError as problem:
         raise InputError(f"{path} holds no experiment (no question.json)", hint) from problem
     except OSError as problem:
@@ -419,18 +456,19 @@ def _read_question(path: Path) -> tuple[dict[str, Any], list[str]]:
     return kept, [f"question.json: {problem}" for problem in lost]
 
 
-def read_experiment(path: Path, judged: bool = True) -> Experiment:
+def read_experiment(path: Path, judged: bool = True, through: Through | None = None) -> Experiment:
     """Read a directory that `Writer` wrote, on this or another machine. Raises InputError where it is none.
 
     What of it is damaged is left out, and named in `Experiment.damage`. Without `judged` it is as it was written: a run
     whose answer differs from the reference's is not judged yet, and runs of a setting whose own line is lost are there.
+    Secrets are masked in it, but where it is led through `Revealed`.
     """
-    question, lost = _read_question(path)
+    question, lost = _read_question(path, through)
     try:
-        lines = read_lines(path / "samples.jsonl")
+        lines = read_lines(path / "samples.jsonl", through=through)
         if judged and lines.orphans:
             # rare enough to read all once more
-            lines = read_lines(path / "samples.jsonl", frozenset(lines.settings))
+            lines = read_lines(path / "samples.jsonl", frozenset(lines.settings), through)
     except (OSError, ValueError) as problem:
         what = problem.strerror if isinstance(problem, OSError) else problem
         raise InputError(f"{path / 'samples.jsonl'} cannot be read: {what}") from problem
@@ -444,6 +482,7 @@ def read_experiment(path: Path, judged: bool = True) -> Experiment:
         whole_bytes=lines.whole_bytes,
         damage=[*lost, *lines.told()],
         neighbours=lines.neighbours,
+        masks=through.masks if isinstance(through, Revealed) else None,
     )
     if judged:
         judge_records(experiment)

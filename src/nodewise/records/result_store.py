@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,11 @@ from typing import Any
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
-from nodewise.records.experiment import (
-    SCHEMA,
-    inherited_facts,
-    make_directory,
-    read_question,
-    write_whole,
-)
+from nodewise.records.experiment import SCHEMA, Writer, inherited_facts, read_question
+from nodewise.records.secret_file import Through
 
 STUDY, ROOFLINE = "study", "roofline"
-_QUESTION, _VERDICT = "question.json", "verdict.json"
+_VERDICT = "verdict.json"
 
 
 def keep_result(
@@ -38,11 +32,10 @@ def keep_result(
     """
     found = {name: content[name] for name in ("results", "result") if name in content}
     rest = {name: value for name, value in content.items() if name not in found}
-    question = {"nodewise_experiment": SCHEMA, "kind": kind, **inherited_facts(machine, environment, asked), **rest}
-    make_directory(folder)
-    write_whole(folder / _QUESTION, json.dumps(question, indent=1))
-    write_whole(folder / _VERDICT, json.dumps(found, indent=1))
-    return {**question, **found}
+    question = {"kind": kind, **inherited_facts(machine, environment, asked), **rest}
+    with Writer(folder, question) as writer:
+        writer.store_result(found)
+    return {"nodewise_experiment": SCHEMA, **question, **found}
 
 
 def holds_result(folder: Path) -> bool:
@@ -53,9 +46,9 @@ def holds_result(folder: Path) -> bool:
         return False
 
 
-def read_result(folder: Path) -> dict[str, Any]:
+def read_result(folder: Path, through: Through | None = None) -> dict[str, Any]:
     """Question and findings in one. Raises InputError where there is none, or it is damaged or of another version."""
-    question = read_question(folder)
+    question = read_question(folder, through)
     if question["kind"] not in (STUDY, ROOFLINE):
         raise InputError(f"{folder} holds no study and no roofline but a {question['kind']}")
     path = folder / _VERDICT
@@ -72,4 +65,4 @@ def read_result(folder: Path) -> dict[str, Any]:
     wanted = "results" if question["kind"] == STUDY else "result"
     if not isinstance(found, dict) or wanted not in found:
         raise InputError(f"{path} is damaged: it holds no {wanted}")
-    return {**question, **found}
+    return {**question, **(found if through is None else through.found(found))}

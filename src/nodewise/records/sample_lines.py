@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypedDict
 from nodewise.base.bounded_json import open_regular, parse_json
 from nodewise.base.shapes import ShapeError, Within, fit
 from nodewise.records.columns import Records
+from nodewise.records.secret_file import Through
 from nodewise.runner.setting import Setting, setting_from_json
 
 #: No line is as long, whatever a program prints.
@@ -63,7 +64,8 @@ class Lines:
     the file is whole lines.
     """
 
-    def __init__(self, known: frozenset[str] | None = None):
+    def __init__(self, known: frozenset[str] | None = None, through: Through | None = None):
+        self._through = through
         self.settings: dict[str, Setting] = {}
         self.records = Records()
         self.plans: list[Plan] = []
@@ -102,7 +104,7 @@ class Lines:
             line = parse_json(text)
             if not isinstance(line, dict):
                 raise ShapeError("", "it is no object")
-            self._take(line)
+            self._take(line if self._through is None else self._through.line(line))
         except ValueError as problem:
             return str(problem)
         return None
@@ -164,9 +166,9 @@ class Lines:
         return told
 
 
-def read_lines(path: Path, known: frozenset[str] | None = None) -> Lines:
+def read_lines(path: Path, known: frozenset[str] | None = None, through: Through | None = None) -> Lines:
     """The lines of a file; none where there is no file. Raises OSError; ValueError where it is no regular file."""
-    lines = Lines(known)
+    lines = Lines(known, through)
     try:
         for text in _texts(path):
             lines.take(text)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +11,7 @@ import numpy as np
 
 from nodewise.records.experiment import Experiment
 from nodewise.report.comparison import table_rows
+from nodewise.report.csv_cells import csv_of
 from nodewise.verdicts.compare import CompareVerdict
 from nodewise.verdicts.question import machine_of, question_of
 
@@ -134,9 +133,7 @@ def table_csv(experiment: Experiment, verdict: CompareVerdict) -> str:
     metric = next((n for r in verdict.contenders if r.runs for n in _compared(experiment, r.name)), None)
     names = list(dict.fromkeys(n for r in verdict.contenders for n in r.values))
     plain = ["command", "mean", "stddev", "median", "user", "system", "min", "max"]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*plain, *(f"parameter_{n}" for n in names), *([metric] if metric else [])])
+    rows = []
     for r in verdict.contenders:
         if r.runs:
             times = _seconds(experiment, r.name)
@@ -144,8 +141,8 @@ def table_csv(experiment: Experiment, verdict: CompareVerdict) -> str:
             told = ["" if v is None else v for v in _statistics(times).values()]
             numbers = [*told, *used, float(np.min(times)), float(np.max(times))]
             more = [r.median] if metric else []
-            writer.writerow([r.name, *numbers, *(r.values.get(n, "") for n in names), *more])
-    return out.getvalue()
+            rows.append([r.name, *numbers, *(r.values.get(n, "") for n in names), *more])
+    return csv_of([*plain, *(f"parameter_{n}" for n in names), *([metric] if metric else [])], rows)
 
 
 def _one_line(text: str) -> str:

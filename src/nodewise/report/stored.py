@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from nodewise.records.experiment import write_whole
+from nodewise.report.csv_cells import csv_of
 from nodewise.report.pictures import write_pictures
 from nodewise.report.roofline_figure import roofline_figure
 from nodewise.report.roofline_page import roofline_page
@@ -53,11 +52,7 @@ def stored_csv(kept: Kept) -> str:
         flat = [_study_row(result, row) for result in kept.results for row in result.rows]
     else:
         flat = [_kernel(one) for one in kept.result.kernels]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(dict.fromkeys(n for row in flat for n in row)), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(flat)
-    return out.getvalue()
+    return csv_of(list(dict.fromkeys(n for row in flat for n in row)), flat)
 
 
 def _study_row(result: StudyVerdict, row: StudyRow) -> dict[str, Any]:

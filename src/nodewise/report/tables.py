@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ import numpy as np
 from nodewise.machine.model import Machine
 from nodewise.placement.policies import POLICIES, place
 from nodewise.records.experiment import Experiment
+from nodewise.report.csv_cells import csv_of
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import CompareVerdict, ContenderSummary
 from nodewise.verdicts.question import machine_of, question_of
@@ -177,9 +176,10 @@ def csv_text(experiment: Experiment) -> str:
         named += [f"metrics.{n}" for n in r.sample.metrics]
         counts += [n for n in named if n not in counts]
     plain = ["setting", *axes, "phase", "block", "position", "seconds", "wall_s", "started_at", "marks", "error"]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, [*plain, *counts], lineterminator="\n")
-    writer.writeheader()
+    return csv_of([*plain, *counts], _csv_rows(experiment, axes))
+
+
+def _csv_rows(experiment: Experiment, axes: Sequence[str]) -> Iterator[dict[str, Any]]:
     for r in experiment.records:
         s = r.sample
         row: dict[str, Any] = {"setting": r.setting, "phase": r.phase, "block": r.block, "position": r.position}
@@ -188,5 +188,4 @@ def csv_text(experiment: Experiment) -> str:
         row |= {"marks": "; ".join(s.marks), "error": s.error or ""}
         for prefix, values in (("usage", s.usage), ("conditions", s.conditions), ("metrics", s.metrics)):
             row |= {f"{prefix}.{k}": v for k, v in values.items()}
-        writer.writerow(row)
-    return out.getvalue()
+        yield row

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from nodewise.base.masking import Masks, masked_names, shell_word
 from nodewise.base.processors import format_processors
 from nodewise.placement.memory import to_numactl
 from nodewise.runner.launcher import RunOptions
@@ -55,7 +56,11 @@ def start_of(options: RunOptions, env: Mapping[str, str]) -> Start:
 
 
 def quoted(text: str) -> str:
-    """A word that dash and bash read back as `text`, whatever is in it."""
+    """A word that dash and bash read back as `text`, whatever is in it; for what is masked in it stands a variable."""
+    return shell_word(text, _quoted)
+
+
+def _quoted(text: str) -> str:
     if not _STRAY_BYTES.search(text):
         return shlex.quote(text)
     parts = []
@@ -92,17 +97,23 @@ class Launch:
         else:
             # quoted, a name with a sign in it is no assignment
             program = shlex.quote(first) if "=" not in first else "'" + first.replace("'", "'\"'\"'") + "'"
-            program = quoted(first) if _STRAY_BYTES.search(first) else program
+            program = quoted(first) if _STRAY_BYTES.search(first) or masked_names(first) else program
             words = [*(f"{k}={quoted(v)}" for k, v in self.env.items()), program, *map(quoted, self.words[1:])]
         text = " ".join(words)
         if self.stdin:
             text += f" < {quoted(self.stdin)}"
         return f"(cd {quoted(self.cwd)} && {text})" if self.cwd else text
 
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The variables that have to be set for it, since they stand for secrets."""
+        return masked_names("\n".join([*self.env.values(), *self.words, self.cwd, self.stdin]))
+
     def body(self, cwd: str = "") -> str:
         """The lines of a script that become the program; in the directory `cwd` where the start names none."""
         where = self.cwd or cwd
-        lines = [f"cd {quoted(where)}"] if where else []
+        lines = [f': "${{{name}:?has to be set: it stands for a secret}}"' for name in self.needed]
+        lines += [f"cd {quoted(where)}"] if where else []
         plain = [v for v in self.clear if _NAME.fullmatch(v)]
         lines += [f"unset {' '.join(plain)}"] if plain else []
         lines += [f"export {k}={quoted(v)}" for k, v in self.env.items() if _NAME.fullmatch(k)]
@@ -119,10 +130,11 @@ class Launch:
         return words if "=" not in self.words[0] else [*words, "nice", "-n", "0"]
 
 
-def launch_of(setting: Setting, start: Start | None = None) -> Launch:
+def launch_of(setting: Setting, start: Start | None = None, masks: Masks | None = None) -> Launch:
     """How a shell starts a setting as nodewise's own runner does.
 
     Variables are those that the setting changes and those that the user gave besides; what is only inherited is not said.
+    Secrets among all of it are masked, if they are not yet: a line names a variable for each, as `masks` call them.
     """
     start = start or Start()
     env = {**{k: v for k, v in start.env.items() if k not in setting.unset}, **setting.env}
@@ -133,4 +145,6 @@ def launch_of(setting: Setting, start: Start | None = None) -> Launch:
     # no program of the system's own sets what forbids huge pages
     words += ["nodewise", "place", "--huge-pages", "never", "--"] if setting.no_huge_pages else []
     clear = tuple(v for v in setting.unset if v not in env)
-    return Launch(clear, env, (*words, *setting.command), start.cwd, start.stdin)
+    made = {"env": env, "command": list(setting.command), "cwd": start.cwd, "stdin": start.stdin}
+    told = (masks or Masks()).masked(made, within=True)
+    return Launch(clear, told["env"], (*words, *told["command"]), told["cwd"], told["stdin"])

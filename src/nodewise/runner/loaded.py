@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
+from nodewise.base.secrets import parts_of_words
 from nodewise.base.shapes import fit
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.local import LocalLauncher
@@ -219,8 +220,11 @@ class MapsWatcher:
         self.pids[pid] = program
         self.programs[program] = None
         if len(self.words) < _MOST_WORDS:
-            said = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            self.words.update(dict.fromkeys(word.decode(errors="replace")[:_LONGEST_WORD] for word in said if word))
+            raw = [word for word in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if word][:_MOST_WORDS]
+            said = [word[:_LONGEST_WORD].decode(errors="replace") for word in raw]
+            # one that holds a secret tells nothing of a library
+            told = (word for word, secrets in zip(said, parts_of_words(said), strict=True) if not secrets)
+            self.words.update(dict.fromkeys(told))
 
     def _watch(self) -> None:
         begin = time.monotonic()

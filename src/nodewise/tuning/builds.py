@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nodewise.base.errors import InputError, StoreError
+from nodewise.base.masking import Masks
 from nodewise.runner.commands import run_whole, will
 from nodewise.runner.launch import quoted
 from nodewise.tuning.custom import put_in
@@ -32,6 +33,8 @@ class Builder:
         self._cwd = cwd or Path.cwd()
         self._environment = dict(environment)
         self._made: dict[str, tuple[Path, str]] = {}
+        #: How the text of a build is kept beside what it made; secrets in it are not.
+        self.written: Callable[[str], str] = Masks().masked
 
     def __call__(self, text: str) -> tuple[Path, str]:
         """The program's file, and why it could not be made with what was printed (empty where it was)."""
@@ -50,7 +53,7 @@ class Builder:
         if target.exists():
             return target, ""
         target.parent.mkdir(parents=True, exist_ok=True)
-        (target.parent / "command.txt").write_bytes(os.fsencode(text + "\n"))
+        (target.parent / "command.txt").write_bytes(os.fsencode(self.written(text) + "\n"))
         if "{out}" in text:
             part = target.with_name(target.name + ".part")
             problem = self._run(put_in(text, {"out": quoted(str(part))}))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from nodewise.machine.model import Machine
 from nodewise.placement.job import Job
 from nodewise.placement.placement import Placement
 from nodewise.placement.render import render
-from nodewise.runner.launch import Start, launch_of
+from nodewise.runner.launch import Start, launch_of, quoted_line
 from nodewise.runner.setting import Setting
 from nodewise.tuning.ranks import Ranked, read_ranked, read_wrapper
 
@@ -89,7 +88,7 @@ def slurm_script(kept: Kept) -> str:
         options = [*ranked.head[1:], *ranked.middle]
         own = [w for w in options if w not in ("-n", "-np", "--np", "--ntasks", "-ntasks", "--")]
         if own and Path(ranked.head[0]).name != "srun":
-            about.append(f"Options of {ranked.head[0]} that srun was not given: {shlex.join(own)}")
+            about.append(f"Options of {ranked.head[0]} that srun was not given: {quoted_line(own)}")
         setting = _by_srun(setting, ranked, kept.machine, ranks)
     body = launch_of(setting, _as_inherited(kept)).body(kept.asked_in)
     return "\n".join([*lines, *_head(about), "set -eu", body])

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nodewise.base.errors import InputError
+from nodewise.base.masking import masked_names, shell_text, to_be_set
 from nodewise.base.units import format_seconds
 from nodewise.records.experiment import Experiment
 from nodewise.runner.objective import WORK, format_metric
@@ -205,7 +206,7 @@ def _row(
     bad = _failures(experiment, key)
     return ContenderSummary(
         name=key,
-        command=contender.text,
+        command=shell_text(contender.text),
         shell=contender.shell,
         values=dict(setting.values) if setting is not None else {},
         runs=len(values),
@@ -429,12 +430,21 @@ def compare_verdict(experiment: Experiment, stopped: str) -> CompareVerdict:
             *_warnings(experiment, rows, stopped, question.warmup),
             *met.of().conditions,
             *energy_notes(experiment),
+            *_to_be_set(experiment, contenders),
             *experiment.told,
         ),
         seconds_spent=seconds_spent(experiment),
         stopped=stopped,
         experiment=str(experiment.path),
     )
+
+
+def _to_be_set(experiment: Experiment, contenders: Sequence[AskedContender]) -> list[str]:
+    """What is said where commands name variables in the place of secrets."""
+    settings = [experiment.settings[c.name] for c in contenders if c.name in experiment.settings]
+    words = [word for s in settings for word in (*s.command, *s.env.values())]
+    names = masked_names("\n".join([*(c.text for c in contenders), *words]))
+    return [to_be_set("what is printed of the commands", names)] if names else []
 
 
 def _fastest(rows: Sequence[ContenderSummary], judged: Sequence[PairVerdict]) -> tuple[str, ...]:

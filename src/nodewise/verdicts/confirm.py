@@ -127,7 +127,7 @@ def promise_of(experiment: Experiment) -> Promise:
         ratio,
         low,
         high,
-        launch_of(experiment.settings[other], question.start).line(),
+        launch_of(experiment.settings[other], question.start, experiment.masks).line(),
     )
 
 

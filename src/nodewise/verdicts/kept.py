@@ -11,6 +11,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.shapes import ShapeError, fit
 from nodewise.machine.model import Machine
 from nodewise.records.result_store import STUDY, read_result
+from nodewise.records.secret_file import Through
 from nodewise.verdicts.encoding import SCHEMA_VERSION
 from nodewise.verdicts.question import Question, read_machine_of, read_question_of
 from nodewise.verdicts.roofline import RooflineVerdict
@@ -37,9 +38,9 @@ class KeptRoofline:
     result: RooflineVerdict
 
 
-def read_kept(folder: Path) -> KeptStudy | KeptRoofline:
+def read_kept(folder: Path, through: Through | None = None) -> KeptStudy | KeptRoofline:
     """What a directory holds. Raises InputError where that is nothing, damaged, or of another version of the results."""
-    record = read_result(folder)
+    record = read_result(folder, through)
     question, machine = read_question_of(record, folder), read_machine_of(record, folder)
     if question.kind == STUDY:
         again = f"nodewise study --resume {folder} judges its runs again"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nodewise.base.masking import masked_names, shell_text, to_be_set
 from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
 from nodewise.runner.launch import launch_of
@@ -169,7 +170,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         why=_why(experiment, best),
         settings=tuple(sorted(summaries, key=lambda s: math.inf if s.median is None else sign * s.median)),
         pareto=secondary.fronts(summaries),
-        notes=(*_notes(experiment, verdict, told), *energy_notes(experiment)),
+        notes=(*_notes(experiment, verdict, told), *energy_notes(experiment), *_to_be_set(experiment, best)),
         stopped=stopped,
         experiment=str(experiment.path),
     )
@@ -364,8 +365,15 @@ def _launch(experiment: Experiment, setting: Setting) -> Launch:
         placement=str(setting.values.get("placement", "os")),
         threads=setting.values.get("threads", len(places) if places else None),
         launch_line=launch_of(setting, question_of(experiment).start).line(),
-        build=setting.build,
+        build=shell_text(setting.build),
     )
+
+
+def _to_be_set(experiment: Experiment, best: Setting) -> list[str]:
+    """What is said where the launch line, or the build, names variables in the place of secrets."""
+    names = launch_of(best, question_of(experiment).start).needed
+    names = tuple(dict.fromkeys([*names, *masked_names(best.build)]))
+    return [to_be_set("the launch line", names)] if names else []
 
 
 def _why(experiment: Experiment, best: Setting) -> tuple[str, ...]:

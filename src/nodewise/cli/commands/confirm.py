@@ -19,8 +19,11 @@ from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds, parse_seconds, parse_share
 from nodewise.cli.experiments import again_in, environment_of, place_for
 from nodewise.cli.keeping import hand_out, kept_in
+from nodewise.cli.masked_terminal import hide
 from nodewise.cli.options import run_choice, run_options, same_output_choice, same_output_options
+from nodewise.cli.trust import check_owner
 from nodewise.records.experiment import TELLING
+from nodewise.records.secret_file import Revealed
 from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
@@ -78,7 +81,10 @@ def command(
         raise InputError(
             "no experiment to confirm", "name its directory: nodewise confirm nodewise-experiments/solver-…"
         )
-    earlier = read_experiment(directory)
+    check_owner(directory, context)
+    through = Revealed(directory)
+    earlier = read_experiment(directory, through=through)
+    hide(through.masks)
     then = question_of(earlier)
     chosen = _as_then(then, context)
     notes = _changed_environment(then)

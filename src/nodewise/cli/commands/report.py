@@ -22,10 +22,21 @@ import click
     help="Write the figures as SVG: a directory, or FILE.svg for the main one.",
 )
 @click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write every sample as a row of CSV.")
+@click.option(
+    "--anonymous",
+    is_flag=True,
+    help="Leave out host, user, paths, the command and what it printed, of all that is made.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @click.argument("directory", type=click.Path(path_type=Path))
 def command(
-    directory: Path, html: Path | None, png: Path | None, svg: Path | None, csv_file: Path | None, as_json: bool
+    directory: Path,
+    html: Path | None,
+    png: Path | None,
+    svg: Path | None,
+    csv_file: Path | None,
+    anonymous: bool,
+    as_json: bool,
 ) -> None:
     """Rebuild what can be seen of the experiment, study or roofline in DIRECTORY from what was kept of it.
 
@@ -33,18 +44,20 @@ def command(
     """
     from nodewise.records.experiment import read_experiment, write_whole
     from nodewise.records.result_store import holds_result
+    from nodewise.report.anonymous import FOLDER, Anonymous
     from nodewise.report.figures import write_figures
-    from nodewise.report.page import page, verdict_of, write_report
+    from nodewise.report.page import page, verdict_of
     from nodewise.report.tables import csv_text
     from nodewise.verdicts.encoding import encode
 
-    if holds_result(directory):
-        _redraw(directory, html, png, svg, csv_file, as_json)
-        return
     if not any((html, png, svg, csv_file, as_json)):
-        print(write_report(directory))
+        html = directory / "report.html"
+    if holds_result(directory):
+        _redraw(directory, html, png, svg, csv_file, anonymous, as_json)
         return
-    experiment = read_experiment(directory)
+    experiment = read_experiment(directory, through=Anonymous(directory) if anonymous else None)
+    if anonymous:
+        experiment.path = FOLDER
     verdict = verdict_of(experiment)
     written = []
     if html:
@@ -64,21 +77,25 @@ def command(
 
 
 def _redraw(
-    directory: Path, html: Path | None, png: Path | None, svg: Path | None, csv_file: Path | None, as_json: bool
+    directory: Path,
+    html: Path | None,
+    png: Path | None,
+    svg: Path | None,
+    csv_file: Path | None,
+    anonymous: bool,
+    as_json: bool,
 ) -> None:
     """The same of a study or a roofline."""
     from nodewise.records.experiment import write_whole
-    from nodewise.report.stored import redraw_page, stored_csv, stored_page, write_stored_figures
+    from nodewise.report.anonymous import FOLDER, Anonymous
+    from nodewise.report.stored import stored_csv, stored_page, write_stored_figures
     from nodewise.verdicts.encoding import encode
     from nodewise.verdicts.kept import KeptStudy, read_kept
 
-    if not any((html, png, svg, csv_file, as_json)):
-        print(redraw_page(directory))
-        return
-    kept = read_kept(directory)
+    kept = read_kept(directory, Anonymous(directory) if anonymous else None)
     written = []
     if html:
-        write_whole(html, stored_page(kept, directory))
+        write_whole(html, stored_page(kept, FOLDER if anonymous else directory))
         written.append(html)
     for target, kind in ((png, "png"), (svg, "svg")):
         if target:

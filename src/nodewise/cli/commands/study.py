@@ -16,6 +16,7 @@ from nodewise.api.given import check_threads
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_percent, format_seconds, parse_seconds
 from nodewise.cli.options import wait_option
+from nodewise.cli.trust import trust_option
 
 if TYPE_CHECKING:
     from nodewise.experiments.progress import StudyProgress
@@ -55,6 +56,7 @@ def split_knobs(words: Sequence[str]) -> list[str]:
     "--wait-quiet", metavar="TIME", help="Before each block wait until the machine is quiet, at most so long."
 )
 @wait_option
+@trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 @click.argument("name", required=False, metavar="[NAME|FOLDER]")
 @click.argument("knob_words", nargs=-1, type=click.UNPROCESSED, metavar="[--KNOB VALUE]...")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodewise.base.errors import InputError, ProgramError
+from nodewise.base.masking import Masks
 
 if TYPE_CHECKING:
     from nodewise.runner.observe import Observation
@@ -66,6 +67,7 @@ def command(
         seen, status = _run(words, interval)
     else:
         seen, status = _watch(pid, seconds, interval), 0
+    _mask(seen, words)
     agreed = agreement(machine, seen, expected)
     if policy is not None:
         proofs = {p.pid: prove_memory(policy, p.mappings) for p in seen.working}
@@ -80,6 +82,15 @@ def command(
         write_whole(svg, where_svg(seen, agreed))
     if status:
         raise click.exceptions.Exit(status)
+
+
+def _mask(seen: Observation, words: tuple[str, ...]) -> None:
+    """Mask what looks like a secret in the commands and variables of processes."""
+    masks = Masks()
+    masks.masked(list(words))
+    for process in seen.processes.values():
+        process.command = masks.masked(process.command)
+        process.environment = masks.masked(process.environment)
 
 
 def _expected(path: Path) -> list[list[tuple[int, ...]]]:

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The terminal: what is printed there of secrets that this process was given names variables, whoever prints it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from nodewise.base.masking import MASK, Masks
+
+#: A text in JSON, and whether it is the name of a field.
+_JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"(\s*:)?')
+_BEGIN, _KEPT = "<masked:", "\0masked:"
+#: What is known to those that are running, the innermost last.
+_running: list[list[Masks]] = []
+
+
+class _Masking:
+    """A stream that masks what is written to it; in all else the one that it writes to."""
+
+    def __init__(self, stream: TextIO, known: list[Masks]):
+        self._stream = stream
+        self._known = known
+
+    def write(self, text: str) -> int:
+        """Write a text; in JSON the names of fields stay."""
+        self._stream.write(_shown(text, self._known) if text.strip() else text)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write several texts."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _shown(text: str, known: Sequence[Masks]) -> str:
+    for masks in known:
+        if text.startswith(("{", "[")):
+            text = _JSON_TEXT.sub(lambda m, by=masks: m[0] if m[1] else by.veiled(m[0], within=True), text)  # type: ignore[misc]
+            continue
+        # masks that are there already are of a record, and stay
+        made = masks.masked(text.replace(_BEGIN, _KEPT), within=True)
+        text = MASK.sub(lambda m: f'"${m[1]}"', made).replace(_KEPT, _BEGIN)
+    return text
+
+
+def shown(text: str) -> str:
+    """A text as it may be cut to the terminal's width."""
+    return _shown(text, _running[-1]) if _running else text
+
+
+@contextmanager
+def masked_terminal(words: Sequence[str]) -> Iterator[None]:
+    """While a command runs whose words these are: nothing that they, or variables, hold of secrets is printed."""
+    known: list[Masks] = []
+    own: Any = [_Masking(stream, known) for stream in (sys.stdout, sys.stderr)]
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = own
+    _running.append(known)
+    masks = Masks()
+    masks.masked(list(words))
+    hide(masks)
+    try:
+        yield
+    finally:
+        _running.pop()
+        # one that is closed has been put in its place on purpose
+        for name, made, stream in zip(("stdout", "stderr"), own, before, strict=True):
+            if getattr(sys, name) is made:
+                setattr(sys, name, stream)
+
+
+def hide(masks: Masks) -> None:
+    """Print nothing of these either, up to the end of the command."""
+    if _running and masks.known:
+        _running[-1].append(masks)

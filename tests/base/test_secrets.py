@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is taken for a secret, and what is not."""
+
+import pytest
+
+from nodewise.base.secrets import is_secret, parts_of_text, parts_of_words, variable_name
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("--password", "x"),
+        ("PASSWD", "x"),
+        ("API_KEY", "abc"),
+        ("MY_SERVICE_KEY", "abc"),
+        ("secretAccessKey", "x"),
+        ("AWS_SECRET_ACCESS_KEY", "/x+y"),
+        ("--token", "512"),
+        ("DB_PASS", "abc"),
+        ("PASSWORD_2", "x"),
+        ("CREDENTIALS", "me:x"),
+        ("apikey", "z"),
+    ],
+)
+def test_names_of_secrets(name: str, value: str) -> None:
+    assert is_secret(name, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("KEYBOARD", "us"),
+        ("MONKEY", "banana"),
+        ("--key-size", "4"),
+        ("--key", "name"),
+        ("SORT_KEY", "name"),
+        ("API_KEY_FILE", "/run/key"),
+        ("SSH_KEY", "/home/me/.ssh/id"),
+        ("GOOGLE_APPLICATION_CREDENTIALS", "/etc/it.json"),
+        ("BLOCK_KEY", "4096"),
+        ("PWD", "/home/me"),
+        ("OLDPWD", "/home/me"),
+        ("TOKENIZERS_PARALLELISM", "false"),
+        ("--max-token", "512"),
+        ("--n-tokens", "512"),
+        ("TOKEN_LIMIT", "512"),
+        ("OMP_NUM_THREADS", "4"),
+        ("OMP_TOKEN", "x"),
+        ("--password", "$PASSWORD"),
+        ("--password", "{p}"),
+        ("--password", "<masked:PASSWORD>"),
+        ("--no-password", "x"),
+        ("PASSWORD", ""),
+        ("USE_TOKEN", "x"),
+        ("--token", "false"),
+    ],
+)
+def test_names_of_something_else(name: str, value: str) -> None:
+    assert not is_secret(name, value)
+
+
+def _found(words: list[str]) -> list[str]:
+    parts = parts_of_words(words)
+    return [word[p.start : p.end] for word, those in zip(words, parts, strict=True) for p in those]
+
+
+@pytest.mark.parametrize(
+    ("words", "secrets"),
+    [
+        (["./app", "--password", "x", "--verbose"], ["x"]),
+        (["./app", "--password=a=b c"], ["a=b c"]),
+        (["./app", "--password", "--verbose"], []),
+        (["./app", "https://user:p@ss@host:80/x?token=abc&b=1"], ["p@ss", "abc"]),
+        (["./app", "http://localhost:8000/@scope/x"], []),
+        (["mysql", "-psecret", "-port=3"], ["secret"]),
+        (["./app", "-pthread", "-p2"], []),
+        (["nice", "curl", "-u", "me:pw", "-H", "Authorization: Bearer zzz"], ["pw", "zzz"]),
+        (["curl", "-H", "X-Api-Key: k9"], ["k9"]),
+        (["sh", "-c", "API_TOKEN=q ./app --secret 'a b' | cat"], ["q", "a b"]),
+        (["./app", '{"user": "me", "password": "pw"}'], ["pw"]),
+        (["run", "--env=API_TOKEN=a=b", "--opt=x,token=c"], ["a=b", "c"]),
+        (["psql", "host=h password=pw dbname=d"], ["pw"]),
+        (["java", "-Djavax.net.ssl.keyStorePassword=changeit"], ["changeit"]),
+        (["git", "clone", "https://ghp_0123456789abcdefghijABCDEFGHIJ012345@x/y"], ["ghp_0123456789abcdefghijABCDEFGHIJ012345"]),
+        (["redis-cli", "-a", "pw", "get", "key"], ["pw"]),
+        (["./app", "--sort-key", "name", "KEYBOARD=us", "OMP_PLACES={0:4}"], []),
+    ],
+)  # fmt: skip
+def test_secrets_in_a_command(words: list[str], secrets: list[str]) -> None:
+    assert _found(words) == secrets
+
+
+def test_a_quoted_value_is_found_as_it_stands() -> None:
+    text = r"./app --password a\ b"
+    (part,) = parts_of_text(text)
+    assert (text[part.start : part.end], part.name) == (r"a\ b", "PASSWORD")
+
+
+def test_a_long_text_takes_no_time() -> None:
+    # quadratic patterns would take minutes
+    assert parts_of_text("a" * 200_000) == [] and parts_of_text("a:b=" * 50_000) == []
+
+
+def test_names_of_variables() -> None:
+    assert variable_name("DB_PASSWORD") == "DB_PASSWORD"
+    assert variable_name("--db-password") == "DB_PASSWORD"
+    assert variable_name("javax.net.keyStorePassword") == "KEY_STORE_PASSWORD"

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Secrets from outside: one is planted wherever it can be, and no byte of it is found in what is written or printed."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+SECRET = "hunter2-Zq9"
+TOKEN = f"{SECRET}-tok"
+#: Prints its secret, and notes what it really got. The word `fast` makes it twice as fast, `fail` fail.
+APP = """#!{python}
+import json, os, random, sys
+here = os.path.dirname(os.path.abspath(__file__))
+got = {{"words": sys.argv[1:], "token": os.environ.get("API_TOKEN"), "input": sys.stdin.read()}}
+open(here + "/got", "a").write(json.dumps(got) + "\\n")
+n = sum(1 for _ in open(here + "/got"))
+print("logging in with", sys.argv[2], "and", os.environ.get("API_TOKEN"))
+print("at", json.dumps({{"url": sys.argv[3]}}), file=sys.stderr)
+fast = any(w.endswith("fast") for w in sys.argv)
+print(json.dumps({{"nodewise": 1, "seconds": (0.5 if fast else 1.0) * random.Random(n).gauss(1, 0.01)}}))
+sys.exit(3 if "fail" in sys.argv else 0)
+"""
+WORDS = ["--password", SECRET, f"https://me:{SECRET}@host/x"]
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> str:
+    (tmp_path / "app").write_text(APP.format(python=sys.executable))
+    (tmp_path / "app").chmod(0o755)
+    (tmp_path / f"{SECRET}.dat").write_text("in")
+    return "./app"
+
+
+def _leaks(folder: Path, *apart: str) -> list[str]:
+    """The files below a folder with a byte of the secret in them, but for the file of secrets and the program's own."""
+    named = ("secrets.json", "got", f"{SECRET}.dat", *apart)
+    files = [p for p in folder.rglob("*") if p.is_file() and p.name not in named]
+    assert files
+    return [str(p.relative_to(folder)) for p in files if SECRET.encode() in p.read_bytes()]
+
+
+def _got(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (folder / "got").read_text().splitlines()]
+
+
+def _told(done: subprocess.CompletedProcess[str], code: int = 0) -> str:
+    assert done.returncode == code, done.stderr
+    assert SECRET not in done.stdout + done.stderr
+    return done.stdout
+
+
+def _secrets(folder: Path) -> dict[str, str]:
+    path = folder / "secrets.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    return {name: spellings[0] for name, spellings in json.loads(path.read_text())["values"].items()}
+
+
+OPTIONS = ["--env", f"API_TOKEN={TOKEN}", "--input", f"{SECRET}.dat"]
+
+
+@pytest.fixture
+def compared(nodewise: Command, app: str) -> str:
+    commands = [f"{app} {' '.join(WORDS)} {how}" for how in ("slow", "fast")]
+    exports = [w for kind in ("json", "csv", "markdown", "google-benchmark") for w in (f"--export-{kind}", f"x.{kind}")]
+    _told(nodewise("compare", "--runs", "12", "--out", "c", *exports, *OPTIONS, *commands))
+    return "c"
+
+
+def test_a_run_keeps_none(nodewise: Command, app: str, tmp_path: Path) -> None:
+    out = _told(nodewise("run", "--runs", "2", "--out", "r", "--json", *OPTIONS, "--", app, *WORDS))
+    assert json.loads(out)["runs"] == 2
+    assert _leaks(tmp_path / "r") == []
+    assert _got(tmp_path)[-1] == {"words": WORDS, "token": TOKEN, "input": "in"}
+    _told(nodewise("run", "--resume", "r"))
+    _told(nodewise("report", "r", "--csv", "r/x.csv", "--html", "r/x.html"))
+    assert _leaks(tmp_path / "r") == []
+
+
+def test_a_failure_tells_none(nodewise: Command, app: str, tmp_path: Path) -> None:
+    done = nodewise("run", "--runs", "2", "--out", "r", *OPTIONS, "--", app, *WORDS, "fail")
+    _told(done, 2)
+    assert "exit code 3" in done.stderr and 'logging in with "$PASSWORD"' in done.stderr
+    commands = [f"{app} {' '.join(WORDS)}", f"{app} {' '.join(WORDS)} fail"]
+    _told(nodewise("compare", "--runs", "6", "--out", "c", "-i", *OPTIONS, *commands))
+    assert _leaks(tmp_path / "c") == []
+
+
+def test_a_comparison_and_its_exports_keep_none(compared: str, nodewise: Command, tmp_path: Path) -> None:
+    assert _leaks(tmp_path, "app") == []
+    out = json.loads(_told(nodewise("report", compared, "--json", "--csv", "c/x.csv", "--svg", "figures")))
+    first, second = out["contenders"]
+    assert first["name"] != second["name"]
+    assert first["command"] == './app --password "$PASSWORD" https://me:"$PASSWORD"@host/x slow'
+    assert any("PASSWORD" in text and "to be set" in text for text in out["warnings"])
+    assert _leaks(tmp_path, "app") == []
+
+
+def test_a_tune_goes_on_and_is_confirmed_with_the_true_values(nodewise: Command, app: str, tmp_path: Path) -> None:
+    values = f"mode={SECRET}-slow,{SECRET}-fast"
+    words = ["tune", "--axes", "mode", "-P", values, "--max-runs", "60", "--out", "t", "--script", "sh", *OPTIONS]
+    _told(nodewise(*words, "--", app, *WORDS, "{mode}"))
+    assert _leaks(tmp_path, "app") == []
+    verdict = json.loads(_told(nodewise("report", "t", "--json")))
+    best = verdict["best"]
+    assert best["key"] == "mode=<masked:PASSWORD>-fast" and "*" not in best["launch_line"]
+    assert any("PASSWORD" in text and "to be set" in text for text in verdict["notes"])
+    # both run as they are printed, once what they name is set
+    secrets = _secrets(tmp_path / "t")
+    for line in (best["launch_line"], "t/launch.sh"):
+        subprocess.run(["sh", "-c", line], env={**os.environ, **secrets}, cwd=tmp_path, check=True, capture_output=True)
+        assert _got(tmp_path)[-1] == {"words": [*WORDS, f"{SECRET}-fast"], "token": TOKEN, "input": "in"}
+    missing = subprocess.run(["sh", "t/launch.sh"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert missing.returncode and "has to be set" in missing.stderr
+    _told(nodewise("tune", "--resume", "t", "--max-runs", "62", "--json"))
+    _told(nodewise("confirm", "t", "--max-runs", "8", "--out", "again"))
+    assert {str(g["words"]) for g in _got(tmp_path)} == {str([*WORDS, f"{SECRET}-{how}"]) for how in ("slow", "fast")}
+    assert _leaks(tmp_path, "app") == []
+
+
+def test_settings_that_differ_in_a_secret_only_stay_apart(nodewise: Command, app: str, tmp_path: Path) -> None:
+    words = [
+        "tune",
+        "--axes",
+        "p",
+        "-P",
+        "p=ab-slow,cd-fast",
+        "--max-runs",
+        "40",
+        "--any-output",
+        "--out",
+        "t",
+        "--json",
+    ]
+    verdict = json.loads(_told(nodewise(*words, "--", app, "--password", "{p}", "url")))
+    assert (
+        verdict["verdict"] == "faster" and len({s["key"] for s in verdict["settings"]}) == len(verdict["settings"]) > 1
+    )
+    kept = "".join((tmp_path / "t" / name).read_text() for name in ("question.json", "samples.jsonl", "verdict.json"))
+    assert "ab-slow" not in kept and "cd-fast" not in kept
+
+
+def test_where_and_a_confirmed_comparison_keep_none(nodewise: Command, compared: str, tmp_path: Path, app: str) -> None:
+    done = nodewise("confirm", compared, "--max-runs", "8", "--out", "again", "--json")
+    assert done.returncode in (0, 1) and SECRET not in done.stdout + done.stderr
+    watched = nodewise(
+        "where", "--json", "w.json", "--svg", "w.svg", "--", "sh", "-c", f"sleep 0.3; : --password {SECRET}"
+    )
+    assert SECRET not in watched.stderr
+    assert _leaks(tmp_path, "app") == []
+
+
+def test_a_study_keeps_none(nodewise: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-Dstore.password={SECRET}")
+    _told(nodewise("study", "is", "--class", "S", "--threads", "1", "--blocks", "1", "--budget", "30s", "--out", "s"))
+    assert _leaks(tmp_path / "s") == []
+    _told(nodewise("report", "s", "--json"))
+
+
+def test_what_is_no_secret_stays(nodewise: Command, tmp_path: Path, app: str) -> None:
+    words = ["KEYBOARD=us", "--key-size", "4", "MONKEY=x"]
+    _told(nodewise("run", "--runs", "1", "--out", "r", "--env", "OMP_SCHEDULE=static", "--", "echo", *words))
+    assert not (tmp_path / "r/secrets.json").exists()
+    assert "masked" not in (tmp_path / "r/samples.jsonl").read_text()
+
+
+@pytest.mark.parametrize("command", [["run", "--resume", "r"], ["confirm", "r"]])
+def test_another_users_folder_is_not_run_without_trust(
+    nodewise_here: Command, tmp_path: Path, app: str, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _told(nodewise_here("run", "--runs", "2", "--out", "r", *OPTIONS, "--", app, *WORDS))
+    before = len(_got(tmp_path))
+    if os.geteuid() == 0:
+        shutil.chown(tmp_path / "r", 65534)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 65534)
+    done = nodewise_here(*command)
+    assert done.returncode == 2 and "belongs to" in done.stderr and "--trust" in done.stderr
+    assert './app --password "$PASSWORD"' in done.stderr and SECRET not in done.stderr
+    assert len(_got(tmp_path)) == before
+    trusted = nodewise_here(*command, "--trust")
+    assert "belongs to" not in trusted.stderr
+
+
+def test_a_file_of_another_user_in_an_own_folder_counts_too(nodewise: Command, tmp_path: Path, app: str) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may give files away")
+    _told(nodewise("run", "--runs", "2", "--out", "r", "--", app, "x", "y", "z"))
+    shutil.chown(tmp_path / "r/samples.jsonl", 65534)
+    assert nodewise("run", "--resume", "r").returncode == 2
+
+
+def test_no_cell_of_an_export_is_a_formula(nodewise: Command, app: str, tmp_path: Path) -> None:
+    names = ["-n", "=1+1", "-n", "@x"]
+    commands = [f"{app} a b c", f"{app} a b c fast"]
+    _told(nodewise("compare", "--runs", "6", "--out", "c", "--export-csv", "x.csv", *names, *commands))
+    _told(nodewise("report", "c", "--csv", "y.csv"))
+    for file in ("x.csv", "y.csv"):
+        cells = [c for row in csv.reader(io.StringIO((tmp_path / file).read_text())) for c in row]
+        assert "'=1+1" in cells and not [c for c in cells if c.startswith(("=", "@", "+"))]
+
+
+def _rename(path: Path) -> None:
+    """As if it had been made on another machine by somebody else."""
+    data = json.loads(path.read_text())
+    data["machine"]["hostname"] = "zuse17.example.org"
+    data["cwd"] = "/home/annabell/projects"
+    path.write_text(json.dumps(data))
+
+
+def _made_of(folder: Path) -> bytes:
+    """All bytes that a report made, without the script that draws figures."""
+    return b"".join(p.read_bytes() for p in folder.rglob("*") if p.is_file())
+
+
+@pytest.mark.parametrize("kind", ["compare", "tune"])
+def test_an_anonymous_report_says_not_whose_it_is(nodewise: Command, app: str, tmp_path: Path, kind: str) -> None:
+    (tmp_path / "quark-input.dat").write_text("1")
+    own = [app, "quark-input.dat", str(tmp_path / "out"), "url"]
+    if kind == "compare":
+        done = nodewise(
+            "compare", "--runs", "8", "--out", "e", "--prepare", "true gluon", " ".join(own), " ".join([*own, "fast"])
+        )
+    else:
+        values = "in=/data/charm/a-slow,/data/charm/b-fast"
+        words = [
+            "--axes",
+            "in",
+            "-P",
+            values,
+            "--max-runs",
+            "40",
+            "--env",
+            "MESON=q",
+            "--out",
+            "e",
+            "--cwd",
+            str(tmp_path),
+        ]
+        done = nodewise("tune", *words, "--", *own, "{in}")
+    assert done.returncode == 0, done.stderr
+    _rename(tmp_path / "e/question.json")
+    (tmp_path / "a").mkdir()
+    told = nodewise("report", "e", "--anonymous", "--html", "a/x.html", "--csv", "a/x.csv", "--svg", "a/figures")
+    assert told.returncode == 0, told.stderr
+    out = nodewise("report", "e", "--anonymous", "--json")
+    assert out.returncode == 0 and json.loads(out.stdout)["runs"] > 8
+    made = _made_of(tmp_path / "a") + out.stdout.encode()
+    assert nodewise("report", "e", "--anonymous").stdout.strip() == "e/report.html"
+    made += (tmp_path / "e/report.html").read_bytes()
+    named = [
+        "zuse17",
+        "annabell",
+        str(tmp_path),
+        tmp_path.parent.name,
+        "quark",
+        "./app",
+        "gluon",
+        "charm",
+        "MESON",
+        "logging in",
+    ]
+    assert [text for text in named if text.encode() in made] == []
+    plain = nodewise("report", "e", "--html", "plain.html")
+    assert plain.returncode == 0 and "zuse17" in (tmp_path / "plain.html").read_text()
+
+
+def test_an_anonymous_report_of_a_study(nodewise: Command, tmp_path: Path) -> None:
+    done = nodewise("study", "is", "--class", "S", "--threads", "1", "--blocks", "1", "--budget", "30s", "--out", "s")
+    assert done.returncode == 0, done.stderr
+    _rename(tmp_path / "s/question.json")
+    assert nodewise("report", "s", "--anonymous", "--html", "x.html", "--csv", "x.csv").returncode == 0
+    made = (tmp_path / "x.html").read_bytes() + (tmp_path / "x.csv").read_bytes()
+    assert [text for text in ("zuse17", "annabell", str(tmp_path)) if text.encode() in made] == []
