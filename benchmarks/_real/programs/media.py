@@ -52,9 +52,9 @@ def _povray(room: Room) -> list[Case]:
         return ["povray", "+Iscene.pov", f"+W{width}", f"+H{height}", "-D", "-GA", "+Oscene.png", *more]
 
     return [
-        Case("plain", tuple(render(480, 360))),
+        Case("plain", tuple(render(240, 180))),
         with_parameter(
-            "anti-aliased, threads", render(200, 150, "+A0.2", "+WT{workers}"), "workers", ["1", "2", "4"], "2"
+            "anti-aliased, threads", render(100, 75, "+A0.2", "+WT{workers}"), "workers", ["1", "2", "4"], "2"
         ),
         with_parameter("size of blocks", render(360, 270, "+BS{block}"), "block", ["200", "32", "16", "8"]),
     ]

@@ -52,7 +52,7 @@ def _gromacs(room: Room) -> list[Case]:
         with_parameter(
             "list of neighbours", run("large", 30, "-nstlist", "{nstlist}"), "nstlist", ["5", "10", "20", "40"]
         ),
-        with_parameter("ranks", run("large", 30, "-ntmpi", "{ranks}"), "ranks", ["1", "2"]),
+        with_parameter("ranks", run("large", 30, "-ntmpi", "{ntmpi}"), "ntmpi", ["1", "2"]),
     ]
 
 
