@@ -58,6 +58,15 @@ def test_a_difference_that_is_no_larger_than_what_counts_as_none_is_not_said() -
     assert judge(Ratio(1 / 1.0105, 1 / 1.019, 1 / 1.002, 30), 0.01).word is Word.SLOWER
 
 
+def test_where_it_has_to_be_sure_all_of_the_interval_is_more_than_counts_as_none() -> None:
+    for low, high, word in [(1.007, 1.06, Word.UNDECIDED), (1.011, 1.06, Word.FASTER)]:
+        ratio = Ratio(1.037, low, high, 28)
+        assert judge(ratio, 0.01).word is Word.FASTER
+        assert judge(ratio, 0.01, surely=True).word is word
+        turned = judge(Ratio(1 / 1.037, 1 / high, 1 / low, 28), 0.01, surely=True).word
+        assert turned is (Word.SLOWER if word is Word.FASTER else word)
+
+
 def test_more_runs_change_little_once_the_size_is_known_to_a_tenth() -> None:
     def settled(ratio: float, half: float, within: float = 0.01) -> bool:
         return is_settled(judge(Ratio(ratio, ratio / (1 + half), ratio * (1 + half), 30), within))

@@ -63,7 +63,8 @@ class Confirmation:
 
     def _judge(self, final: bool) -> Verdict:
         level = self._looks.level
-        return judge_pairs(self._all(), lambda _: level, self._within, final=final, accept_disturbed=self._accept)[0]
+        pairs, accept = self._all(), self._accept
+        return judge_pairs(pairs, lambda _: level, self._within, final=final, accept_disturbed=accept, surely=True)[0]
 
     @property
     def count(self) -> int:

@@ -335,7 +335,7 @@ class Tuner:
         if point is None:
             return math.inf
         gain, deviation = self._search.gain(point, self._search.reference)
-        sure = gain - deviation
+        sure = gain - deviation - self._question.within
         if sure <= 0:
             return math.inf
         spare = min(_MOST_SPARE, int(total * _SPARE_SHARE))

@@ -70,19 +70,20 @@ def format_ratio(ratio: Ratio) -> str:
     return f"{ratio.ratio:.{digits}f}× ({ratio.low:.{digits}f}–{ratio.high:.{digits}f})"
 
 
-def judge(ratio: Ratio, within: float, final: bool = False) -> Verdict:
+def judge(ratio: Ratio, within: float, final: bool = False, surely: bool = False) -> Verdict:
     """Say what an interval means.
 
     All of it inside 1 ± `within` is no difference, else on one side of 1 faster or slower, if the ratio itself is more than
-    what counts as none. Where no more runs will come (`final`), any other that is narrow enough is no difference beyond the
+    what counts as none; where that has to be so `surely`, all of the interval is more. Where no more runs will come (`final`), any other that is narrow enough is no difference beyond the
     size that it has, else undecided.
     """
     beyond = Verdict(Word.UNDECIDED, ratio, within).beyond
+    edge = 1 + within if surely else 1.0
     if beyond <= within:
         word = Word.NO_DIFFERENCE
-    elif ratio.low > 1 and ratio.ratio > 1 + within:
+    elif ratio.low > edge and ratio.ratio > 1 + within:
         word = Word.FASTER
-    elif ratio.high < 1 and ratio.ratio * (1 + within) < 1:
+    elif ratio.high < 1 / edge and ratio.ratio * (1 + within) < 1:
         word = Word.SLOWER
     else:
         word = Word.NO_DIFFERENCE if final and beyond <= _WIDEST * within else Word.UNDECIDED

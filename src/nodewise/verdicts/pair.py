@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nodewise.base.units import format_percent
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.carryover import comparable
 from nodewise.statistics.compare import Ratio, ratio_interval
@@ -122,11 +123,17 @@ def pair_up(
 
 
 def judge_pairs(
-    pairs: Pairs, level: Callable[[int], float], within: float, *, final: bool, accept_disturbed: bool = False
+    pairs: Pairs,
+    level: Callable[[int], float],
+    within: float,
+    *,
+    final: bool,
+    accept_disturbed: bool = False,
+    surely: bool = False,
 ) -> tuple[Verdict, str]:
     """The verdict on pairs, and the reason where it is undecided.
 
-    `level` gives the level of the interval for so many pairs; `final`: no more will come.
+    `level` gives the level of the interval for so many pairs; `final`: no more will come; `surely` is that of `judge`.
     """
     if pairs.busy and not accept_disturbed:
         guess = float(np.median(np.log(pairs.one) - np.log(pairs.other)))
@@ -139,13 +146,15 @@ def judge_pairs(
         # most blocks were undisturbed, but they are too few: what disturbed the rest hit either contender by chance
         every = pairs.deciding(accept_disturbed=True)
         ratio = ratio_interval(*every, level(len(every[0])))
-    verdict = judge(ratio, within, final=final)
+    verdict = judge(ratio, within, final=final, surely=surely)
     if verdict.word is not Word.UNDECIDED:
         return verdict, ""
     if not _has_interval(ratio):
         kind = "undisturbed " if pairs.disturbed else "comparable " if len(one) < len(pairs.blocks) else ""
         count = f"{len(one)} {kind}block{'s' * (len(one) != 1)}"
         return verdict, f"{count} {'is' if len(one) == 1 else 'are'} too few"
+    if ratio.low > 1:
+        return verdict, f"the gain may be no more than counts as none, {format_percent(within)}"
     return verdict, "the noise leaves it open"
 
 

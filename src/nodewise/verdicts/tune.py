@@ -228,9 +228,9 @@ def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, st
         pairs = pair_up(experiment, BASELINE, candidate, CONFIRM)
         if pairs.one:
             level = Looks(plan.looks, plan.alpha).level
-            return pairs, *judge_pairs(
-                pairs, lambda _: level, within, final=True, accept_disturbed=_accepting(experiment)
-            )
+            accept = _accepting(experiment)
+            # a launch line is changed only for what is surely more than counts as none
+            return pairs, *judge_pairs(pairs, lambda _: level, within, final=True, accept_disturbed=accept, surely=True)
     # without a confirmation there is a guess but no interval: the candidate was picked for its good luck, too
     guess = median(costs_of(experiment, BASELINE)) / median(costs_of(experiment, candidate))
     why = "there were too few runs to confirm it"
@@ -248,8 +248,8 @@ def _more_runs(verdict: Verdict, pairs: Pairs, accept_disturbed: bool) -> int | 
     if ratio.low <= 0 or not math.isfinite(ratio.high):
         return 2 * (FEWEST_BLOCKS - len(pairs.one)) if len(pairs.one) < FEWEST_BLOCKS else None
     half = math.log(ratio.high / ratio.low) / 2
-    # narrow enough to leave out 1, or to lie within what counts as none
-    wanted = max(abs(math.log(ratio.ratio)), math.log1p(verdict.within) - abs(math.log(ratio.ratio)))
+    # narrow enough to leave out what counts as none, or to lie within it
+    wanted = abs(math.log1p(verdict.within) - abs(math.log(ratio.ratio)))
     more = math.ceil(len(pairs.one) * ((half / wanted) ** 2 - 1)) if wanted > 0 else _MOST_MORE
     return 2 * min(_MOST_MORE, max(2, more))
 
