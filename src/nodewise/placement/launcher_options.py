@@ -11,7 +11,7 @@ from nodewise.placement.job import Job
 
 
 def read_options(
-    launcher: str, text: str, known: Mapping[str, str], bare: tuple[str, ...] = (), alias: str = ""
+    launcher: str, text: str, known: Mapping[str, str], bare: tuple[str, ...] = (), alias: str | None = None
 ) -> dict[str, str]:
     """The options of a text by the name that `known` gives each spelling; `bare` names take no value.
 
