@@ -70,7 +70,7 @@ def read_openmpi(machine: Machine, text: str, job: Job) -> tuple[Placement, list
 
     Raises InputError for an option that is not known, and where mpirun would refuse to share processors.
     """
-    options = read_options("mpirun", text, _OPTIONS, _BARE)
+    options = read_options("mpirun", text, _OPTIONS, _BARE, "mpiexec")
     job = job_from("mpirun", options, job)
     # as many as two ranks are mapped by core, more by NUMA node
     few = "hwthread" if "hwthreads" in options else "core"
