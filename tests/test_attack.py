@@ -60,7 +60,7 @@ def test_how_it_ended_is_judged() -> None:
         [f.kind for f in Ended(("run",), code, "", error).judged()]
         for code, error in [
             *((0, ""), (2, "error: no such file"), (70, "error: a defect in nodewise: KeyError: 1"), (71, "")),
-            *((0, "Traceback (most recent call last):"), (-signal.SIGSEGV, ""), (None, "")),
+            *((0, 'Traceback:\n  File "/x/nodewise/cli/main.py", line 1'), (-signal.SIGSEGV, ""), (None, "")),
         ]
     ]
     assert kinds == [[], [], [DEFECT], [DEFECT], [DEFECT], [WRONG], [LONG]]

@@ -142,6 +142,10 @@ def _work(seed: int, folder: Path, orders: int, tell: int) -> NoReturn:
         # not of addresses: the engine that draws takes many more than it fills
         resource.setrlimit(resource.RLIMIT_DATA, (_MOST_BYTES, _MOST_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        # what programs print here is nobody's
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        os.dup2(nothing, 1)
         place = Place(folder)
         with os.fdopen(orders) as lines:
             for line in lines:

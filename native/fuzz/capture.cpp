@@ -4,6 +4,7 @@
 #include "runner/capture.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>

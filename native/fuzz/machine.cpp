@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <string>
 
 #include "machine/topology.h"
@@ -48,8 +49,8 @@ bool tried(const std::string& text, const std::string& path) {
             loading = false;
             describe(topology);
             _exit(1);
-        } catch (const nodewise::TopologyError&) {
-            _exit(0);
+        } catch (const std::exception&) {
+            _exit(loading ? 0 : kOurs);
         }
     }
     int status = 0;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -21,6 +22,14 @@ std::string first_line(const std::string& path) {
     std::ifstream file(path);
     std::getline(file, line);
     return line;
+}
+
+// A number as the kernel writes them, which are never near as large; nothing for what is none.
+std::optional<double> number_at(const char* text) {
+    constexpr double kLargest = 1e30;
+    char* end = nullptr;
+    const double value = std::strtod(text, &end);
+    return end != text && std::fabs(value) < kLargest ? std::optional(value) : std::nullopt;
 }
 
 struct ProcessorTime {
@@ -102,7 +111,7 @@ void read_processor_time(const std::string& text, const std::vector<int>& mask, 
 void read_pressure(const std::string& text, const std::string& name, Reading& into) {
     const std::size_t at = text.find("total=");
     if (at != std::string::npos && at < text.find('\n')) {
-        into[name] = std::strtod(text.c_str() + at + 6, nullptr) * 1e-6;
+        into[name] = number_at(text.c_str() + at + 6).value_or(0) * 1e-6;
     }
 }
 
@@ -111,7 +120,7 @@ double throttled_s(const std::string& text) {
     for (const auto& [name, scale] : {std::pair("throttled_usec ", 1e-6), std::pair("throttled_time ", 1e-9)}) {
         const std::size_t at = text.find(name);
         if (at != std::string::npos) {
-            return std::strtod(text.c_str() + at + std::strlen(name), nullptr) * scale;
+            return number_at(text.c_str() + at + std::strlen(name)).value_or(0) * scale;
         }
     }
     return 0;
@@ -235,9 +244,7 @@ std::string KernelFile::read() const {
 std::optional<double> KernelFile::told() const {
     std::array<char, 32> text{};
     const ssize_t count = descriptor_ < 0 ? 0 : pread(descriptor_, text.data(), text.size() - 1, 0);
-    char* end = nullptr;
-    const double value = count > 0 ? std::strtod(text.data(), &end) : 0;
-    return count > 0 && end != text.data() ? std::optional(value) : std::nullopt;
+    return count > 0 ? number_at(text.data()) : std::nullopt;
 }
 
 Conditions::Conditions(std::string root)
@@ -251,7 +258,7 @@ Conditions::Conditions(std::string root)
         pressure_.emplace_back(std::string("pressure_") + what + "_s", KernelFile(root_ + "/proc/pressure/" + what));
     }
     const std::string base = first_line(root_ + "/sys/devices/system/cpu/cpu0/cpufreq/base_frequency");
-    base_frequency_ = std::strtod(base.c_str(), nullptr) * 1e3;
+    base_frequency_ = number_at(base.c_str()).value_or(0) * 1e3;
 }
 
 Reading Conditions::read(const std::optional<std::vector<int>>& mask, const std::vector<int>& domain) const {
@@ -299,7 +306,7 @@ double Conditions::ready() const {
     if (stroke == std::string::npos || blank == std::string::npos) {
         return 0;
     }
-    return std::max(0.0, std::strtod(text.c_str() + blank, nullptr) - 1);
+    return std::max(0.0, number_at(text.c_str() + blank).value_or(0) - 1);
 }
 
 Reading difference(const Reading& before, const Reading& after) {

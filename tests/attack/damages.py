@@ -108,7 +108,10 @@ def damages(folder: Path) -> list[tuple[str, bytes]]:
 
 def damage(dice: random.Random, folder: Path) -> str:
     """Change something of one file at random; what it was, in words."""
-    name = dice.choice([n for n in FILES if (folder / n).exists()])
+    whole = [n for n in FILES if (folder / n).is_file() and not (folder / n).is_symlink()]
+    if not whole:
+        return "nothing is left"
+    name = dice.choice(whole)
     path = folder / name
     data = path.read_bytes()
     way = dice.choice(["field", "field", "field", "bytes", "cut", "line", "line", "other"])
@@ -130,9 +133,13 @@ def damage(dice: random.Random, folder: Path) -> str:
 
 def _other_field(dice: random.Random, path: Path, data: bytes) -> str:
     lines = data.split(b"\n") if path.suffix == ".jsonl" else [data]
-    at = dice.choice([i for i, line in enumerate(lines) if line.strip()])
-    value = json.loads(lines[at])
-    place = dice.choice(list(places(value)))
+    at = dice.randrange(len(lines))
+    try:
+        value = json.loads(lines[at])
+        place = dice.choice(list(places(value)))
+    except (ValueError, IndexError):
+        # of a damage before this one
+        return f"line {at + 1} has no fields any more"
     new = dice.choice([*WRONG, *(v for v in (0, 1, 0.5, -0.0, "0", "\ud800", [1], [0] * 2000))])
     drop = dice.random() < 0.2
     lines[at] = changed(value, place, new, drop).encode("utf-8", "surrogatepass")

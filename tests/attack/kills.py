@@ -30,7 +30,6 @@ _ALLOWED = (0, 1, 2, 130, *(-s for s in (signal.SIGKILL, *_ASKED)))
 def attack(dice: random.Random, place: Place) -> list[Finding]:
     """One process of a nodewise killed at any moment; then going on with what it had measured."""
     here, running, kind = _started(dice, place)
-    time.sleep(dice.choice([0.0, 0.05, 0.2]) + dice.random() * 0.8)
     victim = dice.choice(["nodewise", "nodewise", "guard", "runner", "program", "both"])
     before = _kept(here)
     if not running.ended():
@@ -44,7 +43,6 @@ def attack(dice: random.Random, place: Place) -> list[Finding]:
 def attack_by_signals(dice: random.Random, place: Place) -> list[Finding]:
     """A nodewise asked to end, once or several times, or stopped and set going."""
     here, running, kind = _started(dice, place)
-    time.sleep(dice.choice([0.0, 0.05, 0.2]) + dice.random() * 0.8)
     asked = [dice.choice(_ASKED) for _ in range(dice.choice([1, 2, 2, 3]))]
     if dice.random() < 0.2:
         asked = [signal.SIGSTOP, signal.SIGCONT, *asked[:1]]
@@ -77,7 +75,11 @@ def _started(dice: random.Random, place: Place) -> tuple[Path, Running, str]:
         "vec": ["vec", "--compiler", "gcc", "loop.c"],
     }
     kind = dice.choice(["run", "run", "compare", "compare", "tune", "tune", "where", "vec"])
-    return here, place.start(kinds[kind], here, whole=dice.random() < 0.2), kind
+    whole = dice.random() < 0.2
+    running = place.start(kinds[kind], here, whole)
+    # Ctrl-C while the interpreter itself starts is the interpreter's
+    time.sleep(0.3 if whole else dice.choice([0.0, 0.05, 0.2]) + dice.random() * 0.8)
+    return here, running, kind
 
 
 def _pids(running: Running, victim: str) -> list[int]:

@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import io
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -24,6 +25,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 _CLONE_NEWNS = 0x20000
 #: What outlives nodewise because of how it was ended has so long to go.
 _PATIENCE_S = 8.0
+#: A traceback through nodewise; a program may print its own.
+_OWN_TRACEBACK = re.compile(r'File "[^"]*nodewise/[^"]*\.py"')
 #: An exception that passed all of nodewise's own handlers.
 ESCAPED = 71
 #: The kinds of findings, as the campaign's last line names them.
@@ -54,7 +57,7 @@ class Ended:
         shown = f"nodewise {' '.join(map(repr, self.words))}: exit code {self.code}: {self.error[-600:]}"
         if self.code is None:
             return [Finding(LONG, shown)]
-        broken = "Traceback" in self.error or "a defect in nodewise" in self.error
+        broken = _OWN_TRACEBACK.search(self.error) or "a defect in nodewise" in self.error
         if self.code in (INTERNAL, ESCAPED) or broken:
             return [Finding(DEFECT, shown)]
         return [] if self.code in self.allowed else [Finding(WRONG, shown)]

@@ -87,11 +87,11 @@ def test_what_a_program_tells_in_vain_is_one_note(nodewise: Command, tmp_path: P
     (tmp_path / "p").write_text('#!/bin/sh\nprintf \'result: {"nodewise": 1, "seconds": 3}\\n\'\n')
     (tmp_path / "p").chmod(0o755)
     words = {
-        "run": ["run", "-r", "3", "-w", "0", "--", "./p"],
-        "compare": ["compare", "-r", "6", "./p", "sleep 0.01"],
-        "tune": ["tune", "--max-runs", "12", "--axes", "", "-P", "t=1,2", "--", "./p", "{t}"],
+        "run": ["-r", "3", "-w", "0", "--", "./p"],
+        "compare": ["-r", "6", "./p", "sleep 0.01"],
+        "tune": ["--max-runs", "20", "--axes", "", "-P", "t=1,2", "--", "./p", "{t}"],
     }[kind]
-    done = nodewise(*words, "--out", "x")
+    done = nodewise(kind, "--out", "x", *words)
     assert done.returncode == 0, done.stderr
     told = [line for line in (done.stdout + done.stderr).splitlines() if "a line was not read" in line]
     assert len(told) == 1 and 'text stands before {"nodewise": on it: result: {"nodewise": 1' in told[0]

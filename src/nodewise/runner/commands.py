@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -67,4 +68,7 @@ def passing_folder(name: str) -> Iterator[tuple[Path, Callable[[str], None]]]:
     folder = Path(tempfile.gettempdir(), f"{name}{os.getpid()}-{secrets.token_hex(4)}").absolute()
     with will('rm -rf -- "$1"', str(folder)) as tell:
         folder.mkdir(mode=0o700)
-        yield folder, tell
+        try:
+            yield folder, tell
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
