@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -135,7 +136,7 @@ class Masks:
                 parts = parts_of_words(value)
                 self._note_parameters(value)
                 lists = [False, *(before in _LISTS for before in value[:-1])]
-                for i, (option, name) in enumerate(zip(value, value[1:-1], strict=False), 2):
+                for i, (option, name) in enumerate(pairwise(value[:-1]), 2):
                     if option in _LISTS_OF_TWO and (name in self._filled or is_secret_name(name)):
                         called = self._filled.get(name) or variable_name(name)
                         parts[i], lists[i] = [Part(0, len(value[i]), called)], True
