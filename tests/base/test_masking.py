@@ -63,6 +63,13 @@ def test_each_value_of_a_list_has_its_own_name() -> None:
     ]
 
 
+def test_parameters_of_a_comparison_are_known_by_where_they_go() -> None:
+    masks = Masks(environment={})
+    asked = ["compare", "-L", "p", "ab,cd", "-P", "q=ef", "./app --password {p}", "./b --token={q} -L p x"]
+    assert masks.masked(asked)[3:6] == ["<masked:PASSWORD>,<masked:PASSWORD_2>", "-P", "q=<masked:TOKEN>"]
+    assert masks.revealed(masks.masked(asked)) == asked
+
+
 def test_the_value_of_a_parameter_with_another_name_is_one_where_it_goes_into_a_secrets_place() -> None:
     masks = Masks(environment={})
     made = masks.masked({"command": ["./app", "--password", "{p}"], "parameters": {"p": ["a", "b"]}, "key": "p=b x=1"})

@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -37,6 +38,10 @@ ORDINARY = _set(
 )
 #: What follows these options of nodewise's own is a name with a list of values.
 _LISTS = ("-P", "--parameter", "--parameter-scan", "--env-axis")
+#: After these the name and the list are two words.
+_LISTS_OF_TWO = ("-L", "--parameter-list")
+#: Under these names are parameters by theirs.
+_OF_PARAMETERS = ("parameters", "values", "axes")
 #: What a shell takes for more than itself between double quotes.
 _ACTIVE = re.compile('[\\\\"$`!\n\udc80-\udcff]')
 
@@ -64,8 +69,9 @@ class Masks:
         self._pattern: dict[bool, re.Pattern[str]] = {}
         self._environment = dict(os.environ if environment is None else environment)
         for name, spellings in (values or {}).items():
-            self._used.add(name)
-            self._enter(name, spellings)
+            if spellings:
+                self._used.add(name)
+                self._enter(name, spellings)
         for name, value in self._environment.items():
             if len(value) >= SHORTEST and re.fullmatch(r"[A-Za-z_]\w*", name) and is_secret(name, value):
                 self._name(name, value)
@@ -119,16 +125,21 @@ class Masks:
         spellings, which = self._spellings.get(found[1], []), int(found[2] or 0)
         return spellings[which] if which < len(spellings) else found[0]
 
-    def _masked(self, value: Any, within: bool) -> Any:
+    def _masked(self, value: Any, within: bool, under: str = "") -> Any:
         if isinstance(value, str):
             return self._text(value, within)
         if isinstance(value, Mapping):
-            return {k: self._entry(str(k), v, within) for k, v in value.items()}
+            filled = self._filled if under in _OF_PARAMETERS else {}
+            return {k: self._entry(str(k), v, within, filled) for k, v in value.items()}
         if isinstance(value, list | tuple):
             if value and all(isinstance(v, str) for v in value):
                 parts = parts_of_words(value)
                 self._note_parameters(value)
                 lists = [False, *(before in _LISTS for before in value[:-1])]
+                for i, (option, name) in enumerate(pairwise(value[:-1]), 2):
+                    if option in _LISTS_OF_TWO and (name in self._filled or is_secret_name(name)):
+                        called = self._filled.get(name) or variable_name(name)
+                        parts[i], lists[i] = [Part(0, len(value[i]), called)], True
                 return [
                     self._with(word, [*those, *self._parameters(word)], within, several)
                     for word, those, several in zip(value, parts, lists, strict=True)
@@ -136,19 +147,20 @@ class Masks:
             return [self._masked(v, within) for v in value]
         return value
 
-    def _entry(self, name: str, value: Any, within: bool) -> Any:
-        """What stands under a name, which may say that it is a secret."""
-        if isinstance(value, list | tuple) and (name in self._filled or is_secret_name(name)):
-            return [self._entry(name, v, within) for v in value]
+    def _entry(self, name: str, value: Any, within: bool, filled: Mapping[str, str]) -> Any:
+        """What stands under a name, which may say that it is a secret, or that it is put where one belongs."""
+        if isinstance(value, list | tuple) and (name in filled or is_secret_name(name)):
+            return [self._entry(name, v, within, filled) for v in value]
         text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
-        if text and (is_secret(name, text) or (name in self._filled and not MASK.fullmatch(text))):
-            # numbers of a metric are none, of an axis they are
-            return self._name(self._filled.get(name) or variable_name(name), text, True)
-        return self._masked(value, within)
+        if text and (is_secret(name, text) or (name in filled and not MASK.fullmatch(text))):
+            return self._name(filled.get(name) or variable_name(name), text, True)
+        return self._masked(value, within, name)
 
     def _note_parameters(self, words: Sequence[str]) -> None:
         """`--password {p}`: what is put in for p is a secret, whatever that is called."""
         for word, following in zip(words, [*words[1:], ""], strict=True):
+            if len(inner := word.split()) > 1:
+                self._note_parameters(inner)
             name, sign, value = word.lstrip("-").partition("=")
             if (found := re.fullmatch(r"\{([\w-]+)\}", value if sign else following)) and is_secret_name(name):
                 self._filled.setdefault(found[1], variable_name(name))
@@ -173,9 +185,9 @@ class Masks:
         for part in sorted(parts, key=lambda p: (p.start, -p.end)):
             if part.start >= at:
                 value = text[part.start : part.end]
-                made += [self._veiled(text[at : part.start], within), self._several(part.name, value, several)]
+                made += [self._veiled(text[at : part.start], within, True), self._several(part.name, value, several)]
                 at = part.end
-        return "".join([*made, self._veiled(text[at:], within)])
+        return "".join([*made, self._veiled(text[at:], within, True)])
 
     def _several(self, name: str, value: str, several: bool) -> str:
         """The mask of a value; of a list of values, or where they are known, each its own."""
@@ -184,17 +196,20 @@ class Masks:
             return ",".join(self._name(name, part, True) for part in parts)
         return self._name(name, value, True)
 
-    def _veiled(self, text: str, within: bool) -> str:
+    def _veiled(self, text: str, within: bool, own: bool = False) -> str:
+        """A text without what is known; with `own` another spelling of a value has a name of its own, as lines need it."""
         if within not in self._pattern:
             longest = sorted((v for v in self._masks if self._is_telling(v)), key=len, reverse=True)
             first = MASK.pattern if within else re.escape(_BEGIN)
             self._pattern[within] = re.compile("|".join([f"(?P<mask>{first})", *map(re.escape, longest)]))
-        return self._pattern[within].sub(self._veil, text)
 
-    def _veil(self, found: re.Match[str]) -> str:
-        if found["mask"]:
-            return found[0] if found[0].endswith(">") else f"{_BEGIN}>"
-        return self._use(self._masks[found[0]])
+        def veil(found: re.Match[str]) -> str:
+            if found["mask"]:
+                return found[0] if found[0].endswith(">") else f"{_BEGIN}>"
+            mask = self._masks[found[0]]
+            return self._name(masked_names(mask)[0], found[0], True) if own else self._use(mask)
+
+        return self._pattern[within].sub(veil, text)
 
     @staticmethod
     def _is_telling(value: str) -> bool:
@@ -207,8 +222,8 @@ class Masks:
         return mask
 
     def _name(self, wanted: str, value: str, use: bool = False) -> str:
-        """The mask of a value, which is named now if it has no name yet."""
-        if value not in self._masks:
+        """The mask of a value, which is named now if it has no name yet, or is but another spelling of one that is used."""
+        if value not in self._masks or (use and self._spellings[masked_names(self._masks[value])[0]][0] != value):
             name, number = wanted, 1
             while name in self._spellings or self._environment.get(name, value) != value:
                 number += 1
@@ -218,7 +233,8 @@ class Masks:
 
     def _enter(self, name: str, spellings: Sequence[str]) -> None:
         self._spellings[name] = list(spellings)
-        for i, spelling in enumerate(spellings):
+        self._masks[spellings[0]] = _mask(name)
+        for i, spelling in enumerate(spellings[1:], 1):
             self._masks.setdefault(spelling, _mask(name, i))
         self._pattern.clear()
 

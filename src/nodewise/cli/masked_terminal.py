@@ -42,12 +42,19 @@ class _Masking:
 def _shown(text: str, known: Sequence[Masks]) -> str:
     for masks in known:
         if text.startswith(("{", "[")):
-            text = _JSON_TEXT.sub(lambda m, by=masks: m[0] if m[1] else by.veiled(m[0], within=True), text)  # type: ignore[misc]
+            text = _in_json(text, masks)
             continue
         # masks that are there already are of a record, and stay
         made = masks.masked(text.replace(_BEGIN, _KEPT), within=True)
         text = MASK.sub(lambda m: f'"${m[1]}"', made).replace(_KEPT, _BEGIN)
     return text
+
+
+def _in_json(text: str, masks: Masks) -> str:
+    def veil(found: re.Match[str]) -> str:
+        return found[0] if found[1] else str(masks.veiled(found[0], within=True))
+
+    return _JSON_TEXT.sub(veil, text)
 
 
 def shown(text: str) -> str:

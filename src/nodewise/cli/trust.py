@@ -13,12 +13,9 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.masking import shell_text
-from nodewise.records.experiment import read_question
-from nodewise.records.secret_file import SECRETS
-from nodewise.runner.launch import quoted_line
 
 #: What of a folder says which commands are run, and how.
-_TELLING = ("question.json", "samples.jsonl", SECRETS)
+_TELLING = ("question.json", "samples.jsonl", "secrets.json")
 
 
 def trust_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,6 +44,10 @@ def check_owner(folder: Path, context: click.Context) -> None:
     others = [uid for uid in owners if uid != os.geteuid()]
     if not others:
         return
+    # commands that need no trust are over before these are imported
+    from nodewise.records.experiment import read_question
+    from nodewise.runner.launch import quoted_line
+
     question = read_question(folder)
     whose = " and ".join(map(_user, others))
     asked = [word.replace("\n", " ") for word in question["asked"]]
@@ -63,6 +64,8 @@ def _commands(question: dict[str, Any]) -> list[str]:
     if "contenders" in question:
         steps = [text for c in question["contenders"] for text in (c["steps"] or {}).values() if text]
         return list(dict.fromkeys([*(c["text"] for c in question["contenders"]), *steps]))
+    from nodewise.runner.launch import quoted_line
+
     build = (question.get("wanted") or {}).get("build")
     words = question.get("command") or [question["kind"], str(question.get("study", ""))]
     return [quoted_line(words), *([build] if build else [])]

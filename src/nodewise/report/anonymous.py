@@ -154,7 +154,9 @@ class Anonymous:
             made["same_output"]["reference"] = self._key(str(same["reference"]))
         if isinstance(promise := data.get("promise"), dict):
             named = {name: self._key(promise[name]) for name in ("one", "other")}
-            shown = {"experiment": str(FOLDER), "launch_line": PROGRAM, "command": [PROGRAM]}
+            shown: dict[str, Any] = {"experiment": str(FOLDER), "launch_line": PROGRAM, "command": [PROGRAM]}
+            # the other machine's name is not known
+            shown["differences"] = [text for text in made["promise"]["differences"] if not text.startswith("host")]
             made["promise"] = {**made["promise"], **named, **shown}
         return made
 
