@@ -10,13 +10,13 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
+from nodewise.placement.registry import variable_texts
 from nodewise.placement.resolve import Request, fitting_threads, resolve
 from tests.placement.runtimes import LLVM, runtime_folder, uneven  # noqa: F401
 from tests.placement.runtimes.asked import differing, differing_from_recorded
 
 #: What intel-openmp 2026.2.0 answered under KMP_AFFINITY=verbose, one case a line.
 RECORDED = [json.loads(x) for x in (Path(__file__).parent / "recorded/intel-openmp.jsonl").read_text().splitlines()]
-_FIELDS = {"KMP_AFFINITY": "affinity", "KMP_HW_SUBSET": "subset", "OMP_PLACES": "places", "OMP_PROC_BIND": "bind"}
 SHAPE = "pack:2 core:4 pu:2"
 
 
@@ -33,8 +33,8 @@ def placed(threads, shape=SHAPE, **asked):
     "case", RECORDED, ids=lambda c: f"{c['machine']}-{c['threads']}-{'-'.join(c['env'].values())}"[:100]
 )
 def test_agrees_with_what_was_recorded(case):
-    said = {_FIELDS[name]: text for name, text in case["env"].items()}
-    placement = resolve(synthetic(case["synthetic"]), Job(int(case["threads"])), Request(**said)).placement
+    asked = {variable_texts()[name].name: text for name, text in case["env"].items()}
+    placement = resolve(synthetic(case["synthetic"]), Job(int(case["threads"])), Request(**asked)).placement
     assert {str(t): list(p) for t, p in enumerate(placement.places)} == case["places"]
 
 
@@ -74,7 +74,7 @@ def test_llvms_runtime_ignores_a_subset_that_asks_for_too_much():
     assert len(placed(1, subset="9c,1t", affinity="none", runtime="llvm").placement.places[0]) == 16
 
 
-def test_place_threads_is_told_to_be_read_no_more():
+def test_place_threads_is_reported_as_read_no_more():
     found = placed(2, place_threads="1Cx2T,1O", affinity="compact")
     assert found.placement.places == ((2, 3), (2, 3))
     assert "ignore KMP_PLACE_THREADS" in found.notes[0] and "KMP_HW_SUBSET=1core@1,2thread" in found.notes[0]
@@ -157,7 +157,7 @@ def test_counts_of_nothing_are_no_places():
     assert placed(2, places="cores(0)", bind="close").placement.places == ((0, 1), (2, 3))
 
 
-def test_nested_levels_are_told_to_be_not_shown():
+def test_nested_levels_are_reported_as_not_shown():
     found = placed(4, places="cores", bind="spread,close")
     assert found.placement.places == ((0, 1), (4, 5), (8, 9), (12, 13)) and "outermost region" in found.notes[0]
 

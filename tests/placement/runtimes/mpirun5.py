@@ -8,7 +8,7 @@ import random
 import re
 import subprocess
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from nodewise.machine.model import Machine
@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 _UNEVEN = "uneven:"
 
 
+@cache
 def machine_of(name: str) -> Machine:
     """The machine that a recorded name means."""
     return made_up.loaded(name if name.startswith(_UNEVEN) else f"synthetic:{name}")
@@ -34,7 +35,7 @@ class Asked:
         subprocess.run(
             ["cc", "-shared", "-fPIC", "-O1", "-o", str(self.library), str(HERE / "heard.c"), "-ldl"], check=True
         )
-        self._topology = lru_cache(maxsize=None)(self._made)
+        self._topology = cache(self._made)
 
     def _made(self, machine: str) -> Path:
         path = self.folder / f"{abs(hash(machine))}.xml"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each tongue as its own documentation has it, and what each refuses."""
+"""Each dialect as its own documentation has it, and what each refuses."""
 
 from functools import cache
 
@@ -7,12 +7,13 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
+from nodewise.placement.dialects.hwloc import read_hwloc
+from nodewise.placement.dialects.likwid import read_likwid, write_likwid
+from nodewise.placement.dialects.numactl import read_numactl
+from nodewise.placement.dialects.taskset import read_taskset
 from nodewise.placement.job import Job, share_zones
+from nodewise.placement.openmp.subset import rank_subset
 from nodewise.placement.resolve import Request, resolve
-from nodewise.placement.tongues.hwloc import read_hwloc
-from nodewise.placement.tongues.kmp_subset import rank_subset
-from nodewise.placement.tongues.likwid import read_likwid, write_likwid
-from nodewise.placement.tongues.masks import read_mask_or_list, read_numactl
 
 #: Two sockets of two cores, whose second hardware threads are 4 to 7, as in likwid's examples.
 LIKWID = "pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)"
@@ -179,12 +180,12 @@ def test_hwloc_errors_name_the_column(text, column):
 
 def test_taskset_takes_lists_and_masks():
     machine = synthetic(LIKWID)
-    assert read_mask_or_list(machine, "0,3,4-6:2")[0] == (0, 3, 4, 6)
-    assert read_mask_or_list(machine, "0x11")[0] == (0, 4)
-    left, notes = read_mask_or_list(machine, "6-9")
+    assert read_taskset(machine, "0,3,4-6:2")[0] == (0, 3, 4, 6)
+    assert read_taskset(machine, "0x11")[0] == (0, 4)
+    left, notes, _ = read_taskset(machine, "6-9")
     assert left == (6, 7) and "8-9 are not there" in notes[0]
     with pytest.raises(InputError, match="none of the processors 9 "):
-        read_mask_or_list(machine, "9")
+        read_taskset(machine, "9")
 
 
 def test_numactl_counts_nodes_and_relative_processors():
@@ -259,7 +260,7 @@ def test_slurm(text, expected):
 def test_slurm_binds_to_what_holds_a_tasks_cores():
     machine = synthetic(SMT)
     first, second = (*range(8), *range(16, 24)), (*range(8, 16), *range(24, 32))
-    # of sockets only what the step was given, of memory nodes all
+    # of sockets only what the step was given, of NUMA nodes all
     assert zones(machine, slurm="--cpu-bind=sockets", ranks=2, threads=16) == (first, second)
     assert zones(machine, slurm="--cpu-bind=sockets", ranks=2, threads=2) == ((0, 16), (8, 24))
     for bind in ("ldoms", "rank_ldom", "map_ldom:0,1", "mask_ldom:1,2"):
@@ -306,17 +307,17 @@ CORE = [(i, i + 16) for i in range(16)]
         ("--bind-to none", [tuple(range(32))] * 4),
     ],
 )
-def test_open_mpi(text, expected):
-    assert list(zones(synthetic(SMT), openmpi=text, ranks=4)) == expected
+def test_open_mpi_4(text, expected):
+    assert list(zones(synthetic(SMT), openmpi4=text, ranks=4)) == expected
 
 
-def test_open_mpi_numbers_ranks_over_nodes():
+def test_open_mpi_4_numbers_ranks_over_nodes():
     machine = synthetic(SMT)
-    placed = resolve(machine, Job(1, 8, 2), Request(openmpi="--map-by socket:SPAN --bind-to core")).placement
+    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by socket:SPAN --bind-to core")).placement
     assert [node for node, _ in placed.seats()] == [0, 0, 1, 1, 0, 0, 1, 1]
-    placed = resolve(machine, Job(1, 8, 2), Request(openmpi="--map-by node --bind-to core")).placement
+    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by node --bind-to core")).placement
     assert [node for node, _ in placed.seats()] == [0, 1] * 4
-    placed = resolve(machine, Job(1, 8, 2), Request(openmpi="--map-by core")).placement
+    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by core")).placement
     assert [node for node, _ in placed.seats()] == [0] * 4 + [1] * 4
 
 
@@ -334,9 +335,9 @@ def test_open_mpi_numbers_ranks_over_nodes():
         ("./solver", 2, "no option on placement"),
     ],
 )
-def test_open_mpi_refuses(text, ranks, message):
+def test_open_mpi_4_refuses(text, ranks, message):
     with pytest.raises(InputError, match=message):
-        zones(synthetic(SMT), openmpi=text, ranks=ranks)
+        zones(synthetic(SMT), openmpi4=text, ranks=ranks)
 
 
 @pytest.mark.parametrize(
@@ -378,7 +379,7 @@ def test_aprun(text, expected):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("-d 2", "how many is not said"),
+        ("-d 2", "no number of ranks is given"),
         ("-n 9 -d 4", "refuses 9 elements"),
         ("-n 2 -cc 1-", "column 3"),
         ("-n 1 -q", "no option"),
@@ -391,7 +392,7 @@ def test_aprun_refuses(text, message):
 
 def test_threads_are_refined_within_a_launchers_zones():
     placed = resolve(
-        synthetic(SMT), Job(4, 2), Request(openmpi="--map-by socket --bind-to socket", places="cores", bind="spread")
+        synthetic(SMT), Job(4, 2), Request(openmpi4="--map-by socket --bind-to socket", places="cores", bind="spread")
     ).placement
     assert placed.by_rank == (tuple((c, c + 16) for c in (0, 2, 4, 6)), tuple((c, c + 16) for c in (8, 10, 12, 14)))
     assert len(placed.zones[0]) == 16
@@ -399,7 +400,7 @@ def test_threads_are_refined_within_a_launchers_zones():
 
 def test_taskset_replaces_a_ranks_zone_and_numactl_keeps_to_it():
     machine = synthetic(SMT)
-    launched = {"openmpi": "--map-by socket --bind-to socket", "ranks": 2}
+    launched = {"openmpi4": "--map-by socket --bind-to socket", "ranks": 2}
     assert zones(machine, taskset="0-3", **launched) == ((0, 1, 2, 3),) * 2
     with pytest.raises(InputError, match="numactl refuses number 0"):
         zones(machine, numactl="-C 0-3", **launched)

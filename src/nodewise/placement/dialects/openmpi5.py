@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
+from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.mapping import word
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
 from nodewise.placement.prrte import DEPTHS, Plan, called, seat
-from nodewise.placement.tongues.mapping import word
-from nodewise.placement.tongues.options import job_from, read_options, whole
-from nodewise.placement.tongues.said import CannotSayError, Said
+from nodewise.placement.rendering import NotExpressibleError, Rendering
 
 _OPTIONS = {
     **dict.fromkeys(("--map-by", "-map-by"), "map"),
@@ -202,8 +203,8 @@ _ON_ONE_NODE = tuple(
 _ON_SEVERAL = ("--map-by ppr:{ranks}:node:PE={width} --bind-to core",)
 
 
-def write_openmpi5(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Said:
-    """mpirun's options where they say it, else a rank file. Raises CannotSayError where a processor is not on the machine."""
+def write_openmpi5(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
+    """mpirun's options where they express it, else a rank file. Raises NotExpressibleError where a processor is not on the machine."""
     cores = [c.pus for c in machine.allowed_cores]
     of = {p: i for i, core in enumerate(cores) for p in core}
     widths = {len({of[p] for p in zone if p in of}) for zone in placement.zones}
@@ -216,31 +217,43 @@ def write_openmpi5(machine: Machine, placement: Placement, hosts: Sequence[str] 
             except InputError:
                 continue
             if found.zones == placement.zones:
-                return Said(words=("mpirun", "-n", str(placement.size), *text.split()), notes=(_MODEL,))
+                return Rendering(words=("mpirun", "-n", str(placement.size), *text.split()), notes=(_MODEL,))
     return _rank_file(machine, placement, hosts)
 
 
-def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str]) -> Said:
+def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str]) -> Rendering:
     """Slots are cores, or hardware threads where zones have parts of cores. Ranks that share some must be allowed to."""
-    cores = [c.pus for c in machine.allowed_cores]
+    cores = [c.pus for c in machine.cores]
     core_of = {p: i for i, core in enumerate(cores) for p in core}
-    logical = {p: i for i, p in enumerate(machine.allowed)}
+    logical = {p: i for i, p in enumerate(machine.pus)}
     if any(p not in logical for zone in placement.zones for p in zone):
-        raise CannotSayError("mpirun", "processors are not on this machine, or not allowed")
-    by_core = all(set(zone) == {p for i in {core_of[p] for p in zone} for p in cores[i]} for zone in placement.zones)
+        raise NotExpressibleError("mpirun", "processors are not on this machine")
+    allowed = set(machine.allowed)
+    by_core = all(
+        set(zone) == {p for i in {core_of[p] for p in zone} for p in cores[i] if p in allowed}
+        for zone in placement.zones
+    )
     numbering = core_of if by_core else logical
     slots = [format_processors(numbering[p] for p in zone) for zone in placement.zones]
     names = hosts or (["localhost"] if placement.nodes == 1 else [f"+n{i}" for i in range(placement.nodes)])
     lines = [f"rank {r}={names[node]} slot={slots[at]}\n" for r, (node, at) in enumerate(placement.seats())]
     words = ["mpirun", "-n", str(placement.size), *(() if by_core else ("--use-hwthread-cpus",))]
-    room = len(cores if by_core else logical)
+    room = len(machine.allowed_cores if by_core else machine.allowed)
     crowded = placement.per_node > room
     words += ["--map-by", f"rankfile:file=rankfile{':oversubscribe' if crowded else ''}"]
     shared = sum(map(len, placement.zones)) > len(set().union(*placement.zones))
     if shared or crowded:
         words += ["--bind-to", f"{'core' if by_core else 'hwthread'}:overload-allowed"]
-    return Said(
+    return Rendering(
         words=tuple(words),
         files={"rankfile": "".join(lines)},
         notes=("its slots are hwloc's logical indexes, in the words of Open MPI 5",),
     )
+
+
+DIALECT = Dialect(
+    name="openmpi5",
+    texts=(Text("openmpi5", "Options of the mpirun of Open MPI 5, such as '--map-by package:PE=4'."),),
+    launch=read_openmpi5,
+    write_job=write_openmpi5,
+)
