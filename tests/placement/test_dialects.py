@@ -8,7 +8,7 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.dialects.hwloc import read_hwloc
-from nodewise.placement.dialects.likwid import read_likwid
+from nodewise.placement.dialects.likwid import read_likwid, write_likwid
 from nodewise.placement.dialects.numactl import read_numactl
 from nodewise.placement.dialects.taskset import read_taskset
 from nodewise.placement.job import Job, share_zones
@@ -37,9 +37,6 @@ def zones(machine, **asked):
         ("1", [1]),
         ("1,4", [1, 4]),
         ("0,1-3", [0, 1, 2, 3]),
-        ("L:0", [0]),
-        ("L:0,4", [0, 4]),
-        ("L:1-3", [1, 2, 3]),
         ("L:N:1,4-6", [1, 4, 5, 6]),
         ("E:N:1", [0]),
         ("E:N:2", [0, 4]),
@@ -65,11 +62,13 @@ def test_likwids_own_examples(text, expected):
         ("E:X:1", 3),
         ("E:N:0", 5),
         ("E:S5:1", 3),
-        ("L:N:9", 5),
-        ("3-1", 1),
+        ("L:0-1", 3),
+        ("L:S0:0-4", 6),
+        ("8-9", 1),
         ("S:middle", 3),
         ("0@", 3),
-        ("E:N:1:9:1", 5),
+        ("E:N:1:0:1", 5),
+        ("E:N:1:1:1:8", 5),
     ],
 )
 def test_likwid_errors_name_the_column(text, column):
@@ -98,17 +97,47 @@ def test_likwid_5_2_2_on_two_processors(text, expected):
     assert read_likwid(synthetic("pack:1 numa:1 core:2 pu:1"), text)[0] == expected
 
 
-def test_likwids_versions_are_distinguished():
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("3-1,0", [3, 2, 1, 0]),
+        ("S0", [0, 4, 1, 5]),
+        ("N", [0, 4, 1, 5, 2, 6, 3, 7]),
+        # a row ends where its domain does, and the list with the machine
+        ("E:S0:6", [0, 4, 1, 5, 0, 4]),
+        ("E:S0:5:3:3", [0, 4, 1, 5, 0]),
+        ("E:N:3:1:2:1", [4, 5, 6]),
+        ("E:S1", [2, 6, 3, 7, 2, 6, 3, 7]),
+        ("L:N:9", [1]),
+        ("S:cbalanced:6", [0, 4, 1, 2, 6, 3]),
+        ("S:cbalanced:5", [0, 4, 1, 2, 3]),
+        ("S:cbalanced:7", [0, 4, 1, 5, 2, 6, 3, 7]),
+    ],
+)
+def test_what_likwids_page_does_not_tell(text, expected):
+    """As its own code answered, of 5.2.2 and of 5.4.1."""
+    assert read_likwid(synthetic(LIKWID), text)[0] == expected
+
+
+def test_likwids_versions_are_named():
     machine = synthetic("pack:1 core:2 pu:1")
-    assert "5.2 refuses L: without a domain" in read_likwid(machine, "L:0-1")[1][0]
-    assert "5.2 lists the 2 processors of the domain, not 4" in read_likwid(machine, "E:N:4")[1][0]
+    assert (
+        "likwid 5.0 to 5.5 list no more entries than the machine's 2 processors" in read_likwid(machine, "E:N:4")[1][0]
+    )
+    with pytest.raises(InputError, match=r"likwid 5.0 to 5.5 refuse L: without one, though their page has it"):
+        read_likwid(machine, "L:0-1")
+    many = synthetic("pack:12 core:2 pu:1")
+    assert "likwid 5.4 takes S10 for S1; 5.2 and 5.5 do not" in read_likwid(many, "E:S10:2")[1][0]
 
 
-def test_likwid_never_names_a_processor_that_is_not_there():
-    """As likwid 4.2 once did for M0:1-2@M1:1-2."""
-    with pytest.raises(InputError, match="not there or not allowed"):
-        read_likwid(synthetic(LIKWID, "0-3"), "0,5")
-    assert read_likwid(synthetic(LIKWID, "0-3"), "L:N:0-3")[0] == [0, 1, 2, 3]
+def test_likwid_leaves_out_what_is_not_there_and_counts_within_a_part_of_the_machine():
+    found, notes = read_likwid(synthetic(LIKWID), "0,9")
+    assert found == [0] and "leaves out processors 9" in notes[0]
+    part = synthetic(LIKWID, "4-7")
+    assert read_likwid(part, "1,3")[0] == [5, 7]
+    assert read_likwid(part, "L:N:0-3")[0] == [4, 5, 6, 7]
+    assert write_likwid(part, [(6,), (4,)]).words == ("likwid-pin", "-c", "L:N:2,0")
+    assert read_likwid(part, "L:N:2,0")[0] == [6, 4]
 
 
 @pytest.mark.parametrize(
@@ -278,17 +307,17 @@ CORE = [(i, i + 16) for i in range(16)]
         ("--bind-to none", [tuple(range(32))] * 4),
     ],
 )
-def test_open_mpi(text, expected):
-    assert list(zones(synthetic(SMT), openmpi=text, ranks=4)) == expected
+def test_open_mpi_4(text, expected):
+    assert list(zones(synthetic(SMT), openmpi4=text, ranks=4)) == expected
 
 
-def test_open_mpi_numbers_ranks_over_nodes():
+def test_open_mpi_4_numbers_ranks_over_nodes():
     machine = synthetic(SMT)
-    placed = resolve(machine, Job(1, 8, 2), Request(openmpi="--map-by socket:SPAN --bind-to core")).placement
+    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by socket:SPAN --bind-to core")).placement
     assert [node for node, _ in placed.seats()] == [0, 0, 1, 1, 0, 0, 1, 1]
-    placed = resolve(machine, Job(1, 8, 2), Request(openmpi="--map-by node --bind-to core")).placement
+    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by node --bind-to core")).placement
     assert [node for node, _ in placed.seats()] == [0, 1] * 4
-    placed = resolve(machine, Job(1, 8, 2), Request(openmpi="--map-by core")).placement
+    placed = resolve(machine, Job(1, 8, 2), Request(openmpi4="--map-by core")).placement
     assert [node for node, _ in placed.seats()] == [0] * 4 + [1] * 4
 
 
@@ -306,9 +335,9 @@ def test_open_mpi_numbers_ranks_over_nodes():
         ("./solver", 2, "no option on placement"),
     ],
 )
-def test_open_mpi_refuses(text, ranks, message):
+def test_open_mpi_4_refuses(text, ranks, message):
     with pytest.raises(InputError, match=message):
-        zones(synthetic(SMT), openmpi=text, ranks=ranks)
+        zones(synthetic(SMT), openmpi4=text, ranks=ranks)
 
 
 @pytest.mark.parametrize(
@@ -363,7 +392,7 @@ def test_aprun_refuses(text, message):
 
 def test_threads_are_refined_within_a_launchers_zones():
     placed = resolve(
-        synthetic(SMT), Job(4, 2), Request(openmpi="--map-by socket --bind-to socket", places="cores", bind="spread")
+        synthetic(SMT), Job(4, 2), Request(openmpi4="--map-by socket --bind-to socket", places="cores", bind="spread")
     ).placement
     assert placed.by_rank == (tuple((c, c + 16) for c in (0, 2, 4, 6)), tuple((c, c + 16) for c in (8, 10, 12, 14)))
     assert len(placed.zones[0]) == 16
@@ -371,7 +400,7 @@ def test_threads_are_refined_within_a_launchers_zones():
 
 def test_taskset_replaces_a_ranks_zone_and_numactl_keeps_to_it():
     machine = synthetic(SMT)
-    launched = {"openmpi": "--map-by socket --bind-to socket", "ranks": 2}
+    launched = {"openmpi4": "--map-by socket --bind-to socket", "ranks": 2}
     assert zones(machine, taskset="0-3", **launched) == ((0, 1, 2, 3),) * 2
     with pytest.raises(InputError, match="numactl refuses number 0"):
         zones(machine, numactl="-C 0-3", **launched)

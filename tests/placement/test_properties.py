@@ -12,6 +12,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
+from nodewise.placement.mpi_version import open_mpi
 from nodewise.placement.openmp.affinity import TYPES, read_affinity
 from nodewise.placement.openmp.gnu_text import read_gnu_places, read_gomp
 from nodewise.placement.openmp.places import read_bind, read_places
@@ -171,7 +172,10 @@ def _launched(dialect, machine, rendering, placement):
         at = kept.index("-f")
         kept[at : at + 2] = []
     text = shlex.join(kept)
-    per_node = {"slurm": "--ntasks-per-node", "openmpi": "-N", "mpich": "-ppn", "aprun": "-N"}[dialect]
+    if dialect == "openmpi":
+        dialect = "openmpi5" if open_mpi().major >= 5 else "openmpi4"
+    options = {"slurm": "--ntasks-per-node", "openmpi4": "-N", "openmpi5": "ppr:", "mpich": "-ppn", "aprun": "-N"}
+    per_node = options[dialect]
     assert per_node in text or placement.nodes == 1
     if dialect == "mpich":
         # a host file deals ranks out; the options by themselves bind those of one node

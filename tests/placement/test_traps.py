@@ -23,9 +23,9 @@ def test_places_in_unbound_ranks_stack_the_ranks():
     machine = load_machine(TWO_SOCKETS)
     asked = {"places": "cores", "bind": "close"}
     assert traps(machine, Job(2, 4), zones="none", **asked) == ["stacked ranks", "oversubscribed"]
-    assert traps(machine, Job(2, 4), openmpi="--bind-to none", **asked) == ["stacked ranks", "oversubscribed"]
+    assert traps(machine, Job(2, 4), openmpi4="--bind-to none", **asked) == ["stacked ranks", "oversubscribed"]
     assert traps(machine, Job(2, 4), **asked) == []
-    assert traps(machine, Job(2, 4), openmpi="--map-by slot:PE=2", **asked) == []
+    assert traps(machine, Job(2, 4), openmpi4="--map-by slot:PE=2", **asked) == []
     # ranks that are free on the whole machine share it as the system sees fit
     assert traps(machine, Job(2, 4), zones="none", policy="os") == []
 
@@ -82,9 +82,9 @@ def test_a_second_layer_that_is_there_already(environment):
 
 def test_a_second_layer_that_was_asked_for():
     machine = load_machine(TWO_SOCKETS)
-    assert "second layer" in traps(machine, Job(1, 2), openmpi="--map-by socket", taskset="0-1")
+    assert "second layer" in traps(machine, Job(1, 2), openmpi4="--map-by socket", taskset="0-1")
     assert traps(machine, Job(2), affinity="norespect,compact") == ["second layer"]
-    assert traps(machine, Job(1, 2), openmpi="--map-by socket") == []
+    assert traps(machine, Job(1, 2), openmpi4="--map-by socket") == []
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine, Node
@@ -61,7 +61,7 @@ def _walk(node: Node) -> Iterator[Node]:
         yield from _walk(child)
 
 
-def primary_order(machine: Machine, processors: tuple[int, ...]) -> list[int]:
+def primary_order(machine: Machine, processors: Sequence[int]) -> list[int]:
     """The processors with the first hardware thread of every core before the second of any."""
-    rank = {p: i for core in machine.allowed_cores for i, p in enumerate(core.pus)}
+    rank = {p: i for core in machine.cores for i, p in enumerate(core.pus)}
     return sorted(processors, key=lambda p: rank[p])

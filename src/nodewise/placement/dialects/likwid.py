@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """likwid-pin's processor expressions: an ordered list, one processor a thread.
 
-They are those of likwid 5.4's page likwid-pin, and what 5.2.2 answered for a machine of two processors. Where 5.2 does
-otherwise than 5.4's page has it, a note says so.
+They are read as likwid 5.0 to 5.5 read them, whose own code was asked (src/cpustring.c of 5.2.2 and of 5.4.1). Where their
+page has it otherwise, or versions differ, an error or a note says so.
 """
 
 from __future__ import annotations
@@ -52,40 +52,44 @@ def read_likwid(machine: Machine, text: str) -> tuple[list[int], list[str]]:
         if scanner.done:
             break
         scanner.need("@", "',', '@' or the end")
-    allowed = set(machine.allowed)
-    wrong = sorted({p for p in found if p not in allowed})
-    if wrong:
-        raise InputError(
-            f"likwid expression {text!r}: processors {format_processors(wrong)} are not there or not allowed",
-            f"allowed are {format_processors(allowed)}",
-        )
+    if not found:
+        raise InputError(f"likwid expression {text!r} lists no processor", f"allowed are {_allowed(machine)}")
     twice = len(found) - len(set(found))
     return found, [*notes, f"{twice} entries name a processor that another entry names too"] if twice else notes
+
+
+def _allowed(machine: Machine) -> str:
+    return format_processors(machine.allowed)
 
 
 def _expression(machine: Machine, scanner: Scanner, notes: list[str]) -> list[int]:
     if scanner.peek(2).upper() == "E:":
         scanner.at += 2
-        return _by_pattern(scanner, _domain(machine, scanner), notes)
+        return _by_pattern(machine, scanner, _domain(machine, scanner, notes), notes)
     if scanner.peek(2).upper() == "L:":
         scanner.at += 2
         if scanner.peek().isdigit():
-            notes.append("likwid 5.2 refuses L: without a domain, which 5.4's manual has: write L:N:")
-            domain = machine.allowed
-        else:
-            domain = _domain(machine, scanner, ":")
-        return _by_index(scanner, primary_order(machine, domain))
+            raise scanner.error(
+                "a domain, such as N: likwid 5.0 to 5.5 refuse L: without one, though their page has it"
+            )
+        domain = _domain(machine, scanner, notes)
+        scanner.need(":", "':' after the domain")
+        return _by_index(machine, scanner, domain, notes)
     if scanner.peek().isdigit():
-        return _numbers(scanner)
+        if set(machine.allowed) != set(machine.pus):
+            notes.append("likwid counts numbers within the processors that it may use")
+            return _by_index(machine, scanner, machine.allowed, notes)
+        return _listed(machine, scanner, notes)
     match = re.compile(r"([NSDCM]):(?=[A-Za-z])").match(scanner.text, scanner.at)
     if match:
         scanner.at = match.end()
         return _spread(machine, scanner, _domains(machine, match[1]), notes)
-    # a domain and indexes in it, which older versions take without the L
-    return _by_index(scanner, primary_order(machine, _domain(machine, scanner, ":")))
+    domain = _domain(machine, scanner, notes)
+    # a domain by itself is all of it
+    return _by_index(machine, scanner, domain, notes) if scanner.take(":") else list(domain)
 
 
-def _domain(machine: Machine, scanner: Scanner, after: str = ":") -> tuple[int, ...]:
+def _domain(machine: Machine, scanner: Scanner, notes: list[str]) -> tuple[int, ...]:
     start = scanner.at
     letter = scanner.word(r"[A-Za-z]").upper()
     if letter not in "NSDCM" or not letter:
@@ -96,87 +100,142 @@ def _domain(machine: Machine, scanner: Scanner, after: str = ":") -> tuple[int, 
         number = scanner.number(f"the number of the domain {letter}")
     if number >= len(found):
         raise scanner.error(f"a domain {letter} from 0 to {len(found) - 1}", start)
-    scanner.need(after, f"{after!r} after the domain")
+    if number > 9:
+        notes.append(f"likwid 5.4 takes {letter}{number} for {letter}{str(number)[0]}; 5.2 and 5.5 do not")
     return found[number]
 
 
-def _numbers(scanner: Scanner) -> list[int]:
+def _ranges(scanner: Scanner) -> list[int]:
+    """Numbers and ranges, which may run downwards."""
     found: list[int] = []
     while True:
         start = scanner.at
-        found += scanner.upward_range("a number")
-        if len(found) > _MOST:
+        first = last = scanner.number("a number")
+        if scanner.take("-"):
+            last = scanner.number("the number at which the range ends")
+        if abs(last - first) >= _MOST or len(found) > _MOST:
             raise scanner.error(f"a list of at most {_MOST} numbers", start)
+        found += range(first, last + 1) if first <= last else range(first, last - 1, -1)
         if not scanner.take(","):
             return found
 
 
-def _by_index(scanner: Scanner, domain: Sequence[int]) -> list[int]:
+def _listed(machine: Machine, scanner: Scanner, notes: list[str]) -> list[int]:
+    """Processors by the operating system's numbers; likwid leaves out those that are not there."""
     start = scanner.at
-    indexes = _numbers(scanner)
-    if max(indexes) >= len(domain):
-        raise scanner.error(f"indexes from 0 to {len(domain) - 1}, which the domain has", start)
-    return [domain[i] for i in indexes]
+    numbers = _ranges(scanner)
+    there = set(machine.pus)
+    missing = sorted(set(numbers) - there)
+    if missing:
+        notes.append(f"likwid leaves out processors {format_processors(missing)}, which are not there")
+    found = [n for n in numbers if n in there]
+    if not found:
+        raise scanner.error(f"processors that are there: {_allowed(machine)}", start)
+    return found[: len(there)]
 
 
-def _by_pattern(scanner: Scanner, domain: Sequence[int], notes: list[str]) -> list[int]:
-    """`threads[:chunk:stride]`: so many in a row, the next row `stride` entries on, from the start again at the end.
+def _by_index(machine: Machine, scanner: Scanner, domain: Sequence[int], notes: list[str]) -> list[int]:
+    """Indexes in a domain, whose cores come first and then their further hardware threads."""
+    start = scanner.at
+    indexes = _ranges(scanner)
+    if len(indexes) > len(domain):
+        raise scanner.error(f"at most {len(domain)} indexes: the domain has no more processors", start)
+    beyond = sorted({i for i in indexes if i >= len(domain)})
+    if beyond:
+        notes.append(f"likwid counts on from the start for {format_processors(beyond)}: the domain has {len(domain)}")
+    ordered = primary_order(machine, domain)
+    return [ordered[i % len(ordered)] for i in indexes]
 
-    The list has no more entries than the domain processors.
+
+def _by_pattern(machine: Machine, scanner: Scanner, domain: Sequence[int], notes: list[str]) -> list[int]:
+    """`[threads[:chunk:stride[:offset]]]`: so many in a row, the next row `stride` entries on, from the start again at the end.
+
+    A row ends where the domain does. The list has no more entries than the machine hardware threads.
     """
     start = scanner.at
-    threads = scanner.number("how many threads")
-    chunk = stride = 1
+    threads, chunk, stride, offset = len(machine.allowed), 1, 1, 0
     if scanner.take(":"):
-        chunk = scanner.number("how many in a row")
-        scanner.need(":", "':' and the stride")
-        stride = scanner.number("the stride")
-    if not (1 <= threads <= _MOST and 1 <= chunk <= len(domain) and stride >= 1):
-        raise scanner.error(f"1 to {_MOST} threads, rows of 1 to {len(domain)} and a stride from 1", start)
-    threads = _at_most(threads, len(domain), notes)
+        start = scanner.at
+        threads = scanner.number("how many threads")
+        if scanner.take(":"):
+            chunk = scanner.number("how many in a row")
+            scanner.need(":", "':' and the stride")
+            stride = scanner.number("the stride")
+            if scanner.take(":"):
+                offset = scanner.number("the offset")
+    if not (1 <= threads <= _MOST and 1 <= chunk <= _MOST and 1 <= stride <= _MOST and offset < len(domain)):
+        raise scanner.error(f"1 to {_MOST} threads, rows and a stride from 1, and an offset in the domain", start)
+    most = len(machine.pus)
+    if threads > most:
+        notes.append(
+            f"likwid 5.0 to 5.5 list no more entries than the machine's {most} processors: further threads start over"
+        )
     found: list[int] = []
     at = 0
-    while len(found) < threads:
-        found += [domain[(at + i) % len(domain)] for i in range(chunk)]
+    while len(found) < min(threads, most):
+        if offset and at + chunk > len(domain) - offset:
+            raise scanner.error("rows that end within the domain: likwid reads past its end with this offset", start)
+        found += domain[offset + at : offset + min(at + chunk, len(domain))]
         # a lap that has ended starts over at the first entry
-        at = at + stride if at + stride < len(domain) else 0
-    return found[:threads]
-
-
-def _at_most(threads: int, there: int, notes: list[str]) -> int:
-    if threads > there:
-        notes.append(
-            f"likwid 5.2 lists the {there} processors of the domain, not {threads}: further threads start over"
-        )
-    return min(threads, there)
+        at = at + stride if offset + at + stride < len(domain) else 0
+    return found[: min(threads, most)]
 
 
 def _spread(machine: Machine, scanner: Scanner, domains: list[tuple[int, ...]], notes: list[str]) -> list[int]:
     how = scanner.choice(_SPREADS, "how to spread")
-    total = sum(map(len, domains))
+    size, total = max(map(len, domains)), sum(map(len, domains))
     count = total
     if scanner.take(":"):
         start = scanner.at
-        count = _at_most(scanner.number("how many threads"), total, notes)
+        count = scanner.number("how many threads")
         if count == 0:
             raise scanner.error("at least one thread", start)
+        if count > total:
+            notes.append(
+                f"likwid 5.0 to 5.5 list the {total} processors of the domains, not {count}: further threads start over"
+            )
+            count = total
+    if any(len(domain) != size for domain in domains):
+        notes.append("likwid takes domains for equally large, and these are not: what it lists is not foreseeable")
+    lists = [primary_order(machine, domain) for domain in domains]
     if how == "scatter":
-        lists = [primary_order(machine, domain) for domain in domains]
-        longest = max(map(len, lists))
-        return [one[i] for i in range(longest) for one in lists if i < len(one)][:count]
+        return [one[i] for i in range(size) for one in lists if i < len(one)][:count]
     each, rest = divmod(count, len(domains))
+    per_core = max(len(core.pus) for core in machine.cores)
+    if how == "cbalanced" and each + rest > size // per_core:
+        return _with_siblings(lists, domains, (each, rest), per_core)
     found: list[int] = []
-    for i, domain in enumerate(domains):
-        ordered = primary_order(machine, domain) if how == "cbalanced" else list(domain)
-        found += ordered[: each + (i < rest)]
-    if len(found) < count:
-        raise scanner.error(f"domains that all have {each + bool(rest)} processors")
+    for i, domain in enumerate(lists if how == "cbalanced" else domains):
+        found += domain[: each + (i < rest)]
+    return found
+
+
+def _with_siblings(
+    lists: Sequence[Sequence[int]], domains: Sequence[Sequence[int]], share: tuple[int, int], per_core: int
+) -> list[int]:
+    """More threads than cores in a domain: its first cores have all of their hardware threads, the others one each.
+
+    As in likwid each domain gets the remainder of the division too, until so many single threads have been given out.
+    """
+    each, rest = share
+    found: list[int] = []
+    for ordered, domain in zip(lists, domains, strict=True):
+        whole = max(0, (each + rest - len(domain) // per_core) * per_core)
+        full = list(domain[:whole])
+        single_threads = [p for p in ordered if p not in full][: max(0, each + rest - whole)]
+        rest = max(0, rest - len(single_threads))
+        found += full + single_threads
     return found
 
 
 def write_likwid(machine: Machine, places: Places) -> Rendering:
     """`likwid-pin -c LIST`; raises NotExpressibleError where a thread may use several processors."""
-    return Rendering(words=("likwid-pin", "-c", _runs(single("likwid-pin", places))))
+    numbers = single("likwid-pin", places)
+    if set(machine.allowed) == set(machine.pus):
+        return Rendering(words=("likwid-pin", "-c", _runs(numbers)))
+    # within a part of the machine it counts by itself
+    at = {p: i for i, p in enumerate(primary_order(machine, machine.allowed))}
+    return Rendering(words=("likwid-pin", "-c", "L:N:" + _runs([at[p] for p in numbers])))
 
 
 def _runs(numbers: Sequence[int]) -> str:

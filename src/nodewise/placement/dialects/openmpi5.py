@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Open MPI 5's mpirun: --map-by, --rank-by and --bind-to as PRRTE 3 takes them, and its rank files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nodewise.base.errors import InputError
+from nodewise.base.processors import format_processors
+from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Dialect, Text
+from nodewise.placement.job import Job
+from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.mapping import word
+from nodewise.placement.objects import objects
+from nodewise.placement.placement import Placement
+from nodewise.placement.prrte import DEPTHS, Plan, called, seat
+from nodewise.placement.rendering import NotExpressibleError, Rendering
+
+_OPTIONS = {
+    **dict.fromkeys(("--map-by", "-map-by"), "map"),
+    **dict.fromkeys(("--bind-to", "-bind-to"), "bind"),
+    **dict.fromkeys(("--rank-by", "-rank-by"), "rank"),
+    **dict.fromkeys(("-n", "-np", "--np", "-c"), "ranks"),
+    **dict.fromkeys(("-N", "--npernode", "-npernode"), "per_node"),
+    "--use-hwthread-cpus": "hwthreads",
+}
+_BARE = ("hwthreads",)
+_MODEL = "modelled is Open MPI 5.0, whose mpirun was asked, with the whole node allocated"
+_KINDS = {
+    **dict.fromkeys(("package", "socket"), "package"),
+    **dict.fromkeys(("hwthread",), "pu"),
+    **{name: name for name in ("numa", "l3cache", "l2cache", "l1cache", "core")},
+}
+_RANKS = ("slot", "node", "fill", "span")
+_MODIFIERS = ("span", "oversubscribe", "nooversubscribe", "nolocal", "hwtcpus", "corecpus", "inherit", "noinherit")
+_APART = (("oversubscribe", "nooversubscribe"), ("hwtcpus", "corecpus"), ("inherit", "noinherit"))
+
+
+def read_openmpi5(machine: Machine, text: str, job: Job) -> tuple[Placement, list[str]]:
+    """Where the mpirun of Open MPI 5 puts ranks for its options; threads may use all of their rank's zone.
+
+    Raises InputError for an option that is not known, and where mpirun would refuse.
+    """
+    options = read_options("mpirun", text, _OPTIONS, _BARE, "mpiexec")
+    job = job_from("mpirun", options, job)
+    plan = _plan(machine, _mapping(options), options, job.ranks)
+    zones = seat(machine, plan, job.per_node)
+    notes = [_MODEL]
+    if "socket" in text.lower():
+        notes.append("Open MPI 5 calls sockets packages, and warns of the other name")
+    if len(zones) > job.per_node:
+        notes.append(f"mpirun fills every {called(plan.by)} that it begins: it starts {len(zones)} ranks a node")
+    order = {"node": "cyclic"}.get(plan.rank, "block")
+    if plan.rank == "span":
+        there = len(objects(machine, plan.by))
+        if job.nodes > 1 and job.per_node % there:
+            raise InputError("mpirun: ranks that are numbered by span must fill the objects of every node evenly here")
+        order = f"plane={there}" if there > 1 else "cyclic"
+    return job.floating("openmpi5", zones[: job.per_node], order), notes
+
+
+@dataclass(frozen=True)
+class _Mapping:
+    """A --map-by as read: `by` is `slot`, `node` or a kind of object, None where only modifiers are given."""
+
+    by: str | None
+    each: int
+    elements: int | None
+    modifiers: frozenset[str]
+
+
+def _mapping(options: Mapping[str, str]) -> _Mapping:
+    text = options.get("map", "")
+    if "per_node" in options:
+        if text and not text.startswith(":"):
+            raise InputError(
+                f"mpirun: -N {options['per_node']} is --map-by ppr:{options['per_node']}:node, and --map-by {text} is given",
+                "leave one out",
+            )
+        text = f"ppr:{options['per_node']}:node{text}"
+    parts = text.lower().split(":")
+    each = 0
+    if parts[0] == "ppr":
+        if len(parts) < 3:
+            raise InputError(f"mpirun: --map-by {text!r} is not complete", "write ppr:N:object, such as ppr:2:package")
+        each = whole("mpirun", "--map-by ppr", parts[1])
+        parts = parts[2:]
+    by = None
+    if parts[0]:
+        places = {"node": "node"} if each else {"slot": "slot", "node": "node"}
+        by = word("mpirun", "--map-by", parts[0], {**places, **_KINDS})
+    elements = None
+    modifiers = set()
+    for part in parts[1:]:
+        name, _, value = part.partition("=")
+        if name == "pe":
+            elements = whole("mpirun", "--map-by …:PE", value)
+        elif name in _MODIFIERS:
+            modifiers.add(name)
+        else:
+            raise InputError(f"mpirun: --map-by has no modifier {part!r}", f"known are: PE=N, {', '.join(_MODIFIERS)}")
+    for pair in _APART:
+        if modifiers.issuperset(pair):
+            raise InputError(f"mpirun: --map-by {text}: {pair[0]} and {pair[1]} contradict each other", "name one")
+    return _Mapping(by, each, elements, frozenset(modifiers))
+
+
+def _binding(text: str) -> tuple[str | None, str]:
+    """The kind that --bind-to names, None for none, and its modifier."""
+    name, _, modifier = text.lower().partition(":")
+    if modifier not in ("", "overload-allowed", "no-overload", "if-supported"):
+        raise InputError(f"mpirun: --bind-to has no modifier {modifier!r}", "known are: overload-allowed, if-supported")
+    return word("mpirun", "--bind-to", name, {"none": "", **_KINDS}) or None, modifier
+
+
+def _plan(machine: Machine, mapping: _Mapping, options: Mapping[str, str], ranks: int) -> Plan:
+    """What the options come to, with PRRTE's defaults for what they leave open."""
+    width = mapping.elements or 1
+    asked = "bind" in options
+    bind, modifier = _binding(options["bind"]) if asked else (None, "")
+    if mapping.elements and asked and bind not in ("core", "pu"):
+        raise InputError(
+            f"mpirun: PE={mapping.elements} binds to processors, and --bind-to {options['bind']} was given",
+            "leave --bind-to out, or give --bind-to core or hwthread",
+        )
+    threads = "hwthreads" in options or "hwtcpus" in mapping.modifiers or mapping.by == "pu"
+    by = mapping.by or _default_object(machine, width, bind if asked else "", ranks, threads)
+    if width > 1 and (by == "pu" or (by == "core" and not threads)):
+        raise InputError(
+            f"mpirun refuses PE={width} where ranks are mapped by {called(by)}, which has one processor",
+            "map by a larger object, such as package",
+        )
+    rank = _ranking(options.get("rank"), by, mapping)
+    crowded = "oversubscribe" in mapping.modifiers
+    if not asked and not crowded:
+        bind = _default_binding(by, mapping, ranks, threads)
+    depth = "node" if by == "slot" else by
+    if bind is not None and DEPTHS.index(depth) > DEPTHS.index(bind):
+        raise InputError(
+            f"mpirun refuses to bind to {called(bind)} what it maps by {called(by)}, which is smaller",
+            "bind to the same or a smaller object, or map by a larger one",
+        )
+    if width > 1:
+        threads = bind == "pu" if asked else threads
+        bind = bind or ("pu" if threads else "core")
+    return Plan(
+        by=depth,
+        bind=bind,
+        rank=rank,
+        slots=len(machine.allowed if "hwthreads" in options else machine.allowed_cores),
+        each=mapping.each,
+        width=width,
+        threads=threads,
+        asked=asked and modifier != "if-supported",
+        overload=modifier == "overload-allowed",
+        oversubscribe=crowded,
+    )
+
+
+def _default_object(machine: Machine, width: int, bind: str | None, ranks: int, threads: bool) -> str:
+    """What is mapped by where --map-by names nothing; `bind` is empty where --bind-to names nothing either."""
+    if width > 1 or bind is None:
+        return "slot"
+    if bind:
+        return bind
+    if ranks <= 2:
+        return "pu" if threads else "core"
+    return next((kind for kind in ("package", "numa") if objects(machine, kind)), "slot")
+
+
+def _default_binding(by: str, mapping: _Mapping, ranks: int, threads: bool) -> str:
+    few = "pu" if threads else "core"
+    if mapping.elements:
+        return few
+    if by in ("slot", "node"):
+        return few if ranks <= 2 else "numa"
+    return by
+
+
+def _ranking(text: str | None, by: str, mapping: _Mapping) -> str:
+    if text is not None:
+        name = text.lower()
+        if name not in _RANKS:
+            raise InputError(f"mpirun: Open MPI 5 has no --rank-by {text}", f"known are: {', '.join(_RANKS)}")
+        if name in ("fill", "span") and by in ("slot", "node"):
+            raise InputError(f"mpirun refuses --rank-by {text} where ranks are mapped by {by}", "map by an object")
+        return name
+    if by == "node" and not mapping.each:
+        return "node"
+    if by == "slot" or mapping.each:
+        return "slot"
+    return "span" if "span" in mapping.modifiers else "fill"
+
+
+#: Mappings that are tried before a rank file is written: {width} is how many cores a rank has, {ranks} how many ranks a node.
+_ON_ONE_NODE = tuple(
+    f"--map-by {by}:PE={{width}} --bind-to core{more}"
+    for by in ("slot", "package", "numa", "l3cache")
+    for more in ("", " --rank-by slot")
+)
+_ON_SEVERAL = ("--map-by ppr:{ranks}:node:PE={width} --bind-to core",)
+
+
+def write_openmpi5(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
+    """mpirun's options where they express it, else a rank file. Raises NotExpressibleError where a processor is not on the machine."""
+    cores = [c.pus for c in machine.allowed_cores]
+    of = {p: i for i, core in enumerate(cores) for p in core}
+    widths = {len({of[p] for p in zone if p in of}) for zone in placement.zones}
+    job = Job(max(placement.ranks or (placement.threads,)), max(1, placement.per_node))
+    if len(widths) == 1 and placement.order == "block":
+        for candidate in _ON_SEVERAL if placement.nodes > 1 else _ON_ONE_NODE:
+            text = candidate.format(width=next(iter(widths)), ranks=placement.per_node)
+            try:
+                found, _ = read_openmpi5(machine, text, job)
+            except InputError:
+                continue
+            if found.zones == placement.zones:
+                return Rendering(words=("mpirun", "-n", str(placement.size), *text.split()), notes=(_MODEL,))
+    return _rank_file(machine, placement, hosts)
+
+
+def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str]) -> Rendering:
+    """Slots are cores, or hardware threads where zones have parts of cores. Ranks that share some must be allowed to."""
+    cores = [c.pus for c in machine.cores]
+    core_of = {p: i for i, core in enumerate(cores) for p in core}
+    logical = {p: i for i, p in enumerate(machine.pus)}
+    if any(p not in logical for zone in placement.zones for p in zone):
+        raise NotExpressibleError("mpirun", "processors are not on this machine")
+    allowed = set(machine.allowed)
+    by_core = all(
+        set(zone) == {p for i in {core_of[p] for p in zone} for p in cores[i] if p in allowed}
+        for zone in placement.zones
+    )
+    numbering = core_of if by_core else logical
+    slots = [format_processors(numbering[p] for p in zone) for zone in placement.zones]
+    names = hosts or (["localhost"] if placement.nodes == 1 else [f"+n{i}" for i in range(placement.nodes)])
+    lines = [f"rank {r}={names[node]} slot={slots[at]}\n" for r, (node, at) in enumerate(placement.seats())]
+    words = ["mpirun", "-n", str(placement.size), *(() if by_core else ("--use-hwthread-cpus",))]
+    room = len(machine.allowed_cores if by_core else machine.allowed)
+    crowded = placement.per_node > room
+    words += ["--map-by", f"rankfile:file=rankfile{':oversubscribe' if crowded else ''}"]
+    shared = sum(map(len, placement.zones)) > len(set().union(*placement.zones))
+    if shared or crowded:
+        words += ["--bind-to", f"{'core' if by_core else 'hwthread'}:overload-allowed"]
+    return Rendering(
+        words=tuple(words),
+        files={"rankfile": "".join(lines)},
+        notes=("its slots are hwloc's logical indexes, in the words of Open MPI 5",),
+    )
+
+
+DIALECT = Dialect(
+    name="openmpi5",
+    texts=(Text("openmpi5", "Options of the mpirun of Open MPI 5, such as '--map-by package:PE=4'."),),
+    launch=read_openmpi5,
+    write_job=write_openmpi5,
+)
