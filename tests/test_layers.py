@@ -12,7 +12,7 @@ LAYERS = [
     *("base", "machine", "placement", "runner", "statistics", "search", "vectorization", "studies"),
     *("records", "tuning", "verdicts", "experiments", "report", "api", "cli"),
 ]
-NATIVE = ["abi", "simd_math", "simd", "machine", "pin", "runner", "worker", "bindings"]
+NATIVE = ["abi", "simd_math", "simd", "machine", "pin", "runner", "worker", "bindings", "fuzz"]
 #: The one door to the native core, and who may look for its files.
 CORE_USERS = {"machine/hwloc.py", "machine/sources.py", "base/native.py"}
 

@@ -254,7 +254,7 @@ def _place(machine: Machine, threads: int, request: Request) -> Outcome:
     return Outcome(tuple((processors[t % len(processors)],) for t in range(threads)), tuple(notes))
 
 
-def _listed(machine: Machine, request: Request) -> int:
+def _count(machine: Machine, request: Request) -> int:
     return len(read_likwid(machine, request.texts["likwid"])[0])
 
 
@@ -267,7 +267,7 @@ def _traps(machine: Machine, placement: Placement, request: Request, environment
 DIALECT = Dialect(
     name="likwid",
     texts=(Text("likwid", "A likwid-pin expression, such as S0:0-3@S1:0-3 or E:N:8:1:2."),),
-    threads=ThreadReader(_place, _listed),
+    threads=ThreadReader(_place, _count),
     write_process=write_likwid,
     traps=_traps,
     pins={"LIKWID_PIN": "likwid-pin binds threads as they are created"},
