@@ -176,8 +176,12 @@ class Masks:
         """`p=value` in the name of a setting."""
         found = []
         for name, called in self._filled.items():
-            values = re.finditer(rf"(?<!\S){re.escape(name)}=(\S+)", text)
-            found += [Part(m.start(1), m.end(1), called) for m in values if not MASK.fullmatch(m[1])]
+            for one in re.finditer(rf"(?<!\S){re.escape(name)}=(\S+)", text):
+                # in a sentence a sign may follow
+                bare = one[1].rstrip(":,;.)")
+                value = bare if one[1] not in self._masks and bare in self._masks else one[1]
+                if not value.startswith(_BEGIN):
+                    found.append(Part(one.start(1), one.start(1) + len(value), called))
         return found
 
     def _with(self, text: str, parts: Sequence[Part], within: bool, several: bool = False) -> str:

@@ -172,7 +172,8 @@ def _is_line(word: str, before: str, lines: bool) -> bool:
     """Whether NAME=VALUE with blanks is a line for a shell that begins with a variable, and not all of it its value."""
     if not re.search(r"\s", word) or word.startswith("-"):
         return False
-    return before == "-c" or (lines and before not in _BEFORE_VARIABLES and not _ASSIGNED.fullmatch(before))
+    variable = _ASSIGNED.fullmatch(before) and not re.search(r"\s", before)
+    return before == "-c" or (lines and before not in _BEFORE_VARIABLES and not variable)
 
 
 def _assigned(word: str) -> Part | None:
