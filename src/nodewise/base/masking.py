@@ -176,12 +176,8 @@ class Masks:
         """`p=value` in the name of a setting."""
         found = []
         for name, called in self._filled.items():
-            for one in re.finditer(rf"(?<!\S){re.escape(name)}=(\S+)", text):
-                # in a sentence a sign may follow
-                bare = one[1].rstrip(":,;.)")
-                value = bare if one[1] not in self._masks and bare in self._masks else one[1]
-                if not value.startswith(_BEGIN):
-                    found.append(Part(one.start(1), one.start(1) + len(value), called))
+            values = re.finditer(rf"(?<!\S){re.escape(name)}=(\S+)", text)
+            found += [Part(m.start(1), m.end(1), called) for m in values if not m[1].startswith(_BEGIN)]
         return found
 
     def _with(self, text: str, parts: Sequence[Part], within: bool, several: bool = False) -> str:
@@ -189,8 +185,11 @@ class Masks:
         for part in sorted(parts, key=lambda p: (p.start, -p.end)):
             if part.start >= at:
                 value = text[part.start : part.end]
+                # in a sentence a sign may follow what is known
+                if value not in self._masks and (bare := value.rstrip(":,;.)")) in self._masks:
+                    value = bare
                 made += [self._veiled(text[at : part.start], within, True), self._several(part.name, value, several)]
-                at = part.end
+                at = part.start + len(value)
         return "".join([*made, self._veiled(text[at:], within, True)])
 
     def _several(self, name: str, value: str, several: bool) -> str:
