@@ -80,6 +80,8 @@ def _found(words: list[str]) -> list[str]:
         (["./app", '{"user": "me", "password": "pw"}'], ["pw"]),
         (["run", "--env=API_TOKEN=a=b", "--opt=x,token=c"], ["a=b", "c"]),
         (["psql", "host=h password=pw dbname=d"], ["pw"]),
+        (["run", "--env", "API_TOKEN=a b"], ["a b"]),
+        (["compare", "PASSWORD='a b' ./app"], ["a b"]),
         (["java", "-Djavax.net.ssl.keyStorePassword=changeit"], ["changeit"]),
         (["git", "clone", "https://ghp_0123456789abcdefghijABCDEFGHIJ012345@x/y"], ["ghp_0123456789abcdefghijABCDEFGHIJ012345"]),
         (["redis-cli", "-a", "pw", "get", "key"], ["pw"]),

@@ -122,7 +122,8 @@ def test_a_tune_goes_on_and_is_confirmed_with_the_true_values(nodewise: Command,
     missing = subprocess.run(["sh", "t/launch.sh"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert missing.returncode and "has to be set" in missing.stderr
     _told(nodewise("tune", "--resume", "t", "--max-runs", "62", "--json"))
-    _told(nodewise("confirm", "t", "--max-runs", "8", "--out", "again"))
+    told = _told(nodewise("confirm", "t", "--max-runs", "8", "--out", "again"))
+    assert f"launch    {best['launch_line']}\n" in told
     assert {str(g["words"]) for g in _got(tmp_path)} == {str([*WORDS, f"{SECRET}-{how}"]) for how in ("slow", "fast")}
     assert _leaks(tmp_path, "app") == []
 

@@ -177,7 +177,7 @@ class Masks:
         found = []
         for name, called in self._filled.items():
             values = re.finditer(rf"(?<!\S){re.escape(name)}=(\S+)", text)
-            found += [Part(m.start(1), m.end(1), called) for m in values if not MASK.fullmatch(m[1])]
+            found += [Part(m.start(1), m.end(1), called) for m in values if not m[1].startswith(_BEGIN)]
         return found
 
     def _with(self, text: str, parts: Sequence[Part], within: bool, several: bool = False) -> str:
@@ -185,8 +185,11 @@ class Masks:
         for part in sorted(parts, key=lambda p: (p.start, -p.end)):
             if part.start >= at:
                 value = text[part.start : part.end]
+                # in a sentence a sign may follow what is known
+                if value not in self._masks and (bare := value.rstrip(":,;.)")) in self._masks:
+                    value = bare
                 made += [self._veiled(text[at : part.start], within, True), self._several(part.name, value, several)]
-                at = part.end
+                at = part.start + len(value)
         return "".join([*made, self._veiled(text[at:], within, True)])
 
     def _several(self, name: str, value: str, several: bool) -> str:

@@ -51,6 +51,8 @@ _PATH = re.compile(r"(~|\.{1,2})?/.*|.*\.(pem|key|pub|crt|json|txt|ya?ml|ini|con
 #: What stands for a value and is none: a variable or command of the shell, a parameter, a mask.
 _REFERENCE = re.compile(r"\$(\w+|\{[^}]*\}|\(.*\))|`.*`|\{[\w-]+\}|\*+|-|<masked:.*", re.DOTALL)
 _OPTION = re.compile(r"--?[A-Za-z][\w.-]*")
+#: What variables follow, each a word of its own.
+_BEFORE_VARIABLES = ("env", "export", "-e", "-x", "-E", "--env", "--env-axis", "-P", "-genv", "-env")
 #: Behind an option another one, and no value.
 _NEXT_OPTION = re.compile(r"--[A-Za-z].*|-[A-Za-z]", re.DOTALL)
 _ASSIGNED = re.compile(r"-{0,2}([A-Za-z_][\w.-]*)=(.*)", re.DOTALL)
@@ -64,7 +66,8 @@ _HEADER = re.compile(
     r"(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token|digest)\s+)?([^\s'\"]+)", re.IGNORECASE
 )
 #: NAME=VALUE, NAME: VALUE and "NAME": "VALUE" within a text.
-_NAMED = re.compile(r"(?<![\w.-])-{0,2}([A-Za-z_][\w.-]*)[\"']?(?:=|\s*:(?!//)\s*)[\"']?(?=([^\s,;&'\"(){}#|<>]+))")
+_NAMED = re.compile(r"(?<![\w.-])-{0,2}([A-Za-z_][\w.-]*)[\"']?(?:=|[ \t]*:(?!//)[ \t]*)[\"']?")
+_VALUE = re.compile(r"[^\s,;&'\"(){}#|<>]+")
 #: What follows these options of these programs is a secret; of those with a sign only what is behind it.
 _ATTACHED_P = re.compile(r"mysql\w*|mariadb[\w-]*|sshpass|7z[ar]?")
 _FOLLOWED = {
@@ -136,14 +139,16 @@ def variable_name(name: str) -> str:
     return f"SECRET_{made}" if made[0].isdigit() else made
 
 
-def parts_of_words(words: Sequence[str]) -> list[list[Part]]:
-    """Where secrets stand in each word of a command."""
+def parts_of_words(words: Sequence[str], *, lines: bool = True) -> list[list[Part]]:
+    """Where secrets stand in each word of a command; with `lines` a word with blanks may be a line for a shell."""
     found: list[list[Part]] = [[] for _ in words]
     program = ""
     for i, word in enumerate(words):
         following = words[i + 1] if i + 1 < len(words) else ""
+        before = words[i - 1] if i else ""
         if (whole := _assigned(word)) is not None:
-            found[i].append(whole)
+            if not _is_line(word, before, lines):
+                found[i].append(whole)
         elif _OPTION.fullmatch(word) and not _NEXT_OPTION.fullmatch(following) and is_secret(word, following):
             found[i + 1].append(Part(0, len(following), variable_name(word)))
         elif not word.startswith("-") and (
@@ -161,6 +166,14 @@ def parts_of_words(words: Sequence[str]) -> list[list[Part]]:
         _apart([*own, *(parts_of_text(word) if re.search(r"\s", word) else _inside(word))])
         for own, word in zip(found, words, strict=True)
     ]
+
+
+def _is_line(word: str, before: str, lines: bool) -> bool:
+    """Whether NAME=VALUE with blanks is a line for a shell that begins with a variable, and not all of it its value."""
+    if not re.search(r"\s", word) or word.startswith("-"):
+        return False
+    variable = _ASSIGNED.fullmatch(before) and not re.search(r"\s", before)
+    return before == "-c" or (lines and before not in _BEFORE_VARIABLES and not variable)
 
 
 def _assigned(word: str) -> Part | None:
@@ -187,7 +200,7 @@ def parts_of_text(text: str) -> list[Part]:
     found = []
     words = list(_shell_words(text))
     if len(words) > 1 or (words and words[0][0] != text):
-        made = parts_of_words([word for word, _ in words]) if len(words) > 1 else [_inside(words[0][0])]
+        made = parts_of_words([word for word, _ in words], lines=False)
         for (_, places), parts in zip(words, made, strict=True):
             found += [Part(places[p.start], places[p.end - 1] + 1, p.name) for p in parts if p.end > p.start]
     elif (whole := _assigned(text)) is not None:
@@ -204,8 +217,8 @@ def _inside(text: str) -> Iterator[Part]:
         if not _REFERENCE.fullmatch(found[1]):
             yield Part(found.start(1), found.end(1), "TOKEN")
     for found in _NAMED.finditer(text):
-        if is_secret(found[1], found[2]):
-            yield Part(found.start(2), found.end(2), variable_name(found[1]))
+        if is_secret_name(found[1]) and (value := _VALUE.match(text, found.end())) and is_secret(found[1], value[0]):
+            yield Part(value.start(), value.end(), variable_name(found[1]))
     for found in _TOKENS.finditer(text):
         yield Part(found.start(), found.end(), "TOKEN")
 

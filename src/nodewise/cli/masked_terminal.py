@@ -13,7 +13,8 @@ from nodewise.base.masking import MASK, Masks
 
 #: A text in JSON, and whether it is the name of a field.
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"(\s*:)?')
-_BEGIN, _KEPT = "<masked:", "\0masked:"
+#: A mask that is in a text already, and how it is told from a new one.
+_BEGIN, _KEPT = "<masked:", "<masked:\0"
 #: What is known to those that are running, the innermost last.
 _running: list[list[Masks]] = []
 

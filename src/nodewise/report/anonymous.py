@@ -198,7 +198,8 @@ class Anonymous:
             return {**data, "candidate": self._key(str(data.get("candidate"))), "ablations": ablations}
         if kind == "neighbour":
             return {**data, "pid": 0, "user": "another user", "directory": "another folder"}
-        return {name: self._all(value) for name, value in data.items()}
+        unknown: dict[str, Any] = self._all(data)
+        return unknown
 
     def _setting(self, data: dict[str, Any]) -> dict[str, Any]:
         setting = setting_from_json(data)

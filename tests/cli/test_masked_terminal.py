@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is printed while a command runs that was given a secret."""
+
+import json
+import sys
+
+import pytest
+
+from nodewise.base.masking import Masks
+from nodewise.cli.masked_terminal import hide, masked_terminal, shown
+
+SECRET = "hunter2-Zq9"
+
+
+def test_what_is_printed_names_the_variable(capsys: pytest.CaptureFixture[str]) -> None:
+    with masked_terminal(["run", "--", "./app", "--password", SECRET]):
+        print(f"./app --password {SECRET}: exit code 3, {SECRET}", file=sys.stderr)
+        print("./app --password x")
+        assert shown(f"leader in={SECRET}") == 'leader in="$PASSWORD"'
+    out, err = capsys.readouterr()
+    assert err == './app --password "$PASSWORD": exit code 3, "$PASSWORD"\n'
+    assert out == './app --password "$PASSWORD_2"\n'
+    print(SECRET)
+    assert capsys.readouterr().out == f"{SECRET}\n"
+
+
+def test_what_a_record_has_masked_stays(capsys: pytest.CaptureFixture[str]) -> None:
+    with masked_terminal(["tune", "-P", "p=aaaaaa,bbbbbb", "--", "./app", "--password", "{p}"]):
+        print("best      p=<masked:PASSWORD_2>: 518 ms, not p=aaaaaa: 1 s")
+        print('launch    ./app --password "$PASSWORD_2" "https://me:$PASSWORD@host"')
+    assert capsys.readouterr().out.splitlines() == [
+        'best      p=<masked:PASSWORD_2>: 518 ms, not p="$PASSWORD": 1 s',
+        'launch    ./app --password "$PASSWORD_2" "https://me:$PASSWORD@host"',
+    ]
+
+
+def test_json_stays_json(capsys: pytest.CaptureFixture[str]) -> None:
+    with masked_terminal(["run", "--password", "threads_"]):
+        print(json.dumps({"threads_": 'a "threads_" b', "n": 1}))
+    assert json.loads(capsys.readouterr().out) == {"threads_": 'a "<masked:PASSWORD>" b', "n": 1}
+
+
+def test_secrets_of_a_record_are_hidden_up_to_the_end_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with masked_terminal(["run", "--resume", "r"]):
+        hide(Masks({"TOKEN": [SECRET]}, {}))
+        print(f"it printed {SECRET}")
+    assert capsys.readouterr().out == 'it printed "$TOKEN"\n'
