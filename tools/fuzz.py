@@ -39,7 +39,11 @@ def build(names: list[str]) -> None:
     configure += ["-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++", "-DNODEWISE_FUZZ=ON"]
     subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
     made = [f"fuzz-{name}" for name in names]
-    subprocess.run(["cmake", "--build", str(BUILD), "--target", *made], check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run(
+        ["cmake", "--build", str(BUILD), "--target", *made], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{done.stdout[-6000:]}\nerror: the targets cannot be built")
 
 
 def run(name: str, seconds: int, keep: bool) -> bool:

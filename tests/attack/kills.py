@@ -114,17 +114,20 @@ def _kept(here: Path) -> tuple[int, bytes]:
 def _afterwards(
     place: Place, here: Path, running: Running, kind: str, before: tuple[int, bytes], what: str, killed: bool
 ) -> list[Finding]:
-    ended = running.wait(60, _ALLOWED)
+    # `where` ends as its program does
+    ended = running.wait(60, (*_ALLOWED, *((128 + 9, 128 + 15) if kind == "where" else ())))
     found = ended.judged() + place.left_over()
     ran, lines = before
     lines = lines[: lines.rfind(b"\n") + 1]
     folder = here / "x"
     samples = folder / "samples.jsonl"
-    if lines and not (samples.exists() and samples.read_bytes().startswith(lines)):
+    # a program that fails at once is no question: what was asked is told, and nothing of it is kept
+    refused = ended.code == 2 and not folder.exists()
+    if lines and not refused and not (samples.exists() and samples.read_bytes().startswith(lines)):
         found.append(Finding(LOST, f"{lines.count(b'sample')} lines that had been written are not there any more"))
     kept = _samples(samples)
     # the one that was being made, or written down, is no sample yet
-    if kind in ("run", "compare", "tune") and kept < ran - 2:
+    if kind in ("run", "compare", "tune") and not refused and kept < ran - 2:
         found.append(Finding(LOST, f"{ran} runs had ended, {kept} are kept"))
     if folder.exists() and not killed and not (folder / "question.json").exists():
         found.append(Finding(LEFT, "a folder without a question"))

@@ -86,6 +86,20 @@ def test_an_end_before_there_is_an_answer_says_where_the_runs_are(tmp_path: Path
         assert process.returncode == 0 and b"report    x/report.html" in out
 
 
+@pytest.mark.parametrize(
+    "words", [["compare", "sleep 0.05", "sleep 30"], ["tune", "--axes", "", "-P", "t=0.05,30", "--", "sleep", "{t}"]]
+)
+def test_a_run_that_was_made_is_kept_where_nothing_can_be_told_yet(tmp_path: Path, words: list[str]) -> None:
+    process = _start(tmp_path, words[0], "--out", "x", "--budget", "90s", *words[1:])
+    _until(_samples(tmp_path / "x", 1))
+    before = (tmp_path / "x/samples.jsonl").read_bytes()
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130 and b"--resume x" in error, error
+    assert (tmp_path / "x/samples.jsonl").read_bytes().startswith(before)
+    assert _run(tmp_path, "report", "x")[0] in (0, 2)
+
+
 def test_an_end_before_anything_was_measured_says_so(tmp_path: Path) -> None:
     process = _start(tmp_path, "run", "--out", "x", "--", "sleep", "30")
     _until((tmp_path / "x/samples.jsonl").exists)

@@ -181,7 +181,9 @@ class Comparer:
                     stopped = self._measure()
             except KeyboardInterrupt:
                 if any(len(c) < 1 for c in self._costs.values()):
-                    self._give_up(writer)
+                    # a run may have taken hours, also one that decides nothing yet
+                    if not writer.measured:
+                        self._give_up(writer)
                     raise
                 stopped = "interrupted"
             except (ProgramError, InputError) as problem:

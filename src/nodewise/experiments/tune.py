@@ -143,8 +143,10 @@ class Tuner:
             self._first_run()
             self._meter.budget = budget or self._meter.budget
             self._choose_axes()
-        except (ProgramError, InputError, KeyboardInterrupt):
-            if self._writer.earlier is None:
+        except (ProgramError, InputError, KeyboardInterrupt) as ended:
+            # a first run may have taken hours; one that shows that nothing can be asked is worth nothing
+            kept = isinstance(ended, KeyboardInterrupt) and self._writer.measured
+            if self._writer.earlier is None and not kept:
                 self._writer.discard()
             raise
         self._announce(self._outline())

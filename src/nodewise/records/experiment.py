@@ -226,6 +226,8 @@ class Writer:
         """
         self.path = path
         self.earlier: Experiment | None = None
+        #: Whether a sample was added.
+        self.measured = False
         self._seen: list[Neighbour] = []
         self._made: list[Path] = []
         if question is not None:
@@ -319,6 +321,7 @@ class Writer:
         lines.append(self._veil.sample(record))
         self._append("".join(json.dumps(line) + "\n" for line in lines))
         self._known.add(record.setting)
+        self.measured = True
 
     def know(self, setting: Setting) -> None:
         """Write a setting's line where a damaged file has lost it. Raises StoreError."""

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ while read -r word; do group=$word; done
 """
 
 
+#: Begins once it is told to: by then whoever ends it knows its group, and where nobody is left to tell it, it does not begin.
+_BEGIN = 'read -r go && exec "$@" </dev/null'
+
+
 def run_whole(
     words: Sequence[str], limit_s: float | None = None, begun: Callable[[str], None] = lambda _: None, **more: Any
 ) -> subprocess.CompletedProcess[str]:
@@ -29,17 +34,29 @@ def run_whole(
 
     `begun` is told the number of its group of processes, and `-` once it has ended. Raises OSError; TimeoutExpired.
     """
-    settings = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
-    with subprocess.Popen(words, text=True, errors="replace", process_group=0, **settings) as process:
+    _check(words[0], more)
+    settings = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    command = ["/bin/sh", "-c", _BEGIN, "sh", *words]
+    with subprocess.Popen(command, text=True, errors="replace", process_group=0, **settings) as process:
         try:
             begun(str(process.pid))
-            out, err = process.communicate(timeout=limit_s)
+            out, err = process.communicate("go\n", timeout=limit_s)
         except BaseException:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             raise
     begun("-")
     return subprocess.CompletedProcess(list(words), process.returncode, out, err or "")
+
+
+def _check(program: str, more: Mapping[str, Any]) -> None:
+    """Raises OSError where there is no such program, as the system would."""
+    cwd, environment = more.get("cwd"), more.get("env") or os.environ
+    found = Path(cwd or ".", program) if "/" in program else shutil.which(program, path=environment.get("PATH"))
+    if found is None or not Path(found).exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
+    if not os.access(found, os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), program)
 
 
 @contextmanager
