@@ -45,7 +45,7 @@ def command(
     svg: Path | None,
     words: tuple[str, ...],
 ) -> None:
-    """Run COMMAND, or watch --pid, and say where each thread ran; the table goes to standard error.
+    """Run COMMAND, or watch --pid, and report where each thread ran; the table goes to standard error.
 
     Exits as COMMAND does.
     """
@@ -165,7 +165,7 @@ def _waiter(child: subprocess.Popen[bytes]) -> Callable[[float], bool]:
 
 @contextlib.contextmanager
 def _interrupts_are_the_programs() -> Iterator[None]:
-    """The terminal's Ctrl-C ends the program, and we still tell what was seen."""
+    """The terminal's Ctrl-C ends the program, and what was seen is still reported."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         yield
