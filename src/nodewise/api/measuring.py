@@ -24,7 +24,7 @@ Notify = Callable[[Note], None]
 #: Options in a hint, and in what is wrong where no words of a program's can be meant.
 _HINTED = re.compile(r"(?<![\w-])(?:--([a-z][a-z-]*[a-z])|-(P)(?= ))")
 _NAMED = re.compile(
-    r"(?:(?<=^)|(?<=: )|(?<=\band )|(?<=\bof )|(?<=\bbeside )|(?<=\bhow ))(?:--([a-z][a-z-]*[a-z])|-(P)(?= ))"
+    r"(?:(?<=^)|(?<=: )|(?<=\band )|(?<=\bof )|(?<=\bthan )|(?<=\bbeside )|(?<=\bhow ))(?:--([a-z][a-z-]*[a-z])|-(P)(?= ))"
 )
 #: What a hint holds where it shows a whole command line.
 _COMMAND_LINE = ("nodewise ", "-- ")
