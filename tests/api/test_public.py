@@ -161,7 +161,7 @@ def _all_of_them(tmp_path: Path) -> None:
     nodewise.compare("sleep 0.01", "sleep 0.02", runs=2, cwd=tmp_path, env={"X": 1}, **SOON)
     words = {"parameters": {"s": [0.002, 0.001]}, "axes": [], "max_runs": 20, "accept_disturbed": True}
     nodewise.tune("sleep {s}", out=tmp_path / "t", **words)  # type: ignore[arg-type]
-    nodewise.study("is", knobs={"class": "S"}, threads=1, blocks=1, only=["plain"], accept_disturbed=True)
+    nodewise.study("is", knobs={"class": "S"}, threads=1, blocks=1, only=["bucketed"], accept_disturbed=True)
     nodewise.place("compact", threads=1).render("omp")
     nodewise.where(["sh", "-c", "echo said; sleep 0.05"])
 
