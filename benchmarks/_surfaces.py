@@ -3,7 +3,7 @@
 
 Every thread gets an equal share of the work (static schedules) or chunks of it (dynamic, guided: shares follow speed, at
 a cost a chunk). A core with k busy hardware threads runs at smt[k] times one thread, shared by them. Neighbouring threads
-on one core share data (locality). A memory node gives at most its bandwidth to its threads. Cores slow down (turbo) as
+on one core share data (locality). A NUMA node gives at most its bandwidth to its threads. Cores slow down (turbo) as
 more of them are busy.
 """
 
@@ -103,7 +103,7 @@ class Surface:
         return float(s["seconds"] * ((1 - s["serial"]) * t + s["serial"]) + s.get("thread_cost", 0) * n)
 
     def _starve(self, speed: Any, core: Any, memory: str) -> Any:
-        """Speeds where memory nodes give no more than their bandwidth."""
+        """Speeds where NUMA nodes give no more than their bandwidth."""
         s = self.text
         bandwidth = np.array([node["bandwidth"] for node in s["machine"]["nodes"]], dtype=float)
         own = self._node_of[core]
@@ -209,7 +209,7 @@ def random_surface(seed: int) -> Surface:
 
 
 def sockets(count: int, each: int, smt: int, bandwidth: float = 1e9) -> dict[str, Any]:
-    """A machine as a surface's file has it: sockets of `each` cores, each with a memory node of that bandwidth."""
+    """A machine as a surface's file has it: sockets of `each` cores, each with a NUMA node of that bandwidth."""
     cores = count * each
     return {
         "synthetic": f"pack:{count} core:{each} pu:{smt}",

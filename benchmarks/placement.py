@@ -17,8 +17,8 @@ from collections.abc import Callable
 from nodewise.base.units import format_seconds
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
+from nodewise.placement.render import render
 from nodewise.placement.resolve import Request, resolve
-from nodewise.placement.say import say
 from nodewise.statistics.compare import ratio_interval
 from nodewise.statistics.summary import mad, median
 
@@ -66,11 +66,11 @@ def _job() -> dict[str, float]:
     hosts = [f"node{i}" for i in range(NODES)]
     assert timed("seats", lambda: sum(1 for _ in placement.seats())) == job.ranks
     lines = timed(
-        "rank file for Open MPI", lambda: say("openmpi", machine, placement, hosts).files["rankfile"].count("\n")
+        "rank file for Open MPI", lambda: render("openmpi", machine, placement, hosts).files["rankfile"].count("\n")
     )
     assert lines == job.ranks
-    timed("host file for Slurm", lambda: say("slurm", machine, placement, hosts))
-    timed("user list for MPICH", lambda: say("mpich", machine, placement, hosts))
+    timed("host file for Slurm", lambda: render("slurm", machine, placement, hosts))
+    timed("user list for MPICH", lambda: render("mpich", machine, placement, hosts))
     found["bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
     return found
 

@@ -17,7 +17,7 @@ def write(root: Path, files: Mapping[str, str]) -> Path:
 
 
 def common(processors: int, flags: str = "fpu tsc constant_tsc", threads: int = 1, nodes: int = 1) -> dict[str, str]:
-    """What all of them have: processors of `threads` to a core, one package for each memory node."""
+    """What all of them have: processors of `threads` to a core, one package for each NUMA node."""
     cores = processors // threads
     files = {
         "proc/cpuinfo": f"model name\t: A Processor\nflags\t\t: {flags}",

@@ -3,7 +3,7 @@
 
     ./dev guest [--shell] [--kvm] [pytest's arguments]
 
-The guest has 2 sockets of 8 cores with 4 hardware threads, 2 memory nodes with processors and a third, faster one without,
+The guest has 2 sockets of 8 cores with 4 hardware threads, 2 NUMA nodes with processors and a third, faster one without,
 as the firmware's table of bandwidths says. QEMU emulates it (with --kvm it runs on /dev/kvm, which a virtual machine's own
 hypervisor may do badly), so whatever is asked of the kernel is real: masks, cpusets, memory policies, pages on nodes. Its
 times mean nothing.

@@ -39,7 +39,7 @@ def places(*words):
         (["--hwloc", "package:1.core:0"], [[8, 9]] * 4),
     ],
 )
-def test_every_tongue_gives_json(words, expected):
+def test_every_dialect_gives_json(words, expected):
     assert places(*words, "--threads", "4", *TWO)["places"] == expected
 
 
@@ -60,7 +60,7 @@ def test_every_launcher_gives_json(words):
 
 
 @pytest.mark.parametrize(
-    ("tongue", "expected"),
+    ("dialect", "expected"),
     [
         ("omp", "OMP_NUM_THREADS=4 OMP_PLACES='{0}:4' OMP_PROC_BIND=close PROGRAM"),
         ("kmp", "OMP_NUM_THREADS=4 KMP_AFFINITY='granularity=fine,proclist=[0,1,2,3],explicit' PROGRAM"),
@@ -69,16 +69,16 @@ def test_every_launcher_gives_json(words):
         ("subset", "OMP_NUM_THREADS=4 KMP_HW_SUBSET=:2c,2t KMP_AFFINITY=granularity=fine,compact PROGRAM"),
     ],
 )
-def test_it_is_written_in_a_tongue(tongue, expected):
-    done = place("compact", "--threads", "4", "--to", tongue, *TWO)
+def test_it_is_written_in_a_dialect(dialect, expected):
+    done = place("compact", "--threads", "4", "--to", dialect, *TWO)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == expected
 
 
-def test_a_tongue_without_words_says_why():
+def test_a_dialect_without_words_says_why():
     done = place("compact", "--threads", "4", "--to", "taskset", *TWO)
     assert done.returncode == 2
-    assert "taskset cannot say this placement" in done.stderr
+    assert "taskset cannot express this placement" in done.stderr
     assert "Traceback" not in done.stderr and not done.stdout
 
 
@@ -121,10 +121,10 @@ def test_explain_and_traps_are_told():
         (["--bind", "cores"], "belongs to OMP_PLACES"),
         (["--zones", "x", "compact"], "--zones 'x'"),
         (["--runtime", "x", "compact"], "--runtime 'x'"),
-        (["compact", "--to", "klingon"], "unknown tongue"),
+        (["compact", "--to", "klingon"], "unknown dialect"),
         (["compact", "--threads", "0"], "cannot place 0 threads"),
         (["compact", "--nodes", "3"], "do not fill 3 nodes"),
-        (["--slurm", "--cpu-bind=cores"], "how many is not said"),
+        (["--slurm", "--cpu-bind=cores"], "no number of ranks is given"),
         (["compact", "--to", "slurm", "--hosts", "a,b", "--ranks", "1"], "2 hosts are named for 1 nodes"),
         (["compact", *TWO, "--", "true"], "only on the machine that it runs on"),
         (["compact", "--ranks", "2", "--", "true"], "started by their launcher"),
@@ -216,7 +216,7 @@ def test_an_invalid_value_in_the_environment_is_told_before_a_run():
     assert "warning: a runtime ignores OMP_PROC_BIND='cores'" in done.stderr
 
 
-def test_everything_unbound_is_places_of_all_processors_for_a_tongue_and_nothing_for_the_system():
+def test_everything_unbound_is_places_of_all_processors_for_a_dialect_and_nothing_for_the_system():
     assert places("--affinity", "none", "--threads", "2", *TWO)["places"] == [list(range(16))] * 2
     assert places("os", "--threads", "2", *TWO)["places"] is None
 

@@ -81,7 +81,7 @@ def test_processors_and_nodes_that_are_not_here_are_named() -> None:
     check_runnable(_repetition(fits), machine)
     with pytest.raises(InputError, match="needs processors 4000,4002, which are not there"):
         check_runnable(_repetition(replace(fits, mask=(*machine.allowed, 4000), places=((4002,),))), machine)
-    with pytest.raises(InputError, match="needs memory nodes 77, which are not there"):
+    with pytest.raises(InputError, match="needs NUMA nodes 77, which are not there"):
         check_runnable(_repetition(replace(fits, memory=MemoryPolicy("bind", (77,)))), machine)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A machine of 2 × 8 cores × 4 hardware threads with a memory node without processors, emulated: what its kernel does."""
+"""A machine of 2 × 8 cores × 4 hardware threads with a NUMA node without processors, emulated: what its kernel does."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A machine as `./dev guest` told it: 2 × 8 cores × 4 hardware threads, and a faster memory node without processors."""
+"""A machine as `./dev guest` told it: 2 × 8 cores × 4 hardware threads, and a faster NUMA node without processors."""
 
 import subprocess
 import sys
@@ -29,7 +29,7 @@ def test_its_fast_memory_is_known_by_its_bandwidth():
 
 
 def test_it_is_drawn_with_the_node_that_has_no_processors():
-    assert "memory node 2: 342.8 MiB, no processors" in machine_text(GUEST)
+    assert "NUMA node 2: 342.8 MiB, no processors" in machine_text(GUEST)
     assert "Memory 2" in machine_svg(GUEST, None) and "no processors of its own" in machine_svg(GUEST, None)
 
 
@@ -37,4 +37,4 @@ def test_the_machine_command_says_which_memory_is_fast():
     file = str(Path(__file__).parent / "recorded/guest-2x8x4.json")
     command = [sys.executable, "-m", "nodewise", "machine", "--machine", file]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "fast       memory nodes 2: the firmware promises 409600 MiB/s there, which is the most" in told
+    assert "fast       NUMA nodes 2: the firmware promises 409600 MiB/s there, which is the most" in told

@@ -6,8 +6,8 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
+from nodewise.placement.openmp.gnu_text import read_gnu_places, read_gomp
 from nodewise.placement.resolve import Request, fitting_threads, resolve
-from nodewise.placement.tongues.gnu_text import read_gnu_places, read_gomp
 from tests.placement.runtimes import ask_gnu, runtime_folder  # noqa: F401
 from tests.placement.runtimes.asked import differing, differing_from_recorded
 

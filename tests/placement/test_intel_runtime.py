@@ -10,13 +10,13 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
+from nodewise.placement.registry import variable_texts
 from nodewise.placement.resolve import Request, fitting_threads, resolve
 from tests.placement.runtimes import LLVM, runtime_folder, uneven  # noqa: F401
 from tests.placement.runtimes.asked import differing, differing_from_recorded
 
 #: What intel-openmp 2026.2.0 answered under KMP_AFFINITY=verbose, one case a line.
 RECORDED = [json.loads(x) for x in (Path(__file__).parent / "recorded/intel-openmp.jsonl").read_text().splitlines()]
-_FIELDS = {"KMP_AFFINITY": "affinity", "KMP_HW_SUBSET": "subset", "OMP_PLACES": "places", "OMP_PROC_BIND": "bind"}
 SHAPE = "pack:2 core:4 pu:2"
 
 
@@ -33,8 +33,8 @@ def placed(threads, shape=SHAPE, **asked):
     "case", RECORDED, ids=lambda c: f"{c['machine']}-{c['threads']}-{'-'.join(c['env'].values())}"[:100]
 )
 def test_agrees_with_what_was_recorded(case):
-    said = {_FIELDS[name]: text for name, text in case["env"].items()}
-    placement = resolve(synthetic(case["synthetic"]), Job(int(case["threads"])), Request(**said)).placement
+    asked = {variable_texts()[name].name: text for name, text in case["env"].items()}
+    placement = resolve(synthetic(case["synthetic"]), Job(int(case["threads"])), Request(**asked)).placement
     assert {str(t): list(p) for t, p in enumerate(placement.places)} == case["places"]
 
 

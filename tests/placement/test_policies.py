@@ -14,8 +14,8 @@ from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
+from nodewise.placement.openmp.places import openmp_environment
 from nodewise.placement.policies import POLICIES, describe_policy, place
-from nodewise.placement.tongues.openmp import openmp_environment
 
 RECORDED = json.loads((Path(__file__).parent / "intel_openmp.json").read_text())
 BINDING = ("compact", "scatter", "balanced")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What holds for every machine, setting and tongue; and parsers fed with anything."""
+"""What holds for every machine, setting and dialect; and parsers fed with anything."""
 
 import re
 import shlex
@@ -12,18 +12,18 @@ from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
+from nodewise.placement.openmp.affinity import TYPES, read_affinity
+from nodewise.placement.openmp.gnu_text import read_gnu_places, read_gomp
+from nodewise.placement.openmp.places import read_bind, read_places
+from nodewise.placement.openmp.subset import read_subset
 from nodewise.placement.placement import Placement
+from nodewise.placement.registry import all_texts, variable_texts, writers
+from nodewise.placement.render import render
+from nodewise.placement.rendering import NotExpressibleError
 from nodewise.placement.resolve import Request, resolve
-from nodewise.placement.say import JOB, PROCESS, say
-from nodewise.placement.tongues.gnu_text import read_gnu_places, read_gomp
-from nodewise.placement.tongues.hwloc import read_hwloc
-from nodewise.placement.tongues.kmp_affinity import TYPES, read_affinity
-from nodewise.placement.tongues.kmp_subset import read_subset
-from nodewise.placement.tongues.likwid import read_likwid
-from nodewise.placement.tongues.masks import read_mask_or_list, read_numactl
-from nodewise.placement.tongues.openmp import read_bind, read_places
-from nodewise.placement.tongues.said import CannotSayError
 
+PROCESS = [name for name, dialect in writers().items() if dialect.write_process is not None]
+JOB = [name for name, dialect in writers().items() if dialect.write_job is not None]
 SHAPES = ("core:4 pu:2", "pack:2 core:3 pu:2", "numa:2 l3:2 core:2 pu:1", "pack:2 numa:2 core:2 pu:4", "core:1 pu:1")
 CALM = settings(
     max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
@@ -41,7 +41,7 @@ def machines(draw):
 
 @st.composite
 def requests(draw):
-    """A setting that can be read, in one of the tongues that place threads."""
+    """A setting that can be read, in one of the dialects that place threads."""
     which = draw(st.sampled_from(["affinity", "places", "gomp", "policy", "subset"]))
     number = st.integers(0, 20)
     if which == "affinity":
@@ -96,63 +96,57 @@ def test_every_rank_has_its_threads(machine, request, threads, ranks, nodes):
         assert {p for place in rank for p in place} <= set(zone) <= set(machine.allowed)
 
 
-def _read_back(tongue, machine, said, threads):
-    """A process's tongue read again from what was written in it."""
-    env, words = said.env, list(said.words)
-    texts = {
-        "omp": lambda: {"places": env["OMP_PLACES"], "bind": env["OMP_PROC_BIND"]},
-        "kmp": lambda: {"affinity": env["KMP_AFFINITY"]},
-        "gomp": lambda: {"gomp": env["GOMP_CPU_AFFINITY"]},
-        "subset": lambda: {"subset": env["KMP_HW_SUBSET"], "affinity": env["KMP_AFFINITY"]},
-        "taskset": lambda: {"taskset": words[2]},
-        "numactl": lambda: {"numactl": words[1]},
-        "likwid": lambda: {"likwid": words[2]},
-        "hwloc": lambda: {"hwloc": shlex.join(words[1:-1])},
-    }
-    return resolve(machine, Job(threads), Request(**texts[tongue]())).placement.places
+def _read_back(dialect, machine, rendering, threads):
+    """A process's dialect read again from what was written in it: by its variables, or by the words behind the tool's name."""
+    held = variable_texts()
+    texts = {held[name].name: value for name, value in rendering.env.items() if name in held}
+    if rendering.words:
+        words = [word for word in rendering.words[1:] if word not in ("-c", "--")]
+        texts = {writers()[dialect].texts[0].name: shlex.join(words)}
+    return resolve(machine, Job(threads), Request(**texts)).placement.places
 
 
 @CALM
-@given(machine=machines(), request=requests(), threads=st.integers(1, 16), tongue=st.sampled_from([*PROCESS, "subset"]))
-def test_a_process_tongue_says_it_so_that_it_is_read_back_or_says_why_not(machine, request, threads, tongue):
+@given(machine=machines(), request=requests(), threads=st.integers(1, 16), dialect=st.sampled_from(PROCESS))
+def test_what_a_process_dialect_writes_is_read_back_or_it_says_why_not(machine, request, threads, dialect):
     placement = _placed(machine, Job(threads), request)
     try:
-        said = say(tongue, machine, placement)
-    except CannotSayError as reason:
+        rendering = render(dialect, machine, placement)
+    except NotExpressibleError as reason:
         assert len(reason.what) > 40
         return
-    whole = load_machine(machine.source) if tongue == "hwloc" else machine
-    assert _read_back(tongue, whole, said, threads) == placement.places or tongue == "hwloc"
-    if tongue == "hwloc":
-        back = _read_back(tongue, whole, said, threads)
+    whole = load_machine(machine.source) if dialect == "hwloc" else machine
+    assert _read_back(dialect, whole, rendering, threads) == placement.places or dialect == "hwloc"
+    if dialect == "hwloc":
+        back = _read_back(dialect, whole, rendering, threads)
         assert [set(p) & set(machine.allowed) for p in back] == [set(p) for p in placement.places]
 
 
 @CALM
 @given(machine=machines(), request=requests(), threads=st.integers(1, 16))
-def test_openmps_places_say_everything(machine, request, threads):
+def test_openmps_places_express_everything(machine, request, threads):
     placement = _placed(machine, Job(threads), request)
-    assert _read_back("omp", machine, say("omp", machine, placement), threads) == placement.places
+    assert _read_back("omp", machine, render("omp", machine, placement), threads) == placement.places
 
 
-def test_kmp_affinity_says_everything_on_a_whole_machine_and_knows_where_it_cannot():
+def test_kmp_affinity_expresses_everything_on_a_whole_machine_and_knows_where_it_cannot():
     """With 4, 12 and 16 of this machine allowed Intel's runtime itself does not tell 4 from 12."""
     shape = "synthetic:pack:2 numa:2 core:2 pu:4"
     for allow in (None, "0-7", "4,12,16"):
         machine = load_machine(shape, allow)
         placement = Placement("x", ((machine.allowed[0],), (machine.allowed[-1],)))
         try:
-            said = say("kmp", machine, placement)
-        except CannotSayError:
+            rendering = render("kmp", machine, placement)
+        except NotExpressibleError:
             assert allow == "4,12,16"
         else:
             assert allow != "4,12,16"
-            assert _read_back("kmp", machine, said, 2) == placement.places
+            assert _read_back("kmp", machine, rendering, 2) == placement.places
 
 
-def _rank_file(text, said, machine):
+def _rank_file(text, rendering, machine):
     """The zones of a rank file of Open MPI, whose slots are logical cores or hardware threads."""
-    by_core = "--use-hwthread-cpus" not in said.words
+    by_core = "--use-hwthread-cpus" not in rendering.words
     units = [c.pus for c in machine.cores] if by_core else [(p,) for p in machine.pus]
     found = {}
     for line in text.splitlines():
@@ -167,25 +161,25 @@ def _range(part):
     return range(int(first), int(last or first) + 1)
 
 
-def _launched(tongue, machine, said, placement):
+def _launched(dialect, machine, rendering, placement):
     """The zones of each rank of the job, as its launcher would read them: (node, zone) by rank."""
     threads = placement.ranks[0]
-    if "rankfile" in said.files:
-        return _rank_file(said.files["rankfile"], said, machine)
-    kept = [w for w in said.words[1:] if w != "./place-rank.sh"]
+    if "rankfile" in rendering.files:
+        return _rank_file(rendering.files["rankfile"], rendering, machine)
+    kept = [w for w in rendering.words[1:] if w != "./place-rank.sh"]
     if "-f" in kept:
         at = kept.index("-f")
         kept[at : at + 2] = []
     text = shlex.join(kept)
-    per_node = {"slurm": "--ntasks-per-node", "openmpi": "-N", "mpich": "-ppn", "aprun": "-N"}[tongue]
+    per_node = {"slurm": "--ntasks-per-node", "openmpi": "-N", "mpich": "-ppn", "aprun": "-N"}[dialect]
     assert per_node in text or placement.nodes == 1
-    if tongue == "mpich":
+    if dialect == "mpich":
         # a host file deals ranks out; the options by themselves bind those of one node
         text = re.sub(r"-n \d+( -ppn \d+)?", f"-n {placement.per_node}", text)
         back = resolve(machine, Job(threads, placement.per_node), Request(mpich=text)).placement
         return {r: (node, back.zones[seat]) for r, (node, seat) in enumerate(placement.seats())}
-    back = resolve(machine, Job(threads, placement.size, placement.nodes), Request(**{tongue: text})).placement
-    zones = back.zones if tongue != "aprun" else back.used
+    back = resolve(machine, Job(threads, placement.size, placement.nodes), Request(**{dialect: text})).placement
+    zones = back.zones if dialect != "aprun" else back.used
     return {r: (node, zones[seat]) for r, (node, seat) in enumerate(back.seats())}
 
 
@@ -197,40 +191,37 @@ def _launched(tongue, machine, said, placement):
     ranks=st.integers(1, 4),
     nodes=st.integers(1, 3),
     order=st.sampled_from(["block", "cyclic"]),
-    tongue=st.sampled_from(list(JOB)),
+    dialect=st.sampled_from(JOB),
 )
-def test_a_launcher_is_told_so_that_its_ranks_get_their_zones_or_says_why_not(
-    machine, request, threads, ranks, nodes, order, tongue
+def test_what_a_launcher_is_given_binds_its_ranks_to_their_zones_or_it_says_why_not(
+    machine, request, threads, ranks, nodes, order, dialect
 ):
     resolved = _placed(machine, Job(threads, ranks * nodes, nodes), request)
     placement = Placement("x", resolved.places, resolved.ranks, nodes, order, ranks * nodes, resolved.held)
     try:
-        said = say(tongue, machine, placement)
-    except CannotSayError as reason:
-        assert tongue == "aprun" and len(reason.what) > 40
+        rendering = render(dialect, machine, placement)
+    except NotExpressibleError as reason:
+        assert dialect == "aprun" and len(reason.what) > 40
         return
-    zones = placement.used if tongue == "aprun" else placement.zones
+    zones = placement.used if dialect == "aprun" else placement.zones
     expected = {r: (node, zones[seat]) for r, (node, seat) in enumerate(placement.seats())}
-    assert _launched(tongue, machine, said, placement) == expected
+    assert _launched(dialect, machine, rendering, placement) == expected
+
+
+def _reader(name):
+    """What reads a text on a machine, for two ranks of two threads."""
+    machine = load_machine("synthetic:" + SHAPES[1])
+    return lambda text: resolve(machine, Job(2, 2), Request(**{name: text}))
 
 
 READERS = {
+    **{name: _reader(name) for name in all_texts()},
     "affinity": read_affinity,
     "subset": read_subset,
     "places": read_places,
     "bind": read_bind,
     "gomp": read_gomp,
     "gnu": read_gnu_places,
-    "likwid": lambda text: read_likwid(load_machine("synthetic:" + SHAPES[1]), text),
-    "hwloc": lambda text: read_hwloc(load_machine("synthetic:" + SHAPES[1]), text),
-    "taskset": lambda text: read_mask_or_list(load_machine("synthetic:" + SHAPES[1]), text),
-    "numactl": lambda text: read_numactl(load_machine("synthetic:" + SHAPES[1]), text),
-    **{
-        name: lambda text, name=name: resolve(
-            load_machine("synthetic:" + SHAPES[1]), Job(2, 2), Request(**{name: text})
-        )
-        for name in JOB
-    },
 }
 _PIECES = st.sampled_from(
     [

@@ -126,7 +126,7 @@ def test_explain_tells_fine_from_core_granularity():
     machine = load_machine(TWO_SOCKETS)
     assert "a thread stays on its hardware thread" in words(machine, Job(2), affinity="granularity=fine,compact")
     text = words(machine, Job(2), affinity="compact")
-    assert "granularity=core, which is what you get without a word" in text
+    assert "granularity=core, which is the default" in text
     assert "up to 2 hardware threads it may move among" in text
 
 

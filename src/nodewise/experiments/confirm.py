@@ -140,7 +140,7 @@ def _other_command(
 
 
 def check_runnable(repetition: Repetition, machine: Machine) -> None:
-    """Raises InputError where a setting needs processors or memory nodes that are not there."""
+    """Raises InputError where a setting needs processors or NUMA nodes that are not there."""
     settings = [c.setting for c in repetition.contenders]
     named = {p for s in settings for p in s.mask or ()} | {
         p for s in settings for place in s.places or () for p in place
@@ -156,7 +156,7 @@ def check_runnable(repetition: Repetition, machine: Machine) -> None:
     lost = sorted(nodes - {n.os_index for n in machine.numa_nodes})
     if lost:
         raise InputError(
-            f"what was promised needs memory nodes {format_processors(lost)}, which are not there",
+            f"what was promised needs NUMA nodes {format_processors(lost)}, which are not there",
             "a memory policy is worth something on its own machine only: tune here",
         )
 

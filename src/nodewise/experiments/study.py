@@ -18,7 +18,7 @@ from nodewise.experiments.progress import StudyProgress
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
 from nodewise.placement.policies import place
-from nodewise.placement.tongues.said import BINDING_VARIABLES
+from nodewise.placement.registry import binding_variables
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Writer, inherited_facts
 from nodewise.records.recorder import Recorder
@@ -284,7 +284,7 @@ def setting_of(contender: Contender, threads: int, near: Collection[int] | None 
         mask = placement.mask
         if contender.kind != "peer":
             env |= binding_environment(contender.command, placement.places, env, "openmp")[0]
-    unset = [*BINDING_VARIABLES, *(name for name, value in contender.env.items() if not value)]
+    unset = [*binding_variables(), *(name for name, value in contender.env.items() if not value)]
     env |= {name: value for name, value in contender.env.items() if value}
     return Setting(contender.command, env=env, unset=tuple(v for v in unset if v not in env), mask=mask)
 

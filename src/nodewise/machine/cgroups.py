@@ -152,7 +152,7 @@ def read_memory_limit(root: Path) -> int | None:
 
 
 def _nodes(root: Path) -> tuple[int, ...]:
-    """The memory nodes that this process may use."""
+    """The NUMA nodes that this process may use."""
     lines = (read_text(root / "proc/self/status") or "").splitlines()
     text = next((line.partition(":")[2].strip() for line in lines if line.startswith("Mems_allowed_list:")), "")
     return parse_processors(text) if text else ()

@@ -43,7 +43,7 @@ def _core_nodes(node: Node, package: int = 0) -> Iterator[tuple[Node, int]]:
 
 
 def _nearest_node(pus: tuple[int, ...], nodes: Iterable[NumaNode]) -> int:
-    """The smallest memory node that holds all of a core; 0, as in Linux without NUMA, where there is none."""
+    """The smallest NUMA node that holds all of a core; 0, as in Linux without NUMA, where there is none."""
     holding = [n for n in nodes if set(pus) <= set(n.pus)]
     return min(holding, key=lambda n: (len(n.pus), n.os_index)).os_index if holding else 0
 

@@ -53,7 +53,7 @@ class Core:
 
 @dataclass(frozen=True)
 class NumaNode:
-    """A memory node; `pus` is empty where it has no processors of its own (fast or far memory).
+    """A NUMA node; `pus` is empty where it has no processors of its own (fast or far memory).
 
     `bandwidth_mib_s` and `latency_ns` are what the firmware promises to the nearest processors, 0 where it does not say.
     """
@@ -96,7 +96,7 @@ class Processor:
 class Limits:
     """What this process may use: `processors` by affinity and cpuset, `cpu_quota` in processors, `memory_bytes`; None is no limit.
 
-    `nodes` are the memory nodes allowed; empty where that is not known.
+    `nodes` are the NUMA nodes allowed; empty where that is not known.
     """
 
     processors: tuple[int, ...]
@@ -200,9 +200,9 @@ def check_machine(machine: Machine, at: str = "") -> None:
         if core.kind is not None and not 0 <= core.kind < len(machine.kinds):
             raise ShapeError(f"{at}cores[{i}].kind", f"there is no kind {core.kind}")
         if nodes and core.numa_node not in nodes:
-            raise ShapeError(f"{at}cores[{i}].numa_node", f"there is no memory node {core.numa_node}")
+            raise ShapeError(f"{at}cores[{i}].numa_node", f"there is no NUMA node {core.numa_node}")
     if any(len(row) != len(nodes) for row in (machine.distances, *machine.distances) if machine.distances):
-        raise ShapeError(f"{at}distances", "they are not those of its memory nodes")
+        raise ShapeError(f"{at}distances", "they are not those of its NUMA nodes")
     if machine.limits.cpu_quota is not None and machine.limits.cpu_quota <= 0:
         raise ShapeError(f"{at}limits.cpu_quota", "a number above zero is needed")
 

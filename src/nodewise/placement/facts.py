@@ -82,9 +82,9 @@ def _tightness(place: Sequence[int], core_of: dict[int, int]) -> str:
 
 
 def _levels(parts: dict[str, list[tuple[int, ...]]]) -> list[str]:
-    """The kinds from the nearest on this machine; that all share its one memory node says nothing."""
-    told = [kind for kind in LEVELS if kind != "numa" or len(parts[kind]) > 1]
-    return sorted(told, key=lambda kind: max(map(len, parts[kind])))
+    """The kinds from the nearest on this machine; a single NUMA node is left out."""
+    levels = [kind for kind in LEVELS if kind != "numa" or len(parts[kind]) > 1]
+    return sorted(levels, key=lambda kind: max(map(len, parts[kind])))
 
 
 def _neighbours(placement: Placement, levels: list[str], number: dict[str, dict[int, int]]) -> dict[str, int]:

@@ -192,7 +192,7 @@ def _paths(machine: Machine, native: bool) -> Iterator[tuple[int, dict[str, int]
                 break
             if kind is not None:
                 path[kind] = node.logical
-            # a memory node that the whole machine shares is no layer there
+            # a NUMA node that the whole machine shares is no layer there
             if node is not machine.tree and node.pus in memory and "numa_domain" not in path:
                 path["numa_domain"] = memory[node.pus]
             if len(node.children) != 1:

@@ -130,7 +130,7 @@ def _nodes(machine: Machine, scanner: Scanner) -> tuple[int, ...]:
 
 
 def check_memory(machine: Machine, policy: MemoryPolicy, weights_set: dict[int, int] | None = None) -> None:
-    """Raises InputError where the machine cannot do what a policy says, UnavailableError where its kernel is too old.
+    """Raises InputError where the machine cannot follow a policy, UnavailableError where its kernel is too old.
 
     `weights_set` are the weights of the system, which are for all programs and are not changed here.
     """
@@ -150,7 +150,7 @@ def check_memory(machine: Machine, policy: MemoryPolicy, weights_set: dict[int, 
     version = kernel_version(machine.kernel)
     since = _SINCE.get(policy.mode)
     if since and version and version < since:
-        more = ": only one node would be preferred, without a word" if policy.mode == "preferred-many" else ""
+        more = ": only one node would be preferred, without a message" if policy.mode == "preferred-many" else ""
         raise UnavailableError(
             f"{policy} needs Linux {since[0]}.{since[1]}, and this is {version[0]}.{version[1]}{more}",
             "prefer one node, or use interleave",
@@ -180,7 +180,7 @@ _NUMACTL = {
 
 
 def from_numactl(machine: Machine, options: Sequence[str]) -> MemoryPolicy | None:
-    """The policy of numactl's options `--membind=…` and the like; None where none of them says one."""
+    """The policy of numactl's options `--membind=…` and the like; None where none of them sets one."""
     found: list[MemoryPolicy] = []
     for option in options:
         name, _, value = option.partition("=")
@@ -194,7 +194,7 @@ def from_numactl(machine: Machine, options: Sequence[str]) -> MemoryPolicy | Non
 
 
 def to_numactl(policy: MemoryPolicy) -> tuple[str, ...]:
-    """numactl's words for a policy; none for the default."""
+    """numactl's options for a policy; none for the default."""
     if policy.mode == "default":
         return ()
     if policy.mode == "local":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The objects of a machine that placements are told by: sockets, NUMA nodes, caches, cores, hardware threads."""
+"""The objects of a machine by which placements are expressed: sockets, NUMA nodes, caches, cores, hardware threads."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine, Node
 
-#: From the smallest; every tongue has words of its own for them.
+#: From the smallest; every dialect has names of its own for them.
 KINDS = ("pu", "core", "l1cache", "l2cache", "l3cache", "numa", "die", "package", "machine")
+#: What a kind is called in messages, where that is another word.
+NAMES = {"pu": "hardware thread", "numa": "NUMA node", "package": "socket"}
 
 
 def objects(machine: Machine, kind: str) -> list[tuple[int, ...]]:
@@ -34,7 +36,7 @@ def objects(machine: Machine, kind: str) -> list[tuple[int, ...]]:
 
 
 def last_level_caches(machine: Machine) -> list[tuple[int, ...]]:
-    """The processors of each last-level cache; those of each package where the caches are not known."""
+    """The processors of each last-level cache; those of each socket where the caches are not known."""
     for kind in ("l3cache", "l2cache", "l1cache", "package"):
         found = objects(machine, kind)
         if found:

@@ -1,82 +1,67 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Resolve: what a user asked for, in whatever tongues, as one Placement.
+"""Resolve: what a user asked for, in whatever dialects, as one Placement.
 
-Ranks first get their zones (from a launcher's options, or a share each), a mask then narrows each zone, and an OpenMP
-setting or a policy places the threads within what is left, as a process held to it sees the machine.
+Ranks first get their zones (from a launcher's options, or a share each), a mask then narrows each zone, and the texts that
+place threads, or a policy, place them within what is left, as a process held to it sees the machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Dialect, Mask, Outcome, ThreadReader
 from nodewise.placement.job import Job, share_zones, within
-from nodewise.placement.layers import Layers, layers_of
+from nodewise.placement.layers import layers_of
+from nodewise.placement.openmp.subset import apply_subset, rank_subset, read_subset
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
-from nodewise.placement.tongues.aprun import read_aprun
-from nodewise.placement.tongues.gnu import apply_gnu
-from nodewise.placement.tongues.gnu_text import read_gomp
-from nodewise.placement.tongues.hwloc import read_hwloc
-from nodewise.placement.tongues.kmp_affinity import Outcome, apply_affinity, read_affinity
-from nodewise.placement.tongues.kmp_subset import Subset, apply_subset, rank_subset, read_subset
-from nodewise.placement.tongues.likwid import read_likwid
-from nodewise.placement.tongues.masks import read_mask_or_list, read_numactl
-from nodewise.placement.tongues.mpich import read_mpich
-from nodewise.placement.tongues.openmp import apply_places, read_bind, read_places
-from nodewise.placement.tongues.openmpi import read_openmpi
-from nodewise.placement.tongues.slurm import read_slurm
+from nodewise.placement.registry import all_dialects, all_texts
 
 #: How ranks get zones where no launcher is named: a share of the cores each, as many whole cores as their threads fill,
 #: one rank after the other, or nothing of their own.
 ZONES = ("share", "packed", "none")
-_PLACE_THREADS = (
-    "today's runtimes ignore KMP_PLACE_THREADS: modelled is what it meant; to have it so, set KMP_HW_SUBSET={}"
-)
-_LEVELS = "OMP_PROC_BIND names nested levels: shown are the threads of the outermost region"
-RUNTIMES = ("intel", "llvm", "gnu")
-LAUNCHERS: dict[str, Callable[[Machine, str, Job], tuple[Placement, list[str]]]] = {
-    "slurm": read_slurm,
-    "openmpi": read_openmpi,
-    "mpich": read_mpich,
-    "aprun": read_aprun,
-}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Request:
-    """What was asked for: a policy's name, and texts by tongue; None where nothing was said in one."""
+    """What was asked for: a policy's name, and texts by name in the registry's order.
 
-    policy: str | None = None
-    affinity: str | None = None
-    subset: str | None = None
-    place_threads: str | None = None
-    places: str | None = None
-    bind: str | None = None
-    gomp: str | None = None
-    likwid: str | None = None
-    taskset: str | None = None
-    numactl: str | None = None
-    hwloc: str | None = None
-    slurm: str | None = None
-    openmpi: str | None = None
-    mpich: str | None = None
-    aprun: str | None = None
-    zones: str = "share"
-    runtime: str = "intel"
+    `zones` is one of `ZONES`, `runtime` one of the OpenMP runtimes.
+    """
 
-    def said(self) -> dict[str, str]:
-        """The texts that were given, by tongue."""
-        given = ((f.name, getattr(self, f.name)) for f in fields(self) if f.name not in ("zones", "runtime"))
-        return {name: text for name, text in given if text is not None}
+    policy: str | None
+    texts: Mapping[str, str]
+    zones: str
+    runtime: str
+
+    def __init__(
+        self, policy: str | None = None, zones: str = "share", runtime: str = "intel", **texts: str | None
+    ) -> None:
+        """Each text by its name; None is as good as none. Raises InputError where no dialect reads one of that name."""
+        known = all_texts()
+        unknown = [name for name in texts if name not in known]
+        if unknown:
+            raise InputError(f"no dialect reads {unknown[0]!r}", f"known are: {', '.join(known)}")
+        given = {name: text for name in known if (text := texts.get(name)) is not None}
+        for name, value in (("policy", policy), ("texts", given), ("zones", zones), ("runtime", runtime)):
+            object.__setattr__(self, name, value)
+
+    def given(self) -> dict[str, str]:
+        """The policy, where there is one, and the texts."""
+        return {**({"policy": self.policy} if self.policy is not None else {}), **self.texts}
+
+    def dialects(self) -> list[Dialect]:
+        """The dialects that its texts are of."""
+        return [dialect for dialect in all_dialects() if dialect.given(self)]
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """A Placement; what to know of how it came about; and what numactl was told of memory, in its own words."""
+    """A Placement; what to know of how it came about; and the options on memory given beside a mask."""
 
     placement: Placement
     notes: tuple[str, ...] = ()
@@ -97,9 +82,10 @@ def resolve(machine: Machine, job: Job, request: Request) -> Resolved:
     for r, zone in enumerate(zones):
         if zone not in seen or bound_by_launcher:
             part = within(machine, zone) if job.ranks else machine
-            # taskset and hwloc-bind set the mask anew, numactl keeps to the one it finds
-            part, more, memory = _masked(part if request.numactl is not None else machine, part, request)
-            notes += more
+            mask = _mask(machine, part, request)
+            if mask is not None:
+                part, memory = within(machine, mask.processors), mask.memory
+                notes += mask.notes
             outcome = _threads(part, job, request)
             if outcome is None and launched is not None and bound_by_launcher:
                 outcome = Outcome(launched.by_rank[r])
@@ -109,30 +95,31 @@ def resolve(machine: Machine, job: Job, request: Request) -> Resolved:
         by_rank.append(outcome.places)
         held.append(tuple(sorted({*own, *(p for place in outcome.places for p in place)})))
         notes += outcome.notes
-    policy = request.policy or " ".join(f"{name} {text}" for name, text in request.said().items()) or "os"
+    policy = request.policy or " ".join(f"{name} {text}" for name, text in request.texts.items()) or "os"
     return Resolved(job.placement(policy, by_rank, order, held), tuple(dict.fromkeys(notes)), memory)
 
 
 def _check(request: Request) -> None:
-    said = request.said()
-    launchers = [name for name in LAUNCHERS if name in said]
-    binders: list[str] = [n for n in ("affinity", "gomp", "likwid", "policy") if n in said]
-    # GNU's runtime reads them beside each other
-    if "gomp" not in said and ("places" in said or "bind" in said):
-        binders.append("places and bind")
-    masks = [n for n in ("taskset", "numactl", "hwloc") if n in said]
+    given = request.dialects()
+    launchers = [d.name for d in given if d.launch is not None]
+    masks = [d.name for d in given if d.mask is not None]
     for kind, names in (("launchers", launchers), ("masks", masks)):
         if len(names) > 1:
-            raise InputError(f"two {kind} are named: {' and '.join(names)}", "name one")
-    both = set(binders) == {"affinity", "places and bind"}
-    if len(binders) > 1 and not both:
-        raise InputError(f"threads are bound twice: by {' and by '.join(binders)}", "name one")
-    if "subset" in said and "place_threads" in said:
-        raise InputError("KMP_HW_SUBSET and KMP_PLACE_THREADS are both given", "they are one setting: name one")
-    if request.runtime == "gnu" and {"affinity", "subset", "place_threads"} & set(said):
-        raise InputError(
-            "GNU's OpenMP runtime reads no KMP_ variable", "leave out --runtime gnu, or use --places and --bind"
-        )
+            raise InputError(f"two {kind} are named: {names[0]} and {names[1]}", "name one")
+    binders = [d for d in given if any(text.binds for text in d.given(request)) and d.threads is not None]
+    names = [" and ".join(text.name for text in d.given(request) if text.binds) for d in binders]
+    apart = [
+        (names[i], names[j])
+        for i, j in combinations(range(len(binders)), 2)
+        if binders[i].name not in binders[j].beside and binders[j].name not in binders[i].beside
+    ]
+    if request.policy is not None and names:
+        apart.append((names[0], "policy"))
+    if apart:
+        raise InputError(f"threads are bound twice: by {apart[0][0]} and by {apart[0][1]}", "name one")
+    for dialect in given:
+        if dialect.check is not None:
+            dialect.check(request)
 
 
 def _shape(job: Job, launched: Placement | None) -> tuple[int, int]:
@@ -140,10 +127,9 @@ def _shape(job: Job, launched: Placement | None) -> tuple[int, int]:
 
 
 def _zones(machine: Machine, job: Job, request: Request) -> tuple[Placement | None, list[str], str]:
-    for name, read in LAUNCHERS.items():
-        text = request.said().get(name)
-        if text is not None:
-            launched, notes = read(machine, text, job)
+    for dialect in request.dialects():
+        if dialect.launch is not None:
+            launched, notes = dialect.launch(machine, request.texts[dialect.texts[0].name], job)
             return launched, notes, launched.order
     return None, [], "block"
 
@@ -168,93 +154,44 @@ def _own_zones(machine: Machine, job: Job, request: Request) -> list[tuple[int, 
     return found
 
 
-def _masked(machine: Machine, unmasked: Machine, request: Request) -> tuple[Machine, list[str], tuple[str, ...]]:
-    memory: tuple[str, ...] = ()
-    if request.taskset is not None:
-        mask, notes = read_mask_or_list(machine, request.taskset)
-    elif request.numactl is not None:
-        mask, notes, memory = read_numactl(machine, request.numactl)
-    elif request.hwloc is not None:
-        mask, notes = read_hwloc(machine, request.hwloc)
-    else:
-        return unmasked, [], ()
-    return within(machine, mask), notes, memory
-
-
-def _subset(request: Request) -> Subset | None:
-    if request.subset is not None:
-        return read_subset(request.subset)
-    if request.place_threads is not None:
-        return read_subset(request.place_threads, "KMP_PLACE_THREADS")
+def _mask(machine: Machine, part: Machine, request: Request) -> Mask | None:
+    """What a process that may use a part of the machine is held to; None where no mask is given."""
+    for dialect in request.dialects():
+        if dialect.mask is not None:
+            return dialect.mask(machine if dialect.anew else part, request.texts[dialect.texts[0].name])
     return None
 
 
+def _reader(request: Request) -> ThreadReader | None:
+    """What places threads by the texts: of those that bind, where there are such."""
+    given = [d for d in request.dialects() if d.threads is not None]
+    binding = [d for d in given if any(text.binds for text in d.given(request))]
+    return next((d.threads for d in (*binding, *given)), None)
+
+
 def _threads(machine: Machine, job: Job, request: Request) -> Outcome | None:
-    """Where the threads of one rank go on what it may use; None where nothing was said of them."""
+    """Where the threads of one rank go on what it may use; None where nothing was given."""
     if request.policy is not None:
         placed = place(machine, request.policy, job.threads)
         return None if placed is None else Outcome(placed.places)
-    if request.likwid is not None:
-        processors, listed = read_likwid(machine, request.likwid)
-        return Outcome(tuple((processors[t % len(processors)],) for t in range(job.threads)), tuple(listed))
-    if request.bind is not None and "," in request.bind:
-        found = _bound(machine, job, request)
-        return None if found is None else Outcome(found.places, (*found.notes, _LEVELS))
-    return _bound(machine, job, request)
-
-
-def _bound(machine: Machine, job: Job, request: Request) -> Outcome | None:
-    """Where an OpenMP runtime puts the threads of the outermost parallel region; None where nothing was said of them."""
-    gnu = request.gomp is not None or request.runtime == "gnu"
-    if gnu and not {"gomp", "places", "bind"}.isdisjoint(request.said()):
-        return apply_gnu(machine, job.threads, request.places, request.gomp, request.bind)
-    if {"affinity", "subset", "place_threads", "places", "bind"}.isdisjoint(request.said()):
-        return None
-    places = None if request.places is None else read_places(request.places)
-    bind = None if request.bind is None else read_bind(request.bind)
-    affinity = None if request.affinity is None else read_affinity(request.affinity)
-    subset = _subset(request)
-    if affinity is not None and affinity.type == "disabled":
-        unread = (
-            ("KMP_AFFINITY=disabled: the runtime does not read KMP_HW_SUBSET either",) if subset is not None else ()
-        )
-        return Outcome((tuple(sorted(machine.allowed)),) * job.threads, unread)
-    layers, notes = _part(machine, request, subset, respect=affinity is None or affinity.respect)
-    if request.place_threads is not None:
-        notes = (_PLACE_THREADS.format(subset), *notes)
-    # without a type it leaves the places to OpenMP's own variables, where those are set
-    if affinity is not None and (affinity.typed or (places is None and bind is None)):
-        outcome = apply_affinity(layers, affinity, job.threads)
-    else:
-        granularity = None if affinity is None else affinity.granularity
-        outcome = apply_places(layers, places, bind, job.threads, granularity)
-    return Outcome(outcome.places, (*notes, *outcome.notes))
-
-
-def _part(machine: Machine, request: Request, subset: Subset | None, respect: bool) -> tuple[Layers, tuple[str, ...]]:
-    """The layers as the runtime asked for sees them, of what its subset leaves."""
-    llvm = request.runtime == "llvm"
-    layers = layers_of(machine, respect, native=llvm)
-    return (layers, ()) if subset is None else apply_subset(layers, subset, strict=llvm)
+    reader = _reader(request)
+    return None if reader is None else reader.place(machine, job.threads, request)
 
 
 def fitting_threads(machine: Machine, job: Job, request: Request) -> int:
     """How many threads a rank gets where nobody says: as many as its list or its zone has processors, or as fit a quota."""
-    if request.likwid is not None:
-        return len(read_likwid(machine, request.likwid)[0])
-    if request.gomp is not None:
-        with suppress(InputError):
-            return len(read_gomp(request.gomp))
-    if job.ranks or any(name in request.said() for name in LAUNCHERS):
+    reader = _reader(request)
+    listed = None if reader is None else reader.listed(machine, request)
+    if listed is not None:
+        return listed
+    if job.ranks or any(d.launch is not None for d in request.dialects()):
         try:
-            placed = resolve(machine, job, replace(request, policy=None))
+            placed = resolve(machine, job, Request(zones=request.zones, runtime=request.runtime, **request.texts))
         except InputError:
             return 1
         return max(1, len(placed.placement.zones[0]))
-    narrowed, _, _ = _masked(machine, machine, request)
-    subset = _subset(request)
-    if subset is not None:
-        # a runtime counts the processors that its subset leaves
-        left = len(_part(narrowed, request, subset, respect=True)[0].rows)
-        return min(left, narrowed.parallelism)
-    return narrowed.parallelism
+    mask = _mask(machine, machine, request)
+    narrowed = machine if mask is None else within(machine, mask.processors)
+    # a runtime counts the processors that its subset leaves
+    usable = None if reader is None else reader.usable(narrowed, request)
+    return narrowed.parallelism if usable is None else min(usable, narrowed.parallelism)

@@ -3,63 +3,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Silence, Trap
 from nodewise.placement.facts import placement_facts
+from nodewise.placement.openmp.runtimes import modelled, whose
 from nodewise.placement.placement import Placement
-from nodewise.placement.resolve import LAUNCHERS, Request
-from nodewise.placement.tongues.gnu_text import read_gomp
-from nodewise.placement.tongues.kmp_affinity import read_affinity
-from nodewise.placement.tongues.kmp_subset import read_subset
-from nodewise.placement.tongues.openmp import read_bind, read_places
-
-#: Variables by which launchers and other tools bind a process; a second layer then pins over the first.
-OTHER_LAYERS = {
-    "SLURM_CPU_BIND": "srun binds its tasks",
-    "I_MPI_PIN_DOMAIN": "Intel MPI pins ranks",
-    "I_MPI_PIN_PROCESSOR_LIST": "Intel MPI pins ranks",
-    "MV2_CPU_MAPPING": "MVAPICH2 binds ranks",
-    "LIKWID_PIN": "likwid-pin binds threads as they are created",
-    "OMPI_MCA_hwloc_base_binding_policy": "Open MPI binds ranks",
-    "PRTE_MCA_hwloc_default_binding_policy": "Open MPI binds ranks",
-    "PALS_CPU_BIND": "PALS binds ranks",
-}
-_READERS = {
-    "OMP_PLACES": read_places,
-    "OMP_PROC_BIND": read_bind,
-    "KMP_AFFINITY": read_affinity,
-    "KMP_HW_SUBSET": read_subset,
-    "GOMP_CPU_AFFINITY": read_gomp,
-}
-
-
-@dataclass(frozen=True)
-class Trap:
-    """`name` is stable, for programs; `what` says what goes wrong; `hint` what to do about it."""
-
-    name: str
-    what: str
-    hint: str
-
-    def __str__(self) -> str:
-        return f"{self.what}; {self.hint}"
+from nodewise.placement.registry import all_dialects, all_texts, launchers, variable_texts
+from nodewise.placement.resolve import Request
 
 
 def find_traps(
     machine: Machine, placement: Placement, request: Request, environment: Mapping[str, str] | None = None
 ) -> list[Trap]:
-    """The traps of a placement on a machine, asked for in these words, started from this environment."""
+    """The traps of a placement on a machine, asked for by this request, started from this environment."""
     found = [
         *_stacked(machine, placement),
-        *_families(request),
+        *_silenced(request.texts),
         *_narrowed(request, placement),
         *_too_few(machine, placement),
         *_oversubscribed(machine, placement),
-        *_layers(machine, request, environment or {}),
+        *_layers(request, environment or {}),
+        *_own(machine, placement, request, environment or {}),
     ]
     return found + (environment_traps(environment) if environment else [])
 
@@ -67,24 +35,33 @@ def find_traps(
 def environment_traps(environment: Mapping[str, str]) -> list[Trap]:
     """Traps in the variables that a program would inherit: values that its runtime ignores, families that fight."""
     found = []
-    for name, read in _READERS.items():
-        if environment.get(name):
+    for name, text in variable_texts().items():
+        if environment.get(name) and text.read is not None:
             try:
-                read(environment[name])
+                text.read(environment[name])
             except InputError as problem:
                 hint = f": {problem.hint}" if problem.hint else ""
                 found.append(
                     Trap("invalid value", f"a runtime ignores {problem.what}", f"correct or unset {name}{hint}")
                 )
-    if environment.get("KMP_AFFINITY") and (environment.get("OMP_PROC_BIND") or environment.get("OMP_PLACES")):
-        found.append(_silenced("KMP_AFFINITY", "OMP_PROC_BIND and OMP_PLACES", "Intel's and LLVM's"))
-    if environment.get("GOMP_CPU_AFFINITY") and environment.get("OMP_PLACES"):
-        found.append(_silenced("OMP_PLACES", "GOMP_CPU_AFFINITY", "GNU's"))
-    return found
+    return found + _silenced([text.name for name, text in variable_texts().items() if environment.get(name)])
 
 
-def _silenced(winner: str, loser: str, whose: str) -> Trap:
-    return Trap("silenced", f"{winner} silences {loser} in {whose} runtime", "set one family and clear the other")
+def _silenced(given: Collection[str]) -> list[Trap]:
+    """Texts that are not heeded beside another."""
+    silences = (silence for dialect in all_dialects() for silence in dialect.silences)
+    return [_silence(s) for s in silences if s.winner in given and not set(s.losers).isdisjoint(given)]
+
+
+def _silence(silence: Silence) -> Trap:
+    names = {text.name: text.variable or text.option for text in all_texts().values()}
+    losers = " and ".join(names.get(loser, loser) for loser in silence.losers)
+    where = f" in {whose(silence.runtimes)} runtime" if silence.runtimes else ""
+    return Trap(
+        "silenced",
+        f"{names[silence.winner]} silences {losers}{where}",
+        "set one family and clear the other",
+    )
 
 
 def _stacked(machine: Machine, placement: Placement) -> list[Trap]:
@@ -100,27 +77,20 @@ def _stacked(machine: Machine, placement: Placement) -> list[Trap]:
     everything = set(zone) == set(machine.allowed)
     if ranks < 2 or facts.idle_cores == 0 or everything:
         return []
+    options = ", ".join(dialect.texts[0].option for dialect in launchers())
     return [
         Trap(
             "stacked ranks",
             f"{ranks} ranks of a node sit on the same processors, {format_processors(zone)}, while {facts.idle_cores} "
             "cores are idle: OpenMP's places start anew in each rank that its launcher does not bind",
-            "have the launcher bind ranks (--slurm, --openmpi, --mpich, --aprun), or start each through --to omp's script",
+            f"have the launcher bind ranks ({options}), or start each through --to omp's script",
         )
     ]
 
 
-def _families(request: Request) -> list[Trap]:
-    if request.gomp is not None and request.places is not None:
-        return [_silenced("OMP_PLACES", "GOMP_CPU_AFFINITY", "GNU's")]
-    if request.affinity is not None and (request.places is not None or request.bind is not None):
-        return [_silenced("KMP_AFFINITY", "OMP_PROC_BIND and OMP_PLACES", "Intel's and LLVM's")]
-    return []
-
-
 def _narrowed(request: Request, placement: Placement) -> list[Trap]:
     """GNU's runtime binds the main thread too, for good."""
-    gnu = request.gomp is not None or request.runtime == "gnu"
+    gnu = modelled(request) == "gnu"
     first = placement.by_rank[0]
     if not gnu or len(set(first)) < 2:
         return []
@@ -176,7 +146,7 @@ def _oversubscribed(machine: Machine, placement: Placement) -> list[Trap]:
         return []
     there = len(machine.allowed)
     if placement.threads > there and there < len(machine.pus):
-        # a mask narrower than the plan is told of
+        # a mask narrower than the plan is reported
         return []
     whose = f"the {used} processors" if used > 1 else "the one processor"
     where = "that may be used" if used == there else f"{format_processors(placement.mask)} that they are bound to"
@@ -191,12 +161,12 @@ def _oversubscribed(machine: Machine, placement: Placement) -> list[Trap]:
     ]
 
 
-def _layers(machine: Machine, request: Request, environment: Mapping[str, str]) -> list[Trap]:
-    """Two layers that each bind: the inner one wins, often without a word."""
-    said = request.said()
-    launcher = next((name for name in LAUNCHERS if name in said), None)
+def _layers(request: Request, environment: Mapping[str, str]) -> list[Trap]:
+    """Two layers that each bind: the inner one wins, often without a warning."""
+    given = request.dialects()
+    launcher = next((d.name for d in given if d.launch is not None), None)
     found = []
-    over = next((name for name in ("taskset", "hwloc") if name in said), None)
+    over = next((d.name for d in given if d.mask is not None and d.anew), None)
     if launcher and over:
         found.append(
             Trap(
@@ -205,23 +175,18 @@ def _layers(machine: Machine, request: Request, environment: Mapping[str, str]) 
                 "leave one of the two out, or let the launcher bind to nothing",
             )
         )
-    if "norespect" in (request.affinity or ""):
-        found.append(
-            Trap(
-                "second layer",
-                "norespect has the runtime bind over the mask that launcher or taskset gave the process",
-                "use respect, which is the default",
-            )
-        )
-    if said:
-        for name, what in OTHER_LAYERS.items():
-            value = environment.get(name, "")
-            if value and value.lower() not in ("none", "quiet", "off"):
-                found.append(
-                    Trap("second layer", f"{name}={value}: {what} as well", f"unset {name}, or place by it alone")
-                )
-        if "likwid" in environment.get("LD_PRELOAD", ""):
-            found.append(
-                Trap("second layer", "LD_PRELOAD has likwid's library, which binds threads as well", "unset it")
-            )
+    for name, what in _pins().items() if request.given() else ():
+        value = environment.get(name, "")
+        if value and value.lower() not in ("none", "quiet", "off"):
+            found.append(Trap("second layer", f"{name}={value}: {what} as well", f"unset {name}, or place by it alone"))
     return found
+
+
+def _pins() -> dict[str, str]:
+    return {name: what for dialect in all_dialects() for name, what in dialect.pins.items()}
+
+
+def _own(machine: Machine, placement: Placement, request: Request, environment: Mapping[str, str]) -> list[Trap]:
+    """The traps that dialects bring."""
+    asked = (d.traps for d in all_dialects() if d.traps is not None)
+    return [trap for traps in asked for trap in traps(machine, placement, request, environment)]

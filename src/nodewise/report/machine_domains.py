@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from nodewise.base.units import format_bytes
 from nodewise.machine.model import Cache, Core, Machine, Node, NumaNode
 
-_LABELS = {"package": "Package", "die": "Die", "group": "Group", "machine": "Machine"}
+_LABELS = {"package": "Socket", "die": "Die", "group": "Group", "machine": "Machine"}
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class _Builder:
         self._memory = list(machine.numa_nodes)
 
     def _take_memory(self, node: Node) -> list[str]:
-        """The memory nodes that belong to exactly these processors, each given away once: to the outermost box."""
+        """The NUMA nodes that belong to exactly these processors, each given away once: to the outermost box."""
         here = [n for n in self._memory if n.pus and set(n.pus) == set(node.pus)]
         self._memory = [n for n in self._memory if n not in here]
         return [memory_label(n) for n in here]
@@ -112,9 +112,9 @@ def cache_line(machine: Machine) -> str:
 
 
 def count_line(machine: Machine) -> str:
-    """`2 packages, 28 cores, 56 hardware threads, 2 of them allowed`."""
+    """`2 sockets, 28 cores, 56 hardware threads, 2 of them allowed`."""
     packages = len({c.package for c in machine.cores})
     total = len(machine.pus)
     allowed = "" if len(machine.allowed) == total else f", allowed {len(machine.allowed)} of {total}"
-    parts = (_plural(packages, "package"), _plural(len(machine.cores), "core"), _plural(total, "hardware thread"))
+    parts = (_plural(packages, "socket"), _plural(len(machine.cores), "core"), _plural(total, "hardware thread"))
     return ", ".join(parts) + allowed

@@ -145,7 +145,7 @@ def _headings(page: Page, title: str) -> list[_Heading]:
 def machine_svg(
     machine: Machine, placement: Placement | None, title: str = "", moved: frozenset[int] | None = None
 ) -> str:
-    """Draw a machine: packages, memory, caches, cores and hardware threads, about 1200 pixels wide.
+    """Draw a machine: sockets, memory, caches, cores and hardware threads, about 1200 pixels wide.
 
     With a placement its threads are drawn in place, coloured by rank where there are several, else by number; a thread
     that floats within a core is a band over what it may use, one that moves further is named below the heading.

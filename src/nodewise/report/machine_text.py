@@ -48,11 +48,9 @@ def machine_text(machine: Machine, placement: Placement | None = None, width: in
             each = max(1, (width - 6) // (cell + 3))
             padded = [painter.pad(cells[c.logical], cell) for c in group]
             rows += [" │ ".join(padded[i : i + each]) for i in range(0, len(group), each)]
-        lines += _box(f"package {package}", [r for r in rows if r], painter)
+        lines += _box(f"socket {package}", [r for r in rows if r], painter)
     lines += [
-        f"memory node {n.os_index}: {format_bytes(n.size_bytes)}, no processors"
-        for n in machine.numa_nodes
-        if not n.pus
+        f"NUMA node {n.os_index}: {format_bytes(n.size_bytes)}, no processors" for n in machine.numa_nodes if not n.pus
     ]
     return "\n".join([*lines, *(line for note in painter.notes(large) for line in _wrapped(note, width))])
 
@@ -179,7 +177,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 def _title(machine: Machine) -> str:
     packages = len({c.package for c in machine.cores})
-    counts = [(packages, "package"), (len(machine.cores), "core"), (len(machine.pus), "hardware thread")]
+    counts = [(packages, "socket"), (len(machine.cores), "core"), (len(machine.pus), "hardware thread")]
     words = [f"{n} {name}{'s' * (n != 1)}" for n, name in counts]
     memory = [format_bytes(machine.memory_bytes)] if machine.memory_bytes else []
     name = machine.processor.model or machine.source
@@ -200,7 +198,7 @@ def _caches(machine: Machine, cores: Sequence[Core]) -> str:
 def _memory(machine: Machine, cores: Sequence[Core]) -> list[str]:
     mine = {p for c in cores for p in c.pus}
     nodes = [n for n in machine.numa_nodes if n.size_bytes and n.pus and mine.issuperset(n.pus)]
-    shown = [f"memory node {n.os_index}: {format_bytes(n.size_bytes)}" for n in nodes]
+    shown = [f"NUMA node {n.os_index}: {format_bytes(n.size_bytes)}" for n in nodes]
     return [", ".join(shown)] if shown else []
 
 

@@ -241,7 +241,7 @@ def machine_facts(machine: Machine) -> list[tuple[str, str]]:
         (
             "shape",
             ", ".join(
-                [_of(packages, "package"), _of(len(machine.cores), "core"), _of(len(machine.pus), "hardware thread")]
+                [_of(packages, "socket"), _of(len(machine.cores), "core"), _of(len(machine.pus), "hardware thread")]
             ),
         ),
         ("allowed", f"processors {format_processors(machine.allowed)} ({len(machine.allowed)} of {len(machine.pus)})"),

@@ -113,6 +113,6 @@ def _verdict(seen: Observation, agreed: Agreement) -> str:
         return f"Nothing ran long enough to be seen ({taken})."
     if agreed.agrees is None:
         return f"Nothing was asked for that this could be held against ({taken})."
-    said = sorted({v.said_by for v in agreed.verdicts.values() if v.said_by})
-    by = f" by {' and '.join(said)}" if said else ""
+    sources = sorted({v.asked_by for v in agreed.verdicts.values() if v.asked_by})
+    by = f" by {' and '.join(sources)}" if sources else ""
     return f"Threads were {'where' if agreed.agrees else 'NOT where'} they were asked to be{by} ({taken})."

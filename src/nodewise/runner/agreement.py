@@ -9,19 +9,12 @@ from dataclasses import dataclass, field
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.environment import environment_request, heeded_environment
 from nodewise.placement.job import Job
-from nodewise.placement.resolve import Request, resolve
-from nodewise.runner.observe import Observation, SeenProcess, SeenThread, asked_environment
+from nodewise.placement.resolve import resolve
+from nodewise.runner.observe import Observation, SeenProcess, SeenThread
 
 Places = Sequence[tuple[int, ...]]
-_FIELDS = {
-    "KMP_AFFINITY": "affinity",
-    "KMP_HW_SUBSET": "subset",
-    "KMP_PLACE_THREADS": "place_threads",
-    "OMP_PLACES": "places",
-    "OMP_PROC_BIND": "bind",
-    "GOMP_CPU_AFFINITY": "gomp",
-}
 
 
 @dataclass
@@ -29,7 +22,7 @@ class Verdict:
     """Of one process: `asked` are the places, None where nothing is known of them; a word for each thread, by tid."""
 
     asked: tuple[tuple[int, ...], ...] | None
-    said_by: str = ""
+    asked_by: str = ""
     words: dict[int, str] = field(default_factory=dict)
     agrees: bool | None = None
 
@@ -76,27 +69,15 @@ def _heavier(one: SeenProcess, other: SeenProcess) -> bool:
 
 
 def _from_environment(machine: Machine, process: SeenProcess) -> Verdict:
-    asked = asked_environment(process.environment)
-    gnu = process.runtime == "libgomp"
-    if not process.runtime or not asked:
+    heeded = heeded_environment(process.environment, process.runtime)
+    if not heeded:
         return Verdict(None)
-    if gnu:
-        asked = {k: v for k, v in asked.items() if not k.startswith("KMP_")}
-        if "OMP_PLACES" in asked:
-            asked.pop("GOMP_CPU_AFFINITY", None)
-    else:
-        asked.pop("GOMP_CPU_AFFINITY", None)
-        if "KMP_AFFINITY" in asked:
-            asked = {k: v for k, v in asked.items() if not k.startswith("OMP_")}
-    if not asked:
-        return Verdict(None)
-    said = {_FIELDS[k]: v for k, v in asked.items()}
-    runtime = "gnu" if gnu else "intel"
     try:
-        placed = resolve(machine, Job(len(process.threads)), Request(runtime=runtime, **said)).placement
+        request = environment_request(heeded, process.runtime)
+        placed = resolve(machine, Job(len(process.threads)), request).placement
     except InputError as problem:
         return Verdict(None, f"cannot be read: {problem.what}")
-    return Verdict(placed.places, " ".join(f"{k}={v}" for k, v in asked.items()))
+    return Verdict(placed.places, " ".join(f"{k}={v}" for k, v in heeded.items()))
 
 
 def _judge(machine: Machine, process: SeenProcess, verdict: Verdict) -> None:

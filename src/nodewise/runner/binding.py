@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
 from nodewise.base.processors import format_processors
-from nodewise.placement.tongues.openmp import openmp_environment
+from nodewise.placement.openmp.places import openmp_environment
 from nodewise.runner.loaded import Loaded
 from nodewise.runner.program import RUNTIMES, Program, find_on_path, inspect_program
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""/proc/PID/numa_maps (proc_pid_numa_maps(5)): which memory nodes a process's pages are on, and by what policy."""
+"""/proc/PID/numa_maps (proc_pid_numa_maps(5)): which NUMA nodes a process's pages are on, and by what policy."""
 
 from __future__ import annotations
 

@@ -6,11 +6,12 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from nodewise.base.errors import InputError
+from nodewise.placement.registry import binding_variables
 from nodewise.runner.numa_maps import Mapping as Pages
 from nodewise.runner.numa_maps import bytes_by_node, read_numa_maps
 from nodewise.runner.proc_files import (
@@ -212,7 +213,8 @@ class Observer:
             process.command = " ".join(w.decode(errors="replace") for w in words if w) or process.command
             environment = read_environment((folder / "environ").read_bytes())
             process.rank = rank_of(environment)
-            process.environment = {k: v for k, v in environment.items() if k.startswith(_KEPT_VARIABLES)}
+            kept = binding_variables()
+            process.environment = {k: v for k, v in environment.items() if k.startswith(_KEPT_VARIABLES) or k in kept}
             maps = (folder / "maps").read_text(errors="replace")
             process.runtime = next((name for name in _RUNTIMES if name in maps), process.runtime)
         try:
@@ -232,9 +234,3 @@ def _run_ns(folder: str, cpu_s: float) -> int:
         return int(Path(f"{folder}/schedstat").read_text().split()[0])
     except (OSError, ValueError, IndexError):
         return int(cpu_s * 1e9)
-
-
-def asked_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Those variables that ask for a placement."""
-    names = ("KMP_AFFINITY", "KMP_HW_SUBSET", "KMP_PLACE_THREADS", "OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY")
-    return {name: environment[name] for name in names if environment.get(name)}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
+from nodewise.placement.registry import rank_variables
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -47,7 +48,7 @@ def read_stat(text: str) -> Stat:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Of /proc/PID/status: the processors and memory nodes that a thread may use, and whether huge pages are off for it."""
+    """Of /proc/PID/status: the processors and NUMA nodes that a thread may use, and whether huge pages are off for it."""
 
     allowed: tuple[int, ...]
     nodes: tuple[int, ...]
@@ -77,20 +78,9 @@ def read_environment(data: bytes) -> dict[str, str]:
     return found
 
 
-#: Where launchers tell a process its rank in the job: Open MPI, PMIx, MPICH and Intel MPI, MVAPICH2, Slurm, Cray's ALPS.
-RANK_VARIABLES = (
-    "OMPI_COMM_WORLD_RANK",
-    "PMIX_RANK",
-    "PMI_RANK",
-    "MV2_COMM_WORLD_RANK",
-    "ALPS_APP_PE",
-    "SLURM_PROCID",
-)
-
-
 def rank_of(environment: Mapping[str, str]) -> int | None:
-    """The rank that a launcher told a process; None where there is none."""
-    for name in RANK_VARIABLES:
+    """The rank that a launcher gave a process in the job; None where there is none."""
+    for name in rank_variables():
         text = environment.get(name, "")
         if text.isdecimal() and len(text) < 10:
             return int(text)

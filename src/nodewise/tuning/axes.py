@@ -57,7 +57,7 @@ def _hugepages(machine: Machine, inherited: Mapping[str, str]) -> Axis:
 
 
 def _memory(machine: Machine, inherited: Mapping[str, str]) -> Axis:
-    """Where pages go, on a machine with more than one memory node; without, there is nothing to choose."""
+    """Where pages go, on a machine with more than one NUMA node; without, there is nothing to choose."""
     values = ["default"]
     nodes = [n for n in machine.numa_nodes if not machine.limits.nodes or n.os_index in machine.limits.nodes]
     if len(nodes) > 1:

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from nodewise.machine.model import Machine
+from nodewise.placement.openmp.places import openmp_environment
 from nodewise.placement.placement import Placement
-from nodewise.placement.tongues.openmp import openmp_environment
-from nodewise.placement.tongues.said import BINDING_VARIABLES
+from nodewise.placement.registry import binding_variables
 from nodewise.runner.binding import Way, way_seen
 from nodewise.runner.loaded import Loaded
 from nodewise.search.space import Point
@@ -125,7 +125,7 @@ class Holding:
                 draft.env["OMP_NUM_THREADS"] = str(threads)
             draft.mask = mask
         if self.openmp and "placement" in point:
-            draft.unset += [v for v in BINDING_VARIABLES if v not in draft.env]
+            draft.unset += [v for v in binding_variables() if v not in draft.env]
         held = self.openmp or ranked is not None or mask is not None
         draft.places = placement.places if placement is not None and held else None
 

@@ -13,7 +13,7 @@ from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.job import Job
 from nodewise.placement.placement import Placement
-from nodewise.placement.say import say
+from nodewise.placement.render import render
 from nodewise.runner.launch import Start, launch_of
 from nodewise.runner.setting import Setting
 from nodewise.tuning.ranks import Ranked, read_ranked, read_wrapper
@@ -110,12 +110,12 @@ def _by_srun(setting: Setting, ranked: Ranked, machine: Machine, ranks: int) -> 
     each = len(setting.places) // ranks
     by_rank = [setting.places[i * each : (i + 1) * each] for i in range(ranks)]
     placement: Placement = Job(each, ranks).placement("as found", by_rank)
-    said = say("slurm", machine, placement)
+    rendering = render("slurm", machine, placement)
     openmp = "OMP_NUM_THREADS" in setting.env
-    # a file of Slurm's own tongue would be one more to keep: its text goes along
-    files = [word for name, text in said.files.items() if openmp for word in ("sh", "-c", text, "sh")]
-    words = [w for w in said.words if w.removeprefix("./") not in said.files]
-    env |= said.env if openmp else {}
+    # a file of Slurm's own dialect would be one more to keep: its text goes along
+    files = [word for name, text in rendering.files.items() if openmp for word in ("sh", "-c", text, "sh")]
+    words = [w for w in rendering.words if w.removeprefix("./") not in rendering.files]
+    env |= rendering.env if openmp else {}
     # where srun does, masks beyond it are refused
     unset = (*setting.unset, "SLURM_CPUS_PER_TASK", "SRUN_CPUS_PER_TASK")
     return replace(setting, command=(*words, *options, *files, *program), env=env, unset=unset)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a point means to a machine, as numbers that a model can learn from.
 
-Two settings behave alike where they keep as many cores busy, with as many threads on each, on as many memory nodes; the
+Two settings behave alike where they keep as many cores busy, with as many threads on each, on as many NUMA nodes; the
 number of threads or the name of a policy alone do not say that.
 """
 
@@ -21,7 +21,7 @@ def machine_features(
 ) -> Callable[[Point], tuple[float, ...]]:
     """Features of where a point's threads sit; `places` gives the processor of each thread, None where none is bound.
 
-    In order: log2 of the busy cores, of the most threads on one core, of the most on one processor, of the memory nodes
+    In order: log2 of the busy cores, of the most threads on one core, of the most on one processor, of the NUMA nodes
     with threads, of the most threads on one of them; the share of neighbouring threads that have a core in common; 1
     where threads are bound.
     """

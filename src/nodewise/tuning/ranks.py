@@ -11,84 +11,13 @@ from pathlib import Path
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Starter
 from nodewise.placement.job import Job
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
-from nodewise.placement.say import place_rank_script
+from nodewise.placement.registry import all_dialects
+from nodewise.placement.render import place_rank_script
 from nodewise.runner.program import find_on_path
-
-LAUNCHERS = (
-    "mpirun",
-    "mpiexec",
-    "mpiexec.hydra",
-    "mpirun.mpich",
-    "mpirun.openmpi",
-    "mpiexec.openmpi",
-    "orterun",
-    "srun",
-)
-_COUNTS = ("-n", "-np", "--np", "--ntasks", "-ntasks")
-#: Options of these launchers that are followed by so many words.
-_VALUES = {
-    1: [
-        "-c",
-        "-N",
-        "-H",
-        "-f",
-        "-x",
-        "-w",
-        "-p",
-        "-t",
-        "-A",
-        "-J",
-        "-o",
-        "-e",
-        "-i",
-        "-D",
-        "-m",
-        "--host",
-        "--hosts",
-        "-host",
-        "-hosts",
-        "--hostfile",
-        "-hostfile",
-        "--machinefile",
-        "-machinefile",
-        "--map-by",
-        "-map-by",
-        "--bind-to",
-        "-bind-to",
-        "--rank-by",
-        "-rank-by",
-        "--npernode",
-        "-npernode",
-        "-ppn",
-        "--ppn",
-        "-wdir",
-        "--wdir",
-        "-genvlist",
-        "--cpu-bind",
-        "--mem-bind",
-        "--distribution",
-        "--cpus-per-task",
-        "--ntasks-per-node",
-        "--nodes",
-        "--partition",
-        "--account",
-        "--time",
-        "--hint",
-    ],
-    2: ["--mca", "-mca", "--gmca", "-gmca", "--prtemca", "-env", "-genv"],
-}
-#: What keeps launchers from binding ranks themselves, which would be a second layer over the first: by the file that a
-#: launcher's name leads to. Open MPI 4 and 5 have one each; Hydra's programs bind nothing that a rank cannot undo.
-_UNBOUND = {
-    "orterun": {"OMPI_MCA_hwloc_base_binding_policy": "none"},
-    "prterun": {"PRTE_MCA_hwloc_default_binding_policy": "none"},
-    "srun": {"SLURM_CPU_BIND": "none"},
-    "hydra": {},
-    "mpich": {},
-}
 
 
 @dataclass(frozen=True)
@@ -106,15 +35,33 @@ class Ranked:
         return [*self.head, self.count.replace("{n}", str(ranks)), *self.middle, *wrapper, *self.program]
 
 
+def _starters(command: Sequence[str]) -> tuple[list[Starter], int]:
+    """The launchers that a command may start ranks by, and how many of its words name them; Open MPI and MPICH share names."""
+    found: list[Starter] = []
+    length = 0
+    for starter in (dialect.starter for dialect in all_dialects() if dialect.starter is not None):
+        for program in starter.programs:
+            first, *rest = program.split()
+            if command and Path(command[0]).name == first and list(command[1 : 1 + len(rest)]) == rest:
+                found.append(starter)
+                length = 1 + len(rest)
+    return found, length
+
+
 def read_ranked(command: Sequence[str]) -> Ranked | None:
     """How a command starts ranks; None where its first word is no launcher, or no number of ranks is in it.
 
     Raises InputError where the program of the ranks cannot be found.
     """
-    if not command or Path(command[0]).name not in LAUNCHERS:
+    starters, i = _starters(command)
+    if not starters:
         return None
+    counts = {option for starter in starters for option in starter.counts}
+    followed = {
+        option: words for starter in starters for words, options in starter.values.items() for option in options
+    }
     at: int | None = None
-    count, i = "", 1
+    count = ""
     ranks = 0
     while i < len(command):
         word = command[i]
@@ -124,10 +71,10 @@ def read_ranked(command: Sequence[str]) -> Ranked | None:
             break
         if not word.startswith("-"):
             break
-        if word in _COUNTS and i + 1 < len(command):
+        if word in counts and i + 1 < len(command):
             at, count, value = i + 1, "{n}", command[i + 1]
             i += 1
-        elif sign and name in _COUNTS:
+        elif sign and name in counts:
             at, count = i, f"{name}={{n}}"
         elif joined := re.fullmatch(r"-n(\d+)", word):
             at, count, value = i, "-n{n}", joined[1]
@@ -135,7 +82,7 @@ def read_ranked(command: Sequence[str]) -> Ranked | None:
             if not value.isdecimal() or int(value) < 1:
                 raise InputError(f"{command[0]}: {value!r} is no number of ranks")
             ranks = int(value)
-        i += 1 + next((n for n, names in _VALUES.items() if word in names), 0)
+        i += 1 + followed.get(word, 0)
     if at is None:
         return None
     if i >= len(command):
@@ -160,10 +107,10 @@ def unbound(ranked: Ranked, environment: Mapping[str, str]) -> dict[str, str]:
     name = ranked.head[0]
     found = find_on_path(name, environment)
     resolved = found.resolve().name if found is not None else Path(name).name
-    for part, variables in _UNBOUND.items():
-        if part in resolved:
-            return variables
-    return {k: v for variables in _UNBOUND.values() for k, v in variables.items() if not k.startswith("SLURM")}
+    known = [item for starter in _starters(ranked.head)[0] for item in starter.unbound.items()]
+    own = next((variables for part, variables in known if part in resolved), None)
+    # what cannot be told apart is set for all: one launcher does not heed another's
+    return dict(own) if own is not None else {k: v for _, variables in known for k, v in variables.items()}
 
 
 def rank_wrapper(machine: Machine, placement: Placement, folder: Path, *, openmp: bool = True) -> list[str]:

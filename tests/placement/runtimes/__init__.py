@@ -137,7 +137,7 @@ def _file(folder: Path, name: str, machine: Machine, write: Callable[[Machine], 
 
 
 def _system(machine: Machine) -> str:
-    """What libgomp reads of /sys: siblings of each processor, its caches' levels and the last one, and the memory nodes."""
+    """What libgomp reads of /sys: siblings of each processor, its caches' levels and the last one, and the NUMA nodes."""
     whole = within(machine, machine.pus)
     kinds = {
         "topology/thread_siblings_list": objects(whole, "core"),

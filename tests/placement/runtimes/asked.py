@@ -15,19 +15,12 @@ from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import restrict
 from nodewise.placement.job import Job
+from nodewise.placement.registry import variable_texts
 from nodewise.placement.resolve import Request, resolve
 from tests.placement.runtimes import EndedError, Told, ask_gnu, ask_intel, ask_llvm, made_up
 
 RECORDED = Path(__file__).parent.parent / "recorded"
 Answer = list[list[int]] | None
-_FIELDS = {
-    "KMP_AFFINITY": "affinity",
-    "KMP_HW_SUBSET": "subset",
-    "OMP_PLACES": "places",
-    "OMP_PROC_BIND": "bind",
-    "KMP_PLACE_THREADS": "place_threads",
-    "GOMP_CPU_AFFINITY": "gomp",
-}
 
 
 @dataclass(frozen=True)
@@ -107,14 +100,14 @@ def agrees(mine: Answer, real: Answer, warned: str) -> bool:
     return mine == real or (mine is None and ("arning" in warned or "nvalid" in warned))
 
 
-def unanswered(real: Answer, said: str) -> bool:
+def unanswered(real: Answer, warned: str) -> bool:
     """Whether Intel's runtime ended on a mask of its own that was never filled, as it does at random, mostly on one processor."""
-    return real is None and "hwloc_set_cpubind() failed" in said
+    return real is None and "hwloc_set_cpubind() failed" in warned
 
 
 def modelled(runtime: str, case: Case) -> tuple[Answer, list[str]]:
     """What the model answers, None where it refuses, and its words."""
-    request = Request(runtime=runtime, **{_FIELDS[name]: text for name, text in case.env.items()})
+    request = Request(runtime=runtime, **{variable_texts()[name].name: text for name, text in case.env.items()})
     try:
         found = resolve(case.machine, Job(case.threads), request)
     except InputError as problem:

@@ -53,7 +53,7 @@ def write_machine(path: Path, shape: Shape, numbers: Sequence[int] = (), told: b
             size = ' cache_size="2097152" depth="2" cache_linesize="64" cache_associativity="16" cache_type="0">'
             inside.append(opened("L2Cache", shared, size) + "".join(parts) + "</object>")
             mask |= shared
-        # as the system's own topology has it: a memory node is an only socket's, or the whole machine's
+        # as the system's own topology has it: a NUMA node is an only socket's, or the whole machine's
         near = opened("NUMANode", mask, memory) if len(shape) == 1 else ""
         body.append(opened("Package", mask, f' os_index="{s}">') + near + "".join(inside) + "</object>")
         whole |= mask

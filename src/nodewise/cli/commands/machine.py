@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def command(
     spec: str | None, allow: str | None, as_json: bool, svg: Path | None, png: Path | None, save: Path | None
 ) -> None:
-    """Show a machine: its packages, caches, cores, hardware threads and memory, and what may be used of it."""
+    """Show a machine: its sockets, caches, cores, hardware threads and memory, and what may be used of it."""
     from nodewise.cli.drawing_output import write_drawing
     from nodewise.machine.sources import hwloc_xml, load_machine
     from nodewise.records.experiment import write_whole
@@ -70,7 +70,7 @@ def _tell(machine: Machine) -> None:
         rows = "; ".join(" ".join(map(str, row)) for row in machine.distances)
         print(f"distances  {rows}")
         fast, why = fast_nodes(machine)
-        print(f"fast       {f'memory nodes {format_processors(fast)}' if fast else 'no memory node'}: {why}")
+        print(f"fast       {f'NUMA nodes {format_processors(fast)}' if fast else 'no NUMA node'}: {why}")
     print(f"allowed    {len(machine.allowed)} of {len(machine.pus)} processors: {format_processors(machine.allowed)}")
     if limits.cpu_quota is not None:
         print(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`nodewise place`: where ranks and threads would sit, in any tongue, or a program run with its threads there."""
+"""`nodewise place`: where ranks and threads would sit, in any dialect, or a program run with its threads there."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,41 +19,54 @@ from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.processors import format_processors
 
 if TYPE_CHECKING:
-    from nodewise.cli.outputs.place import PlaceOutput
+    from nodewise.api.place import Placed
     from nodewise.machine.model import Machine
     from nodewise.placement.job import Job
-    from nodewise.placement.memory import MemoryPolicy
     from nodewise.placement.placement import Placement
-    from nodewise.placement.resolve import Request, Resolved
-    from nodewise.placement.tongues.said import Said
+    from nodewise.placement.rendering import Rendering
+    from nodewise.placement.resolve import Request
     from nodewise.runner.setting import Setting
 
-#: Options that say a placement, each in a tongue of its own: name, what it is called in a Request, help.
-_TONGUES = (
-    ("--affinity", "affinity", "KMP_AFFINITY, such as granularity=fine,compact,1,0."),
-    ("--subset", "subset", "KMP_HW_SUBSET, such as 2s,8c,1t or 15c@30,4t."),
-    ("--place-threads", "place_threads", "The older KMP_PLACE_THREADS, such as 15Cx4T,30O."),
-    ("--places", "places", "OMP_PLACES, such as cores or {0:4}:8:4."),
-    ("--bind", "bind", "OMP_PROC_BIND, such as close or spread."),
-    ("--gomp", "gomp", "GOMP_CPU_AFFINITY, such as '0 3 1-2 4-15:2'."),
-    ("--likwid", "likwid", "A likwid-pin expression, such as S0:0-3@S1:0-3 or E:N:8:1:2."),
-    ("--taskset", "taskset", "A list or mask of taskset, such as 0-7 or 0xff."),
-    ("--numactl", "numactl", "Options of numactl, such as '--cpunodebind=0'."),
-    ("--hwloc", "hwloc", "Objects of hwloc-bind, such as package:0.core:1-3."),
-    ("--slurm", "slurm", "Options of srun, such as '--cpu-bind=cores --distribution=block:block'."),
-    ("--openmpi", "openmpi", "Options of Open MPI's mpirun, such as '--map-by socket:PE=4'."),
-    ("--mpich", "mpich", "Options of MPICH's mpiexec, such as '-bind-to core:4 -map-by socket'."),
-    ("--aprun", "aprun", "Options of aprun, such as '-N 4 -d 8 -cc depth'."),
-)
+#: Where the options that dialects bring are kept for the time of one call.
+_BROUGHT = "nodewise.place.brought"
 
 
-def _with_tongues(function: Callable[..., None]) -> Callable[..., None]:
-    for option, name, text in reversed(_TONGUES):
-        function = click.option(option, name, metavar="TEXT", help=text)(function)
-    return function
+class _Place(click.Command):
+    """The command with the options that dialects bring, which are asked for them only where they are needed."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """All options; what dialects bring stands behind what shapes the job."""
+        if _BROUGHT not in ctx.meta:
+            ctx.meta[_BROUGHT] = _brought(super().get_params(ctx))
+        own = super().get_params(ctx)
+        at = next(i for i, parameter in enumerate(own) if parameter.name == "spec")
+        return [*own[:at], *ctx.meta[_BROUGHT], *own[at:]]
 
 
-@click.command(context_settings={"allow_interspersed_args": True})
+def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
+    """The options of the dialects' texts, and those whose values they bring. Raises InputError where one is there already."""
+    from nodewise.placement.openmp.runtimes import RUNTIMES
+    from nodewise.placement.registry import all_dialects, writers
+
+    runtimes, names = "|".join(RUNTIMES), ", ".join(writers())
+    fixed = [
+        click.Option(["--runtime"], default="intel", metavar=runtimes, help="Whose rules OpenMP's variables follow."),
+        click.Option(["--to", "dialect"], metavar="DIALECT", help=f"Write it in a dialect: {names}."),
+    ]
+    taken = {word for option in (*own, *fixed) for word in (*option.opts, option.name)} | {"--help"}
+    found = fixed[:1]
+    for dialect in all_dialects():
+        for text in dialect.texts:
+            if taken & {text.option, text.name}:
+                raise InputError(
+                    f"the dialect {dialect.name} brings the option {text.option}, which `nodewise place` has already",
+                    "give its text another name",
+                )
+            found.append(click.Option([text.option, text.name], metavar="TEXT", help=text.help))
+    return [*found, *fixed[1:]]
+
+
+@click.command(cls=_Place, context_settings={"allow_interspersed_args": True})
 @click.option("--threads", type=int, help="How many threads, of each rank (default: what fits).")
 @click.option("--ranks", type=int, default=0, help="How many MPI ranks, in all.")
 @click.option("--nodes", type=int, default=1, help="On how many nodes like this machine.")
@@ -62,8 +74,6 @@ def _with_tongues(function: Callable[..., None]) -> Callable[..., None]:
     "--zones", default="share", metavar="share|packed|none", help="What ranks get where no launcher is named."
 )
 @click.option("--hosts", default="", help="The nodes' names, for rank files: a,b,c.")
-@click.option("--runtime", default="intel", metavar="intel|llvm|gnu", help="Whose rules --places and --bind follow.")
-@_with_tongues
 @click.option("--machine", "spec", help="Another machine: synthetic:TEXT, FILE.xml or FILE.json.")
 @click.option("--allow", help="Use only these processors, such as 0-3,8.")
 @click.option(
@@ -71,9 +81,8 @@ def _with_tongues(function: Callable[..., None]) -> Callable[..., None]:
 )
 @click.option("--memory", metavar="POLICY", help="Where pages go: local, bind:0, preferred:fast, interleave:all, weighted-interleave:0=3,1=1.")  # fmt: skip
 @click.option("--huge-pages", default="default", metavar="KIND", help="default, transparent, reserved or never.")
-@click.option("--to", "tongue", metavar="TONGUE", help="Write it as kmp, omp, gomp, subset, taskset, numactl, likwid, hwloc, slurm, openmpi, mpich or aprun.")  # fmt: skip
 @click.option("--files", type=click.Path(path_type=Path), help="Write the files that --to needs into this directory.")
-@click.option("--explain", "explained", is_flag=True, help="Say in words what the setting does, and its traps.")
+@click.option("--explain", "explained", is_flag=True, help="Explain what the setting does, and its traps.")
 @click.option("--json", "as_json", is_flag=True, help="Print the places as JSON.")
 @click.option(
     "--compare", "other", metavar="OTHER", help="Set it beside another: a policy, or 'places=cores bind=spread'."
@@ -91,7 +100,7 @@ def command(
     via: str,
     memory: str | None,
     huge_pages: str,
-    tongue: str | None,
+    dialect: str | None,
     files: Path | None,
     explained: bool,
     as_json: bool,
@@ -101,95 +110,81 @@ def command(
     words: tuple[str, ...],
     **asked: Any,
 ) -> None:
-    """Place threads and ranks by POLICY (compact, scatter, balanced, os) or by a text in any tongue.
+    """Place threads and ranks by POLICY (compact, scatter, balanced, os) or by a text in any dialect.
 
-    Show it, write it in another tongue, or run COMMAND so. With a text all words are the COMMAND's, and so they are where
+    Show it, write it in another dialect, or run COMMAND so. With a text all words are the COMMAND's, and so they are where
     only memory is asked for (--memory, --huge-pages): threads are then left as they are.
     """
+    from nodewise.api.place import prepare_place
     from nodewise.machine.sources import load_machine
-    from nodewise.placement.say import say
-    from nodewise.placement.traps import find_traps
-    from nodewise.runner.memory import huge_page_environment
 
-    huge_page_environment(huge_pages, {})
     machine = load_machine(spec, allow)
     only_memory = (memory is not None or huge_pages != "default") and threads is None and not ranks
     request, command_words = _request(asked, words, only_memory)
-    untouched = only_memory and command_words == words and set(request.said()) == {"policy"}
-    job, resolved = _resolve(machine, request, threads, ranks, nodes)
-    placement = resolved.placement
-    policy = _policy(machine, memory, resolved)
-    traps = [] if untouched else find_traps(machine, placement, request, os.environ if machine.live else None)
-    for note in resolved.notes:
+    untouched = only_memory and command_words == words and set(request.given()) == {"policy"}
+    placed = prepare_place(
+        machine,
+        request,
+        threads=threads,
+        ranks=ranks,
+        nodes=nodes,
+        memory=memory,
+        huge_pages=huge_pages,
+        untouched=untouched,
+    )
+    placement = placed.resolved.placement
+    for note in placed.resolved.notes:
         print(f"note: {note}", file=sys.stderr)
-    for trap in traps:
+    for trap in placed.traps:
         print(f"warning: {trap}", file=sys.stderr)
-    beside = None if other is None else _beside(machine, other, asked, job)
+    beside = None if other is None else _beside(machine, other, asked, placed.job)
     if svg is not None or png is not None:
         _draw(svg, png, machine, placement, beside)
     if command_words:
-        _run(machine, placement, command_words, job, via, (policy, huge_pages), untouched)
+        _run(placed, command_words, via, untouched)
         return
-    if tongue is not None:
-        said = say(tongue, machine, placement, [h for h in hosts.split(",") if h])
-        _show_said(_with_memory(said, policy, huge_pages), files)
+    found = placed.output()
+    if dialect is not None:
+        _show_rendering(found.render(dialect, [h for h in hosts.split(",") if h]), files)
         return
     if as_json:
         from nodewise.verdicts.encoding import encode
 
-        shown = _output(machine, resolved, request, [t.name for t in traps], policy)
-        print(json.dumps(encode(shown)))
+        print(json.dumps(encode(found)))
         return
     _show(machine, placement, request, explained, beside)
-    _show_launch(machine, placement, policy, huge_pages)
+    if (launch := found.launch()) is not None:
+        print(f"launch     {launch.line()}")
 
 
 def _request(
     asked: dict[str, Any], words: tuple[str, ...], only_memory: bool = False
 ) -> tuple[Request, tuple[str, ...]]:
-    """What was asked for, and the command: the first word is a policy only where no tongue says anything.
+    """What was asked for, and the command: the first word is a policy only where no text is given.
 
     With `only_memory` a command alone will do: its threads are the system's to place.
     """
-    from nodewise.placement.policies import POLICIES, describe_policy
-    from nodewise.placement.resolve import RUNTIMES, ZONES, Request
+    from nodewise.api.place import request_of
+    from nodewise.placement.policies import POLICIES
 
-    for name, known in (("zones", ZONES), ("runtime", RUNTIMES)):
-        if asked[name] not in known:
-            raise InputError(f"--{name} {asked[name]!r} is not known", f"known are: {', '.join(known)}")
-    request = Request(**asked)
-    if request.said():
-        return request, words
-    if not words:
-        raise InputError(
-            "nothing says where threads are to go",
-            f"name a policy ({', '.join(POLICIES)}) or a text, such as --places cores",
-        )
-    if only_memory and words[0] not in POLICIES:
-        return Request(**{**asked, "policy": "os"}), words
-    describe_policy(words[0])
-    return Request(**{**asked, "policy": words[0]}), words[1:]
-
-
-def _resolve(machine: Machine, request: Request, threads: int | None, ranks: int, nodes: int) -> tuple[Job, Resolved]:
-    from nodewise.placement.job import Job
-    from nodewise.placement.resolve import fitting_threads, resolve
-
-    job = Job(1 if threads is None else threads, ranks, nodes)
-    if threads is None:
-        job = Job(fitting_threads(machine, job, request), ranks, nodes)
-    return job, resolve(machine, job, request)
+    texts = {name: text for name, text in asked.items() if name not in ("zones", "runtime")}
+    policy, rest = None, words
+    if words and all(text is None for text in texts.values()):
+        alone = only_memory and words[0] not in POLICIES
+        policy, rest = ("os", words) if alone else (words[0], words[1:])
+    return request_of(policy, asked["zones"], asked["runtime"], texts), rest
 
 
 def _beside(machine: Machine, other: str, asked: dict[str, Any], job: Job) -> Placement:
-    """The placement that --compare names: a policy, or texts as NAME=TEXT in the words of the options."""
+    """The placement that --compare names: a policy, or texts as NAME=TEXT by the names of the options."""
     from nodewise.placement.policies import POLICIES
+    from nodewise.placement.registry import all_texts
     from nodewise.placement.resolve import Request, resolve
 
     keep = {name: asked[name] for name in ("zones", "runtime")}
     if other in POLICIES:
         return resolve(machine, job, Request(**keep, policy=other)).placement
-    names = {name for _, name, _ in _TONGUES}
+    names = all_texts()
     texts: dict[str, str] = {}
     for word in shlex.split(other):
         name, equals, text = word.partition("=")
@@ -222,159 +217,82 @@ def _draw(svg: Path | None, png: Path | None, machine: Machine, placement: Place
     write_drawing(svg, png, drawing)
 
 
-def _show_said(said: Said, folder: Path | None) -> None:
+def _show_rendering(rendering: Rendering, folder: Path | None) -> None:
     """The line on standard output, with its files: written where a directory is given, shown where not."""
     from nodewise.records.experiment import write_whole
 
-    if folder is not None and said.files:
+    if folder is not None and rendering.files:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise InputError(
                 f"cannot write into {folder}: {problem.strerror}", "name a directory for --files"
             ) from problem
-        for name, text in said.files.items():
+        for name, text in rendering.files.items():
             write_whole(folder / name, text)
             if text.startswith("#!"):
                 (folder / name).chmod(0o755)
-    print(said.line())
-    for note in said.notes:
+    print(rendering.line())
+    for note in rendering.notes:
         print(f"note: {note}", file=sys.stderr)
-    for name, text in said.files.items() if folder is None else ():
+    for name, text in rendering.files.items() if folder is None else ():
         print(f"\n# {name}\n{text}", end="")
-
-
-def _with_memory(said: Said, policy: MemoryPolicy | None, huge_pages: str) -> Said:
-    """The same with a memory policy, by numactl just before the program, and the allocators' variables for huge pages."""
-    from nodewise.placement.memory import to_numactl
-    from nodewise.runner.memory import huge_page_environment
-
-    words = said.words
-    if policy is not None:
-        options = to_numactl(policy)
-        words += options[1:] if words[:1] == ("numactl",) else options
-    return replace(said, words=words, env={**said.env, **huge_page_environment(huge_pages, {})})
-
-
-def _output(
-    machine: Machine, resolved: Resolved, request: Request, traps: Sequence[str], policy: MemoryPolicy | None
-) -> PlaceOutput:
-    from nodewise.cli.outputs.place import PlaceOutput
-    from nodewise.placement.tongues.openmp import openmp_environment
-
-    placement = resolved.placement
-    bound = _bound(machine, placement)
-    one = len(placement.by_rank) == 1
-    return PlaceOutput(
-        policy=placement.policy,
-        threads=placement.threads,
-        places=None if request.policy == "os" and not bound else placement.places,
-        ranks=placement.ranks,
-        nodes=placement.nodes,
-        order=placement.order,
-        size=placement.size,
-        zones=placement.zones,
-        notes=tuple(resolved.notes),
-        traps=tuple(traps),
-        env=openmp_environment(placement.places) if bound and one else {},
-        mask=placement.mask if bound else None,
-        memory=None if policy is None else str(policy),
-    )
-
-
-def _bound(machine: Machine, placement: Placement) -> bool:
-    """Whether anything is held to less than all that may be used."""
-    everything = set(machine.allowed)
-    return any(set(place) != everything for place in placement.places)
 
 
 def _show(machine: Machine, placement: Placement, request: Request, explained: bool, beside: Placement | None) -> None:
     from nodewise.placement.explain import explain
     from nodewise.report.machine_text import machine_text
     from nodewise.report.placement_compare import compare_text
+    from nodewise.verdicts.place import is_bound
 
-    bound = _bound(machine, placement)
+    bound = is_bound(machine, placement)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = max(60, shutil.get_terminal_size((100, 24)).columns)
     print(machine_text(machine, placement if bound else None, width, colour))
     if beside is not None:
-        print(machine_text(machine, beside if _bound(machine, beside) else None, width, colour))
+        print(machine_text(machine, beside if is_bound(machine, beside) else None, width, colour))
         print(compare_text(machine, placement, beside, (placement.policy, beside.policy)))
     if explained:
         print()
         print("\n".join(explain(machine, placement, request)))
 
 
-def _show_launch(machine: Machine, placement: Placement, policy: MemoryPolicy | None, huge_pages: str) -> None:
-    """The line that starts a program so, where there is one for all and it differs from none."""
-    from nodewise.placement.say import say
-    from nodewise.placement.tongues.said import Said
-
-    bound = _bound(machine, placement)
-    if len(placement.by_rank) > 1 or not (bound or policy is not None or huge_pages != "default"):
-        return
-    # outside of what this process may use GNU's runtime alone binds
-    tongue = "omp" if set(placement.mask) <= set(machine.allowed) else "gomp"
-    said = say(tongue, machine, placement) if bound else Said()
-    print(f"launch     {_with_memory(said, policy, huge_pages).line()}")
-
-
-def _policy(machine: Machine, text: str | None, resolved: Resolved) -> MemoryPolicy | None:
-    """The memory policy asked for, by --memory or by numactl's options, checked against the machine."""
-    from nodewise.placement.memory import check_memory, from_numactl, read_memory
-    from nodewise.runner.memory import interleave_weights
-
-    policy = from_numactl(machine, resolved.memory)
-    if text is not None:
-        if policy is not None:
-            raise InputError("a memory policy is named twice, by --memory and by --numactl", "name it once")
-        policy = read_memory(machine, text)
-    if policy is not None:
-        check_memory(machine, policy, interleave_weights() if machine.live else None)
-    return policy
-
-
-def _run(
-    machine: Machine,
-    placement: Placement,
-    words: tuple[str, ...],
-    job: Job,
-    via: str,
-    memory: tuple[MemoryPolicy | None, str],
-    untouched: bool,
-) -> None:
+def _run(placed: Placed, words: tuple[str, ...], via: str, untouched: bool) -> None:
     """Become the program; under a launcher, with the places of the rank that this process is.
 
-    `untouched`: what the environment says of threads holds.
+    `untouched`: the environment's variables on threads hold.
     """
-    from nodewise.placement.say import LOCAL_RANK
-    from nodewise.placement.tongues.said import BINDING_VARIABLES
+    from nodewise.placement.registry import binding_variables, launchers, local_rank_variables
     from nodewise.runner.binding import binding_environment, program_of
     from nodewise.runner.memory import huge_page_environment
     from nodewise.runner.setting import Setting
+    from nodewise.verdicts.place import is_bound
 
+    machine, job, placement = placed.machine, placed.job, placed.resolved.placement
     if not machine.live:
         raise InputError(
             "a program can be placed only on the machine that it runs on", "leave out --machine, or the command"
         )
     places = placement.places
     if job.ranks or len(placement.by_rank) > 1:
-        number = next((os.environ[name] for name in LOCAL_RANK if os.environ.get(name, "").isdecimal()), None)
+        number = next(
+            (os.environ[name] for name in local_rank_variables() if os.environ.get(name, "").isdecimal()), None
+        )
         if number is None:
             raise InputError(
                 "a command with several ranks is started by their launcher",
-                "write it as: mpirun … nodewise place …, or see --to openmpi, mpich, slurm or aprun",
+                f"write it as: mpirun … nodewise place …, or see --to {', '.join(d.name for d in launchers() if d.writes)}",
             )
         places = placement.by_rank[int(number) % len(placement.by_rank)]
-    bound = _bound(machine, placement)
+    bound = is_bound(machine, placement)
     env = {"OMP_NUM_THREADS": str(len(places))} if not untouched else {}
     if bound:
         env, way = binding_environment(words, places, os.environ, via)
         if way.name == "mask" and len(set(places)) > 1:
             print(f"note: threads get one mask together: {way.why}", file=sys.stderr)
     mask = tuple(sorted({p for place in places for p in place})) if bound else None
-    unset = tuple(v for v in BINDING_VARIABLES if not untouched and v not in env)
-    policy, pages = memory
+    unset = tuple(v for v in binding_variables() if not untouched and v not in env)
+    policy, pages = placed.pages
     env |= huge_page_environment(pages, os.environ, program_of(words, os.environ).libraries)
     _execute(
         Setting(
@@ -399,7 +317,7 @@ def _execute(setting: Setting) -> None:
         raise ProgramError(f"no such program: {setting.command[0]}", "give its path, or a name that is found on PATH")
     if setting.mask is not None:
         os.sched_setaffinity(0, setting.mask)
-        # what a cpuset holds back, the system leaves out without a word
+        # what a cpuset holds back, the system leaves out without an error
         missing = set(setting.mask) - os.sched_getaffinity(0)
         if missing:
             raise ProgramError(

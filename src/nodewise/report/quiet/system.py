@@ -116,7 +116,7 @@ def _numa_balancing(s: Surroundings) -> Finding:
     value, nodes = s.kernel.numa_balancing, s.memory.nodes
     evidence = (
         f"proc/sys/kernel/numa_balancing: {'not there' if value is None else value}",
-        f"sys/devices/system/node: {nodes} memory node{'s' * (nodes != 1)}",
+        f"sys/devices/system/node: {nodes} NUMA node{'s' * (nodes != 1)}",
     )
     source = f"{_SYSCTL}#numa-balancing"
     if not value:
@@ -124,11 +124,11 @@ def _numa_balancing(s: Surroundings) -> Finding:
             "NUMA balancing", Severity.OK, "off" if value == 0 else "not in this kernel", evidence, source=source
         )
     if nodes < 2:
-        return Finding("NUMA balancing", Severity.OK, "on, and there is one memory node only", evidence, source=source)
+        return Finding("NUMA balancing", Severity.OK, "on, and there is one NUMA node only", evidence, source=source)
     return Finding(
         "NUMA balancing",
         Severity.NOISY,
-        f"on, over {nodes} memory nodes",
+        f"on, over {nodes} NUMA nodes",
         evidence,
         "the kernel takes pages away for a moment to see who uses them, and moves them and threads during the run: local and "
         "remote memory come to look alike, and runs differ by what it had done when",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""On which memory node the disk hangs that holds a file, and which processors are near it."""
+"""On which NUMA node the disk hangs that holds a file, and which processors are near it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Nearness:
 
 
 def near(path: Path, system: Path = _SYSTEM, mounts: Path = _MOUNTS) -> Nearness:
-    """The processors of the memory node that owns the disk on which a path lies."""
+    """The processors of the NUMA node that owns the disk on which a path lies."""
     device = _device(path.stat().st_dev, system) or _mounted_device(path, system, mounts)
     if device is None:
         return Nearness(None, f"{path} is on no block device that the system tells of: nothing to choose a socket by")
@@ -30,16 +30,16 @@ def near(path: Path, system: Path = _SYSTEM, mounts: Path = _MOUNTS) -> Nearness
     names = ", ".join(found)
     nodes = {node for node, _ in found.values() if node >= 0}
     if not found:
-        return Nearness(None, f"disk {device.name} does not say which memory node is near: nothing to choose")
+        return Nearness(None, f"disk {device.name} does not say which NUMA node is near: nothing to choose")
     if not nodes:
-        return Nearness(None, f"disk {names} belongs to no memory node: nothing to choose")
+        return Nearness(None, f"disk {names} belongs to no NUMA node: nothing to choose")
     if len(nodes) > 1:
         every = " and ".join(map(str, sorted(nodes)))
-        return Nearness(None, f"{device.name} lies on disks {names} of memory nodes {every}: nothing to choose")
+        return Nearness(None, f"{device.name} lies on disks {names} of NUMA nodes {every}: nothing to choose")
     (node,) = nodes
     text = next((text for _, text in found.values() if text), "")
     text = text or (system / "devices/system/node" / f"node{node}" / "cpulist").read_text()
-    return Nearness(frozenset(parse_cpulist(text)), f"disk {names} is near memory node {node}")
+    return Nearness(frozenset(parse_cpulist(text)), f"disk {names} is near NUMA node {node}")
 
 
 def _device(number: int, system: Path) -> Path | None:

@@ -93,7 +93,7 @@ def _about_files(point: Mapping[str, str], result: Mapping[str, Any]) -> list[st
     if found is not None and found.processors and nodes > 1:
         lines.append(f"{found.why}: it ran on that node's processors")
     elif found is not None:
-        lines.append(f"{found.why}" if nodes > 1 else "one memory node: every processor is equally near the disk")
+        lines.append(f"{found.why}" if nodes > 1 else "one NUMA node: every processor is equally near the disk")
     return lines
 
 

@@ -390,7 +390,7 @@ def _system(folder: Path, path: Path, node: str) -> Path:
 
 def test_the_processors_near_a_disk_are_found(tmp_path: Path) -> None:
     found = near(tmp_path, _system(tmp_path / "two", tmp_path, "1"))
-    assert found.processors == {4, 5, 6, 7, 12} and found.why == "disk nvme0n1 is near memory node 1"
+    assert found.processors == {4, 5, 6, 7, 12} and found.why == "disk nvme0n1 is near NUMA node 1"
     found = near(tmp_path, _system(tmp_path / "one", tmp_path, "-1"))
     assert found.processors is None and "nothing to choose" in found.why
     found = near(tmp_path, tmp_path / "none")
@@ -421,7 +421,7 @@ def test_a_disk_with_several_controllers_is_near_the_node_of_its_controllers(tmp
     (group / "nvme4n1" / "nvme4n1p2" / "partition").write_text("2\n")
     (group / "nvme7").symlink_to(_controller(system, "0000:3c:00.0", "nvme7", 1))
     found = near(tmp_path, _known_as(system, tmp_path.stat().st_dev, group / "nvme4n1" / "nvme4n1p2"))
-    assert found.processors == set(range(8, 16)) and found.why == "disk nvme7 is near memory node 1"
+    assert found.processors == set(range(8, 16)) and found.why == "disk nvme7 is near NUMA node 1"
 
 
 @pytest.mark.parametrize("nodes", [(1, 1), (0, 1)])
@@ -436,9 +436,9 @@ def test_a_volume_is_near_the_node_of_its_disks(tmp_path: Path, nodes: tuple[int
         (volume / "slaves" / f"nvme{i}n1p3").symlink_to(disk / f"nvme{i}n1p3")
     found = near(tmp_path, _known_as(system, tmp_path.stat().st_dev, volume))
     if nodes == (1, 1):
-        assert found.processors == set(range(8, 16)) and "nvme0n1p3, nvme1n1p3 is near memory node 1" in found.why
+        assert found.processors == set(range(8, 16)) and "nvme0n1p3, nvme1n1p3 is near NUMA node 1" in found.why
     else:
-        assert found.processors is None and "of memory nodes 0 and 1: nothing to choose" in found.why
+        assert found.processors is None and "of NUMA nodes 0 and 1: nothing to choose" in found.why
 
 
 def test_a_filesystem_with_device_numbers_of_its_own_is_found_by_what_is_mounted(tmp_path: Path) -> None:

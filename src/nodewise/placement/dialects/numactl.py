@@ -1,60 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""taskset and numactl: all threads of a process held to one set of processors (util-linux taskset(1), numactl(8))."""
+"""numactl: all threads of a process held to processors or NUMA nodes (numactl(8)); its options on memory are kept."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Dialect, Mask, Places, Text
 from nodewise.placement.objects import numbered_objects
+from nodewise.placement.processor_sets import permitted, read_ranges
+from nodewise.placement.rendering import Rendering, common
 from nodewise.placement.scan import Scanner
-from nodewise.placement.tongues.said import Said, common, left_out
 
 _PROCESSORS = ("--physcpubind", "-C")
 _NODES = ("--cpunodebind", "-N")
-
-
-def read_mask_or_list(machine: Machine, text: str) -> tuple[tuple[int, ...], list[str]]:
-    """The set that a list `0-3,8,10-14:2` or a mask `0xff` names for taskset, as the kernel takes it, and notes.
-
-    Raises InputError with the column, or where none of it may be used.
-    """
-    scanner = Scanner("taskset", text)
-    scanner.skip_space()
-    if scanner.peek(2).lower() == "0x":
-        scanner.at += 2
-        digits = scanner.word(r"[0-9A-Fa-f,]+").replace(",", "")
-        if not digits:
-            raise scanner.error("the hexadecimal digits of a mask")
-        scanner.end("a hexadecimal digit or the end")
-        value = int(digits, 16)
-        found = {p for p in range(value.bit_length()) if value >> p & 1}
-    else:
-        found = _ranges(scanner)
-    return permitted(machine, found, "taskset")
-
-
-def permitted(machine: Machine, asked: set[int], tongue: str) -> tuple[tuple[int, ...], list[str]]:
-    """Those of the processors that the machine has and allows, with a note of the others."""
-    left = tuple(sorted(asked & set(machine.allowed)))
-    if not left:
-        raise InputError(
-            f"{tongue}: none of the processors {format_processors(asked) or 'named'} is there and allowed",
-            f"allowed are {format_processors(machine.allowed)}",
-        )
-    return left, left_out(asked - set(left))
-
-
-def _ranges(scanner: Scanner, strides: bool = True) -> set[int]:
-    found: set[int] = set()
-    while True:
-        found.update(scanner.upward_range("a processor's number", strides=strides))
-        if scanner.done:
-            return found
-        scanner.need(",", "',', '-' or the end")
 
 
 def _numactl_set(machine: Machine, option: str, text: str, have: Sequence[int], name: str) -> set[int]:
@@ -66,7 +28,7 @@ def _numactl_set(machine: Machine, option: str, text: str, have: Sequence[int], 
         scanner.end()
         found = set(have)
     else:
-        found = _ranges(scanner, strides=False)
+        found = read_ranges(scanner, strides=False)
         beyond = sorted(found - set(range(len(have)) if relative else have))
         if beyond:
             there = f"{len(have)} {name}" if relative else f"{name} {format_processors(have)}"
@@ -79,14 +41,13 @@ def _numactl_set(machine: Machine, option: str, text: str, have: Sequence[int], 
     return set(have) - found if inverse else found
 
 
-def read_numactl(machine: Machine, text: str) -> tuple[tuple[int, ...], list[str], tuple[str, ...]]:
+def read_numactl(machine: Machine, text: str) -> Mask:
     """The set that numactl's options (or a list by itself, as for --physcpubind) name, notes, and options on memory.
 
     Raises InputError where an option is not known or names nothing that may be used.
     """
     found: set[int] | None = None
     memory: list[str] = []
-    notes: list[str] = []
     for option, value in _options(text):
         if option in _PROCESSORS or option == "":
             more = _numactl_set(machine, option or "--physcpubind", value, sorted(machine.allowed), "processors")
@@ -101,9 +62,8 @@ def read_numactl(machine: Machine, text: str) -> tuple[tuple[int, ...], list[str
             raise InputError(f"numactl: processors are named twice in {text!r}", "name them once")
         found = more
     if found is None:
-        return tuple(sorted(machine.allowed)), notes, tuple(memory)
-    left, more_notes = permitted(machine, found, "numactl")
-    return left, notes + more_notes, tuple(memory)
+        return Mask(tuple(sorted(machine.allowed)), [], tuple(memory))
+    return Mask(*permitted(machine, found, "numactl"), tuple(memory))
 
 
 _MEMORY = {
@@ -148,20 +108,20 @@ def _options(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def write_taskset(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
-    """`taskset -c LIST`; raises CannotSayError where threads have places of their own."""
-    return Said({"OMP_NUM_THREADS": str(len(places))}, ("taskset", "-c", format_processors(common("taskset", places))))
-
-
-def write_numactl(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
-    """`numactl --cpunodebind` where the set is whole nodes, else `--physcpubind`; raises CannotSayError as taskset does."""
+def write_numactl(machine: Machine, places: Places) -> Rendering:
+    """`numactl --cpunodebind` where the set is whole nodes, else `--physcpubind`; raises NotExpressibleError as taskset does."""
     mask = set(common("numactl", places))
     nodes = {number: set(pus) for number, pus in numbered_objects(machine, "numa").items()}
     inside = [number for number, pus in nodes.items() if pus <= mask]
     env = {"OMP_NUM_THREADS": str(len(places))}
     if len(nodes) > 1 and inside and set().union(*(nodes[n] for n in inside)) == mask:
-        return Said(env, ("numactl", f"--cpunodebind={format_processors(inside)}"))
-    return Said(env, ("numactl", f"--physcpubind={format_processors(mask)}"))
+        return Rendering(env, ("numactl", f"--cpunodebind={format_processors(inside)}"))
+    return Rendering(env, ("numactl", f"--physcpubind={format_processors(mask)}"))
 
 
-Writer = Callable[[Machine, Sequence[tuple[int, ...]]], Said]
+DIALECT = Dialect(
+    name="numactl",
+    texts=(Text("numactl", "Options of numactl, such as '--cpunodebind=0'."),),
+    mask=read_numactl,
+    write_process=write_numactl,
+)

@@ -8,14 +8,20 @@ otherwise than 5.4's page has it, a note says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Dialect, Outcome, Places, Text, ThreadReader, Trap
 from nodewise.placement.objects import last_level_caches, objects, primary_order
+from nodewise.placement.placement import Placement
+from nodewise.placement.rendering import Rendering, single
 from nodewise.placement.scan import Scanner
-from nodewise.placement.tongues.said import Said, single
+
+if TYPE_CHECKING:
+    from nodewise.placement.resolve import Request
 
 #: More processors than one expression may name.
 _MOST = 1 << 16
@@ -168,9 +174,9 @@ def _spread(machine: Machine, scanner: Scanner, domains: list[tuple[int, ...]], 
     return found
 
 
-def write_likwid(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
-    """`likwid-pin -c LIST`; raises CannotSayError where a thread may use several processors."""
-    return Said(words=("likwid-pin", "-c", _runs(single("likwid-pin", places))))
+def write_likwid(machine: Machine, places: Places) -> Rendering:
+    """`likwid-pin -c LIST`; raises NotExpressibleError where a thread may use several processors."""
+    return Rendering(words=("likwid-pin", "-c", _runs(single("likwid-pin", places))))
 
 
 def _runs(numbers: Sequence[int]) -> str:
@@ -182,3 +188,28 @@ def _runs(numbers: Sequence[int]) -> str:
         else:
             parts.append([n])
     return ",".join(f"{p[0]}-{p[-1]}" if len(p) > 2 else ",".join(map(str, p)) for p in parts)
+
+
+def _place(machine: Machine, threads: int, request: Request) -> Outcome:
+    processors, notes = read_likwid(machine, request.texts["likwid"])
+    return Outcome(tuple((processors[t % len(processors)],) for t in range(threads)), tuple(notes))
+
+
+def _listed(machine: Machine, request: Request) -> int:
+    return len(read_likwid(machine, request.texts["likwid"])[0])
+
+
+def _traps(machine: Machine, placement: Placement, request: Request, environment: Mapping[str, str]) -> list[Trap]:
+    if "likwid" not in environment.get("LD_PRELOAD", ""):
+        return []
+    return [Trap("second layer", "LD_PRELOAD has likwid's library, which binds threads as well", "unset it")]
+
+
+DIALECT = Dialect(
+    name="likwid",
+    texts=(Text("likwid", "A likwid-pin expression, such as S0:0-3@S1:0-3 or E:N:8:1:2."),),
+    threads=ThreadReader(_place, _listed),
+    write_process=write_likwid,
+    traps=_traps,
+    pins={"LIKWID_PIN": "likwid-pin binds threads as they are created"},
+)

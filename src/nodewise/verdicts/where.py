@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `nodewise where --json` writes."""
+"""Where the threads of a program ran, as `nodewise where --json` writes it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class AgreementOutput:
     """Of one process: the places `asked` for, None where nothing is known of them; a word for each thread, by tid."""
 
     asked: tuple[tuple[int, ...], ...] | None
-    said_by: str
+    asked_by: str
     threads: Mapping[int, str]
     agrees: bool | None
 
@@ -105,4 +105,4 @@ def _thread(one: SeenThread) -> ThreadOutput:
 
 
 def _agreement(verdict: Verdict) -> AgreementOutput:
-    return AgreementOutput(verdict.asked, verdict.said_by, verdict.words, verdict.agrees)
+    return AgreementOutput(verdict.asked, verdict.asked_by, verdict.words, verdict.agrees)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Open MPI's mpirun: --map-by, --rank-by and --bind-to (version 4.1, with the words of version 5), and rank files."""
+"""Open MPI's mpirun: --map-by, --rank-by and --bind-to (version 4.1, with the names of version 5), and rank files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from itertools import chain
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
-from nodewise.placement.objects import objects
+from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.mapping import WORDS, deal, word
+from nodewise.placement.objects import NAMES, objects
 from nodewise.placement.placement import Placement
-from nodewise.placement.tongues.mapping import WORDS, deal, word
-from nodewise.placement.tongues.options import job_from, read_options, whole
-from nodewise.placement.tongues.said import CannotSayError, Said
+from nodewise.placement.rendering import NotExpressibleError, Rendering
 
 _OPTIONS = {
     **dict.fromkeys(("--map-by", "-map-by"), "map"),
@@ -28,10 +29,9 @@ _OPTIONS = {
 _BARE = ("hwthreads",)
 _MODEL = (
     "modelled is Open MPI 4.1, whose mpirun was asked, with the whole node allocated; Open MPI 5 numbers ranks so that each "
-    "object of --map-by is filled before the next, binds to cores where nothing is said, and refuses to bind to more than it "
+    "object of --map-by is filled before the next, binds to cores where no option says otherwise, and refuses to bind to more than it "
     "maps by, and --rank-by core"
 )
-_NAMES = {"core": "core", "pu": "hardware thread", "package": "socket", "numa": "NUMA node"}
 _MODIFIERS = ("span", "nooversubscribe", "oversubscribe", "nolocal", "hwtcpus", "corecpus", "inherit", "noinherit")
 
 
@@ -85,7 +85,7 @@ def read_openmpi(machine: Machine, text: str, job: Job) -> tuple[Placement, list
     slots = len(objects(machine, slot))
     if job.per_node * max(1, mapping.elements) > slots and not crowding:
         raise InputError(
-            f"mpirun refuses {job.per_node} ranks a node: there are {slots} slots, a slot for each {_NAMES[slot]}",
+            f"mpirun refuses {job.per_node} ranks a node: there are {slots} slots, a slot for each {NAMES.get(slot, slot)}",
             "add :OVERSUBSCRIBE to --map-by, or ask for fewer",
         )
     mapped = _mapped_objects(machine, mapping, element)
@@ -101,7 +101,7 @@ def read_openmpi(machine: Machine, text: str, job: Job) -> tuple[Placement, list
             zones = (tuple(sorted(machine.allowed)),) * job.per_node
         elif bound.crowd > 1 and not crowding:
             raise InputError(
-                f"mpirun refuses {job.per_node} ranks a node: more of them go to a {bind} than it has cores",
+                f"mpirun refuses {job.per_node} ranks a node: more of them go to a {NAMES.get(bind, bind)} than it has cores",
                 "add :overload-allowed to --bind-to, or ask for fewer",
             )
     zones = _ranked(machine, options.get("rank"), mapped, seats, zones)
@@ -127,7 +127,7 @@ def _binding(text: str | None, mapping: _Mapping, job: Job, element: str) -> tup
     kind = word("mpirun", "--bind-to", name, {"none": "", **WORDS})
     if mapping.elements > 1 and kind != element:
         raise InputError(
-            f"mpirun: PE={mapping.elements} binds to {element}s, and --bind-to {name} was given",
+            f"mpirun: PE={mapping.elements} binds to {NAMES.get(element, element)}s, and --bind-to {name} was given",
             f"leave --bind-to out, or give --bind-to {'hwthread' if element == 'pu' else 'core'}",
         )
     return kind, overload
@@ -136,7 +136,7 @@ def _binding(text: str | None, mapping: _Mapping, job: Job, element: str) -> tup
 def _there(machine: Machine, kind: str) -> list[tuple[int, ...]]:
     found = objects(machine, kind)
     if not found:
-        raise InputError(f"mpirun refuses: this machine has no {_NAMES.get(kind, kind)}", "name objects that it has")
+        raise InputError(f"mpirun refuses: this machine has no {NAMES.get(kind, kind)}", "name objects that it has")
     return found
 
 
@@ -202,14 +202,14 @@ def _order(mapping: _Mapping, rank_by: str | None, there: int) -> str:
 #: Mappings that are tried before a rank file is written; {} is how many cores a rank has.
 _CANDIDATES = (
     "--map-by slot:PE={} --bind-to core",
-    "--map-by package:PE={} --bind-to core",
+    "--map-by socket:PE={} --bind-to core",
     "--map-by numa:PE={} --bind-to core",
     "--map-by l3cache:PE={} --bind-to core",
 )
 
 
-def write_openmpi(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Said:
-    """mpirun's options where they say it, else a rank file. Raises CannotSayError where a rank's zone is empty or unknown."""
+def write_openmpi(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
+    """mpirun's options where they express it, else a rank file. Raises NotExpressibleError where a rank's zone is empty or unknown."""
     zones = placement.zones
     count = ["-n", str(placement.size)]
     if placement.nodes > 1:
@@ -221,20 +221,20 @@ def write_openmpi(machine: Machine, placement: Placement, hosts: Sequence[str] =
     for candidate in _CANDIDATES if len(widths) == 1 and placement.order == "block" else ():
         text = candidate.format(next(iter(widths)))
         try:
-            said, _ = read_openmpi(machine, text, replace(job, nodes=1))
+            found, _ = read_openmpi(machine, text, replace(job, nodes=1))
         except InputError:
             continue
-        if said.zones == zones:
-            return Said(words=("mpirun", *count, *text.split()), notes=(_MODEL,))
+        if found.zones == zones:
+            return Rendering(words=("mpirun", *count, *text.split()), notes=(_MODEL,))
     return _rank_file(machine, placement, hosts, count)
 
 
-def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str], count: list[str]) -> Said:
+def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str], count: list[str]) -> Rendering:
     cores = [c.pus for c in machine.cores]
     core_of = {p: i for i, core in enumerate(cores) for p in core}
     logical = {p: i for i, p in enumerate(machine.pus)}
     if any(p not in logical for zone in placement.zones for p in zone):
-        raise CannotSayError("mpirun", "processors are not on this machine")
+        raise NotExpressibleError("mpirun", "processors are not on this machine")
     allowed = set(machine.allowed)
     by_core = all(
         set(zone) == {p for i in {core_of[p] for p in zone} for p in cores[i] if p in allowed}
@@ -246,6 +246,60 @@ def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str], cou
     names = hosts or (["localhost"] if placement.nodes == 1 else [f"+n{i}" for i in range(placement.nodes)])
     lines = (f"rank {r}={names[node]} slot={slots[seat]}\n" for r, (node, seat) in enumerate(placement.seats()))
     words = ("mpirun", *count[:2], *(() if by_core else ("--use-hwthread-cpus",)), "--rankfile", "rankfile")
-    return Said(
+    return Rendering(
         words=words, files={"rankfile": "".join(chain(lines))}, notes=("its slots are hwloc's logical indexes",)
     )
+
+
+#: Options that are followed by a word, besides the number of ranks.
+_VALUES = (
+    *(
+        "-H",
+        "-N",
+        "-c",
+        "-i",
+        "-o",
+        "-x",
+        "--host",
+        "-host",
+        "--hostfile",
+        "-hostfile",
+        "--machinefile",
+        "-machinefile",
+    ),
+    *(
+        "--map-by",
+        "-map-by",
+        "--bind-to",
+        "-bind-to",
+        "--rank-by",
+        "-rank-by",
+        "--npernode",
+        "-npernode",
+        "--wdir",
+        "-wdir",
+    ),
+)
+
+DIALECT = Dialect(
+    name="openmpi",
+    texts=(Text("openmpi", "Options of Open MPI's mpirun, such as '--map-by socket:PE=4'."),),
+    launch=read_openmpi,
+    write_job=write_openmpi,
+    pins={
+        "OMPI_MCA_hwloc_base_binding_policy": "Open MPI binds ranks",
+        "PRTE_MCA_hwloc_default_binding_policy": "Open MPI binds ranks",
+    },
+    rank=("OMPI_COMM_WORLD_RANK", "PMIX_RANK"),
+    local_rank=("OMPI_COMM_WORLD_LOCAL_RANK",),
+    starter=Starter(
+        programs=("mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.openmpi", "orterun", "prterun"),
+        counts=("-n", "-np", "--np"),
+        values={1: _VALUES, 2: ("--mca", "-mca", "--gmca", "-gmca", "--prtemca")},
+        # Open MPI 4 and 5 have one each
+        unbound={
+            "orterun": {"OMPI_MCA_hwloc_base_binding_policy": "none"},
+            "prterun": {"PRTE_MCA_hwloc_default_binding_policy": "none"},
+        },
+    ),
+)

@@ -2,7 +2,7 @@
 """What GNU's OpenMP runtime (libgomp 12) makes of the texts of OMP_PLACES and GOMP_CPU_AFFINITY: its own grammar.
 
 A number may have a sign and is taken modulo 2^64, as the C library reads it. A list is refused whole, with a message and no
-more, where a part of it cannot be; what the runtime then does instead is said in `gnu`.
+more, where a part of it cannot be; what the runtime then does instead is in `gnu`.
 """
 
 from __future__ import annotations

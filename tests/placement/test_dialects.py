@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each tongue as its own documentation has it, and what each refuses."""
+"""Each dialect as its own documentation has it, and what each refuses."""
 
 from functools import cache
 
@@ -7,12 +7,13 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
+from nodewise.placement.dialects.hwloc import read_hwloc
+from nodewise.placement.dialects.likwid import read_likwid
+from nodewise.placement.dialects.numactl import read_numactl
+from nodewise.placement.dialects.taskset import read_taskset
 from nodewise.placement.job import Job, share_zones
+from nodewise.placement.openmp.subset import rank_subset
 from nodewise.placement.resolve import Request, resolve
-from nodewise.placement.tongues.hwloc import read_hwloc
-from nodewise.placement.tongues.kmp_subset import rank_subset
-from nodewise.placement.tongues.likwid import read_likwid
-from nodewise.placement.tongues.masks import read_mask_or_list, read_numactl
 
 #: Two sockets of two cores, whose second hardware threads are 4 to 7, as in likwid's examples.
 LIKWID = "pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)"
@@ -150,12 +151,12 @@ def test_hwloc_errors_name_the_column(text, column):
 
 def test_taskset_takes_lists_and_masks():
     machine = synthetic(LIKWID)
-    assert read_mask_or_list(machine, "0,3,4-6:2")[0] == (0, 3, 4, 6)
-    assert read_mask_or_list(machine, "0x11")[0] == (0, 4)
-    left, notes = read_mask_or_list(machine, "6-9")
+    assert read_taskset(machine, "0,3,4-6:2")[0] == (0, 3, 4, 6)
+    assert read_taskset(machine, "0x11")[0] == (0, 4)
+    left, notes, _ = read_taskset(machine, "6-9")
     assert left == (6, 7) and "8-9 are not there" in notes[0]
     with pytest.raises(InputError, match="none of the processors 9 "):
-        read_mask_or_list(machine, "9")
+        read_taskset(machine, "9")
 
 
 def test_numactl_counts_nodes_and_relative_processors():
@@ -230,7 +231,7 @@ def test_slurm(text, expected):
 def test_slurm_binds_to_what_holds_a_tasks_cores():
     machine = synthetic(SMT)
     first, second = (*range(8), *range(16, 24)), (*range(8, 16), *range(24, 32))
-    # of sockets only what the step was given, of memory nodes all
+    # of sockets only what the step was given, of NUMA nodes all
     assert zones(machine, slurm="--cpu-bind=sockets", ranks=2, threads=16) == (first, second)
     assert zones(machine, slurm="--cpu-bind=sockets", ranks=2, threads=2) == ((0, 16), (8, 24))
     for bind in ("ldoms", "rank_ldom", "map_ldom:0,1", "mask_ldom:1,2"):
@@ -349,7 +350,7 @@ def test_aprun(text, expected):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("-d 2", "how many is not said"),
+        ("-d 2", "no number of ranks is given"),
         ("-n 9 -d 4", "refuses 9 elements"),
         ("-n 2 -cc 1-", "column 3"),
         ("-n 1 -q", "no option"),

@@ -37,7 +37,7 @@ _WHAT = "a layer: s(ocket), d(ie), n(uma), l3, l2, ti(le), c(ore) or t(hread)"
 class Item:
     """So many objects of a layer within each of the next outer one, from `offset` on; `count` None is all.
 
-    `cores` tells cores of one kind: `intel_core`, `intel_atom` or `effN`; empty takes them all.
+    `cores` names cores of one kind: `intel_core`, `intel_atom` or `effN`; empty takes them all.
     """
 
     kind: str
@@ -85,7 +85,7 @@ def read_subset(text: str, what: str = "KMP_HW_SUBSET") -> Subset:
     notes: tuple[str, ...] = ()
     cores = [item for item in items if item.kind == "core"]
     if len(cores) > 1 and not any(item.cores for item in cores):
-        # the runtime takes the first of them without a word
+        # the runtime takes the first of them without a warning
         notes = (f"cores are named {len(cores)} times: the first counts",)
         items = [item for item in items if item.kind != "core" or item is cores[0]]
     return Subset(tuple(items), absolute, notes)
@@ -205,21 +205,21 @@ def _too_many(layers: Layers, levels: dict[int, list[Item]], numbers: dict[int, 
 
 def _by_kinds(layers: Layers, subset: Subset) -> tuple[list[Item], list[str]]:
     """The items as they hold on a machine with these kinds of cores; none where the whole subset is ignored."""
-    told = [item.cores for item in subset.items if item.kind == "core" and item.cores]
+    named = [item.cores for item in subset.items if item.kind == "core" and item.cores]
     cores = [item for item in subset.items if item.kind == "core"]
-    if not told:
+    if not named:
         return list(subset.items), list(subset.notes)
     ignored = "the runtime ignores the whole subset"
     if len(layers.core_kinds) < 2:
         if len(cores) > 1:
             return [], [f"all cores of this machine are of one kind, and the subset names several: {ignored} {subset}"]
-        note = f"all cores of this machine are of one kind: {told[0]} is ignored"
+        note = f"all cores of this machine are of one kind: {named[0]} is ignored"
         return [replace(item, cores="") for item in subset.items], [*subset.notes, note]
-    if len({name.startswith("eff") for name in told}) > 1:
+    if len({name.startswith("eff") for name in named}) > 1:
         return [], [f"the subset names cores by type and by efficiency: {ignored} {subset}"]
-    if len(told) < len(cores) or len(set(told)) < len(told):
+    if len(named) < len(cores) or len(set(named)) < len(named):
         return [], [f"the subset names cores of one kind twice, or of a kind and of any: {ignored} {subset}"]
-    missing = next((name for name in told if not any(layers.is_of(row, name) for row in layers.rows)), None)
+    missing = next((name for name in named if not any(layers.is_of(row, name) for row in layers.rows)), None)
     if missing is not None:
         return [], [f"this machine has no cores of the kind {missing}: {ignored} {subset}"]
     return list(subset.items), list(subset.notes)
@@ -234,10 +234,10 @@ def _words(item: Item) -> str:
     return f"{item.count} of {item.kind}" + (f" from number {item.offset} on" if item.offset else "")
 
 
-def _numbers_within(layers: Layers, levels: list[int], told: list[str]) -> dict[int, list[int]]:
+def _numbers_within(layers: Layers, levels: list[int], named: list[str]) -> dict[int, list[int]]:
     """For each of the levels, outermost first, each row's object counted within that of the level before in the list.
 
-    Where kinds of cores are told, those of each kind are counted by themselves.
+    Where kinds of cores are named, those of each kind are counted by themselves.
     """
     found: dict[int, list[int]] = {}
     outer = -1
@@ -248,7 +248,7 @@ def _numbers_within(layers: Layers, levels: list[int], told: list[str]) -> dict[
         numbers: dict[str, int] = {}
         found[level] = []
         for row in layers.rows:
-            kind = next((name for name in told if layers.is_of(row, name)), "") if level == core else ""
+            kind = next((name for name in named if layers.is_of(row, name)), "") if level == core else ""
             if row.ids[: outer + 1] != parent:
                 parent, own, numbers = row.ids[: outer + 1], None, {}
             if row.ids[: level + 1] != own:

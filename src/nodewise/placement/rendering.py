@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Said: a placement as one tongue puts it; and the error of a tongue that has no words for one."""
+"""Rendering: a placement written in one dialect; and the error of a dialect that cannot express one."""
 
 from __future__ import annotations
 
@@ -10,26 +10,16 @@ from dataclasses import dataclass, field
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 
-#: Binding variables of every OpenMP family: one is set, the others are cleared, since KMP_AFFINITY silences OMP_PROC_BIND.
-BINDING_VARIABLES = (
-    "OMP_PLACES",
-    "OMP_PROC_BIND",
-    "KMP_AFFINITY",
-    "KMP_HW_SUBSET",
-    "KMP_PLACE_THREADS",
-    "GOMP_CPU_AFFINITY",
-)
 
+class NotExpressibleError(InputError):
+    """A placement that a dialect cannot express: `what` says why."""
 
-class CannotSayError(InputError):
-    """A placement that a tongue cannot express: `what` says why."""
-
-    def __init__(self, tongue: str, why: str):
-        super().__init__(f"{tongue} cannot say this placement: {why}", "name another tongue with --to")
+    def __init__(self, dialect: str, why: str):
+        super().__init__(f"{dialect} cannot express this placement: {why}", "name another dialect with --to")
 
 
 @dataclass(frozen=True)
-class Said:
+class Rendering:
     """Variables, words before the program, and files (name and contents) that those words name; notes for the user."""
 
     env: Mapping[str, str] = field(default_factory=dict)
@@ -48,23 +38,23 @@ def left_out(processors: Collection[int]) -> list[str]:
     return [f"processors {format_processors(processors)} are not there or not allowed: left out"] if processors else []
 
 
-def single(tongue: str, places: Sequence[tuple[int, ...]]) -> list[int]:
-    """The one processor of each place; raises CannotSayError where a place has several."""
+def single(dialect: str, places: Sequence[tuple[int, ...]]) -> list[int]:
+    """The one processor of each place; raises NotExpressibleError where a place has several."""
     wide = next((i for i, place in enumerate(places) if len(place) != 1), None)
     if wide is not None:
-        raise CannotSayError(
-            tongue,
+        raise NotExpressibleError(
+            dialect,
             f"it binds a thread to one processor, and thread {wide} may use {format_processors(places[wide])}",
         )
     return [place[0] for place in places]
 
 
-def common(tongue: str, places: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The set that all threads have; raises CannotSayError where they differ."""
+def common(dialect: str, places: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The set that all threads have; raises NotExpressibleError where they differ."""
     apart = next((i for i, place in enumerate(places) if place != places[0]), None)
     if apart is not None:
-        raise CannotSayError(
-            tongue,
+        raise NotExpressibleError(
+            dialect,
             f"it holds all threads to one set, and thread 0 is to use {format_processors(places[0])}, "
             f"thread {apart} {format_processors(places[apart])}",
         )

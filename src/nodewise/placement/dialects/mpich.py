@@ -8,14 +8,15 @@ from math import gcd
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
-from nodewise.placement.objects import objects
+from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.mapping import WORDS, word
+from nodewise.placement.objects import NAMES, objects
 from nodewise.placement.placement import Placement
+from nodewise.placement.processor_sets import permitted
+from nodewise.placement.rendering import Rendering
 from nodewise.placement.scan import Scanner
-from nodewise.placement.tongues.mapping import WORDS, word
-from nodewise.placement.tongues.masks import permitted
-from nodewise.placement.tongues.options import job_from, read_options, whole
-from nodewise.placement.tongues.said import Said
 
 _OPTIONS = {
     **dict.fromkeys(("-bind-to", "--bind-to", "-binding"), "bind"),
@@ -55,7 +56,9 @@ def _counted(option: str, text: str) -> tuple[str, int]:
 def _there(machine: Machine, kind: str, option: str) -> list[tuple[int, ...]]:
     found = objects(machine, kind)
     if not found:
-        raise InputError(f"mpiexec refuses {option}: this machine has no {kind} objects", "name objects that it has")
+        raise InputError(
+            f"mpiexec refuses {option}: this machine has no {NAMES.get(kind, kind)}", "name objects that it has"
+        )
     return found
 
 
@@ -66,7 +69,9 @@ def _zones(machine: Machine, bind: tuple[str, int], by: tuple[str, int], ranks: 
     targets = _there(machine, bind[0], "-bind-to")
     units = _there(machine, by[0], "-map-by")
     if by[1] > len(units):
-        raise InputError(f"mpiexec refuses to map by {by[1]} of {by[0]}: there are {len(units)}", "name fewer")
+        raise InputError(
+            f"mpiexec refuses to map by {by[1]} of {NAMES.get(by[0], by[0])}: there are {len(units)}", "name fewer"
+        )
     domains = len(units) // gcd(len(units), by[1])
     width = min(bind[1], len(targets))
     holder = {p: i for i, target in enumerate(targets) for p in target}
@@ -105,8 +110,8 @@ _CANDIDATES = tuple(
 )
 
 
-def write_mpich(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Said:
-    """mpiexec's words for objects where they say it, else the `user:` list; a host file where ranks span nodes."""
+def write_mpich(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
+    """mpiexec's names of objects where they express it, else the `user:` list; a host file where ranks span nodes."""
     zones = placement.zones
     files = {}
     words = ["mpiexec", "-n", str(placement.size)]
@@ -127,10 +132,50 @@ def write_mpich(machine: Machine, placement: Placement, hosts: Sequence[str] = (
             continue
         text = f"-bind-to {kind}{f':{width // size}' if width > size else ''}" + (f" -map-by {by}" if by else "")
         try:
-            said, _ = read_mpich(machine, text, job)
+            found, _ = read_mpich(machine, text, job)
         except InputError:
             continue
-        if said.zones == zones:
-            return Said(words=(*words, *text.split()), files=files, notes=(_MODEL,))
+        if found.zones == zones:
+            return Rendering(words=(*words, *text.split()), files=files, notes=(_MODEL,))
     listed = ",".join("+".join(map(str, zone)) for zone in zones)
-    return Said(words=(*words, "-bind-to", f"user:{listed}"), files=files)
+    return Rendering(words=(*words, "-bind-to", f"user:{listed}"), files=files)
+
+
+#: Options that are followed by a word, besides the number of ranks.
+_VALUES = (
+    *(
+        "-f",
+        "-host",
+        "-hosts",
+        "--host",
+        "--hosts",
+        "-machinefile",
+        "--machinefile",
+        "-ppn",
+        "--ppn",
+        "-wdir",
+        "--wdir",
+    ),
+    *("-bind-to", "--bind-to", "-map-by", "--map-by", "-genvlist"),
+)
+#: Intel MPI and MVAPICH2 are made of MPICH: their variables are here as well.
+DIALECT = Dialect(
+    name="mpich",
+    texts=(Text("mpich", "Options of MPICH's mpiexec, such as '-bind-to core:4 -map-by socket'."),),
+    launch=read_mpich,
+    write_job=write_mpich,
+    pins={
+        "I_MPI_PIN_DOMAIN": "Intel MPI pins ranks",
+        "I_MPI_PIN_PROCESSOR_LIST": "Intel MPI pins ranks",
+        "MV2_CPU_MAPPING": "MVAPICH2 binds ranks",
+    },
+    rank=("PMI_RANK", "MV2_COMM_WORLD_RANK"),
+    local_rank=("MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK"),
+    starter=Starter(
+        programs=("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich"),
+        counts=("-n", "-np"),
+        values={1: _VALUES, 2: ("-env", "-genv")},
+        # Hydra binds nothing that a rank cannot undo
+        unbound={"hydra": {}, "mpich": {}},
+    ),
+)

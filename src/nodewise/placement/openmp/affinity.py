@@ -6,15 +6,14 @@ Modelled is Intel's runtime (libiomp5), whose rules LLVM's libomp shares; GNU's 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from nodewise.base.errors import InputError
-from nodewise.machine.model import Machine
-from nodewise.placement.layers import KINDS, Layers, Row, layers_of
+from nodewise.placement.dialect import Outcome
+from nodewise.placement.layers import KINDS, Layers, Row
+from nodewise.placement.openmp.balanced import balanced
+from nodewise.placement.rendering import left_out
 from nodewise.placement.scan import LONGEST_RANGE, Scanner
-from nodewise.placement.tongues.kmp_balanced import balanced
-from nodewise.placement.tongues.said import CannotSayError, Said, left_out
 
 TYPES = ("none", "scatter", "compact", "logical", "physical", "explicit", "balanced", "disabled")
 _SWITCHES = {
@@ -202,14 +201,6 @@ def _checked(scanner: Scanner, parts: _Parts) -> Affinity:
     )
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """Places of the threads (operating-system indexes), and what a user should know of how they came about."""
-
-    places: tuple[tuple[int, ...], ...]
-    notes: tuple[str, ...] = ()
-
-
 def float_levels(layers: Layers, granularity: str | int | None) -> tuple[int, str, list[str]]:
     """Over how many innermost layers a thread floats, the name it was asked by, and what to know of it."""
     if isinstance(granularity, int):
@@ -308,18 +299,3 @@ def first_place(layers: Layers, affinity: Affinity) -> int:
     if affinity.type in ("logical", "physical"):
         return layers.ratio(layers.level("thread"), layers.level("core")) * affinity.offset
     return affinity.offset
-
-
-def write_kmp(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
-    """`KMP_AFFINITY` with a list of the places, in braces where a thread may use several processors.
-
-    Raises CannotSayError on a part of a machine whose single hardware threads the runtime does not tell apart.
-    """
-    listed = ",".join(str(p[0]) if len(p) == 1 else "{" + ",".join(map(str, p)) + "}" for p in places)
-    text = f"granularity=fine,proclist=[{listed}],explicit"
-    if apply_affinity(layers_of(machine), read_affinity(text), len(places)).places != tuple(places):
-        raise CannotSayError(
-            "KMP_AFFINITY", "with only some processors allowed the runtime takes layers of this machine for one another"
-        )
-    env = {"OMP_NUM_THREADS": str(len(places)), "KMP_AFFINITY": text}
-    return Said(env, notes=("read by Intel's and LLVM's runtimes; GNU's does not know it",))

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine, Node
+from nodewise.placement.dialect import Dialect, Mask, Places, Text
+from nodewise.placement.processor_sets import permitted
+from nodewise.placement.rendering import Rendering, common
 from nodewise.placement.scan import LONGEST_RANGE, Scanner
-from nodewise.placement.tongues.masks import permitted
-from nodewise.placement.tongues.said import Said, common
 
-#: Their words for kinds of objects, all in lower case.
+#: Their names for kinds of objects, all in lower case.
 _WORDS = {
     "machine": "machine",
     "package": "package",
@@ -33,7 +33,7 @@ _KIND = "a kind of object (machine, package, die, numanode, l3cache, l2cache, l1
 _INDEXES = re.compile(r"(all|odd|even)(?![A-Za-z])", re.IGNORECASE)
 
 
-def read_hwloc(machine: Machine, text: str) -> tuple[tuple[int, ...], list[str]]:
+def read_hwloc(machine: Machine, text: str) -> Mask:
     """The set that a text names: objects and masks after each other, joined; `~`, `x` and `^` take out, keep, and toggle.
 
     Indexes are hwloc's logical ones, or with `--physical` (`-p`) among the words the operating system's. Raises
@@ -72,7 +72,7 @@ def read_hwloc(machine: Machine, text: str) -> tuple[tuple[int, ...], list[str]]
         if not scanner.done and not scanner.text[scanner.at - 1].isspace():
             raise scanner.error("a space before the next location")
     left, notes = permitted(machine, found, "hwloc")
-    return left, [f"hwloc: {', '.join(dict.fromkeys(missing))} not there: left out", *notes] if missing else notes
+    return Mask(left, [f"hwloc: {', '.join(dict.fromkeys(missing))} not there: left out", *notes] if missing else notes)
 
 
 def _location(machine: Machine, scanner: Scanner, physical: bool, missing: list[str]) -> set[int]:
@@ -170,16 +170,16 @@ def _pick(
     return [named[n] for n in wanted if n in named], [n for n in wanted if n not in named]
 
 
-_SPOKEN = {"l1cache", "l2cache", "l3cache", "package", "core", "pu", "die"}
+_WRITTEN = {"l1cache", "l2cache", "l3cache", "package", "core", "pu", "die"}
 
 
-def write_hwloc(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
-    """`hwloc-bind` with the fewest, largest objects; raises CannotSayError where threads have places of their own."""
+def write_hwloc(machine: Machine, places: Places) -> Rendering:
+    """`hwloc-bind` with the fewest, largest objects; raises NotExpressibleError where threads have places of their own."""
     mask = set(common("hwloc-bind", places))
     if not mask <= set(machine.pus):
         raise InputError("processors are not on this machine")
     words = ["all"] if mask == set(machine.pus) else _cover(machine, mask)
-    return Said({"OMP_NUM_THREADS": str(len(places))}, ("hwloc-bind", *words, "--"))
+    return Rendering({"OMP_NUM_THREADS": str(len(places))}, ("hwloc-bind", *words, "--"))
 
 
 def _cover(machine: Machine, mask: set[int]) -> list[str]:
@@ -187,7 +187,7 @@ def _cover(machine: Machine, mask: set[int]) -> list[str]:
     stack: list[Node] = [machine.tree]
     while stack:
         node = stack.pop()
-        if node.kind in _SPOKEN and node.pus and mask.issuperset(node.pus):
+        if node.kind in _WRITTEN and node.pus and mask.issuperset(node.pus):
             if runs and runs[-1][0] == node.kind and runs[-1][2] == node.logical - 1:
                 runs[-1] = (node.kind, runs[-1][1], node.logical)
             else:
@@ -195,3 +195,12 @@ def _cover(machine: Machine, mask: set[int]) -> list[str]:
         elif mask & set(node.pus):
             stack.extend(reversed(node.children))
     return [f"{kind}:{a}" if a == b else f"{kind}:{a}-{b}" for kind, a, b in runs]
+
+
+DIALECT = Dialect(
+    name="hwloc",
+    texts=(Text("hwloc", "Objects of hwloc-bind, such as package:0.core:1-3."),),
+    mask=read_hwloc,
+    anew=True,
+    write_process=write_hwloc,
+)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from nodewise.base.errors import InputError
+from nodewise.placement.dialect import Outcome
 from nodewise.placement.layers import CORES, KINDS, Layers
+from nodewise.placement.openmp.affinity import float_levels
+from nodewise.placement.rendering import left_out
 from nodewise.placement.scan import Scanner
-from nodewise.placement.tongues.kmp_affinity import Outcome, float_levels
-from nodewise.placement.tongues.said import left_out
 
 _ABSTRACT = {
     "threads": "thread",
@@ -52,7 +53,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Places:
-    """An OMP_PLACES as read: an abstract name with a limit, or a list. `cores` tells those of one kind, as in a subset."""
+    """An OMP_PLACES as read: an abstract name with a limit, or a list. `cores` names those of one kind, as in a subset."""
 
     kind: str | None = None
     limit: int | None = None
@@ -268,7 +269,7 @@ def apply_places(
 
 
 def openmp_environment(places: Sequence[tuple[int, ...]]) -> dict[str, str]:
-    """Say it to any OpenMP runtime: an explicit OMP_PLACES list that threads take in order."""
+    """The variables by which any OpenMP runtime places threads so: an explicit OMP_PLACES list that threads take in order."""
     return {"OMP_NUM_THREADS": str(len(places)), "OMP_PLACES": _listed(places), "OMP_PROC_BIND": "close"}
 
 

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
+from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.mapping import objects_or_larger
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
+from nodewise.placement.rendering import NotExpressibleError, Rendering, left_out, single
 from nodewise.placement.scan import Scanner
-from nodewise.placement.tongues.mapping import objects_or_larger
-from nodewise.placement.tongues.options import job_from, read_options, whole
-from nodewise.placement.tongues.said import CannotSayError, Said, left_out, single
 
 _OPTIONS = {
     **dict.fromkeys(("-n", "--pes"), "ranks"),
@@ -112,19 +113,19 @@ def _listed(lists: list[list[tuple[int, ...]]], job: Job) -> list[list[tuple[int
     ]
 
 
-def write_aprun(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Said:
-    """aprun with a list for each element; raises CannotSayError where a thread may use some processors, but not all."""
+def write_aprun(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
+    """aprun with a list for each element; raises NotExpressibleError where a thread may use some processors, but not all."""
     if placement.order != "block":
-        raise CannotSayError(
+        raise NotExpressibleError(
             "aprun", f"it fills a node before the next, and ranks are to be numbered by {placement.order}"
         )
     depths = set(placement.ranks or (placement.threads,))
     if len(depths) > 1:
-        raise CannotSayError(
+        raise NotExpressibleError(
             "aprun", "all of its elements have the same depth, and ranks have different numbers of threads"
         )
     if placement.threads > len(machine.allowed):
-        raise CannotSayError(
+        raise NotExpressibleError(
             "aprun",
             f"it claims a processor for each thread, and {placement.threads} threads are to share {len(machine.allowed)}",
         )
@@ -142,7 +143,7 @@ def write_aprun(machine: Machine, placement: Placement, hosts: Sequence[str] = (
     ]
     everything = tuple(sorted(machine.allowed))
     if all(place == everything for place in placement.places):
-        return Said(words=(*words, "-cc", "none"))
+        return Rendering(words=(*words, "-cc", "none"))
     lists = []
     for rank in placement.by_rank:
         bound = single("aprun", [place for place in rank if place != everything or len(everything) == 1])
@@ -150,4 +151,16 @@ def write_aprun(machine: Machine, placement: Placement, hosts: Sequence[str] = (
         lists.append(
             ",".join("x" if place == everything and len(everything) > 1 else str(next(numbers)) for place in rank)
         )
-    return Said(words=(*words, "-cc", ":".join(lists)))
+    return Rendering(words=(*words, "-cc", ":".join(lists)))
+
+
+DIALECT = Dialect(
+    name="aprun",
+    texts=(Text("aprun", "Options of aprun, such as '-N 4 -d 8 -cc depth'."),),
+    launch=read_aprun,
+    write_job=write_aprun,
+    with_threads=True,
+    pins={"PALS_CPU_BIND": "PALS binds ranks"},
+    rank=("ALPS_APP_PE",),
+    local_rank=("PALS_LOCAL_RANKID",),
+)

@@ -50,14 +50,14 @@ def whole(launcher: str, option: str, text: str, least: int = 1) -> int:
 
 
 def job_from(launcher: str, options: Mapping[str, str], job: Job) -> Job:
-    """The job, with what its launcher's options say of ranks, ranks a node, and threads (`ranks`, `per_node`, `threads`).
+    """The job with the numbers of its launcher's options: ranks, ranks a node, and threads (`ranks`, `per_node`, `threads`).
 
-    Raises InputError where they contradict what was said of it before, or say nothing of ranks.
+    Raises InputError where they contradict what is known of the job, or give no number of ranks.
     """
     threads = whole(launcher, "threads", options["threads"]) if "threads" in options else job.threads
     ranks = whole(launcher, "ranks", options["ranks"]) if "ranks" in options else job.ranks
     if job.ranks and ranks != job.ranks:
-        raise InputError(f"{launcher}: {ranks} ranks in its options, and {job.ranks} by --ranks", "say it once")
+        raise InputError(f"{launcher}: {ranks} ranks in its options, and {job.ranks} by --ranks", "give it once")
     per_node = whole(launcher, "ranks a node", options["per_node"]) if "per_node" in options else None
     nodes = job.nodes
     if per_node is not None:
@@ -67,5 +67,5 @@ def job_from(launcher: str, options: Mapping[str, str], job: Job) -> Job:
             raise InputError(f"{launcher}: {ranks} ranks, {per_node} a node, need {needed} nodes, not {nodes}")
         nodes = needed
     if not ranks:
-        raise InputError(f"{launcher} places ranks, and how many is not said", "give --ranks")
+        raise InputError(f"{launcher} places ranks, and no number of ranks is given", "give --ranks")
     return Job(threads, ranks, nodes)

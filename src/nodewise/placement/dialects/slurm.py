@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
+from nodewise.placement.launcher_options import job_from, read_options, whole
+from nodewise.placement.mapping import objects_or_larger
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
-from nodewise.placement.tongues.mapping import objects_or_larger
-from nodewise.placement.tongues.masks import permitted
-from nodewise.placement.tongues.options import job_from, read_options, whole
-from nodewise.placement.tongues.said import Said
+from nodewise.placement.processor_sets import permitted
+from nodewise.placement.rendering import Rendering
 
 _OPTIONS = {
     **dict.fromkeys(("--cpu-bind", "--cpu_bind"), "bind"),
@@ -92,7 +93,7 @@ def _per_core(options: dict[str, str], notes: list[str]) -> int | None:
 
 
 def _distribution(text: str, job: Job) -> tuple[str, str]:
-    """How tasks go over nodes and over sockets; `*` is the default of a level. What is said of cores makes no difference."""
+    """How tasks go over nodes and over sockets; `*` is the default of a level. What it has for cores makes no difference."""
     levels = [level.strip().lower() for level in text.partition(",")[0].split(":")]
     after = text.partition(",")[2].strip().lower()
     if len(levels) > 3 or after not in ("", "pack", "nopack"):
@@ -247,7 +248,7 @@ def _dealt(queues: list[list[int]], how: str, tasks: int, need: int) -> list[lis
     return found
 
 
-def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Said:
+def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
     """srun with map_cpu or mask_cpu, and --distribution for the numbering; a file of hosts where hosts are named."""
     zones = placement.zones
     if all(len(zone) == 1 for zone in zones):
@@ -264,6 +265,39 @@ def write_slurm(machine: Machine, placement: Placement, hosts: Sequence[str] = (
     words += ["--whole", f"--cpu-bind={bind}"]
     notes = ("masks are of the whole node: allocate it with --exclusive",)
     if not hosts:
-        return Said(words=(*words, f"--distribution={placement.order}"), notes=notes)
+        return Rendering(words=(*words, f"--distribution={placement.order}"), notes=notes)
     listed = "".join(f"{hosts[node]}\n" for node, _ in placement.seats())
-    return Said({"SLURM_HOSTFILE": "hostfile"}, (*words, "--distribution=arbitrary"), {"hostfile": listed}, notes)
+    return Rendering({"SLURM_HOSTFILE": "hostfile"}, (*words, "--distribution=arbitrary"), {"hostfile": listed}, notes)
+
+
+#: Options that are followed by a word, besides the number of tasks.
+_VALUES = (
+    *("-A", "-D", "-J", "-N", "-c", "-e", "-i", "-m", "-o", "-p", "-t", "-w", "-x", "--account", "--cpu-bind"),
+    *(
+        "--cpus-per-task",
+        "--distribution",
+        "--hint",
+        "--mem-bind",
+        "--nodes",
+        "--ntasks-per-node",
+        "--partition",
+        "--time",
+    ),
+)
+
+DIALECT = Dialect(
+    name="slurm",
+    texts=(Text("slurm", "Options of srun, such as '--cpu-bind=cores --distribution=block:block'."),),
+    launch=read_slurm,
+    write_job=write_slurm,
+    pins={"SLURM_CPU_BIND": "srun binds its tasks"},
+    rank=("SLURM_PROCID",),
+    local_rank=("SLURM_LOCALID",),
+    allocator=True,
+    starter=Starter(
+        programs=("srun",),
+        counts=("-n", "--ntasks", "-ntasks"),
+        values={1: _VALUES},
+        unbound={"srun": {"SLURM_CPU_BIND": "none"}},
+    ),
+)

@@ -15,11 +15,10 @@ from typing import TypeVar
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Outcome
 from nodewise.placement.objects import last_level_caches, numbered_objects, objects
-from nodewise.placement.tongues.gnu_text import GnuPlaces, expand, read_gnu_places, read_gomp
-from nodewise.placement.tongues.kmp_affinity import Outcome
-from nodewise.placement.tongues.openmp import read_bind
-from nodewise.placement.tongues.said import Said, single
+from nodewise.placement.openmp.gnu_text import GnuPlaces, expand, read_gnu_places, read_gomp
+from nodewise.placement.openmp.places import read_bind
 
 _T = TypeVar("_T")
 
@@ -62,7 +61,7 @@ def apply_gnu(machine: Machine, threads: int, places: str | None, gomp: str | No
 
 
 def _taken(text: str | None, read: Callable[[str], _T], notes: list[str]) -> _T | None:
-    """What a variable says; None where it is not set, or refused, which is noted."""
+    """The value of a variable; None where it is not set, or refused, which is noted."""
     if text is None:
         return None
     try:
@@ -145,9 +144,3 @@ def order(bind: str, places: int, threads: int) -> list[int]:
         return list(range(threads))
     share, rest = divmod(places, threads)
     return [i * share + min(i, rest) for i in range(threads)]
-
-
-def write_gomp(machine: Machine, places: Sequence[tuple[int, ...]]) -> Said:
-    """`GOMP_CPU_AFFINITY` with a processor for each thread; raises CannotSayError where a thread may use several."""
-    numbers = single("GOMP_CPU_AFFINITY", places)
-    return Said({"OMP_NUM_THREADS": str(len(places)), "GOMP_CPU_AFFINITY": ",".join(map(str, numbers))})

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""omp: OMP_PLACES and OMP_PROC_BIND, OpenMP's own, which every runtime reads."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING
+
+from nodewise.base.errors import InputError
+from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Dialect, Places, Silence, Text
+from nodewise.placement.openmp.gnu_text import read_gnu_places
+from nodewise.placement.openmp.places import openmp_environment, read_bind, read_places
+from nodewise.placement.openmp.runtimes import OPENMP, RUNTIMES, modelled
+from nodewise.placement.rendering import Rendering
+
+if TYPE_CHECKING:
+    from nodewise.placement.resolve import Request
+
+_BINDS = {
+    "false": "threads are not bound",
+    "true": "threads are bound; how they are dealt out is the runtime's choice (Intel: spread, GNU: close)",
+    "primary": "all threads share the first thread's place",
+    "close": "threads take neighbouring places in order",
+    "spread": "threads are dealt out evenly over the places",
+}
+
+
+def write_omp(machine: Machine, places: Places) -> Rendering:
+    """`OMP_PLACES` with a list of the places, which threads take in order."""
+    return Rendering(openmp_environment(places))
+
+
+def _explain(machine: Machine, request: Request) -> list[str]:
+    """Of what GNU's runtime refuses, a note has what it does instead."""
+    gnu = modelled(request) == "gnu"
+    sentences = []
+    with suppress(InputError) if gnu else nullcontext():
+        if (text := request.texts.get("places")) is not None:
+            places = read_gnu_places(text) if gnu else read_places(text)
+            kind = f"each of the {places.kind.replace('_', ' ')}s" if places.kind else "each entry of the list"
+            limit = f", the first {places.limit}" if places.limit else ""
+            sentences.append(f"OMP_PLACES={text}: {kind} is a place{limit}.")
+    with suppress(InputError) if gnu else nullcontext():
+        if (text := request.texts.get("bind")) is not None:
+            sentences.append(f"OMP_PROC_BIND={text}: {_BINDS[read_bind(text)]}.")
+    return sentences
+
+
+DIALECT = Dialect(
+    name="omp",
+    texts=(
+        Text(
+            "places",
+            "OMP_PLACES, such as cores or {0:4}:8:4.",
+            variable="OMP_PLACES",
+            read=read_places,
+            runtimes=tuple(RUNTIMES),
+        ),
+        Text(
+            "bind",
+            "OMP_PROC_BIND, such as close or spread.",
+            variable="OMP_PROC_BIND",
+            read=read_bind,
+            runtimes=tuple(RUNTIMES),
+        ),
+    ),
+    threads=OPENMP,
+    beside=("kmp", "gomp"),
+    write_process=write_omp,
+    explain=_explain,
+    silences=(Silence("places", ("gomp",), ("gnu",)),),
+)

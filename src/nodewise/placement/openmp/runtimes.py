@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""OpenMP's runtimes: which are modelled, and where each puts threads for all that it reads together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nodewise.base.errors import InputError
+from nodewise.placement.dialect import Outcome, ThreadReader
+from nodewise.placement.layers import Layers, layers_of
+from nodewise.placement.openmp.affinity import apply_affinity, read_affinity
+from nodewise.placement.openmp.gnu import apply_gnu
+from nodewise.placement.openmp.gnu_text import read_gomp
+from nodewise.placement.openmp.places import apply_places, read_bind, read_places
+from nodewise.placement.openmp.subset import Subset, apply_subset, read_subset
+
+if TYPE_CHECKING:
+    from nodewise.machine.model import Machine
+    from nodewise.placement.resolve import Request
+
+_PLACE_THREADS = (
+    "today's runtimes ignore KMP_PLACE_THREADS: modelled is what it meant; to have it so, set KMP_HW_SUBSET={}"
+)
+_LEVELS = "OMP_PROC_BIND names nested levels: shown are the threads of the outermost region"
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A runtime by the name that `--runtime` takes; `whose` it is, and how the libraries are called that are modelled by it."""
+
+    name: str
+    whose: str
+    libraries: tuple[str, ...] = ()
+
+
+#: LLVM's from 19 on is as Intel's; its library does not say its version, and is taken for that.
+RUNTIMES = {
+    runtime.name: runtime
+    for runtime in (
+        Runtime("intel", "Intel's", ("libiomp5", "libomp")),
+        Runtime("llvm", "LLVM's"),
+        Runtime("gnu", "GNU's", ("libgomp",)),
+    )
+}
+#: Those that read KMP_ variables.
+KMP = ("intel", "llvm")
+
+
+def whose(names: Collection[str]) -> str:
+    """`Intel's and LLVM's`."""
+    return " and ".join(RUNTIMES[name].whose for name in names)
+
+
+def modelled(request: Request) -> str:
+    """The runtime whose rules a request follows: GNU's, too, for what only that one reads."""
+    return "gnu" if "gomp" in request.texts else request.runtime
+
+
+def check_kmp(request: Request) -> None:
+    """Raises InputError where GNU's runtime is to read a variable of Intel's."""
+    if request.runtime == "gnu":
+        raise InputError(
+            "GNU's OpenMP runtime reads no KMP_ variable", "leave out --runtime gnu, or use --places and --bind"
+        )
+
+
+def _place(machine: Machine, threads: int, request: Request) -> Outcome | None:
+    """Where the threads of the outermost parallel region go; None where no text does."""
+    found = _placed(machine, threads, request)
+    if found is not None and "," in request.texts.get("bind", ""):
+        return Outcome(found.places, (*found.notes, _LEVELS))
+    return found
+
+
+def _placed(machine: Machine, threads: int, request: Request) -> Outcome | None:
+    given = request.texts
+    if modelled(request) == "gnu":
+        return apply_gnu(machine, threads, given.get("places"), given.get("gomp"), given.get("bind"))
+    places = read_places(given["places"]) if "places" in given else None
+    bind = read_bind(given["bind"]) if "bind" in given else None
+    affinity = read_affinity(given["affinity"]) if "affinity" in given else None
+    subset = _subset(request)
+    if affinity is not None and affinity.type == "disabled":
+        unread = (
+            ("KMP_AFFINITY=disabled: the runtime does not read KMP_HW_SUBSET either",) if subset is not None else ()
+        )
+        return Outcome((tuple(sorted(machine.allowed)),) * threads, unread)
+    layers, notes = _part(machine, request, subset, respect=affinity is None or affinity.respect)
+    if "place_threads" in given:
+        notes = (_PLACE_THREADS.format(subset), *notes)
+    # without a type it leaves the places to OpenMP's own variables, where those are set
+    if affinity is not None and (affinity.typed or (places is None and bind is None)):
+        outcome = apply_affinity(layers, affinity, threads)
+    else:
+        granularity = None if affinity is None else affinity.granularity
+        outcome = apply_places(layers, places, bind, threads, granularity)
+    return Outcome(outcome.places, (*notes, *outcome.notes))
+
+
+def _subset(request: Request) -> Subset | None:
+    if "subset" in request.texts:
+        return read_subset(request.texts["subset"])
+    if "place_threads" in request.texts:
+        return read_subset(request.texts["place_threads"], "KMP_PLACE_THREADS")
+    return None
+
+
+def _part(machine: Machine, request: Request, subset: Subset | None, respect: bool) -> tuple[Layers, tuple[str, ...]]:
+    """The layers as the runtime asked for sees them, of what its subset leaves."""
+    llvm = request.runtime == "llvm"
+    layers = layers_of(machine, respect, native=llvm)
+    return (layers, ()) if subset is None else apply_subset(layers, subset, strict=llvm)
+
+
+def _listed(machine: Machine, request: Request) -> int | None:
+    if "gomp" in request.texts:
+        with suppress(InputError):
+            return len(read_gomp(request.texts["gomp"]))
+    return None
+
+
+def _usable(machine: Machine, request: Request) -> int | None:
+    subset = _subset(request)
+    return None if subset is None else len(_part(machine, request, subset, respect=True)[0].rows)
+
+
+#: What the OpenMP runtimes make of the texts of all their dialects together.
+OPENMP = ThreadReader(_place, _listed, _usable)

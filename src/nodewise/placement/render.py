@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Render: a Placement written in a dialect, as variables, words before the program, and files."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from itertools import product
+
+from nodewise.base.errors import InputError
+from nodewise.base.processors import format_processors
+from nodewise.machine.model import Machine
+from nodewise.placement.job import within
+from nodewise.placement.layers import layers_of
+from nodewise.placement.openmp.gnu import apply_gnu
+from nodewise.placement.openmp.places import apply_places, openmp_environment, read_places
+from nodewise.placement.placement import Placement
+from nodewise.placement.registry import binding_variables, local_rank_variables, writers
+from nodewise.placement.rendering import NotExpressibleError, Rendering
+
+
+def render(dialect: str, machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
+    """The placement written in a dialect; a process's for several ranks becomes a script that each rank is started through.
+
+    Raises NotExpressibleError with the reason where the dialect cannot express it, InputError for an unknown dialect or hosts
+    that do not match the nodes.
+    """
+    writer = writers().get(dialect)
+    if writer is None:
+        raise InputError(f"unknown dialect: {dialect!r}", f"known are: {', '.join(writers())}")
+    if hosts and len(hosts) != placement.nodes:
+        raise InputError(f"{len(hosts)} hosts are named for {placement.nodes} nodes", "name one for each node")
+    outside = set(placement.mask) - set(machine.allowed)
+    if outside and not writer.outside:
+        raise NotExpressibleError(
+            dialect,
+            f"processors {format_processors(outside)} are outside of what this process may use, where threads are bound "
+            f"only by: {', '.join(d.name for d in writers().values() if d.outside)}",
+        )
+    if writer.write_job is not None:
+        return _with_threads(machine, placement, writer.write_job(machine, placement, hosts), alone=writer.with_threads)
+    assert writer.write_process is not None
+    if len(placement.by_rank) == 1:
+        return writer.write_process(machine, placement.places)
+    return _wrapper([writer.write_process(machine, places) for places in placement.by_rank])
+
+
+def launch_rendering(machine: Machine, placement: Placement) -> Rendering:
+    """The placement of one process in the dialect that most programs read: OpenMP's own where it can express it."""
+    known = writers()
+    outside = not set(placement.mask) <= set(machine.allowed)
+    return render(next(name for name in ("omp", *known) if known[name].outside or not outside), machine, placement)
+
+
+def _wrapper(of_ranks: Sequence[Rendering]) -> Rendering:
+    """A shell script that starts its arguments as the rank's own rendering has it."""
+    notes = dict.fromkeys(note for one in of_ranks for note in one.notes)
+    script = _script([_as_lines(one) for one in of_ranks], _clearing())
+    return Rendering(words=("./place-rank.sh",), files={"place-rank.sh": script}, notes=tuple(notes))
+
+
+def place_rank_script(
+    by_rank: Sequence[Sequence[tuple[int, ...]]], masks: Sequence[Sequence[int]], *, openmp: bool
+) -> str:
+    """A shell script that starts its arguments in the places of its rank's threads, by OpenMP's variables or none.
+
+    With `masks`, one for each rank, it is held to those processors by taskset, where the system has that.
+    """
+    lines = [_as_lines(Rendering(openmp_environment(places))) if openmp else [] for places in by_rank]
+    for of_rank, mask in zip(lines, masks, strict=False):
+        of_rank.append(f"    ! command -v taskset >/dev/null || taskset -cp {format_processors(mask)} $$ >/dev/null")
+    return _script(lines, _clearing() if openmp else [])
+
+
+def _clearing() -> list[str]:
+    return [f"unset {' '.join(binding_variables())}"]
+
+
+def _as_lines(rendering: Rendering) -> list[str]:
+    lines = [f"    export {k}={shlex.quote(v)}" for k, v in rendering.env.items()]
+    return [*lines, f'    set -- {shlex.join(rendering.words)} "$@"'] if rendering.words else lines
+
+
+def _script(by_rank: Sequence[Sequence[str]], first: Sequence[str]) -> str:
+    """A script that sets up its rank and then becomes its arguments."""
+    variables = local_rank_variables()
+    chain = "0" if len(by_rank) == 1 else ""
+    for name in reversed(variables):
+        chain = f"${{{name}{':-' + chain if chain else ''}}}"
+    lines = ["#!/bin/sh", "# Starts a program with the placement of its rank: mpirun … ./place-rank.sh program"]
+    lines += [*first, f"rank={chain}", 'case "$rank" in']
+    for rank, of_rank in enumerate(by_rank):
+        lines += [f"{rank})", *of_rank, "    ;;"]
+    lines += [
+        "*)",
+        f'    echo "place-rank.sh: no rank among 0 to {len(by_rank) - 1} in {", ".join(variables)}" >&2',
+        "    exit 2",
+        "    ;;",
+    ]
+    return "\n".join([*lines, "esac", 'exec "$@"']) + "\n"
+
+
+def _with_threads(machine: Machine, placement: Placement, launcher: Rendering, *, alone: bool) -> Rendering:
+    """A launcher's rendering with the OpenMP setting that places the threads within each rank's zone, unless it does so alone."""
+    threads = {len(places) for places in placement.by_rank}
+    count = {"OMP_NUM_THREADS": str(threads.pop())} if len(threads) == 1 else {}
+    floating = all(
+        place == zone for places, zone in zip(placement.by_rank, placement.zones, strict=True) for place in places
+    )
+    common = {} if floating or alone else common_openmp(machine, placement)
+    if common is not None:
+        return Rendering({**launcher.env, **count, **common}, launcher.words, launcher.files, launcher.notes)
+    script = render("omp", machine, placement)
+    notes = launcher.notes
+    if script.files:
+        notes = (
+            *notes,
+            "no single OpenMP setting places the threads of all ranks: each is started through place-rank.sh",
+        )
+    env, files = {**launcher.env, **script.env}, {**launcher.files, **script.files}
+    return Rendering(env, (*launcher.words, *script.words), files, notes)
+
+
+def common_openmp(machine: Machine, placement: Placement) -> dict[str, str] | None:
+    """One OMP_PLACES and OMP_PROC_BIND that place the threads of every rank within its zone, by every runtime; or None."""
+    parts = {zone: within(machine, zone) for zone in placement.zones}
+    layers = {zone: layers_of(part) for zone, part in parts.items()}
+    for kind, bind in product(
+        ("cores", "threads", "ll_caches", "numa_domains", "sockets"), ("close", "spread", "primary")
+    ):
+        places = read_places(kind)
+        if all(
+            apply_places(layers[zone], places, bind, len(asked)).places == asked
+            and apply_gnu(parts[zone], len(asked), kind, None, bind).places == asked
+            for zone, asked in zip(placement.zones, placement.by_rank, strict=True)
+        ):
+            return {"OMP_PLACES": kind, "OMP_PROC_BIND": bind}
+    return None
