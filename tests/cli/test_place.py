@@ -75,7 +75,7 @@ def test_it_is_written_in_a_dialect(dialect, expected):
     assert done.stdout.strip() == expected
 
 
-def test_a_dialect_without_words_says_why():
+def test_a_dialect_that_cannot_express_it_says_why():
     done = place("compact", "--threads", "4", "--to", "taskset", *TWO)
     assert done.returncode == 2
     assert "taskset cannot express this placement" in done.stderr
@@ -103,7 +103,7 @@ def test_files_are_written_where_asked(tmp_path):
     )
 
 
-def test_explain_and_traps_are_told():
+def test_explain_and_traps_are_reported():
     done = place(
         "--places", "cores", "--bind", "close", "--ranks", "4", "--threads", "2", "--zones", "none", "--explain", *TWO
     )
@@ -182,7 +182,7 @@ def test_drawings_and_comparisons_are_written(tmp_path):
         assert place("compact", "--compare", other, *TWO).returncode == 2
 
 
-def test_memory_is_checked_and_told():
+def test_memory_is_checked_and_reported():
     assert places("compact", "--memory", "local", "--threads", "1", *TWO)["memory"] == "local"
     done = place("compact", "--memory", "bind:7", *TWO)
     assert done.returncode == 2 and "node 7 is not there" in done.stderr
@@ -209,7 +209,7 @@ def test_a_memory_policy_stands_before_the_program():
     assert done.stdout.strip() == "OMP_NUM_THREADS=2 taskset -c 0-3 numactl --interleave=0-1 PROGRAM"
 
 
-def test_an_invalid_value_in_the_environment_is_told_before_a_run():
+def test_an_invalid_value_in_the_environment_is_reported_before_a_run():
     env = {**os.environ, "OMP_PROC_BIND": "cores"}
     command = [sys.executable, "-m", "nodewise", "run", "--runs", "1", "--", "true"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
@@ -233,12 +233,12 @@ def test_more_threads_than_processors_are_warned_of():
     assert "are to share" not in place("compact", "--threads", "16", *TWO).stderr
 
 
-def test_what_gnus_runtime_refuses_is_told_and_what_it_does_instead():
+def test_what_gnus_runtime_refuses_is_reported_and_what_it_does_instead():
     found = places("--places", "croes", "--bind", "close", "--runtime", "gnu", "--threads", "2", *TWO)
     assert found["places"] == [[0], [1]] and "column 1" in found["notes"][0]
 
 
-def test_a_place_outside_of_the_mask_is_launched_by_the_one_variable_that_says_it():
+def test_a_place_outside_of_the_mask_is_launched_by_the_one_variable_that_expresses_it():
     done = place("--gomp", "5", "--threads", "1", "--machine", "synthetic:core:8 pu:1", "--allow", "0-3")
     assert done.returncode == 0 and "GOMP_CPU_AFFINITY=5 PROGRAM" in done.stdout and "mask narrower" not in done.stdout
     refused = place(

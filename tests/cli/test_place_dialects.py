@@ -143,10 +143,10 @@ def test_a_launcher_gives_zones_and_is_written(outside):
     assert found["zones"] == [[0, 1, 2, 3], [8, 9, 10, 11]]
     assert found["places"] == [[0, 1], [2, 3], [8, 9], [10, 11]]
     done = nodewise(outside, "place", "compact", "--ranks", "4", "--nodes", "2", "--threads", "2", "--to", "flux", *TWO)
-    assert "flux run --nodes=2 --ntasks=4 -o 'cpu-affinity=map:0-1;8-9' PROGRAM" in done.stdout, done.stdout
+    assert "flux run --nodes=2 --ntasks=4 -o 'cpu-affinity=map:0-7;8-15' PROGRAM" in done.stdout, done.stdout
     done = nodewise(outside, "place", "compact", "--ranks", "2", "--threads", "2", "--to", "omp", *TWO)
     assert "FLUX_TASK_LOCAL_ID" in done.stdout
-    done = nodewise(outside, "place", "--slurm", "-n 4 -m cyclic", "--nodes", "2", "--to", "flux", *TWO)
+    done = nodewise(outside, "place", "--slurm", "-m cyclic", "--ranks", "4", "--nodes", "2", "--to", "flux", *TWO)
     assert done.returncode == 2 and "ranks are numbered by cyclic" in done.stderr
 
 

@@ -72,14 +72,14 @@ def test_threads_where_they_were_asked_to_be(team, tmp_path):
 
 
 @needs_two
-def test_a_mask_that_came_over_the_places_is_told(team):
+def test_a_mask_that_came_over_the_places_is_reported(team):
     done = where("--", "taskset", "-c", str(TWO[1]), team, **bound(*TWO))
     assert "NOT where they were asked to be" in done.stderr
     assert f"may use only {TWO[1]}, and its places ask for" in done.stderr
 
 
 @needs_two
-def test_ranks_are_told_apart(team, tmp_path):
+def test_ranks_are_distinguished(team, tmp_path):
     """A launcher of our own stands for mpirun: it sets Open MPI's variable for each of two ranks."""
     script = tmp_path / "launch.sh"
     lines = [
@@ -96,7 +96,7 @@ def test_ranks_are_told_apart(team, tmp_path):
     assert "NOT where" in where("--expect", str(plan), "--", "sh", str(script)).stderr
 
 
-def test_an_unbound_program_is_said_to_be_unbound(team):
+def test_an_unbound_program_is_reported_as_unbound(team):
     done = where("--", team, OMP_NUM_THREADS="2")
     assert done.stderr.count("not bound") == 2
     assert "Nothing was asked for" in done.stderr

@@ -98,7 +98,7 @@ def test_likwid_5_2_2_on_two_processors(text, expected):
     assert read_likwid(synthetic("pack:1 numa:1 core:2 pu:1"), text)[0] == expected
 
 
-def test_likwids_versions_are_told_apart():
+def test_likwids_versions_are_distinguished():
     machine = synthetic("pack:1 core:2 pu:1")
     assert "5.2 refuses L: without a domain" in read_likwid(machine, "L:0-1")[1][0]
     assert "5.2 lists the 2 processors of the domain, not 4" in read_likwid(machine, "E:N:4")[1][0]

@@ -66,7 +66,7 @@ def test_a_thread_on_a_processor_that_is_not_there_ends_the_program():
         ("cores", "closely", ((0,), (1,))),
     ],
 )
-def test_a_list_that_it_refuses_is_told_and_single_threads_are_bound(places, bind, expected):
+def test_a_list_that_it_refuses_is_reported_and_single_threads_are_bound(places, bind, expected):
     found = gnu(load_machine("synthetic:core:4 pu:1"), 2, places=places, bind=bind)
     assert found.placement.places == expected
     refused = places in ("!{0}", "croes", "{70}", "{3") or bind == "closely"
@@ -81,7 +81,7 @@ def test_omp_places_goes_before_gomp_cpu_affinity():
 
 
 def test_a_version_finds_one_last_level_cache_or_all(runtime_folder):  # noqa: F811
-    """libgomp 12 finds the first only, which is what is modelled and told."""
+    """libgomp 12 finds the first only, which is what is modelled and reported."""
     machine = load_machine("synthetic:l3:2 core:2 pu:2")
     env = {"OMP_PLACES": "ll_caches", "OMP_PROC_BIND": "close"}
     real = ask_gnu(runtime_folder, machine, env, 2).places

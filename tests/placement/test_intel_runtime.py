@@ -74,7 +74,7 @@ def test_llvms_runtime_ignores_a_subset_that_asks_for_too_much():
     assert len(placed(1, subset="9c,1t", affinity="none", runtime="llvm").placement.places[0]) == 16
 
 
-def test_place_threads_is_told_to_be_read_no_more():
+def test_place_threads_is_reported_as_read_no_more():
     found = placed(2, place_threads="1Cx2T,1O", affinity="compact")
     assert found.placement.places == ((2, 3), (2, 3))
     assert "ignore KMP_PLACE_THREADS" in found.notes[0] and "KMP_HW_SUBSET=1core@1,2thread" in found.notes[0]
@@ -157,7 +157,7 @@ def test_counts_of_nothing_are_no_places():
     assert placed(2, places="cores(0)", bind="close").placement.places == ((0, 1), (2, 3))
 
 
-def test_nested_levels_are_told_to_be_not_shown():
+def test_nested_levels_are_reported_as_not_shown():
     found = placed(4, places="cores", bind="spread,close")
     assert found.placement.places == ((0, 1), (4, 5), (8, 9), (12, 13)) and "outermost region" in found.notes[0]
 

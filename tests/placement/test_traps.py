@@ -110,19 +110,19 @@ def words(machine, job, **asked):
     return " ".join(explain(machine, resolve(machine, job, request).placement, request))
 
 
-def test_explain_tells_an_offset_past_the_end():
+def test_explain_reports_an_offset_past_the_end():
     machine = load_machine(TWO_SOCKETS)
     text = words(machine, Job(2), affinity="granularity=fine,compact,0,18")
     assert "The offset 18 is past the end of 16 places: counting starts over, at number 2." in text
     assert "past the end" not in words(machine, Job(2), affinity="granularity=fine,compact,0,3")
 
 
-def test_explain_tells_more_threads_than_processors():
+def test_explain_reports_more_threads_than_processors():
     text = words(load_machine(TWO_SOCKETS), Job(20), policy="compact")
     assert "more threads than the 16 processors" in text
 
 
-def test_explain_tells_fine_from_core_granularity():
+def test_explain_distinguishes_fine_from_core_granularity():
     machine = load_machine(TWO_SOCKETS)
     assert "a thread stays on its hardware thread" in words(machine, Job(2), affinity="granularity=fine,compact")
     text = words(machine, Job(2), affinity="compact")
@@ -130,7 +130,7 @@ def test_explain_tells_fine_from_core_granularity():
     assert "up to 2 hardware threads it may move among" in text
 
 
-def test_explain_tells_numbering_that_starts_on_the_last_core():
+def test_explain_reports_numbering_that_starts_on_the_last_core():
     """As on a coprocessor of 61 cores, whose last core has processors 0, 241, 242 and 243."""
     indexes = ",".join(map(str, [*range(1, 241), 0, 241, 242, 243]))
     text = words(load_machine(f"synthetic:core:61 pu:4(indexes={indexes})"), Job(4), policy="compact")
@@ -139,7 +139,7 @@ def test_explain_tells_numbering_that_starts_on_the_last_core():
     assert "Processor 0 belongs" not in words(load_machine("synthetic:core:61 pu:4"), Job(4), policy="compact")
 
 
-def test_explain_tells_uneven_load():
+def test_explain_reports_uneven_load():
     text = words(load_machine("synthetic:core:61 pu:4"), Job(62), policy="balanced")
     assert "Cores have 1 to 2 threads" in text
 
@@ -151,7 +151,7 @@ def test_explain_counts_what_is_used():
     assert "4 first meet in a core, 3 first meet in a last-level cache" in text
 
 
-def test_explain_says_which_runtime_is_modelled_and_what_the_other_does():
+def test_explain_names_which_runtime_is_modelled_and_what_the_other_does():
     machine = load_machine(TWO_SOCKETS)
     text = words(machine, Job(3), places="cores", bind="close")
     assert "Modelled is Intel's and LLVM's runtime; GNU's puts every thread in the same place." in text

@@ -32,8 +32,8 @@ def compare_rows(machine: Machine, a: Placement, b: Placement) -> list[tuple[str
     one, two = placement_facts(machine, a), placement_facts(machine, b)
     moved = len(moved_threads(a, b))
 
-    def row(name: str, tell: Callable[[Facts], str]) -> tuple[str, str, str]:
-        return (name, tell(one), tell(two))
+    def row(name: str, shown: Callable[[Facts], str]) -> tuple[str, str, str]:
+        return (name, shown(one), shown(two))
 
     levels = [k for k in (*LEVELS, "far") if one.neighbours.get(k) or two.neighbours.get(k)]
     return [
