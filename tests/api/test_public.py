@@ -121,7 +121,8 @@ def test_without_a_folder_they_are_among_the_temporary_ones(tmp_path: Path, monk
     assert folder.parent == tmp_path and (folder / "samples.jsonl").exists()
     with pytest.raises(nodewise.ProgramError):
         nodewise.run("no-such-program")
-    # one in which nothing was measured is gone
+    nodewise.study("is", knobs={"class": "S"}, threads=1, blocks=1, only=["bucketed"])
+    # one in which nothing was measured is gone, and one of which nobody is told
     assert list(tmp_path.iterdir()) == [folder]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
@@ -82,17 +83,19 @@ def quiet_wait(limit_s: float | None, processors: Iterable[int], note: Notify) -
 
 
 @contextmanager
-def kept(out: StrPath | None, resume: bool, kind: str) -> Iterator[Path]:
+def kept(out: StrPath | None, resume: bool, kind: str, *, named: bool = True) -> Iterator[Path]:
     """The experiment's folder, by its whole path: the one that was asked for, or a new one among the system's temporary ones.
 
-    One that was made here and stays empty goes. An error says where the runs are, if there are any.
-    Raises InputError for `resume` without a folder.
+    One that was made here goes where it stays empty, and where it holds an answer that does not name it (`named`). An error
+    says where the runs are, if there are any. Raises InputError for `resume` without a folder.
     """
     if resume and out is None:
         raise InputError("resume goes on with what a folder holds, and none is given", "name it by out")
     folder = Path(tempfile.mkdtemp(prefix=f"nodewise-{kind}-")) if out is None else Path(out).absolute()
     try:
         yield folder
+        if out is None and not named:
+            shutil.rmtree(folder, ignore_errors=True)
     except NodewiseError as problem:
         with suppress(OSError):
             if (folder / "samples.jsonl").stat().st_size and str(folder) not in str(problem):
