@@ -366,7 +366,7 @@ def test_a_program_that_fails_while_it_is_watched_says_so() -> None:
 
 def test_what_a_place_writes_has_its_memory(tmp_path: Path) -> None:
     there = nodewise.place("compact", threads=2, machine="synthetic:numa:2 core:2 pu:1", memory="bind:1")
-    assert there.memory == "bind:1" and "--membind=1" in there.render("taskset").line()
+    assert there.memory == "bind:1" and "--membind=1" in there.render("gomp").line()
     assert there.launch() is not None
     assert nodewise.place("os", machine="synthetic:core:2 pu:1").launch() is None
 

@@ -115,9 +115,9 @@ def unless_interrupted(stopped: str, folder: Path) -> None:
 
 
 @contextmanager
-def in_keywords(function: Callable[..., Any]) -> Iterator[None]:
-    """Errors name the keywords of `function` where the command line has options."""
-    names = {*inspect.signature(function).parameters, *HowToRun.__annotations__}
+def in_keywords(function: Callable[..., Any], texts: Iterable[str] = ()) -> Iterator[None]:
+    """Errors name the keywords of `function`, and `texts` besides, where the command line has options."""
+    names = {*inspect.signature(function).parameters, *HowToRun.__annotations__, *texts}
 
     def keyword(option: re.Match[str]) -> str:
         word = option[1] or option[2]

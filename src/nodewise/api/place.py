@@ -11,13 +11,15 @@ from nodewise.api.measuring import in_keywords
 from nodewise.base.errors import InputError
 from nodewise.machine.given import machine as the_machine
 from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Trap
 from nodewise.placement.job import Job
 from nodewise.placement.memory import MemoryPolicy, check_memory, from_numactl, read_memory
 from nodewise.placement.openmp.places import openmp_environment
 from nodewise.placement.openmp.runtimes import RUNTIMES
 from nodewise.placement.policies import POLICIES, describe_policy
+from nodewise.placement.registry import all_texts
 from nodewise.placement.resolve import ZONES, Request, Resolved, fitting_threads, resolve
-from nodewise.placement.traps import Trap, find_traps
+from nodewise.placement.traps import find_traps
 from nodewise.runner.memory import huge_page_environment, interleave_weights
 from nodewise.verdicts.place import PlaceOutput, is_bound
 
@@ -134,12 +136,12 @@ def place(
     >>> there = nodewise.place("scatter", threads=4, machine="synthetic:package:2 core:4 pu:2")
     >>> there.places
     ((0,), (8,), (2,), (10,))
-    >>> there.render("taskset").line(["./app"])
-    'taskset -c 0,2,8,10 ./app'
+    >>> there.render("gomp").line(["./app"])
+    'OMP_NUM_THREADS=4 GOMP_CPU_AFFINITY=0,8,2,10 ./app'
 
     Raises InputError for what cannot be read, or cannot be.
     """
-    with in_keywords(place):
+    with in_keywords(place, all_texts()):
         request = request_of(policy, zones, runtime, dict(texts))
         placed = prepare_place(
             the_machine(machine, allow=allow),

@@ -25,6 +25,7 @@ from nodewise.runner.launch import quoted_line
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.memory import prove_memory
 from nodewise.runner.observe import Observation, Observer, check_interval
+from nodewise.runner.proc_files import executable_of
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.place import PlaceOutput
 from nodewise.verdicts.where import WhereOutput, where_output
@@ -111,8 +112,7 @@ def _watch_command(words: Sequence[str], interval: float, run: RunChoice) -> Obs
     """What is seen of a program that the runner starts, which keeps what it prints. Raises ProgramError where it fails."""
     over = threading.Event()
     with LocalLauncher(run.options, run.environment) as launcher:
-        runner = launcher.process
-        observer = Observer(runner, interval)
+        observer = Observer(launcher.process, interval, passed_over=executable_of(launcher.process))
         watcher = threading.Thread(target=observer.watch, args=(over.wait,), name="nodewise-where", daemon=True)
         watcher.start()
         try:
@@ -120,8 +120,6 @@ def _watch_command(words: Sequence[str], interval: float, run: RunChoice) -> Obs
         finally:
             over.set()
             watcher.join()
-    # the runner is no part of the program
-    observer.seen.processes.pop(runner, None)
     if not sample.ok:
         printed = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
         raise ProgramError(f"{quoted_line(words)}: {sample.error}{printed}")
