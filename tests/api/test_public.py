@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 import nodewise
-from nodewise.api.measuring import in_keywords
+from nodewise.api.caller import in_keywords
 from nodewise.records.neighbours import turn
 
 ROOT = Path(__file__).parent.parent.parent

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from nodewise.api.caller import in_keywords
 from nodewise.api.given import Processors, StrPath
-from nodewise.api.measuring import in_keywords
 from nodewise.base.errors import InputError
 from nodewise.machine.given import machine as the_machine
 from nodewise.machine.model import Machine

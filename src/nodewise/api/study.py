@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nodewise.api.caller import Notify, in_keywords, unheard
 from nodewise.api.given import Duration, StrPath, check_threads, seconds_of
-from nodewise.api.measuring import Notify, in_keywords, kept, launcher_for, quiet_wait, unheard, unless_interrupted
+from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.base.errors import InputError
 from nodewise.experiments.progress import Note, StudyProgress
 from nodewise.experiments.study import StudyQuestion, run_study

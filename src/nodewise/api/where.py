@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nodewise.api.caller import Notify, in_keywords, unheard
 from nodewise.api.given import Command, Duration, StrPath, seconds_of, words_of
-from nodewise.api.measuring import Notify, in_keywords, unheard
 from nodewise.api.options import RunChoice, choose_run
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.experiments.progress import Note
