@@ -8,19 +8,19 @@ from typing import Any
 
 from nodewise.cli.outputs.knobs import CatalogueOutput, KnobsOutput
 from nodewise.cli.outputs.outline import OutlineOutput
-from nodewise.cli.outputs.place import PlaceOutput
 from nodewise.cli.outputs.quiet import QuietOutput
 from nodewise.cli.outputs.studies import StudyOutput
 from nodewise.cli.outputs.vec import VecOutput
-from nodewise.cli.outputs.where import WhereOutput
 from nodewise.machine.model import Machine
 from nodewise.verdicts.compare import CompareVerdict
 from nodewise.verdicts.confirm import ConfirmVerdict
 from nodewise.verdicts.encoding import schema_of
+from nodewise.verdicts.place import PlaceOutput
 from nodewise.verdicts.roofline import RooflineVerdict
 from nodewise.verdicts.run import RunSummary
 from nodewise.verdicts.study import StudyVerdict
 from nodewise.verdicts.tune import TuneVerdict
+from nodewise.verdicts.where import WhereOutput
 
 FOLDER = Path(__file__).parent.parent / "docs/schemas"
 

@@ -15,17 +15,21 @@ from nodewise.base.errors import InputError, NodewiseError, ProgramError, StoreE
 if TYPE_CHECKING:
     from nodewise.api.compare import compare
     from nodewise.api.options import HowToRun
+    from nodewise.api.place import place
     from nodewise.api.run import run
     from nodewise.api.study import study
     from nodewise.api.tune import tune
+    from nodewise.api.where import where
     from nodewise.experiments.progress import Note, Progress, StudyProgress
     from nodewise.machine.given import machine
     from nodewise.machine.model import Machine
     from nodewise.statistics.verdict import Word
     from nodewise.verdicts.compare import CompareVerdict
+    from nodewise.verdicts.place import PlaceOutput
     from nodewise.verdicts.run import RunSummary
     from nodewise.verdicts.study import StudyVerdict
     from nodewise.verdicts.tune import TuneVerdict
+    from nodewise.verdicts.where import WhereOutput
 
 __version__ = "0.1.0"
 __all__ = [
@@ -35,6 +39,7 @@ __all__ = [
     "Machine",
     "NodewiseError",
     "Note",
+    "PlaceOutput",
     "ProgramError",
     "Progress",
     "RunSummary",
@@ -43,12 +48,15 @@ __all__ = [
     "StudyVerdict",
     "TuneVerdict",
     "UnavailableError",
+    "WhereOutput",
     "Word",
     "compare",
     "machine",
+    "place",
     "run",
     "study",
     "tune",
+    "where",
 ]
 #: Where the rest is, which is imported when it is first asked for.
 _LATER = {
@@ -56,16 +64,20 @@ _LATER = {
     "HowToRun": "nodewise.api.options",
     "Machine": "nodewise.machine.model",
     "Note": "nodewise.experiments.progress",
+    "PlaceOutput": "nodewise.verdicts.place",
     "Progress": "nodewise.experiments.progress",
     "RunSummary": "nodewise.verdicts.run",
     "StudyProgress": "nodewise.experiments.progress",
     "StudyVerdict": "nodewise.verdicts.study",
     "TuneVerdict": "nodewise.verdicts.tune",
+    "WhereOutput": "nodewise.verdicts.where",
     "Word": "nodewise.statistics.verdict",
     "compare": "nodewise.api.compare",
+    "place": "nodewise.api.place",
     "run": "nodewise.api.run",
     "study": "nodewise.api.study",
     "tune": "nodewise.api.tune",
+    "where": "nodewise.api.where",
 }
 
 

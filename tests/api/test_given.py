@@ -91,6 +91,7 @@ def test_how_to_run(tmp_path: Path) -> None:
         {"cwd": "/no/such"},
         {"stdin": "/"},
         {"env": {"A=B": 1}},
+        {"env": {"A": None}},
         {"metrics": {"seconds": "("}},
         {"limits": {"AS": "much"}},
         {"cost_per_core": True},

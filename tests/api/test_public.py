@@ -22,10 +22,12 @@ from typing import Any
 import pytest
 
 import nodewise
-from nodewise.api.measuring import in_keywords
+from nodewise.api.caller import in_keywords
 from nodewise.records.neighbours import turn
 
 ROOT = Path(__file__).parent.parent.parent
+#: `machine` is the package of machines, too, and has its type in `__call__`.
+QUESTIONS = [name for name in nodewise.__all__ if name.islower() and name != "machine"]
 #: On a busy machine, too, and soon.
 SOON: dict[str, Any] = {"accept_disturbed": True, "warmup": 0}
 
@@ -60,12 +62,14 @@ def test_the_package_of_machines_is_the_function_too() -> None:
 
 
 def test_answers_are_typed() -> None:
-    told = {n: typing.get_type_hints(getattr(nodewise, n))["return"] for n in ("tune", "compare", "run", "study")}
+    told = {n: typing.get_type_hints(getattr(nodewise, n))["return"] for n in QUESTIONS}
     assert told == {
         "tune": nodewise.TuneVerdict,
         "compare": nodewise.CompareVerdict,
         "run": nodewise.RunSummary,
         "study": nodewise.StudyVerdict,
+        "place": nodewise.PlaceOutput,
+        "where": nodewise.WhereOutput,
     }
     assert all(kind.__dataclass_params__.frozen for kind in told.values())  # type: ignore[attr-defined]
     assert (ROOT / "src/nodewise/py.typed").exists()
@@ -90,7 +94,7 @@ def test_a_users_program_passes_strict_type_checks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["nodewise.machine.given", "nodewise.api.tune", "nodewise.api.compare", "nodewise.api.run", "nodewise.api.study"],
+    ["nodewise.machine.given", *(f"nodewise.api.{name}" for name in QUESTIONS)],
 )
 def test_the_examples_of_the_docstrings(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -117,7 +121,8 @@ def test_without_a_folder_they_are_among_the_temporary_ones(tmp_path: Path, monk
     assert folder.parent == tmp_path and (folder / "samples.jsonl").exists()
     with pytest.raises(nodewise.ProgramError):
         nodewise.run("no-such-program")
-    # one in which nothing was measured is gone
+    nodewise.study("is", knobs={"class": "S"}, threads=1, blocks=1, only=["bucketed"])
+    # one in which nothing was measured is gone, and one of which nobody is told
     assert list(tmp_path.iterdir()) == [folder]
 
 
@@ -158,6 +163,8 @@ def _all_of_them(tmp_path: Path) -> None:
     words = {"parameters": {"s": [0.002, 0.001]}, "axes": [], "max_runs": 20, "accept_disturbed": True}
     nodewise.tune("sleep {s}", out=tmp_path / "t", **words)  # type: ignore[arg-type]
     nodewise.study("is", knobs={"class": "S"}, threads=1, blocks=1, only=["bucketed"], accept_disturbed=True)
+    nodewise.place("compact", threads=1).render("omp")
+    nodewise.where(["sh", "-c", "echo said; sleep 0.05"])
 
 
 def test_nothing_is_printed_and_nothing_is_left_changed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -298,6 +305,14 @@ def test_who_waits_for_others_is_told_for_whom() -> None:
         (lambda: nodewise.compare("true", "true", min_runs=3, max_runs=2), "max_runs 2 is less than"),
         (lambda: nodewise.compare("true", "true", baseline="/no/such"), "no such directory"),
         (lambda: nodewise.compare("true", "true", minimize="a", maximize="b"), "minimize and maximize cannot both"),
+        (lambda: nodewise.place(threads=2), "nothing says where threads are to go"),
+        (lambda: nodewise.place("nowhere"), "nowhere"),
+        (lambda: nodewise.place(zones="x", places="cores"), "zones 'x' is not known"),
+        (lambda: nodewise.place(tongue="x"), "no dialect reads 'tongue'"),
+        (lambda: nodewise.place("compact", memory="x"), "x"),
+        (lambda: nodewise.where("true", pid=1), "give command or pid"),
+        (lambda: nodewise.where("true", interval=0), "cannot sample every 0 s"),
+        (lambda: nodewise.where("true", expect="/no/such"), "cannot read /no/such"),
         (lambda: nodewise.study("no-such-study"), "unknown study"),
         (lambda: nodewise.study("is", threads=0), "give threads from 1"),
         (lambda: nodewise.machine("synthetic:core:2 pu:1", allow=[5]), "has no processor 5"),
@@ -319,6 +334,41 @@ def test_a_failure_of_a_step_names_it(tmp_path: Path) -> None:
     with pytest.raises(nodewise.ProgramError, match="failed with exit code 3"):
         nodewise.compare("true", "sleep 0", prepare="exit 3", out=tmp_path / "x", **SOON)
     assert not (tmp_path / "x").exists()
+
+
+def test_a_plan_is_held_against_what_is_seen(tmp_path: Path) -> None:
+    (one, *_) = sorted(os.sched_getaffinity(0))
+    plan = nodewise.place(taskset=str(one), threads=1)
+    busy = ["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"]
+    as_planned = nodewise.where(["taskset", "-c", str(one), "sh", *busy], expect=plan)
+    (process,) = as_planned.processes
+    assert as_planned.agrees and set(process.threads[0].ran) == {one} and process.command.startswith("sh -c")
+    command = [sys.executable, "-m", "nodewise", "place", "--taskset", str(one), "--threads", "1", "--json"]
+    (tmp_path / "plan.json").write_bytes(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert nodewise.where(["taskset", "-c", str(one), "sh", *busy], expect=tmp_path / "plan.json").agrees
+    if len(os.sched_getaffinity(0)) > 1:
+        assert not nodewise.where(["sh", *busy], expect=plan).agrees
+
+
+def test_a_process_that_runs_is_watched() -> None:
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as process:
+        try:
+            seen = nodewise.where(pid=process.pid, seconds=0.3)
+        finally:
+            process.kill()
+    assert [p.pid for p in seen.processes] == [process.pid] and seen.seconds >= 0.3
+
+
+def test_a_program_that_fails_while_it_is_watched_says_so() -> None:
+    with pytest.raises(nodewise.ProgramError, match="exit code 3; it printed"):
+        nodewise.where(["sh", "-c", "echo why; exit 3"])
+
+
+def test_what_a_place_writes_has_its_memory(tmp_path: Path) -> None:
+    there = nodewise.place("compact", threads=2, machine="synthetic:numa:2 core:2 pu:1", memory="bind:1")
+    assert there.memory == "bind:1" and "--membind=1" in there.render("gomp").line()
+    assert there.launch() is not None
+    assert nodewise.place("os", machine="synthetic:core:2 pu:1").launch() is None
 
 
 def test_an_answer_is_that_of_the_command_line(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
+from nodewise.api.caller import Notify, in_keywords, unheard
 from nodewise.api.calls import contenders_of_calls, is_call
 from nodewise.api.given import Command, Duration, Share, StrPath, Values, seconds_of, share_of, values_of, words_of
-from nodewise.api.measuring import Notify, in_keywords, kept, launcher_for, quiet_wait, unheard, unless_interrupted
+from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output
 from nodewise.base.errors import InputError
 from nodewise.experiments import compare as comparer

@@ -132,10 +132,10 @@ def choose_run(
 
 
 def _variables(given: Mapping[str, str | int | float]) -> dict[str, str]:
-    for name in given:
-        if not isinstance(name, str) or not name or "=" in name:
+    for name, value in given.items():
+        if not isinstance(name, str) or not name or "=" in name or not isinstance(value, str | int | float):
             raise InputError(
-                f"--env: {name!r} is no name of a variable", "give names and values: {'OMP_NUM_THREADS': 4}"
+                f"--env: {name!r} with {value!r} is no variable with its value", "give such as {'OMP_NUM_THREADS': 4}"
             )
     return {name: str(value) for name, value in given.items()}
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
+from nodewise.api.caller import Notify, in_keywords, unheard
 from nodewise.api.given import Command, Duration, Processors, StrPath, processors_of, seconds_of, words_of
-from nodewise.api.measuring import Notify, in_keywords, kept, launcher_for, quiet_wait, unheard, unless_interrupted
+from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors

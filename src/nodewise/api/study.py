@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nodewise.api.caller import Notify, in_keywords, unheard
 from nodewise.api.given import Duration, StrPath, check_threads, seconds_of
-from nodewise.api.measuring import Notify, in_keywords, kept, launcher_for, quiet_wait, unheard, unless_interrupted
+from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.base.errors import InputError
 from nodewise.experiments.progress import Note, StudyProgress
 from nodewise.experiments.study import StudyQuestion, run_study
@@ -105,8 +106,8 @@ def study(
 
     `name` is that of one that ships with nodewise, or the folder of another; `knobs` are its own, such as `{"class": "A"}`, and
     `only` the contenders to run. Each runs in `blocks` at most, within the `budget` (2 min, or longer where each has not
-    run six times by then); `quick` ends within a minute. `out`, `resume`, `progress` and `note` are those of
-    `nodewise.tune`, `wait_quiet` and `wait` those of `nodewise.HowToRun`.
+    run six times by then); `quick` ends within a minute. The runs are kept where `out` is given. `resume`, `progress` and `note`
+    are those of `nodewise.tune`, `wait_quiet` and `wait` those of `nodewise.HowToRun`.
 
     >>> import nodewise
     >>> verdict = nodewise.study("is", knobs={"class": "S"}, threads=1, blocks=1, accept_disturbed=True)
@@ -116,7 +117,7 @@ def study(
     Raises InputError for a study, a knob or a contender that is not there or a budget that is too small, StoreError where the
     runs cannot be kept, and KeyboardInterrupt on Ctrl-C, once the programs have ended.
     """
-    with in_keywords(study), kept(out, resume, "study") as folder:
+    with in_keywords(study), kept(out, resume, "study", named=False) as folder:
         asked = prepare_study(
             find_study(os.fspath(name)),
             folder,

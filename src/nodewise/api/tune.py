@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
+from nodewise.api.caller import Notify, in_keywords, unheard
 from nodewise.api.given import (
     Command,
     Duration,
@@ -20,7 +21,7 @@ from nodewise.api.given import (
     values_of,
     words_of,
 )
-from nodewise.api.measuring import Notify, in_keywords, kept, launcher_for, quiet_wait, unheard, unless_interrupted
+from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output
 from nodewise.base.errors import InputError, StoreError
 from nodewise.experiments import tune as tuner

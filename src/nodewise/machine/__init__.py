@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the machine is: topology, limits, state. The package can be called: `nodewise.machine()` is this machine."""
 
 from __future__ import annotations

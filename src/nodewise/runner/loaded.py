@@ -21,7 +21,7 @@ from nodewise.base.secrets import parts_of_words
 from nodewise.base.shapes import fit
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.local import LocalLauncher
-from nodewise.runner.proc_files import children_of
+from nodewise.runner.proc_files import children_of, executable_of
 from nodewise.runner.profile import Profile, Profiler
 from nodewise.runner.program import find_on_path, inspect_program
 from nodewise.runner.sample import Sample
@@ -196,7 +196,7 @@ class MapsWatcher:
 
     def look(self) -> None:
         """Look once."""
-        own = _executable(self.root)
+        own = executable_of(self.root)
         waiting = children_of(self.root)
         met: set[int] = set()
         while waiting:
@@ -205,7 +205,7 @@ class MapsWatcher:
                 continue
             met.add(pid)
             waiting += children_of(pid)
-            program = _executable(pid)
+            program = executable_of(pid)
             if own and program == own:
                 continue
             with contextlib.suppress(OSError):
@@ -237,13 +237,6 @@ class MapsWatcher:
             wait = min(_LONGEST_S, wait * _GROWTH) if self.pids else _SHORTEST_S
             owed = (self.cost_s - _AT_ONCE_S) / _MOST_COST - (time.monotonic() - begin)
             wait = max(wait, owed)
-
-
-def _executable(pid: int) -> str:
-    try:
-        return str(Path(f"/proc/{pid}/exe").readlink())
-    except OSError:
-        return ""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from nodewise.runner.numa_maps import Mapping as Pages
 from nodewise.runner.numa_maps import bytes_by_node, read_numa_maps
 from nodewise.runner.proc_files import (
     children_of,
+    executable_of,
     rank_of,
     read_environment,
     read_stat,
@@ -103,8 +104,16 @@ def check_interval(interval_s: float) -> None:
 class Observer:
     """Samples a tree: `root` and all that it starts; with `adopted` also what becomes a child of this process."""
 
-    def __init__(self, root: int, interval_s: float = 0.01, adopted: Callable[[], list[int]] | None = None):
-        """Raises InputError where the interval is not positive, or there is no such process."""
+    def __init__(
+        self,
+        root: int,
+        interval_s: float = 0.01,
+        adopted: Callable[[], list[int]] | None = None,
+        passed_over: str = "",
+    ):
+        """What runs the file `passed_over` is not sampled, only what it starts: a runner, and its children before they are programs.
+
+        Raises InputError where the interval is not positive, or there is no such process."""
         if not 0 < interval_s <= 60:
             raise InputError(
                 f"cannot sample every {interval_s:g} s", "give an interval of more than 0 and at most 60 s"
@@ -114,6 +123,7 @@ class Observer:
         self._root = root
         self._interval = interval_s
         self._adopted = adopted
+        self._passed_over = passed_over
         self._begin = time.monotonic()
         self._looked: dict[int, float] = {}
         self._looking_s = 0.0
@@ -151,6 +161,8 @@ class Observer:
                 continue
             met.add(pid)
             tids = threads_of(pid)
+            if self._passed_over and executable_of(pid) == self._passed_over:
+                tids = []
             if tids:
                 process = self.seen.processes.setdefault(pid, SeenProcess(pid))
                 for tid in tids:

@@ -87,6 +87,14 @@ def rank_of(environment: Mapping[str, str]) -> int | None:
     return None
 
 
+def executable_of(pid: int) -> str:
+    """The file that a process runs; empty where that cannot be known."""
+    try:
+        return str(Path(f"/proc/{pid}/exe").readlink())
+    except OSError:
+        return ""
+
+
 def children_of(pid: int) -> list[int]:
     """The processes that a process's threads have started and that are still there; none where it has gone."""
     found: list[int] = []

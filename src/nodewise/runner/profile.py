@@ -20,7 +20,7 @@ from typing import Any
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
 from nodewise.runner.perf_event import Record, Sampler, SamplerError
-from nodewise.runner.proc_files import children_of
+from nodewise.runner.proc_files import children_of, executable_of
 
 #: What is no file: the kernel itself, and memory without one, where compilers at run time put code.
 KERNEL, ANONYMOUS = "[kernel]", "[anonymous]"
@@ -289,19 +289,12 @@ class Profiler:
 
 def _server_of(root: int) -> int:
     """The process that starts programs: the launcher's own, or the one that it has made for that and that runs the same file."""
-    own = _executable(root)
+    own = executable_of(root)
     until = time.monotonic() + _PATIENCE_S
     while True:
-        same = [pid for pid in children_of(root) if own and _executable(pid) == own]
+        same = [pid for pid in children_of(root) if own and executable_of(pid) == own]
         if same:
             return same[0]
         if time.monotonic() > until:
             return root
         time.sleep(0.002)
-
-
-def _executable(pid: int) -> str:
-    try:
-        return str(Path(f"/proc/{pid}/exe").readlink())
-    except OSError:
-        return ""

@@ -10,7 +10,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +19,12 @@ from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.processors import format_processors
 
 if TYPE_CHECKING:
-    from nodewise.cli.outputs.place import PlaceOutput
+    from nodewise.api.place import Placed
     from nodewise.machine.model import Machine
     from nodewise.placement.job import Job
-    from nodewise.placement.memory import MemoryPolicy
     from nodewise.placement.placement import Placement
     from nodewise.placement.rendering import Rendering
-    from nodewise.placement.resolve import Request, Resolved
+    from nodewise.placement.resolve import Request
     from nodewise.runner.setting import Setting
 
 #: Where the options that dialects bring are kept for the time of one call.
@@ -117,42 +115,46 @@ def command(
     Show it, write it in another dialect, or run COMMAND so. With a text all words are the COMMAND's, and so they are where
     only memory is asked for (--memory, --huge-pages): threads are then left as they are.
     """
+    from nodewise.api.place import prepare_place
     from nodewise.machine.sources import load_machine
-    from nodewise.placement.render import render
-    from nodewise.placement.traps import find_traps
-    from nodewise.runner.memory import huge_page_environment
 
-    huge_page_environment(huge_pages, {})
     machine = load_machine(spec, allow)
     only_memory = (memory is not None or huge_pages != "default") and threads is None and not ranks
     request, command_words = _request(asked, words, only_memory)
     untouched = only_memory and command_words == words and set(request.given()) == {"policy"}
-    job, resolved = _resolve(machine, request, threads, ranks, nodes)
-    placement = resolved.placement
-    policy = _policy(machine, memory, resolved)
-    traps = [] if untouched else find_traps(machine, placement, request, os.environ if machine.live else None)
-    for note in resolved.notes:
+    placed = prepare_place(
+        machine,
+        request,
+        threads=threads,
+        ranks=ranks,
+        nodes=nodes,
+        memory=memory,
+        huge_pages=huge_pages,
+        untouched=untouched,
+    )
+    placement = placed.resolved.placement
+    for note in placed.resolved.notes:
         print(f"note: {note}", file=sys.stderr)
-    for trap in traps:
+    for trap in placed.traps:
         print(f"warning: {trap}", file=sys.stderr)
-    beside = None if other is None else _beside(machine, other, asked, job)
+    beside = None if other is None else _beside(machine, other, asked, placed.job)
     if svg is not None or png is not None:
         _draw(svg, png, machine, placement, beside)
     if command_words:
-        _run(machine, placement, command_words, job, via, (policy, huge_pages), untouched)
+        _run(placed, command_words, via, untouched)
         return
+    found = placed.output()
     if dialect is not None:
-        rendering = render(dialect, machine, placement, [h for h in hosts.split(",") if h])
-        _show_rendering(_with_memory(rendering, policy, huge_pages), files)
+        _show_rendering(found.render(dialect, [h for h in hosts.split(",") if h]), files)
         return
     if as_json:
         from nodewise.verdicts.encoding import encode
 
-        shown = _output(machine, resolved, request, [t.name for t in traps], policy)
-        print(json.dumps(encode(shown)))
+        print(json.dumps(encode(found)))
         return
     _show(machine, placement, request, explained, beside)
-    _show_launch(machine, placement, policy, huge_pages)
+    if (launch := found.launch()) is not None:
+        print(f"launch     {launch.line()}")
 
 
 def _request(
@@ -162,35 +164,15 @@ def _request(
 
     With `only_memory` a command alone will do: its threads are the system's to place.
     """
-    from nodewise.placement.openmp.runtimes import RUNTIMES
-    from nodewise.placement.policies import POLICIES, describe_policy
-    from nodewise.placement.resolve import ZONES, Request
+    from nodewise.api.place import request_of
+    from nodewise.placement.policies import POLICIES
 
-    for name, known in (("zones", ZONES), ("runtime", RUNTIMES)):
-        if asked[name] not in known:
-            raise InputError(f"--{name} {asked[name]!r} is not known", f"known are: {', '.join(known)}")
-    request = Request(**asked)
-    if request.given():
-        return request, words
-    if not words:
-        raise InputError(
-            "nothing says where threads are to go",
-            f"name a policy ({', '.join(POLICIES)}) or a text, such as --places cores",
-        )
-    if only_memory and words[0] not in POLICIES:
-        return Request(**{**asked, "policy": "os"}), words
-    describe_policy(words[0])
-    return Request(**{**asked, "policy": words[0]}), words[1:]
-
-
-def _resolve(machine: Machine, request: Request, threads: int | None, ranks: int, nodes: int) -> tuple[Job, Resolved]:
-    from nodewise.placement.job import Job
-    from nodewise.placement.resolve import fitting_threads, resolve
-
-    job = Job(1 if threads is None else threads, ranks, nodes)
-    if threads is None:
-        job = Job(fitting_threads(machine, job, request), ranks, nodes)
-    return job, resolve(machine, job, request)
+    texts = {name: text for name, text in asked.items() if name not in ("zones", "runtime")}
+    policy, rest = None, words
+    if words and all(text is None for text in texts.values()):
+        alone = only_memory and words[0] not in POLICIES
+        policy, rest = ("os", words) if alone else (words[0], words[1:])
+    return request_of(policy, asked["zones"], asked["runtime"], texts), rest
 
 
 def _beside(machine: Machine, other: str, asked: dict[str, Any], job: Job) -> Placement:
@@ -257,103 +239,25 @@ def _show_rendering(rendering: Rendering, folder: Path | None) -> None:
         print(f"\n# {name}\n{text}", end="")
 
 
-def _with_memory(rendering: Rendering, policy: MemoryPolicy | None, huge_pages: str) -> Rendering:
-    """The same with a memory policy, by numactl just before the program, and the allocators' variables for huge pages."""
-    from nodewise.placement.memory import to_numactl
-    from nodewise.runner.memory import huge_page_environment
-
-    words = rendering.words
-    if policy is not None:
-        options = to_numactl(policy)
-        words += options[1:] if words[:1] == ("numactl",) else options
-    return replace(rendering, words=words, env={**rendering.env, **huge_page_environment(huge_pages, {})})
-
-
-def _output(
-    machine: Machine, resolved: Resolved, request: Request, traps: Sequence[str], policy: MemoryPolicy | None
-) -> PlaceOutput:
-    from nodewise.cli.outputs.place import PlaceOutput
-    from nodewise.placement.openmp.places import openmp_environment
-
-    placement = resolved.placement
-    bound = _bound(machine, placement)
-    one = len(placement.by_rank) == 1
-    return PlaceOutput(
-        policy=placement.policy,
-        threads=placement.threads,
-        places=None if request.policy == "os" and not bound else placement.places,
-        ranks=placement.ranks,
-        nodes=placement.nodes,
-        order=placement.order,
-        size=placement.size,
-        zones=placement.zones,
-        notes=tuple(resolved.notes),
-        traps=tuple(traps),
-        env=openmp_environment(placement.places) if bound and one else {},
-        mask=placement.mask if bound else None,
-        memory=None if policy is None else str(policy),
-    )
-
-
-def _bound(machine: Machine, placement: Placement) -> bool:
-    """Whether anything is held to less than all that may be used."""
-    everything = set(machine.allowed)
-    return any(set(place) != everything for place in placement.places)
-
-
 def _show(machine: Machine, placement: Placement, request: Request, explained: bool, beside: Placement | None) -> None:
     from nodewise.placement.explain import explain
     from nodewise.report.machine_text import machine_text
     from nodewise.report.placement_compare import compare_text
+    from nodewise.verdicts.place import is_bound
 
-    bound = _bound(machine, placement)
+    bound = is_bound(machine, placement)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = max(60, shutil.get_terminal_size((100, 24)).columns)
     print(machine_text(machine, placement if bound else None, width, colour))
     if beside is not None:
-        print(machine_text(machine, beside if _bound(machine, beside) else None, width, colour))
+        print(machine_text(machine, beside if is_bound(machine, beside) else None, width, colour))
         print(compare_text(machine, placement, beside, (placement.policy, beside.policy)))
     if explained:
         print()
         print("\n".join(explain(machine, placement, request)))
 
 
-def _show_launch(machine: Machine, placement: Placement, policy: MemoryPolicy | None, huge_pages: str) -> None:
-    """The line that starts a program so, where there is one for all and it differs from none."""
-    from nodewise.placement.render import launch_rendering
-    from nodewise.placement.rendering import Rendering
-
-    bound = _bound(machine, placement)
-    if len(placement.by_rank) > 1 or not (bound or policy is not None or huge_pages != "default"):
-        return
-    rendering = launch_rendering(machine, placement) if bound else Rendering()
-    print(f"launch     {_with_memory(rendering, policy, huge_pages).line()}")
-
-
-def _policy(machine: Machine, text: str | None, resolved: Resolved) -> MemoryPolicy | None:
-    """The memory policy asked for, by --memory or by numactl's options, checked against the machine."""
-    from nodewise.placement.memory import check_memory, from_numactl, read_memory
-    from nodewise.runner.memory import interleave_weights
-
-    policy = from_numactl(machine, resolved.memory)
-    if text is not None:
-        if policy is not None:
-            raise InputError("a memory policy is named twice, by --memory and by --numactl", "name it once")
-        policy = read_memory(machine, text)
-    if policy is not None:
-        check_memory(machine, policy, interleave_weights() if machine.live else None)
-    return policy
-
-
-def _run(
-    machine: Machine,
-    placement: Placement,
-    words: tuple[str, ...],
-    job: Job,
-    via: str,
-    memory: tuple[MemoryPolicy | None, str],
-    untouched: bool,
-) -> None:
+def _run(placed: Placed, words: tuple[str, ...], via: str, untouched: bool) -> None:
     """Become the program; under a launcher, with the places of the rank that this process is.
 
     `untouched`: the environment's variables on threads hold.
@@ -362,7 +266,9 @@ def _run(
     from nodewise.runner.binding import binding_environment, program_of
     from nodewise.runner.memory import huge_page_environment
     from nodewise.runner.setting import Setting
+    from nodewise.verdicts.place import is_bound
 
+    machine, job, placement = placed.machine, placed.job, placed.resolved.placement
     if not machine.live:
         raise InputError(
             "a program can be placed only on the machine that it runs on", "leave out --machine, or the command"
@@ -378,7 +284,7 @@ def _run(
                 f"write it as: mpirun … nodewise place …, or see --to {', '.join(d.name for d in launchers() if d.writes)}",
             )
         places = placement.by_rank[int(number) % len(placement.by_rank)]
-    bound = _bound(machine, placement)
+    bound = is_bound(machine, placement)
     env = {"OMP_NUM_THREADS": str(len(places))} if not untouched else {}
     if bound:
         env, way = binding_environment(words, places, os.environ, via)
@@ -386,7 +292,7 @@ def _run(
             print(f"note: threads get one mask together: {way.why}", file=sys.stderr)
     mask = tuple(sorted({p for place in places for p in place})) if bound else None
     unset = tuple(v for v in binding_variables() if not untouched and v not in env)
-    policy, pages = memory
+    policy, pages = placed.pages
     env |= huge_page_environment(pages, os.environ, program_of(words, os.environ).libraries)
     _execute(
         Setting(

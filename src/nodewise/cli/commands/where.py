@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -46,35 +44,26 @@ def command(
 
     Exits as COMMAND does.
     """
-    from nodewise.cli.outputs.where import where_output
-    from nodewise.machine.sources import load_machine
-    from nodewise.placement.memory import read_memory
+    from nodewise.api.where import observer_of, prepare_where, watch_for
+    from nodewise.cli.experiments import say_note
     from nodewise.records.experiment import write_whole
     from nodewise.report.where_drawing import where_svg
     from nodewise.report.where_table import where_table
-    from nodewise.runner.agreement import agreement
-    from nodewise.runner.memory import prove_memory
-    from nodewise.runner.observe import check_interval
     from nodewise.verdicts.encoding import encode
+    from nodewise.verdicts.where import where_output
 
     if (pid is None) == (not words):
         raise InputError("name either a command after -- or a process with --pid")
-    check_interval(interval)
-    machine = load_machine(None)
-    policy = None if memory is None else read_memory(machine, memory)
-    expected = None if expect is None else _expected(expect)
+    asked = prepare_where(interval, expect, memory)
     if pid is None:
         seen, status = _run(words, interval)
     else:
-        seen, status = _watch(pid, seconds, interval), 0
+        observer, status = observer_of(pid, seconds, interval, say_note), 0
+        with contextlib.suppress(KeyboardInterrupt):
+            watch_for(observer, seconds)
+        seen = observer.seen
     _mask(seen, words)
-    agreed = agreement(machine, seen, expected)
-    if policy is not None:
-        proofs = {p.pid: prove_memory(policy, p.mappings) for p in seen.working}
-        agreed.findings += [
-            f"process {pid}: memory is {'' if proof.agrees else 'NOT '}where {policy} has it: {proof.words}"
-            for pid, proof in proofs.items()
-        ]
+    agreed = asked.judge(seen)
     print(where_table(seen, agreed), file=sys.stderr)
     if json_file is not None:
         write_whole(json_file, json.dumps(encode(where_output(seen, agreed)), indent=1))
@@ -91,43 +80,6 @@ def _mask(seen: Observation, words: tuple[str, ...]) -> None:
     for process in seen.processes.values():
         process.command = masks.masked(process.command)
         process.environment = masks.masked(process.environment)
-
-
-def _expected(path: Path) -> list[list[tuple[int, ...]]]:
-    """The plan by rank. Raises InputError where the file is none."""
-    try:
-        data: Any = json.loads(path.read_text())
-        places = [tuple(map(int, place)) for place in data["places"]]
-        counts = list(map(int, data.get("ranks") or [len(places)]))
-        if not all(places) or sum(counts) != len(places):
-            raise ValueError
-    except OSError as problem:
-        raise InputError(f"cannot read {path}: {problem.strerror}") from problem
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise InputError(f"{path} is no plan", "write one with: nodewise place … --json > plan.json") from problem
-    found = []
-    for count in counts:
-        found.append(places[:count])
-        places = places[count:]
-    return found
-
-
-def _watch(pid: int, seconds: float, interval: float) -> Observation:
-    from nodewise.runner.observe import Observer
-
-    if pid < 1 or not 0 < seconds < 1e7:
-        raise InputError(f"cannot watch process {pid} for {seconds:g} s", "give positive numbers")
-    observer = Observer(pid, interval)
-    if not os.access(f"/proc/{pid}/environ", os.R_OK):
-        print(f"note: process {pid} is another user's: its memory and variables cannot be read", file=sys.stderr)
-
-    def ended(wait: float) -> bool:
-        time.sleep(wait)
-        return False
-
-    with contextlib.suppress(KeyboardInterrupt):
-        return observer.watch(ended, seconds)
-    return observer.seen
 
 
 def _run(words: tuple[str, ...], interval: float) -> tuple[Observation, int]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `nodewise where --json` writes."""
+"""Where the threads of a program ran, as `nodewise where --json` writes it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where ranks and threads would sit, from what is asked to the places."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from nodewise.api.caller import in_keywords
+from nodewise.api.given import Processors, StrPath
+from nodewise.base.errors import InputError
+from nodewise.machine.given import machine as the_machine
+from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Trap
+from nodewise.placement.job import Job
+from nodewise.placement.memory import MemoryPolicy, check_memory, from_numactl, read_memory
+from nodewise.placement.openmp.places import openmp_environment
+from nodewise.placement.openmp.runtimes import RUNTIMES
+from nodewise.placement.policies import POLICIES, describe_policy
+from nodewise.placement.registry import all_texts
+from nodewise.placement.resolve import ZONES, Request, Resolved, fitting_threads, resolve
+from nodewise.placement.traps import find_traps
+from nodewise.runner.memory import huge_page_environment, interleave_weights
+from nodewise.verdicts.place import PlaceOutput, is_bound
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A job as it was asked for, and where it sits; `traps` are what would surprise its user."""
+
+    machine: Machine
+    request: Request
+    job: Job
+    resolved: Resolved
+    pages: tuple[MemoryPolicy | None, str]
+    traps: tuple[Trap, ...] = ()
+
+    def output(self) -> PlaceOutput:
+        """The places."""
+        placement, policy = self.resolved.placement, self.pages[0]
+        bound = is_bound(self.machine, placement)
+        one = len(placement.by_rank) == 1
+        return PlaceOutput(
+            policy=placement.policy,
+            threads=placement.threads,
+            places=None if self.request.policy == "os" and not bound else placement.places,
+            ranks=placement.ranks,
+            nodes=placement.nodes,
+            order=placement.order,
+            size=placement.size,
+            zones=placement.zones,
+            notes=tuple(self.resolved.notes),
+            traps=tuple(trap.name for trap in self.traps),
+            env=openmp_environment(placement.places) if bound and one else {},
+            mask=placement.mask if bound else None,
+            memory=None if policy is None else str(policy),
+            machine=self.machine,
+            placement=placement,
+            pages=self.pages,
+        )
+
+
+def request_of(policy: str | None, zones: str, runtime: str, texts: dict[str, str | None]) -> Request:
+    """What is asked for, in whatever dialects. Raises InputError for what is not known, and where nothing is."""
+    for name, value, known in (("zones", zones, ZONES), ("runtime", runtime, RUNTIMES)):
+        if value not in known:
+            raise InputError(f"--{name} {value!r} is not known", f"known are: {', '.join(known)}")
+    if policy is not None:
+        describe_policy(policy)
+    request = Request(policy, zones, runtime, **texts)
+    if not request.given():
+        raise InputError(
+            "nothing says where threads are to go",
+            f"name a policy ({', '.join(POLICIES)}) or a text, such as --places cores",
+        )
+    return request
+
+
+def prepare_place(
+    machine: Machine,
+    request: Request,
+    *,
+    threads: int | None = None,
+    ranks: int = 0,
+    nodes: int = 1,
+    memory: str | None = None,
+    huge_pages: str = "default",
+    untouched: bool = False,
+) -> Placed:
+    """Where a job sits; `untouched`: what the environment says of threads holds, and is no trap. Raises InputError."""
+    huge_page_environment(huge_pages, {})
+    job = Job(1 if threads is None else threads, ranks, nodes)
+    if threads is None:
+        job = Job(fitting_threads(machine, job, request), ranks, nodes)
+    resolved = resolve(machine, job, request)
+    policy = _policy(machine, memory, resolved)
+    inherited = os.environ if machine.live else None
+    traps = () if untouched else tuple(find_traps(machine, resolved.placement, request, inherited))
+    return Placed(machine, request, job, resolved, (policy, huge_pages), traps)
+
+
+def _policy(machine: Machine, text: str | None, resolved: Resolved) -> MemoryPolicy | None:
+    """The memory policy asked for, by --memory or by numactl's options, checked against the machine."""
+    policy = from_numactl(machine, resolved.memory)
+    if text is not None:
+        if policy is not None:
+            raise InputError("a memory policy is named twice, by --memory and by --numactl", "name it once")
+        policy = read_memory(machine, text)
+    if policy is not None:
+        check_memory(machine, policy, interleave_weights() if machine.live else None)
+    return policy
+
+
+def place(
+    policy: str | None = None,
+    *,
+    threads: int | None = None,
+    ranks: int = 0,
+    nodes: int = 1,
+    zones: str = "share",
+    runtime: str = "intel",
+    machine: Machine | StrPath | None = None,
+    allow: Processors | None = None,
+    memory: str | None = None,
+    huge_pages: str = "default",
+    **texts: str,
+) -> PlaceOutput:
+    """Where ranks and threads would sit on a machine: by a `policy` (`compact`, `scatter`, `balanced`, `os`) or by texts.
+
+    `texts` say it in the words of any tool, each by the name of the command's option: `places="cores", bind="close"`,
+    `slurm="--cpu-bind=cores"`. `threads` are those of each rank (None: what fits), `ranks` those of all `nodes` like this
+    one; `zones` is what ranks get where no launcher is named, `runtime` whose rules OpenMP's variables follow. `memory` is where pages go,
+    such as `"bind:0"`. What it returns is written in another dialect by its `render`.
+
+    >>> import nodewise
+    >>> there = nodewise.place("scatter", threads=4, machine="synthetic:package:2 core:4 pu:2")
+    >>> there.places
+    ((0,), (8,), (2,), (10,))
+    >>> there.render("gomp").line(["./app"])
+    'OMP_NUM_THREADS=4 GOMP_CPU_AFFINITY=0,8,2,10 ./app'
+
+    Raises InputError for what cannot be read, or cannot be.
+    """
+    with in_keywords(place, all_texts()):
+        request = request_of(policy, zones, runtime, dict(texts))
+        placed = prepare_place(
+            the_machine(machine, allow=allow),
+            request,
+            threads=threads,
+            ranks=ranks,
+            nodes=nodes,
+            memory=memory,
+            huge_pages=huge_pages,
+        )
+        return placed.output()
