@@ -2,7 +2,7 @@
 """How long a placement takes after start-up, on 2 × 192 cores × 2; and for 10 000 nodes of 256 ranks, with its rank files.
 
 Each time is of a machine that nothing has been asked of before; medians of interleaved rounds. The job is placed in a
-process of its own, whose largest size is told. `hwloc-distrib`, where it is installed, is a whole process for one
+process of its own, whose largest size is reported. `hwloc-distrib`, where it is installed, is a whole process for one
 placement of the same machine, started as its users start it; the same of nodewise stands beside it.
 """
 
@@ -47,7 +47,7 @@ def _placed(request: Request) -> float:
 
 
 def _job() -> dict[str, float]:
-    """Place the job and say it to launchers; seconds of each, and this process's largest size in bytes."""
+    """Place the job and write it for launchers; seconds of each, and this process's largest size in bytes."""
     machine = load_machine(f"synthetic:{MACHINE}")
     found = {}
 

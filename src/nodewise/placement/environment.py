@@ -10,19 +10,14 @@ from nodewise.placement.registry import all_dialects, variable_texts
 from nodewise.placement.resolve import Request
 
 
-def asked_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Those variables that ask for a placement."""
-    return {name: environment[name] for name in variable_texts() if environment.get(name)}
-
-
 def heeded_environment(environment: Mapping[str, str], library: str) -> dict[str, str]:
-    """Those that a process heeds which has loaded this OpenMP runtime (empty: none), by the beginning of its library's name."""
+    """The variables on placement that a process heeds, which has loaded this OpenMP runtime's library (empty: none)."""
     runtime = _runtime(library)
     texts = variable_texts()
     read = {
         name: value
-        for name, value in asked_environment(environment).items()
-        if not texts[name].runtimes or runtime in texts[name].runtimes
+        for name, text in texts.items()
+        if (value := environment.get(name)) and (not text.runtimes or runtime in text.runtimes)
     }
     given = {texts[name].name for name in read}
     lost = {

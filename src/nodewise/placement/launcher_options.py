@@ -10,10 +10,12 @@ from nodewise.base.errors import InputError
 from nodewise.placement.job import Job
 
 
-def read_options(launcher: str, text: str, known: Mapping[str, str], bare: tuple[str, ...] = ()) -> dict[str, str]:
+def read_options(
+    launcher: str, text: str, known: Mapping[str, str], bare: tuple[str, ...] = (), alias: str | None = None
+) -> dict[str, str]:
     """The options of a text by the name that `known` gives each spelling; `bare` names take no value.
 
-    Words `--name=value`, `--name value`, `-xvalue` and the launcher's own names are taken. Raises InputError for an
+    Words `--name=value`, `--name value`, `-xvalue` and the launcher's own name, or its alias, are taken. Raises InputError for an
     option that is not known (such as a program's name), given twice, or without its value.
     """
     try:
@@ -28,7 +30,7 @@ def read_options(launcher: str, text: str, known: Mapping[str, str], bare: tuple
             spelt, equals, value = word[:2], "=", word[2:]
         name = known.get(spelt)
         if name is None:
-            if word in (launcher, "mpirun", "mpiexec", "srun"):
+            if word in (launcher, alias):
                 continue
             options = ", ".join(dict.fromkeys(s for s in known if s.startswith("-")))
             raise InputError(f"{launcher}: {word!r} is no option on placement", f"known are: {options}")

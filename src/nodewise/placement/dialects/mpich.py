@@ -32,7 +32,7 @@ def read_mpich(machine: Machine, text: str, job: Job) -> tuple[Placement, list[s
 
     Raises InputError for an option or an object that is not known.
     """
-    options = read_options("mpiexec", text, _OPTIONS)
+    options = read_options("mpiexec", text, _OPTIONS, alias="mpirun")
     job = job_from("mpiexec", options, job)
     notes = [_MODEL]
     bind = options.get("bind", "none")

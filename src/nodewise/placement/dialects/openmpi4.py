@@ -66,7 +66,7 @@ def read_openmpi4(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
 
     Raises InputError for an option that is not known, and where mpirun would refuse to share processors.
     """
-    options = read_options("mpirun", text, _OPTIONS, _BARE)
+    options = read_options("mpirun", text, _OPTIONS, _BARE, "mpiexec")
     job = job_from("mpirun", options, job)
     # as many as two ranks are mapped by core, more by NUMA node
     few = "hwthread" if "hwthreads" in options else "core"

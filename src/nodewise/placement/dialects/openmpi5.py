@@ -43,7 +43,7 @@ def read_openmpi5(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
 
     Raises InputError for an option that is not known, and where mpirun would refuse.
     """
-    options = read_options("mpirun", text, _OPTIONS, _BARE)
+    options = read_options("mpirun", text, _OPTIONS, _BARE, "mpiexec")
     job = job_from("mpirun", options, job)
     plan = _plan(machine, _mapping(options), options, job.ranks)
     zones = seat(machine, plan, job.per_node)
