@@ -67,10 +67,8 @@ class Asked:
             check=False,
         )
         texts = heard.read_text().split() if heard.exists() else []
-        # it makes the map twice, once to find its length
-        half = len(texts) // 2
-        assert texts[:half] == texts[half:]
-        listed = iter(texts[:half])
+        # it goes through them twice, first in the order of ranks
+        listed = iter(texts[: len(texts) // 2])
         found = {
             int(rank): [] if bound == "UNBOUND" else _numbers(next(listed))
             for rank, bound in re.findall(r"Data for proc: \[\S+@\d+,(\d+)\][\s\S]*?Binding: (.*)", done.stdout)

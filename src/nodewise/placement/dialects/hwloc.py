@@ -163,7 +163,9 @@ def _pick(
     elif following == ":":
         scanner.at += 1
         count = scanner.number("how many")
-        wanted = [(first + i) % len(choices) for i in range(min(count, len(choices)))]
+        # one that begins past the end begins at the start
+        begin = first if first < len(choices) else 0
+        wanted = [(begin + i) % len(choices) for i in range(min(count, len(choices)))]
     named = dict(choices) if physical else dict(enumerate(pus for _, pus in choices))
     if not named:
         raise scanner.error(f"another kind: no {word} lies there", start)

@@ -79,7 +79,7 @@ def _expression(machine: Machine, scanner: Scanner, notes: list[str]) -> list[in
         if set(machine.allowed) != set(machine.pus):
             notes.append("likwid counts numbers within the processors that it may use")
             return _by_index(machine, scanner, machine.allowed, notes)
-        return _listed(machine, scanner, notes)
+        return _by_number(machine, scanner, notes)
     match = re.compile(r"([NSDCM]):(?=[A-Za-z])").match(scanner.text, scanner.at)
     if match:
         scanner.at = match.end()
@@ -120,7 +120,7 @@ def _ranges(scanner: Scanner) -> list[int]:
             return found
 
 
-def _listed(machine: Machine, scanner: Scanner, notes: list[str]) -> list[int]:
+def _by_number(machine: Machine, scanner: Scanner, notes: list[str]) -> list[int]:
     """Processors by the operating system's numbers; likwid leaves out those that are not there."""
     start = scanner.at
     numbers = _ranges(scanner)

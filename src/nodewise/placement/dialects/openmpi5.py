@@ -53,9 +53,9 @@ def read_openmpi5(machine: Machine, text: str, job: Job) -> tuple[Placement, lis
     if len(zones) > job.per_node:
         notes.append(f"mpirun fills every {called(plan.by)} that it begins: it starts {len(zones)} ranks a node")
     order = {"node": "cyclic"}.get(plan.rank, "block")
-    if plan.rank == "span":
+    if plan.rank == "span" and job.nodes > 1:
         there = len(objects(machine, plan.by))
-        if job.nodes > 1 and job.per_node % there:
+        if job.per_node % there:
             raise InputError("mpirun: ranks that are numbered by span must fill the objects of every node evenly here")
         order = f"plane={there}" if there > 1 else "cyclic"
     return job.floating("openmpi5", zones[: job.per_node], order), notes
@@ -126,7 +126,11 @@ def _plan(machine: Machine, mapping: _Mapping, options: Mapping[str, str], ranks
             "leave --bind-to out, or give --bind-to core or hwthread",
         )
     threads = "hwthreads" in options or "hwtcpus" in mapping.modifiers or mapping.by == "pu"
-    by = mapping.by or _default_object(machine, width, bind if asked else "", ranks, threads)
+    # where the first core has one hardware thread only, all cores are taken for hardware threads
+    core = "pu" if machine.allowed_cores and len(machine.allowed_cores[0].pus) == 1 else "core"
+    bind = core if bind == "core" else bind
+    mapped = core if mapping.by == "core" and not mapping.each else mapping.by
+    by = mapped or _default_object(width, bind if asked else "", threads)
     if width > 1 and (by == "pu" or (by == "core" and not threads)):
         raise InputError(
             f"mpirun refuses PE={width} where ranks are mapped by {called(by)}, which has one processor",
@@ -135,7 +139,7 @@ def _plan(machine: Machine, mapping: _Mapping, options: Mapping[str, str], ranks
     rank = _ranking(options.get("rank"), by, mapping)
     crowded = "oversubscribe" in mapping.modifiers
     if not asked and not crowded:
-        bind = _default_binding(by, mapping, ranks, threads)
+        bind = _default_binding(by, mapping, ranks, "pu" if threads else core)
     depth = "node" if by == "slot" else by
     if bind is not None and DEPTHS.index(depth) > DEPTHS.index(bind):
         raise InputError(
@@ -159,19 +163,17 @@ def _plan(machine: Machine, mapping: _Mapping, options: Mapping[str, str], ranks
     )
 
 
-def _default_object(machine: Machine, width: int, bind: str | None, ranks: int, threads: bool) -> str:
-    """What is mapped by where --map-by names nothing; `bind` is empty where --bind-to names nothing either."""
+def _default_object(width: int, bind: str | None, threads: bool) -> str:
+    """What is mapped by where --map-by names nothing; `bind` is empty where --bind-to names nothing either.
+
+    That it is the core for any number of ranks is what mpirun does: it counts them later.
+    """
     if width > 1 or bind is None:
         return "slot"
-    if bind:
-        return bind
-    if ranks <= 2:
-        return "pu" if threads else "core"
-    return next((kind for kind in ("package", "numa") if objects(machine, kind)), "slot")
+    return bind or ("pu" if threads else "core")
 
 
-def _default_binding(by: str, mapping: _Mapping, ranks: int, threads: bool) -> str:
-    few = "pu" if threads else "core"
+def _default_binding(by: str, mapping: _Mapping, ranks: int, few: str) -> str:
     if mapping.elements:
         return few
     if by in ("slot", "node"):

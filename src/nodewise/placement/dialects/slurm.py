@@ -179,19 +179,27 @@ def _automatic(
     counted = per_core or max(map(len, cores))
     need = job.threads if bind == "threads" else -(-job.threads // counted) * counted
     shared = job.threads == 1 and counted > 1
-    if shared and bind != "threads":
-        held = _singly(sockets, how, job.per_node, counted)
+    room = sum(min(len(core), counted) for socket in sockets for core in socket)
+    if need * job.per_node > room and not overcommit and not (shared and bind != "threads"):
+        raise InputError(
+            f"srun refuses {job.per_node} tasks of {need} processors on a node of {room}",
+            "ask for fewer, or add --overcommit",
+        )
+    # as many tasks of one processor as there are cores get all of them, others as few as hold them
+    few = len(cores) if job.per_node == len(cores) else -(-job.per_node // counted)
+    if how == "fcyclic":
+        step = _in_turn(sockets, few if shared else -(-need * job.per_node // counted))
+        held = _cycle(sockets, step, job, per_core, full=True, skip=bind == "cores")
+    elif shared and bind != "threads":
+        step = [core for socket in sockets for core in socket][:few]
+        if how == "cyclic":
+            held = _cycle(sockets, step, job, per_core, full=False, skip=True)
+        else:
+            held = [[step[task % len(step)][0]] for task in range(job.per_node)]
     else:
         # tasks of one processor each fill a socket before the next, unless single processors are dealt out
         filled = "block" if shared and how == "cyclic" else how
         queues = [[p for core in socket for p in core[:counted]] for socket in sockets]
-        if need * job.per_node > sum(map(len, queues)) and not overcommit:
-            raise InputError(
-                f"srun refuses {job.per_node} tasks of {need} processors on a node of {sum(map(len, queues))}",
-                "ask for fewer, or add --overcommit",
-            )
-        if how == "fcyclic":
-            queues = _in_turn(sockets, -(-need * job.per_node // counted), counted)
         # the last core of a task may be more than it needs, and is not used beyond that
         held = [own[: job.threads] for own in _dealt(queues, filled, job.per_node, need)]
     if bind == "threads":
@@ -206,22 +214,53 @@ def _automatic(
     return [tuple(sorted(p for pus in larger if own & set(pus) for p in pus if p in step)) for own in whole_cores]
 
 
-def _in_turn(sockets: list[list[tuple[int, ...]]], cores: int, counted: int) -> list[list[int]]:
-    """So many cores taken from the sockets in turn: their processors, by socket."""
+def _in_turn(sockets: list[list[tuple[int, ...]]], cores: int) -> list[tuple[int, ...]]:
+    """So many cores taken from the sockets in turn."""
     longest = max(map(len, sockets))
-    order = [(s, i) for i in range(longest) for s, socket in enumerate(sockets) if i < len(socket)][:cores]
-    return [[p for s, i in order if s == at for p in socket[i][:counted]] for at, socket in enumerate(sockets)]
+    return [socket[i] for i in range(longest) for socket in sockets if i < len(socket)][:cores]
 
 
-def _singly(sockets: list[list[tuple[int, ...]]], how: str, tasks: int, counted: int) -> list[list[int]]:
-    """Tasks of one processor each share as few cores as hold them, in turn."""
-    longest = max(map(len, sockets))
-    if how == "fcyclic":
-        order = [socket[i] for i in range(longest) for socket in sockets if i < len(socket)]
-    else:
-        order = [core for socket in sockets for core in socket]
-    used = order[: -(-tasks // counted)]
-    return [[used[task % len(used)][0]] for task in range(tasks)]
+def _cycle(
+    sockets: list[list[tuple[int, ...]]],
+    step: list[tuple[int, ...]],
+    job: Job,
+    per_core: int | None,
+    full: bool,
+    skip: bool,
+) -> list[list[int]]:
+    """What each task takes of a step's cores, as the task/affinity plugin goes through them.
+
+    The next socket has its turn after each task, or with `full` after each processor. With `skip` (bound to cores) what a
+    task leaves of its last core is passed by; with both that is on the socket whose turn is next.
+    """
+    inside = set(step)
+    threads = max(len(core) for socket in sockets for core in socket)
+    rows = [[(core, p) for core in socket for p in core] for socket in sockets]
+    at = [0] * len(sockets)
+    used: dict[tuple[int, ...], int] = {}
+    found: list[list[int]] = []
+    own: list[int] = []
+    turn = 0
+    while len(found) < job.per_node:
+        first = turn
+        while at[turn] >= len(rows[turn]):
+            turn = (turn + 1) % len(sockets)
+            if turn == first:
+                at, used = [0] * len(sockets), {}
+        core, processor = rows[turn][at[turn]]
+        at[turn] += 1
+        if core not in inside or (per_core and used.get(core, 0) >= per_core):
+            continue
+        own.append(processor)
+        used[core] = used.get(core, 0) + 1
+        turn = (turn + full) % len(sockets)
+        if len(own) == job.threads:
+            if skip:
+                at[turn] += threads - job.threads if job.threads < threads else job.threads % threads
+            turn = (turn + (not full)) % len(sockets)
+            found.append(own)
+            own = []
+    return found
 
 
 def _dealt(queues: list[list[int]], how: str, tasks: int, need: int) -> list[list[int]]:
@@ -241,7 +280,6 @@ def _dealt(queues: list[list[int]], how: str, tasks: int, need: int) -> list[lis
                 free = [list(queue) for queue in queues]
             if free[turn % len(free)]:
                 own.append(free[turn % len(free)].pop(0))
-                turn += how == "fcyclic"
             else:
                 turn += 1
         found.append(own)
