@@ -37,7 +37,7 @@ def _add(judged: Confirmation, pairs: list[tuple[float, float]], first: int) -> 
 
 def test_what_a_plan_left_open_further_looks_go_on_with_on_all_blocks() -> None:
     rng = random.Random(3)
-    pairs = [(1.02 * math.exp(rng.gauss(0, 0.03)), math.exp(rng.gauss(0, 0.03))) for _ in range(80)]
+    pairs = [(1.035 * math.exp(rng.gauss(0, 0.03)), math.exp(rng.gauss(0, 0.03))) for _ in range(80)]
     judged = _confirmation(pairs[:12], plan_looks(12, 0.045))
     assert judged.word is Word.UNDECIDED and judged.fewest_more == 6
     more = judged.going_on(further_looks(judged.count, 68, 0.0045))

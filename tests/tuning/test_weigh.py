@@ -155,7 +155,8 @@ def test_each_further_value_of_a_knob_promises_less():
         for n in range(7)
     ]
     assert given == [
-        {},
+        # what promises much has one value however few runs there are
+        {"good": 1},
         {"good": 1},
         {"good": 1, "other": 1},
         {"good": 2, "other": 1},
@@ -163,6 +164,13 @@ def test_each_further_value_of_a_knob_promises_less():
         {"good": 3, "other": 2},
         {"good": 3, "other": 2},
     ]
+
+
+def test_what_promises_little_is_not_tried_in_a_few_runs():
+    (found,) = weigh_knobs([knob("some", 59, ("a",))], (), runs=RUNS_A_VALUE - 1)
+    assert not found.tried and "too few runs" in found.reason
+    (found,) = weigh_knobs([knob("good", 60, ("a",))], (), runs=RUNS_A_VALUE - 1)
+    assert found.tried
 
 
 def test_a_knob_with_many_values_does_not_keep_smaller_ones_out():
@@ -177,6 +185,8 @@ def test_a_knob_with_many_values_does_not_keep_smaller_ones_out():
 def test_of_fewer_values_the_users_own_is_one():
     own = replace(knob(values=("mine", "a", "b")), default="mine", set_by_user=True)
     (found,) = weigh_knobs([own], (), runs=4)
+    assert found.knob.values == ("mine", "unset") and found.dropped == ("a", "b")
+    (found,) = weigh_knobs([own], (), runs=8)
     assert found.knob.values == ("mine", "unset", "a")
 
 
