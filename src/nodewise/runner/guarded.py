@@ -126,12 +126,24 @@ def _stand_guard(words: Sequence[str], program: str, alive: int, tell: int) -> N
                 _end_all(_GRACE_S)
                 break
             os.read(ended, 4096)
-            status = _reaped(pid)
+            status = _ended(pid)
+            if status is None:
+                status = _reaped(pid)
         if status is not None:
             os.write(tell, _MESSAGE.pack(status, 0))
+            # whoever looks at it finds it, however soon it ended, until nobody wants to
+            select.select([alive], [], [])
     finally:
         # nothing of the process above is flushed or cleaned up twice
         os._exit(0)
+
+
+def _ended(pid: int) -> int | None:
+    """The status of a child that has ended, which stays there to be looked at."""
+    found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if found is None:
+        return None
+    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
 
 def _reaped(wanted: int) -> int | None:
