@@ -207,11 +207,12 @@ def _automatic(
     whole_cores = [{q for p in own for q in of[p]} for own in held]
     if bind == "cores":
         return [tuple(sorted(own)) for own in whole_cores]
-    step = set().union(*whole_cores)
+    # what is passed by on the way is the step's, too
+    given = {p for core in step for p in core} if how == "fcyclic" else set().union(*whole_cores)
     larger = objects_or_larger(machine, "package" if bind == "sockets" else "numa")
     if bind == "ldoms":
-        step = set(machine.allowed)
-    return [tuple(sorted(p for pus in larger if own & set(pus) for p in pus if p in step)) for own in whole_cores]
+        given = set(machine.allowed)
+    return [tuple(sorted(p for pus in larger if own & set(pus) for p in pus if p in given)) for own in whole_cores]
 
 
 def _in_turn(sockets: list[list[tuple[int, ...]]], cores: int) -> list[tuple[int, ...]]:
