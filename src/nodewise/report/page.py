@@ -21,7 +21,15 @@ from nodewise.report.template import render
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.objective import format_metric
 from nodewise.statistics.verdict import Word
-from nodewise.verdicts.compare import COMPARING, CONFIRM, CompareVerdict, compare_verdict, describe, reference_of
+from nodewise.verdicts.compare import (
+    COMPARE,
+    COMPARING,
+    CONFIRM,
+    CompareVerdict,
+    compare_verdict,
+    describe,
+    reference_of,
+)
 from nodewise.verdicts.confirm import Held, confirm_verdict
 from nodewise.verdicts.pair import costs_of
 from nodewise.verdicts.question import machine_of, question_of, stopped_by
@@ -64,7 +72,8 @@ def verdict_of(experiment: Experiment) -> CompareVerdict | TuneVerdict:
     stopped = stopped_by(experiment)
     comparing = question_of(experiment).kind in COMPARING
     first = reference_of(experiment) if comparing else BASELINE
-    if not costs_of(experiment, first):
+    # a comparison's warm-up decides nothing
+    if not costs_of(experiment, first, COMPARE if comparing else None):
         raise InputError(
             f"{experiment.path} holds no good run of the {first}", "nothing can be said of it; go on with --resume"
         )
