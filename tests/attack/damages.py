@@ -45,7 +45,9 @@ def store(folder: Path) -> dict[str, Path]:
     for kind, words in KINDS.items():
         code, said = nodewise_here(kind, "--budget", "5s", "--out", str(folder / kind), *words)
         assert code == 0, said
-    code, said = nodewise_here("confirm", "--budget", "5s", "--max-runs", "8", "--out", str(folder / "confirm"), str(folder / "compare"))
+    code, said = nodewise_here(
+        "confirm", "--budget", "5s", "--max-runs", "8", "--out", str(folder / "confirm"), str(folder / "compare")
+    )
     assert code in (0, 1), said
     return {kind: folder / kind for kind in (*KINDS, "confirm")}
 
