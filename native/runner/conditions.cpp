@@ -151,7 +151,7 @@ std::vector<KernelFile> find_throttle_files(const std::string& root) {
             // a container sees its own group as the mount's top, and its path from outside of it
             bool own = true;
             for (std::string group = line.substr(second + 1); !group.empty() || own;
-                 group.erase(std::min(group.rfind('/'), group.size()))) {
+                 group.erase(group.find('/') == std::string::npos ? 0 : group.rfind('/'))) {
                 std::string directory = root;
                 directory.append(mount).append(group);
                 KernelFile file(directory + "/cpu.stat");
