@@ -355,7 +355,12 @@ def test_no_compiler_and_no_file_is_left_by_an_early_end(source: Path, number: i
     (folder / "slow").chmod(0o755)
     (folder / "t").mkdir()
     command = [sys.executable, "-m", "nodewise", "vec", "--compiler", "./slow", str(source)]
-    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": "t"})
+    # where the tests run in the background of a shell, SIGQUIT is ignored, and what is started has that from here
+    before = signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    try:
+        process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": "t"})
+    finally:
+        signal.signal(signal.SIGQUIT, before)
     pids = folder / "pids"
     until = time.monotonic() + 30
     while not pids.exists() or len(pids.read_text().split()) < 2:

@@ -97,8 +97,9 @@ def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
     """What disturbed the runs that decide, given in the order in which they were made.
 
     Steal that all runs met alike (nine of ten within 5 percentage points) is a condition, and so is a clock below its base in
-    all runs of a contender, as wide vectors bring it about; so is load of others that comes with most blocks and is never seen
-    between runs, as of a database that the program asks; what passes is a disturbance. `quota` is the processor time that
+    all runs of a contender, as wide vectors bring it about; what passes is a disturbance. Load of others that comes with most blocks
+    and is not seen between runs, as of a database that the program asks, is named, too; it disturbs all the same, since work that
+    comes and goes by a clock may look alike. `quota` is the processor time that
     the control group grants, in processors, None without one.
     """
     ordinary, stolen = _steal(runs)
@@ -109,9 +110,11 @@ def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
         for run, unusual in zip(runs, stolen, strict=True)
     ]
     said = []
-    if _is_ours(runs, spoiled):
-        spoiled = [kinds - {"other load"} for kinds in spoiled]
-        said.append("processes that work for the program: others' load came with its runs and rested between them")
+    if _rests(runs, spoiled):
+        said.append(
+            "others' load came with the runs and rested between them: where it works for the program, as a database does, let it "
+            "count by --accept-disturbed"
+        )
     counts = Counter(kind for kinds in spoiled for kind in sorted(kinds))
     if ordinary >= _NAMED:
         said.append(f"steal of {ordinary * 100:.0f} % in all runs")
@@ -136,8 +139,8 @@ def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
     )
 
 
-def _is_ours(runs: Sequence[Met], spoiled: Sequence[set[str]]) -> bool:
-    """Whether others' load is what the program itself brings about: it is in most blocks, and in no rest between runs."""
+def _rests(runs: Sequence[Met], spoiled: Sequence[set[str]]) -> bool:
+    """Whether others' load may be what the program itself brings about: it is in most blocks, and in no rest between runs."""
     loud = {run.block for run, kinds in zip(runs, spoiled, strict=True) if "other load" in kinds}
     if 2 * len(loud) <= len({run.block for run in runs}):
         return False

@@ -142,8 +142,8 @@ def judge_pairs(
     if not one:
         return Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within), "no block has a good run of both"
     ratio = ratio_interval(one, other, level(len(one)))
-    if final and not accept_disturbed and pairs.disturbed and not _has_interval(ratio):
-        # most blocks were undisturbed, but they are too few: what disturbed the rest hit either contender by chance
+    if final and surely and not accept_disturbed and pairs.disturbed and not _has_interval(ratio):
+        # most blocks were undisturbed, but they are too few; what disturbed the rest may not make up more than counts as none
         every = pairs.deciding(accept_disturbed=True)
         ratio = ratio_interval(*every, level(len(every[0])))
     verdict = judge(ratio, within, final=final, surely=surely)
