@@ -20,6 +20,10 @@ from nodewise.base.secrets import is_secret, parts_of_text, parts_of_words, vari
         ("PASSWORD_2", "x"),
         ("CREDENTIALS", "me:x"),
         ("apikey", "z"),
+        ("PGPASSWORD", "x"),
+        ("MYTOKEN", "x"),
+        ("SSHPASS", "x"),
+        ("--dbpassword", "x"),
     ],
 )
 def test_names_of_secrets(name: str, value: str) -> None:
@@ -31,6 +35,8 @@ def test_names_of_secrets(name: str, value: str) -> None:
     [
         ("KEYBOARD", "us"),
         ("MONKEY", "banana"),
+        ("COMPASS", "north"),
+        ("--tokens", "512"),
         ("--key-size", "4"),
         ("--key", "name"),
         ("SORT_KEY", "name"),

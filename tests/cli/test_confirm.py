@@ -117,7 +117,7 @@ def test_a_setting_that_fails_on_the_real_input_keeps_nothing(
 ) -> None:
     done = nodewise("confirm", tuned, "--json", "--", word)
     result = told(done)
-    assert (result["verdict"], why in result["reason"], done.returncode) == ("gone", True, 1)
+    assert (result["verdict"], why in result["reason"], done.returncode) == ("gone", True, 1), done.stderr
 
 
 def test_a_program_that_fails_by_itself_is_bad_input(nodewise: Command, tuned: str, tmp_path: Path) -> None:

@@ -243,6 +243,7 @@ def test_the_wrappers_zones():
     [
         ("--cpu-bind=cores --distribution=block:block", [(0, 16), (1, 17), (2, 18), (3, 19)]),
         ("--cpu-bind=cores", [(0, 16), (8, 24), (1, 17), (9, 25)]),
+        ("--cpu-bind=core", [(0, 16), (8, 24), (1, 17), (9, 25)]),
         ("--cpu-bind=threads -m block:block:block", [(0, 16), (1, 17), (2, 18), (3, 19)]),
         ("--cpu-bind=threads -m block:cyclic:cyclic", [(0, 16), (8, 24), (1, 17), (9, 25)]),
         (

@@ -100,8 +100,14 @@ class Part:
     name: str
 
 
+#: Names that are written in one word end in these, as PGPASSWORD and MYTOKEN do.
+_ENDS = ("password", "passwd", "passphrase", "secret", "token", "sshpass", "dbpass", "storepass", "keypass")
+
+
 def _split(name: str) -> list[str]:
-    return [word.lower() for word in _WORDS.findall(name)]
+    words = [word.lower() for word in _WORDS.findall(name)]
+    # what a single letter is before is an option with its value: -psecret
+    return ["password" if word.endswith(_ENDS) and not word[1:].startswith(_ENDS) else word for word in words]
 
 
 def is_secret_name(name: str) -> bool:

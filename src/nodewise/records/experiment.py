@@ -43,6 +43,8 @@ from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.setting import Setting
 
 SCHEMA = 1
+#: So many experiments that ran beside one are named.
+_MOST_NAMED = 3
 #: The directories that this process has written to.
 _OWN: set[Path] = set()
 #: The folder with what fresh processes are told to call, where functions are compared.
@@ -134,7 +136,10 @@ class Experiment:
     @property
     def told(self) -> list[str]:
         """What is to be said with any verdict on it: what of it is damaged, what ran beside it, what programs told in vain."""
-        return [*self.damage, *(n.sentence for n in self.neighbours), *self._told_in_vain]
+        beside = [n.sentence for n in self.neighbours[:_MOST_NAMED]]
+        if more := len(self.neighbours) - len(beside):
+            beside.append(f"and {more} more experiment{'s' * (more > 1)} ran on this machine meanwhile")
+        return [*self.damage, *beside, *self._told_in_vain]
 
     @cached_property
     def _told_in_vain(self) -> list[str]:

@@ -70,10 +70,11 @@ def verdict_of(experiment: Experiment) -> CompareVerdict | TuneVerdict:
     Raises InputError where the experiment was cut off before its first good run.
     """
     stopped = stopped_by(experiment)
-    comparing = question_of(experiment).kind in COMPARING
+    kind = question_of(experiment).kind
+    comparing = kind in COMPARING
     first = reference_of(experiment) if comparing else BASELINE
-    # a comparison's warm-up decides nothing
-    if not costs_of(experiment, first, COMPARE if comparing else None):
+    # a comparison's warm-up decides nothing; but a promise is gone where the setting fails in it
+    if not costs_of(experiment, first, COMPARE if comparing and kind != "confirm" else None):
         raise InputError(
             f"{experiment.path} holds no good run of the {first}", "nothing can be said of it; go on with --resume"
         )

@@ -150,7 +150,13 @@ def judge_pairs(
     if verdict.word is not Word.UNDECIDED:
         return verdict, ""
     if not _has_interval(ratio):
-        kind = "undisturbed " if pairs.disturbed else "comparable " if len(one) < len(pairs.blocks) else ""
+        kind = (
+            "undisturbed "
+            if pairs.disturbed and not accept_disturbed
+            else "comparable "
+            if len(one) < len(pairs.blocks)
+            else ""
+        )
         count = f"{len(one)} {kind}block{'s' * (len(one) != 1)}"
         return verdict, f"{count} {'is' if len(one) == 1 else 'are'} too few"
     if ratio.low > 1:

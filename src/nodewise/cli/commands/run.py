@@ -94,9 +94,11 @@ def command(
 
     def answer() -> None:
         _tell(summary, run.shown.currency)
+        again = f"nodewise run --resume {quoted_line([summary.experiment])}"
         if summary.stopped == "budget":
-            again = f"nodewise run --resume {quoted_line([summary.experiment])} --budget …"
-            print(f"note      the budget ended it after {summary.made} of {runs} runs; {again} goes on")
+            print(f"note      the budget ended it after {summary.made} of {runs} runs; {again} --budget … goes on")
+        if summary.stopped == "interrupted":
+            print(f"note      interrupted after {summary.made} of {runs} runs; {again} goes on")
 
     hand_out(folder, write_report, answer, print_json if as_json else None)
     return code

@@ -129,6 +129,8 @@ def _bind(text: str | None) -> tuple[str, str | None]:
         return ("none" if name else "auto"), None
     if name == "rank":
         raise InputError("srun: --cpu-bind=rank is no longer there", "use map_cpu, or cores with --distribution")
+    # slurm_verify_cpu_bind takes core for cores, and so on
+    name = f"{name}s" if f"{name}s" in _BINDINGS else name
     if name not in _BINDINGS:
         raise InputError(f"srun: --cpu-bind has no {name!r}", f"known are: {', '.join(_BINDINGS)}")
     listed = name.startswith(("map", "mask"))
