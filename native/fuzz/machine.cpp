@@ -73,7 +73,7 @@ extern "C" void __asan_on_error() {  // NOLINT(bugprone-reserved-identifier): it
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     // hwloc's own messages say nothing of ours
-    static const int quiet = setenv("HWLOC_HIDE_ERRORS", "2", 1);
+    static const int quiet = setenv("HWLOC_HIDE_ERRORS", "2", 1);  // NOLINT(concurrency-mt-unsafe): one thread
     static const int file = memfd_create("machine", 0);
     static const std::string path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file);
     const std::string text(reinterpret_cast<const char*>(data), size);

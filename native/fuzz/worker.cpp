@@ -44,8 +44,7 @@ void read_back(const std::string& all) {
     }
     try {
         nodewise::read_array(buffer, file);
-    } catch (const std::exception&) {
-        // said in words
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): what is no array is said in words
     }
     fclose(file);
 }
