@@ -114,10 +114,12 @@ def _stand_guard(words: Sequence[str], program: str, alive: int, tell: int) -> N
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         try:
-            pid = subprocess.Popen(words, executable=program).pid
+            # kept, since one that nobody holds takes away its process once that has ended
+            child = subprocess.Popen(words, executable=program)
         except OSError as problem:
             os.write(tell, _MESSAGE.pack(0, problem.errno or 1))
             os._exit(1)
+        pid = child.pid
         os.write(tell, _MESSAGE.pack(pid, 0))
         status = None
         while status is None:
