@@ -65,9 +65,9 @@ def test_threads_where_they_were_asked_to_be(team, tmp_path):
     (process,) = [p for p in seen["processes"] if p["runtime"]]
     assert [t["allowed"] for t in process["threads"]] == [[p] for p in TWO]
     first, second = process["threads"]
-    # the first runs before its runtime binds it, on a busy machine for more than one sample
-    assert max(first["ran"], key=first["ran"].get) == str(TWO[0])
-    assert set(second["ran"]) <= {str(TWO[1])}
+    # either runs before its runtime binds it, on a busy machine for more than one sample
+    for thread, processor in zip((first, second), TWO, strict=True):
+        assert max(thread["ran"], key=thread["ran"].get) == str(processor)
     names = [t.text for t in ET.parse(tmp_path / "seen.svg").iter("{http://www.w3.org/2000/svg}text")]
     assert f"may use {TWO[0]}, as asked" in names
 

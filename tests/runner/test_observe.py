@@ -246,3 +246,17 @@ def test_the_kernel_lists_threads_as_they_were_created():
         worker.join()
     assert listed[0] == os.getpid()
     assert [t for t in listed if t in numbers] == numbers
+
+
+def test_what_a_process_had_stays_known_after_its_end():
+    child = subprocess.Popen(["sleep", "60"], env={**os.environ, "OMP_PLACES": "{0}"})
+    try:
+        observer = Observer(child.pid)
+        observer.sweep()
+    finally:
+        child.kill()
+    # not waited for, so that it is still there, with nothing of its own
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    observer._look(observer.seen.processes[child.pid])
+    assert observer.seen.processes[child.pid].environment["OMP_PLACES"] == "{0}"
+    child.wait()

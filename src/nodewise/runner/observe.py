@@ -223,10 +223,13 @@ class Observer:
         with contextlib.suppress(OSError):
             words = (folder / "cmdline").read_bytes().split(b"\0")
             process.command = " ".join(w.decode(errors="replace") for w in words if w) or process.command
-            environment = read_environment((folder / "environ").read_bytes())
-            process.rank = rank_of(environment)
-            kept = binding_variables()
-            process.environment = {k: v for k, v in environment.items() if k.startswith(_KEPT_VARIABLES) or k in kept}
+            # a process that is ending has none left, nor maps
+            if environment := read_environment((folder / "environ").read_bytes()):
+                process.rank = rank_of(environment)
+                kept = binding_variables()
+                process.environment = {
+                    k: v for k, v in environment.items() if k.startswith(_KEPT_VARIABLES) or k in kept
+                }
             maps = (folder / "maps").read_text(errors="replace")
             process.runtime = next((name for name in _RUNTIMES if name in maps), process.runtime)
         try:
