@@ -35,7 +35,7 @@ def test_names_of_secrets(name: str, value: str) -> None:
     [
         ("KEYBOARD", "us"),
         ("MONKEY", "banana"),
-        ("COMPASS", "north"),
+        ("BYPASS", "yes"),
         ("--tokens", "512"),
         ("--key-size", "4"),
         ("--key", "name"),

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -248,15 +249,29 @@ def test_the_kernel_lists_threads_as_they_were_created():
     assert [t for t in listed if t in numbers] == numbers
 
 
-def test_what_a_process_had_stays_known_after_its_end():
+def test_what_a_process_had_stays_known_after_its_end(monkeypatch):
     child = subprocess.Popen(["sleep", "60"], env={**os.environ, "OMP_PLACES": "{0}"})
     try:
         observer = Observer(child.pid)
-        observer.sweep()
+        # a program that has just begun has no variables for a moment
+        while observer.sweep() and not observer.seen.processes[child.pid].environment:
+            time.sleep(0.01)
+        # between the end of its memory and that of the process, the file is there and empty
+        monkeypatch.setattr("nodewise.runner.observe.read_environment", lambda _: {})
+        observer._look(observer.seen.processes[child.pid])
+        assert observer.seen.processes[child.pid].environment["OMP_PLACES"] == "{0}"
     finally:
         child.kill()
-    # not waited for, so that it is still there, with nothing of its own
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    observer._look(observer.seen.processes[child.pid])
-    assert observer.seen.processes[child.pid].environment["OMP_PLACES"] == "{0}"
-    child.wait()
+        child.wait()
+
+
+def test_what_ran_before_the_program_took_its_place_is_not_the_programs():
+    (one, *_) = sorted(os.sched_getaffinity(0))
+    # as taskset does: it runs a while where it likes, binds itself and becomes the program
+    bind = f"import os, time\nend = time.time() + 0.3\nwhile time.time() < end: pass\nos.sched_setaffinity(0, {{{one}}})\n"
+    become = "os.execvp('sh', ['sh', '-c', 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'])"
+    child = subprocess.Popen([sys.executable, "-c", bind + become])
+    sweeps = Observer(child.pid, 0.005).watch(lambda wait_s: child.poll() is not None or time.sleep(wait_s) is not None)
+    (process,) = sweeps.processes.values()
+    (thread,) = process.threads.values()
+    assert process.command.startswith("sh -c") and set(thread.ran) == {one} and thread.first_s > 0.25

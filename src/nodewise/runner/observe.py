@@ -58,7 +58,7 @@ class SeenThread:
 class SeenProcess:
     """A process: its command, its launcher's rank, OpenMP's variables and runtime, the most memory by node (bytes).
 
-    `mappings` are those that it had when they were last looked at.
+    `mappings` are those that it had when they were last looked at, `executable` the file that it ran then.
     """
 
     pid: int
@@ -71,6 +71,7 @@ class SeenProcess:
     memory_missing: str = ""
     nodes: tuple[int, ...] = ()
     threads: dict[int, SeenThread] = field(default_factory=dict)
+    executable: str = ""
 
     @property
     def in_order(self) -> list[SeenThread]:
@@ -114,10 +115,7 @@ class Observer:
         """What runs the file `passed_over` is not sampled, only what it starts: a runner, and its children before they are programs.
 
         Raises InputError where the interval is not positive, or there is no such process."""
-        if not 0 < interval_s <= 60:
-            raise InputError(
-                f"cannot sample every {interval_s:g} s", "give an interval of more than 0 and at most 60 s"
-            )
+        check_interval(interval_s)
         if not Path(f"/proc/{root}").is_dir():
             raise InputError(f"there is no process {root}", "give the number of one that runs")
         self._root = root
@@ -160,11 +158,11 @@ class Observer:
             if pid in met:
                 continue
             met.add(pid)
-            tids = threads_of(pid)
-            if self._passed_over and executable_of(pid) == self._passed_over:
-                tids = []
+            executable = executable_of(pid)
+            tids = [] if self._passed_over and executable == self._passed_over else threads_of(pid)
             if tids:
                 process = self.seen.processes.setdefault(pid, SeenProcess(pid))
+                self._take_up(process, executable)
                 for tid in tids:
                     self._sample(process, tid, now)
                 if now >= self._looked.get(pid, 0.0):
@@ -177,6 +175,14 @@ class Observer:
             waiting += children_of(pid)
         self.seen.samples += 1
         return any(Path(f"/proc/{pid}").exists() for pid in met)
+
+    def _take_up(self, process: SeenProcess, executable: str) -> None:
+        """Where a thread ran as `taskset` or `numactl`, before it was bound, is not where the program ran."""
+        if executable and executable != process.executable:
+            if process.executable:
+                process.threads.clear()
+                self._looked.pop(process.pid, None)
+            process.executable = executable
 
     def _sample(self, process: SeenProcess, tid: int, now: float) -> None:
         folder = f"/proc/{process.pid}/task/{tid}"
