@@ -353,6 +353,9 @@ class Tuner:
         share = min(most_share, least_share * max(1.0, self._search.noise / _USUAL_NOISE))
         # the baseline is slower than what the search has come to run; where runs are counted one is one
         price = max(1.0, self._pair_s(self._best()) / 2 / self._costs.typical_s)
+        if self._search.unseen:
+            # a value that never ran may be the best of all
+            return math.ceil(2 * fewest_blocks(alpha) * price)
         return math.ceil(
             min(
                 max(2 * fewest_blocks(alpha) * price, total * share),

@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +87,6 @@ class GuidedSearch:
         self._stale = False
         self._first: list[Point] | None = None
         self._size = 0
-        self._screened = False
         self._explore = self._explored = 0
         self._idle = 0
         self._fitted: list[int] = []
@@ -119,6 +120,12 @@ class GuidedSearch:
         """Whether a point is to blame for failures."""
         return self._failures.is_blamed(self._key(point))
 
+    def entangled(self, point: Point) -> set[str]:
+        """Axes whose value at a point ran only together with that of another that it changes: none can say which of them counts."""
+        changed = self._space.changed(point)
+        ran = {n: {q for q in map(self._plain, self._points) if q[n] == point[n]} for n in changed}
+        return {n for n in changed for m in changed if n != m and ran[n] == ran[m]}
+
     # --- asking
 
     def ask(self, affordable: int) -> list[Point]:
@@ -131,11 +138,8 @@ class GuidedSearch:
             return asked
         if affordable < 2 or self._idle >= 2 or not self._space.open:
             return []
-        if not self._screened and self._order:
-            self._screened = True
-            asked = self._screen(affordable)
-            if asked:
-                return asked
+        if self._order and (asked := self._screen(affordable)):
+            return asked
         return self._next(min(self._size, affordable))
 
     def resume(self) -> None:
@@ -154,14 +158,39 @@ class GuidedSearch:
         """A point of the space proper: for the reference the default."""
         return self._space.default if point == self.reference else point
 
+    @property
+    def unseen(self) -> list[tuple[str, Any]]:
+        """Values of the axes that are not crossed, as (axis, value), that no run can have said anything of, most natural first."""
+        self._judge()
+        if not self._order:
+            return []
+        leader = self._plain(self._points[self._order[0]])
+        seen = {change for p in self._points for change in self._plain(p).items()}
+        found = []
+        for point in self._unknown(self._pooled.singles(leader)):
+            (name,) = (n for n in point if point[n] != leader[n])
+            if (name, point[name]) not in seen and self._may(point):
+                found.append((name, point[name]))
+        rank: dict[str, int] = {}
+        places = []
+        for name, _ in found:
+            places.append(rank.setdefault(name, 0))
+            rank[name] += 1
+        return [found[i] for i in sorted(range(len(found)), key=lambda i: places[i])]
+
     def _screen(self, affordable: int) -> list[Point]:
-        """The best so far again, and the best with each value of each further axis; empty where those are too many."""
+        """The best so far, with each value of each further axis: by itself where the runs allow it, else several at once."""
+        unseen = self.unseen
+        if not unseen:
+            return []
         again = [self._points[i] for i in self._order[: 2 if affordable >= 12 else 1]]
         leader = self._plain(again[0])
-        singles = [p for p in self._unknown(self._pooled.singles(leader)) if self._may(p)]
-        if not 0 < len(singles) <= max(affordable // 2, affordable - 4):
-            return []
-        return self._distinct([*again, *singles])[:affordable]
+        most = max(affordable // 2, affordable - 4)
+        if len(unseen) <= most:
+            return self._distinct([*again, *(leader.having(**{n: v}) for n, v in unseen)])[:affordable]
+        longest = max(Counter(name for name, _ in unseen).values())
+        rows = min(max(most, longest), affordable)
+        return self._unknown(self._pooled.cover(leader, unseen, rows, self._may))
 
     def _next(self, size: int) -> list[Point]:
         if not self._order:
@@ -228,12 +257,13 @@ class GuidedSearch:
     def _simpler(self, pool: Sequence[Point], mine: int, mean: Array, covariance: Array) -> list[int]:
         """Those of the pool that are the leader with fewer changes, may be as good, and have not run often enough to tell."""
         leader, found = pool[mine], []
+        entangled = self.entangled(self._plain(leader))
         for i, point in enumerate(pool):
             changed = [a.name for a in self._space.open if point[a.name] != leader[a.name]]
             if len(changed) != 1 or self._oddity(point) >= self._oddity(leader) or self._runs(point) >= _ENOUGH:
                 continue
             apart = float(np.sqrt(max(0.0, covariance[i, i] + covariance[mine, mine] - 2 * covariance[i, mine])))
-            if mean[i] - mean[mine] < min(2 * _TIE, _TIE_DEVIATIONS * apart):
+            if mean[i] - mean[mine] < min(2 * _TIE, _TIE_DEVIATIONS * apart) or changed[0] in entangled:
                 found.append(i)
         return sorted(found, key=lambda i: mean[i])
 

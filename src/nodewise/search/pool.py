@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from nodewise.search.space import Axis, Point, Space
@@ -49,6 +49,21 @@ class Pool:
             for v in (a.natural if a.ordered else a.values)
             if v != centre[a.name]
         ]
+
+    def cover(
+        self, centre: Point, changes: Sequence[tuple[str, Any]], rows: int, may: Callable[[Point], bool]
+    ) -> list[Point]:
+        """At most `rows` points that have each change of the centre once, and as few changes each as that takes.
+
+        Where there are more than the points can have, those that come first are in. `may` says which points may run.
+        """
+        made: list[dict[str, Any]] = [{} for _ in range(rows)]
+        for name, value in changes:
+            fitting = [r for r in made if name not in r and may(centre.having(**r, **{name: value}))]
+            if fitting:
+                fewest = min(map(len, fitting))
+                self._random.choice([r for r in fitting if len(r) == fewest])[name] = value
+        return [centre.having(**row) for row in made if row]
 
     def near(self, centres: Sequence[Point]) -> list[Point]:
         """Points that differ from one of the centres, the best of which comes first, in one axis; in random order."""

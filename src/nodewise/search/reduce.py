@@ -45,9 +45,12 @@ class Reduction:
         nothing, and all of those at once. Empty where everything is known well enough.
         """
         doubtful = []
+        entangled = self._search.entangled(point)
         for other in self._without(point):
             cost, deviation = self._search.gain(point, over=other)
-            if cost - _SURE * deviation < self._within and cost + _SURE * deviation > self._within / 2:
+            if any(other[n] != point[n] for n in entangled):
+                doubtful.append((cost, other))
+            elif cost - _SURE * deviation < self._within and cost + _SURE * deviation > self._within / 2:
                 doubtful.append((cost, other))
         doubtful.sort(key=lambda item: item[0])
         return [p for _, p in doubtful[:_MOST_ARMS]]
@@ -60,9 +63,11 @@ class Reduction:
         most = self._search.gain(point, over=self._search.reference)[0] / _SHARE
         while len(self._space.changed(now)) > 1:
             free = []
+            # the model shares a gain out among values that only ever ran together, and may be wrong
+            kept = [*needed, *self._search.entangled(now)]
             for i, other in enumerate(others := self._without(now)):
                 cost, deviation = self._search.gain(point, over=other)
-                if any(other[n] == self._default[n] for n in needed):
+                if any(other[n] != now[n] for n in kept):
                     continue
                 if cost < min(most, max(self._within / 4, _DOUBTFUL * deviation)):
                     free.append((cost, i))
