@@ -3,7 +3,7 @@
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nodewise.search.guided import GuidedSearch
@@ -66,8 +66,8 @@ class _Believing:
 
     reference = SPACE.default
 
-    def __init__(self, worth: Mapping[str, float], deviation: float):
-        self._worth, self._deviation = worth, deviation
+    def __init__(self, worth: Mapping[str, float], deviation: float, entangled: Sequence[str] = ()):
+        self._worth, self._deviation, self._entangled = worth, deviation, set(entangled)
 
     def gain(self, point: Point, over: Point) -> tuple[float, float]:
         """What `over` lacks of `point`."""
@@ -76,6 +76,10 @@ class _Believing:
     def failed(self, point: Point) -> bool:
         """Nothing fails."""
         return False
+
+    def entangled(self, point: Point) -> set[str]:
+        """Those given that the point still has."""
+        return {n for n in self._entangled if point[n] == "on"}
 
 
 def _kept(worth: Mapping[str, float], deviation: float) -> set[str]:
@@ -89,3 +93,10 @@ def test_what_is_not_sure_is_put_back_up_to_a_sixth_of_the_gain() -> None:
     assert _kept(worth, 0.04) == {"a", "c"}
     # what is sure stays, small as it is
     assert _kept(worth, 0.01) == {"a", "b", "c"}
+
+
+def test_what_ran_only_together_stays_together_until_it_was_seen_apart() -> None:
+    search = _Believing({"a": 0.3, "b": 0.0, "c": 0.0, "d": 0.3}, 0.001, "ab")
+    reduction = Reduction(search, SPACE, 0.01)  # type: ignore[arg-type]
+    assert {n for n, v in reduction.of(ALL_ON).items() if v == "on"} == {"a", "b", "d"}
+    assert {n for arm in reduction.arms(ALL_ON) for n, v in arm.items() if v == "off"} == {"a", "b"}

@@ -250,7 +250,10 @@ class Tuner:
             )
         if "loaded" not in earlier:
             axes = {a.name: list(a.values) for a in space.axes}
-            self._writer.amend({"axes": axes, "loaded": self._offer.loaded_json, "knobs": self._offer.reasons()})
+            worth = [[i for i, v in enumerate(a.values) if v in a.worth] for a in space.axes]
+            self._writer.amend(
+                {"axes": axes, "worth": worth, "loaded": self._offer.loaded_json, "knobs": self._offer.reasons()}
+            )
 
     # --- the search
 

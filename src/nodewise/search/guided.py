@@ -53,6 +53,8 @@ _DOUBT = 0.5
 _ENOUGH = 3
 #: Of two settings whose difference is less than this, or less than so many of its deviations, the simpler one leads.
 _TIE, _TIE_DEVIATIONS = 0.005, 1.5
+#: A value that failed in so many runs, each time beside others perhaps, is not looked at for its own sake again.
+_TRIED = 2
 #: A retry of what failed once is worth it where so many deviations in its favour would make it the best.
 _HOPE = 1.0
 
@@ -86,6 +88,7 @@ class GuidedSearch:
         self._block = 0
         self._stale = False
         self._first: list[Point] | None = None
+        self._failed_with: Counter[tuple[str, Any]] = Counter()
         self._size = 0
         self._explore = self._explored = 0
         self._idle = 0
@@ -160,12 +163,13 @@ class GuidedSearch:
 
     @property
     def unseen(self) -> list[tuple[str, Any]]:
-        """Values of the axes that are not crossed, as (axis, value), that no run can have said anything of, most natural first."""
+        """Values of the axes that are not crossed, as (axis, value), that no run has said anything of, most natural first."""
         self._judge()
         if not self._order:
             return []
         leader = self._plain(self._points[self._order[0]])
         seen = {change for p in self._points for change in self._plain(p).items()}
+        seen |= {change for change, times in self._failed_with.items() if times >= _TRIED}
         found = []
         for point in self._unknown(self._pooled.singles(leader)):
             (name,) = (n for n in point if point[n] != leader[n])
@@ -361,6 +365,7 @@ class GuidedSearch:
             key = self._key(point)
             self._failures.tell(key, point, self._row(point), outcome is None, point == self.reference)
             if outcome is None:
+                self._failed_with.update(self._plain(point).items())
                 continue
             if key not in self._index:
                 self._index[key] = len(self._points)

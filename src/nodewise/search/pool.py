@@ -43,12 +43,7 @@ class Pool:
     def singles(self, centre: Point) -> list[Point]:
         """The centre with each other value of each axis that is not crossed."""
         further = [a for a in self._space.open if not a.crossed]
-        return [
-            centre.having(**{a.name: v})
-            for a in further
-            for v in (a.natural if a.ordered else a.values)
-            if v != centre[a.name]
-        ]
+        return [centre.having(**{a.name: v}) for a in further for v in (a.default, *a.worth) if v != centre[a.name]]
 
     def cover(
         self, centre: Point, changes: Sequence[tuple[str, Any]], rows: int, may: Callable[[Point], bool]

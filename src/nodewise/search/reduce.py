@@ -48,9 +48,8 @@ class Reduction:
         entangled = self._search.entangled(point)
         for other in self._without(point):
             cost, deviation = self._search.gain(point, over=other)
-            if any(other[n] != point[n] for n in entangled):
-                doubtful.append((cost, other))
-            elif cost - _SURE * deviation < self._within and cost + _SURE * deviation > self._within / 2:
+            sure = cost - _SURE * deviation >= self._within or cost + _SURE * deviation <= self._within / 2
+            if not sure or any(other[n] != point[n] for n in entangled):
                 doubtful.append((cost, other))
         doubtful.sort(key=lambda item: item[0])
         return [p for _, p in doubtful[:_MOST_ARMS]]

@@ -29,6 +29,11 @@ class Axis:
     ordered: bool = False
     crossed: bool = False
 
+    @property
+    def worth(self) -> tuple[Any, ...]:
+        """The values that deserve a run each besides the default: of ordered numbers the natural ones, else all."""
+        return tuple(v for v in (self.natural if self.ordered else self.values) if v != self.default)
+
 
 #: What tells the point of the program as its user starts it from one that spells its defaults out.
 AS_STARTED = "as started"

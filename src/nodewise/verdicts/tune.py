@@ -33,6 +33,7 @@ from nodewise.verdicts.pair import (
 )
 from nodewise.verdicts.question import question_of
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
+from nodewise.verdicts.untried import untried_notes
 
 BASELINE = "baseline"
 TUNE = "tune"
@@ -330,6 +331,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     failed, runs = _failures(experiment, BASELINE)
     if failed:
         notes.append(f"the program failed in {failed} of {runs} runs as it is")
+    notes += untried_notes(experiment)
     to_blame = _to_blame(experiment)
     notes += [f"{key} was left out: {error}" for key, error in to_blame.items()]
     candidate = _candidate(experiment)

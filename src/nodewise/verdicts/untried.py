@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which values of the axes a tune came to, and which it did not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nodewise.records.experiment import Experiment
+from nodewise.verdicts.question import question_of
+
+#: Of more values than this only their number is said.
+_MOST_NAMED = 8
+
+
+def untried(experiment: Experiment) -> dict[str, list[Any]]:
+    """By axis the values worth a run with which none was started, axes without any left out."""
+    question = question_of(experiment)
+    ran = [experiment.settings[key].values for key in experiment.records.keys if key in experiment.settings]
+    found: dict[str, list[Any]] = {}
+    # an experiment of an older version does not say what was worth a run
+    for (name, values), worth in zip(question.axes.items(), question.worth, strict=False):
+        seen = [setting[name] for setting in ran if name in setting]
+        if left := [values[i] for i in worth if i < len(values) and values[i] not in seen]:
+            found[name] = left
+    return found
+
+
+def untried_notes(experiment: Experiment) -> list[str]:
+    """One sentence on the values that no run had, where there are any."""
+    left = untried(experiment)
+    count = sum(map(len, left.values()))
+    if not count:
+        return []
+    if count <= _MOST_NAMED:
+        named = "; ".join(f"{name}: {', '.join(map(str, values))}" for name, values in left.items())
+    else:
+        named = ", ".join(f"{len(values)} of {name}" for name, values in left.items())
+    return [
+        f"no run had {'this value' if count == 1 else f'these {count} values'}, for which the runs did not suffice: {named}"
+    ]
