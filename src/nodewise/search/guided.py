@@ -88,6 +88,7 @@ class GuidedSearch:
         self._block = 0
         self._stale = False
         self._first: list[Point] | None = None
+        self._screened = False
         self._failed_with: Counter[tuple[str, Any]] = Counter()
         self._size = 0
         self._explore = self._explored = 0
@@ -183,15 +184,20 @@ class GuidedSearch:
         return [found[i] for i in sorted(range(len(found)), key=lambda i: places[i])]
 
     def _screen(self, affordable: int) -> list[Point]:
-        """The best so far, with each value of each further axis: by itself where the runs allow it, else several at once."""
-        unseen = self.unseen
-        if not unseen:
-            return []
+        """The best so far with each value of each further axis: by itself where the runs allow it, else what no run had yet,
+        several values at once. Empty where every value was seen.
+        """
         again = [self._points[i] for i in self._order[: 2 if affordable >= 12 else 1]]
         leader = self._plain(again[0])
         most = max(affordable // 2, affordable - 4)
-        if len(unseen) <= most:
-            return self._distinct([*again, *(leader.having(**{n: v}) for n, v in unseen)])[:affordable]
+        if not self._screened:
+            self._screened = True
+            singles = [p for p in self._unknown(self._pooled.singles(leader)) if self._may(p)]
+            if 0 < len(singles) <= most:
+                return self._distinct([*again, *singles])[:affordable]
+        unseen = self.unseen
+        if not unseen:
+            return []
         longest = max(Counter(name for name, _ in unseen).values())
         rows = min(max(most, longest), affordable)
         return self._unknown(self._pooled.cover(leader, unseen, rows, self._may))
@@ -218,17 +224,19 @@ class GuidedSearch:
             chance[mine] = 0.0
             draws = np.where(self._rng.random(draws.shape) < chance, np.inf, draws)
         gain = float(np.maximum(draws[:, mine] - _LET_GO - draws.min(axis=1), 0).mean())
-        runs = self._runs(leader)
-        ended = gain < _TRIFLE and runs >= 4 and self._explored >= self._explore
+        # the model may be sure and wrong, but of what takes half as long again it has seen more
+        surely = mean - 2 * np.sqrt(np.maximum(np.diag(covariance), 0))
+        hopeless = (surely > mean[mine] + _HOPELESS) | (chance > 0.5)
+        wild = [i for i, p in enumerate(pool) if self._runs(p) == 0 and not hopeless[i]]
+        if not wild:
+            self._explored = self._explore
+        settled = gain < _TRIFLE and self._runs(leader) >= 4
+        ended = settled and self._explored >= self._explore
         again = self._retries(leader)[: max(1, size // 4)] if ended else []
         self._idle = self._idle + 1 if ended and not again else 0
         chosen = [mine, *self._simpler(pool, mine, mean, covariance)[: max(1, size // 4)]]
-        if size >= 4 and self._explored < self._explore:
-            # the model may be sure and wrong, but of what takes half as long again it has seen more
-            hopeless = (mean - 2 * np.sqrt(np.maximum(np.diag(covariance), 0)) > mean[mine] + _HOPELESS) | (
-                chance > 0.5
-            )
-            wild = [i for i, p in enumerate(pool) if self._runs(p) == 0 and i not in chosen and not hopeless[i]]
+        if (size >= 4 or settled) and self._explored < self._explore:
+            wild = [i for i in wild if i not in chosen]
             chosen += self._random.sample(wild, min(1 + size // 6, len(wild)))
             self._explored += 1 + size // 6
         for draw in draws:
