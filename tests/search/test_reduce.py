@@ -6,6 +6,8 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.reduce import Reduction
 from nodewise.search.space import Axis, Point, Space
@@ -100,3 +102,15 @@ def test_what_ran_only_together_stays_together_until_it_was_seen_apart() -> None
     reduction = Reduction(search, SPACE, 0.01)  # type: ignore[arg-type]
     assert {n for n, v in reduction.of(ALL_ON).items() if v == "on"} == {"a", "b", "d"}
     assert {n for arm in reduction.arms(ALL_ON) for n, v in arm.items() if v == "off"} == {"a", "b"}
+
+
+@pytest.mark.parametrize(("crossed", "kept"), [(False, {"a"}), (True, {"a", "b"})])
+def test_threads_that_are_expected_to_count_are_not_given_up(crossed: bool, kept: set[str]) -> None:
+    axes = tuple(Axis(n, ("off", "on"), ("off", "on"), "off", crossed=crossed) for n in "ab")
+    space = Space(axes, lambda p: tuple(p.items()))
+    search = _Believing({"a": 0.5, "b": 0.03}, 0.02)
+    reduced = Reduction(search, space, 0.01).of(space.default.having(a="on", b="on"))  # type: ignore[arg-type]
+    assert {n for n, v in reduced.items() if v == "on"} == kept
+    # less than what counts as none is not worth a longer line
+    little = Reduction(_Believing({"a": 0.5, "b": 0.009}, 0.005), space, 0.01)  # type: ignore[arg-type]
+    assert little.of(space.default.having(a="on", b="on"))["b"] == "off"

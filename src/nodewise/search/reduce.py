@@ -20,8 +20,10 @@ class Reduction:
     """Of one search: which axes of a point can be put back, by what the model makes of all runs.
 
     `within` is the difference (of log time) that counts as none. An axis is put back where what that is expected to cost
-    is less than a quarter of it, or than two and a half of its own standard deviations: most axes do nothing for most
-    programs, and the point was picked for its good luck, too. All together no more than a sixth of the gain is given up.
+    is less than a quarter of it, or than two and a half of its own standard deviations: most knobs do nothing for most
+    programs, and the point was picked for its good luck, too. How many threads there are, and where, seldom does nothing:
+    of a crossed axis what is expected to be more than `within` and than its deviation stays. All together no more than a
+    sixth of the gain is given up.
     """
 
     def __init__(self, search: GuidedSearch, space: Space, within: float):
@@ -68,12 +70,20 @@ class Reduction:
                 cost, deviation = self._search.gain(point, over=other)
                 if any(other[n] != now[n] for n in kept):
                     continue
-                if cost < min(most, max(self._within / 4, _DOUBTFUL * deviation)):
+                if cost < min(most, self._doubtful(now, other, deviation)):
                     free.append((cost, i))
             if not free:
                 break
             now = others[min(free)[1]]
         return now
+
+    def _doubtful(self, point: Point, other: Point, deviation: float) -> float:
+        """Up to which cost (of log time) the one axis in which `other` differs is put back."""
+        (axis,) = (a for a in self._space.open if point[a.name] != other[a.name])
+        most = _DOUBTFUL * deviation
+        if axis.crossed:
+            most = min(most, max(self._within, deviation))
+        return max(self._within / 4, most)
 
     def bare(self, point: Point) -> Point:
         """Only what differs from how the program is started, unless spelling its defaults out is itself a gain."""
