@@ -245,7 +245,7 @@ def test_the_launch_line_holds_only_what_carries_the_gain(tmp_path: Path) -> Non
         result = tune(question, Scripted(seconds, seed, 0.01))
         assert result.verdict == "faster"
         lines.append(result.best.launch_line)
-    assert lines.count("GOOD=on ./app") >= 5
+    assert lines.count("GOOD=on ./app") >= 4
 
 
 def test_runs_that_are_left_go_to_the_next_candidate_with_what_is_left_of_the_error_rate(tmp_path: Path) -> None:
