@@ -17,7 +17,7 @@ import pytest
 from nodewise.cli.typed import input_left_out
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
-from nodewise.report.going_on import going_on
+from nodewise.report.text.going_on import going_on
 from nodewise.search.space import Axis
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.outline import named_values

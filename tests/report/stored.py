@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.records.result_store import ROOFLINE, STUDY, keep_result
-from nodewise.report.stored import redraw_page
+from nodewise.report.exports.stored import redraw_page
 from nodewise.runner.sample import Sample
 from nodewise.studies.commands import Contender
 from nodewise.studies.contract import Published, Study

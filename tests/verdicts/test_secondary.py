@@ -14,8 +14,8 @@ from nodewise.experiments.tune import tune
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import Experiment, read_experiment
-from nodewise.report.comparison import comparison_lines, shown_lines
 from nodewise.report.tables import labels_of
+from nodewise.report.text.comparison import comparison_lines, shown_lines
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting

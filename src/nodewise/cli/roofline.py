@@ -21,7 +21,7 @@ def run_roofline(threads: int | None, name: str | None, out: Path | None, as_jso
 
     from nodewise.experiments.roofline import measure_roofline
     from nodewise.machine.sources import load_machine
-    from nodewise.report.stored import redraw_page, write_stored_figures
+    from nodewise.report.exports.stored import redraw_page, write_stored_figures
     from nodewise.runner.launcher import RunOptions
     from nodewise.runner.local import LocalLauncher
     from nodewise.verdicts.encoding import encode
@@ -63,7 +63,7 @@ def tell_roofline(result: RooflineVerdict) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from nodewise.report.roofline_page import kernel_table, roof_table
+    from nodewise.report.pages.roofline import kernel_table, roof_table
     from nodewise.verdicts.roofline import ABOVE_ROOF
 
     console = Console()

@@ -12,7 +12,7 @@ import numpy as np
 from nodewise.machine.model import Machine
 from nodewise.placement.policies import POLICIES, place
 from nodewise.records.experiment import Experiment
-from nodewise.report.csv_cells import csv_of
+from nodewise.report.exports.csv_cells import csv_of
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import CompareVerdict, ContenderSummary
 from nodewise.verdicts.question import machine_of, question_of

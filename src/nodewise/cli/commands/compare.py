@@ -173,9 +173,9 @@ def _hand_out(
 ) -> None:
     """The words, the exports and the page. What was found is told also where a file cannot be written: StoreError then."""
     from nodewise.records.experiment import write_whole
-    from nodewise.report.comparison import comparison_lines
-    from nodewise.report.exports import export_text
-    from nodewise.report.page import write_report
+    from nodewise.report.exports.comparison import export_text
+    from nodewise.report.pages.experiment import write_report
+    from nodewise.report.text.comparison import comparison_lines
     from nodewise.verdicts.encoding import encode
 
     def export(kind: str, target: Path) -> None:

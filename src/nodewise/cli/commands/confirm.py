@@ -71,7 +71,7 @@ def command(
     from nodewise.machine.sources import load_machine
     from nodewise.records.budget import Budget
     from nodewise.records.experiment import read_experiment
-    from nodewise.report.page import write_report
+    from nodewise.report.pages.experiment import write_report
     from nodewise.runner.launch import start_of
     from nodewise.runner.local import LocalLauncher
     from nodewise.verdicts.encoding import encode
@@ -188,7 +188,7 @@ def _changed_environment(question: Question) -> list[str]:
 
 
 def _tell(verdict: ConfirmVerdict) -> None:
-    from nodewise.report.comparison import metric_line
+    from nodewise.report.text.comparison import metric_line
 
     print()
     print(f"promised  {verdict.promise.sentence} ({verdict.promise.taken_at})")

@@ -45,8 +45,8 @@ def command(
     from nodewise.records.experiment import read_experiment, write_whole
     from nodewise.records.result_store import holds_result
     from nodewise.report.anonymous import FOLDER, Anonymous
-    from nodewise.report.figures import write_figures
-    from nodewise.report.page import page, verdict_of
+    from nodewise.report.figures.experiment import write_figures
+    from nodewise.report.pages.experiment import page, verdict_of
     from nodewise.report.tables import csv_text
     from nodewise.verdicts.encoding import encode
 
@@ -88,7 +88,7 @@ def _redraw(
     """The same of a study or a roofline."""
     from nodewise.records.experiment import write_whole
     from nodewise.report.anonymous import FOLDER, Anonymous
-    from nodewise.report.stored import stored_csv, stored_page, write_stored_figures
+    from nodewise.report.exports.stored import stored_csv, stored_page, write_stored_figures
     from nodewise.verdicts.encoding import encode
     from nodewise.verdicts.kept import KeptStudy, read_kept
 

@@ -64,7 +64,7 @@ def command(
         again_in(context, resume, "run", _ANEW)
         return int(context.meta.get("nodewise.exit_code", 0))
     from nodewise.api.run import prepare_run
-    from nodewise.report.page import write_report
+    from nodewise.report.pages.experiment import write_report
     from nodewise.verdicts.encoding import encode
 
     if not command_words:

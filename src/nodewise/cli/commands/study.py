@@ -110,7 +110,7 @@ def command(
     from nodewise.api.study import prepare_study
     from nodewise.cli.experiments import result_place, say_note
     from nodewise.cli.keeping import hand_out, kept_in
-    from nodewise.report.stored import redraw_page
+    from nodewise.report.exports.stored import redraw_page
     from nodewise.verdicts.encoding import encode
 
     asked = prepare_study(
@@ -205,7 +205,7 @@ def tell_study(result: StudyVerdict) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from nodewise.report.study_page import peer_cell
+    from nodewise.report.pages.study import peer_cell
 
     table = Table(box=None, padding=(0, 2, 0, 0))
     unit = result.rows[0].unit

@@ -110,7 +110,7 @@ def command(
     from nodewise.cli.progress import ProgressLine
     from nodewise.cli.tune_text import introduce, tell, tell_outline
     from nodewise.experiments.contenders import parse_parameters
-    from nodewise.report.page import write_report
+    from nodewise.report.pages.experiment import write_report
     from nodewise.report.tables import label
     from nodewise.verdicts.encoding import encode
 
