@@ -18,11 +18,11 @@ def _chart() -> object:
 
 
 def test_a_directory_gets_all_and_a_file_the_first(tmp_path: Path) -> None:
-    charts = {"one": _chart(), "two": _chart()}
-    written = write_pictures(charts, tmp_path / "all", "png", {"drawn": _DRAWING})
+    charts = {"one": _chart(), "two": _chart(), "drawn": _DRAWING}
+    written = write_pictures(charts, tmp_path / "all", "png")
     assert [p.name for p in written] == ["one.png", "two.png", "drawn.png"]
     assert all(p.read_bytes().startswith(b"\x89PNG") for p in written)
-    assert write_pictures(charts, tmp_path / "x.svg", "svg", {"drawn": _DRAWING}) == [tmp_path / "x.svg"]
+    assert write_pictures(charts, tmp_path / "x.svg", "svg") == [tmp_path / "x.svg"]
     assert "<svg" in (tmp_path / "x.svg").read_text()
 
 

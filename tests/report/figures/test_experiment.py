@@ -7,15 +7,15 @@ from pathlib import Path
 
 import altair
 import pytest
-from tests.report.pages.test_experiment import _experiment
 
 from nodewise.experiments.compare import compare
-from nodewise.records.experiment import read_experiment
 from nodewise.report.figures.charting import scale_around
 from nodewise.report.figures.experiment import make_figures
 from nodewise.report.pages import bundle
-from nodewise.report.pages.experiment import verdict_of, write_report
+from nodewise.report.pages.write import write_page
+from nodewise.verdicts.stored import read_stored
 from tests.experiments.test_compare import Stream, _question, _times
+from tests.report.pages.test_tune import _experiment
 
 
 @pytest.mark.parametrize("kind", ["many cores", "flat", "compare"])
@@ -24,8 +24,8 @@ def test_every_figure_is_a_valid_specification(tmp_path: Path, kind: str) -> Non
         compare(_question(tmp_path, ["a", "b", "c"], most=30), Stream(_times(a=1.0, b=1.1, c=1.2)))
     else:
         _experiment(tmp_path / "x", kind)
-    experiment = read_experiment(tmp_path / "x")
-    figures = make_figures(experiment, verdict_of(experiment))
+    found = read_stored(tmp_path / "x")
+    figures = make_figures(found.experiment, found.verdict)
     assert len(figures) >= 3
     for chart in figures.values():
         altair.Chart.from_dict(chart.to_dict()).to_dict(validate=True)
@@ -33,10 +33,10 @@ def test_every_figure_is_a_valid_specification(tmp_path: Path, kind: str) -> Non
 
 def test_a_report_loads_neither_altair_nor_a_javascript_engine(tmp_path: Path) -> None:
     path = _experiment(tmp_path / "x", "flat")
-    write_report(path)
+    write_page(path)
     code = (
-        "import sys; from pathlib import Path; from nodewise.report.pages.experiment import write_report; "
-        "write_report(Path(sys.argv[1])); print({'altair', 'vl_convert', 'jsonschema'} & set(sys.modules))"
+        "import sys; from pathlib import Path; from nodewise.report.pages.write import write_page; "
+        "write_page(Path(sys.argv[1])); print({'altair', 'vl_convert', 'jsonschema'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "set()"

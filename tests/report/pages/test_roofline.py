@@ -6,12 +6,14 @@ from pathlib import Path
 import altair
 import pytest
 from playwright.sync_api import Browser
-from tests.report.pages.test_experiment import _open
 
-from nodewise.report.exports.stored import redraw_page, stored_csv, write_stored_figures
-from nodewise.report.figures.roofline import Roofline, roofline_figure
+from nodewise.report.exports.pictures import write_pictures
+from nodewise.report.exports.rows import kernel_rows_csv
+from nodewise.report.figures.roofline import Roofline, roofline_figure, roofline_files
 from nodewise.report.pages.roofline import kernel_table, roof_table
-from nodewise.verdicts.kept import KeptRoofline, read_kept
+from nodewise.report.pages.write import write_page
+from nodewise.verdicts.stored import read_stored
+from tests.report.pages.test_tune import _open
 from tests.report.stored import roofline_page_of, roofline_result
 
 _OVERLAPS = """() => {
@@ -38,7 +40,7 @@ def test_the_page_opens_offline_with_named_roofs_and_kernels_that_do_not_cover_e
     assert count >= 16 and overlaps == []
     assert "not counted in floating-point" in view.locator(".absent").inner_text()
     assert wrong == []
-    (png,) = write_stored_figures(read_kept(tmp_path / "x"), tmp_path / "x.png", "png")
+    (png,) = write_pictures(roofline_files(read_stored(tmp_path / "x")), tmp_path / "x.png", "png")
     assert png.read_bytes().startswith(b"\x89PNG")
 
 
@@ -75,8 +77,8 @@ def test_a_stored_roofline_is_drawn_again(tmp_path: Path) -> None:
     page = roofline_page_of(roofline_result(), folder)
     text = page.read_text()
     page.unlink()
-    assert redraw_page(folder).read_text() == text
-    record = read_kept(folder)
-    assert isinstance(record, KeptRoofline) and record.result == roofline_result()
-    assert [p.name for p in write_stored_figures(record, tmp_path / "all", "svg")] == ["roofline.svg"]
-    assert len(stored_csv(record).splitlines()) == 17
+    assert write_page(folder).read_text() == text
+    record = read_stored(folder)
+    assert record.kind.name == "roofline" and record.verdict == roofline_result()
+    assert [p.name for p in write_pictures(roofline_files(record), tmp_path / "all", "svg")] == ["roofline.svg"]
+    assert len(kernel_rows_csv(record).splitlines()) == 17

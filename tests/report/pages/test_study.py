@@ -8,14 +8,16 @@ from typing import Any
 import altair
 import pytest
 from playwright.sync_api import Browser
-from tests.report.pages.test_experiment import HOSTILE, _open
 
-from nodewise.report.exports.stored import redraw_page, stored_csv, write_stored_figures
+from nodewise.report.exports.pictures import write_pictures
+from nodewise.report.exports.rows import study_rows_csv
 from nodewise.report.figures.study import study_figures
 from nodewise.report.pages.study import not_run, published_rows, readme_html, table_of
+from nodewise.report.pages.write import write_page
 from nodewise.statistics.verdict import Word
-from nodewise.verdicts.kept import KeptStudy, read_kept
+from nodewise.verdicts.stored import read_stored
 from nodewise.verdicts.study import StudyVerdict
+from tests.report.pages.test_tune import HOSTILE, _open
 from tests.report.stored import judged, series, study_page_of, study_result, with_row
 
 README = (
@@ -53,13 +55,13 @@ def test_a_stored_study_is_drawn_again(tmp_path: Path) -> None:
     page = study_page_of(study_result(), README, folder)
     text = page.read_text()
     page.unlink()
-    assert redraw_page(folder).read_text() == text
-    record = read_kept(folder)
-    assert isinstance(record, KeptStudy) and record.results == (study_result(),)
+    assert write_page(folder).read_text() == text
+    record = read_stored(folder)
+    assert record.kind.name == "study" and record.verdicts == (study_result(),)
     assert record.machine.pus and record.question.readme == README
-    (svg,) = write_stored_figures(record, tmp_path / "x.svg", "svg")
+    (svg,) = write_pictures(study_figures(record.verdicts), tmp_path / "x.svg", "svg")
     assert "limit: flops f64" in svg.read_text()
-    lines = stored_csv(record).splitlines()
+    lines = study_rows_csv(record).splitlines()
     assert len(lines) == 7 and "error_ulp" in lines[0] and lines[1].startswith("pretend,blocked,variant")
 
 

@@ -71,7 +71,7 @@ def command(
     from nodewise.machine.sources import load_machine
     from nodewise.records.budget import Budget
     from nodewise.records.experiment import read_experiment
-    from nodewise.report.pages.experiment import write_report
+    from nodewise.report.pages.write import write_page
     from nodewise.runner.launch import start_of
     from nodewise.runner.local import LocalLauncher
     from nodewise.verdicts.encoding import encode
@@ -129,7 +129,7 @@ def command(
     def print_json(page: Path | None) -> None:
         print(json.dumps(encode(verdict, report=page), indent=1))
 
-    hand_out(question.out, write_report, lambda: _tell(verdict), print_json if given["as_json"] else None)
+    hand_out(question.out, write_page, lambda: _tell(verdict), print_json if given["as_json"] else None)
     return code
 
 
@@ -161,11 +161,12 @@ def _as_then(question: Question, context: click.Context) -> RunChoice:
 
 def _parameters_then(asked: Sequence[str], kind: str) -> dict[str, Any]:
     """The parameters of the command line that asked the question; none where no command line did."""
-    import importlib
+    from nodewise.records.kind_registry import kind_named
 
-    if kind not in ("tune", "compare") or kind not in asked:
+    registered = kind_named(kind)
+    if not registered.promise or not registered.command or kind not in asked:
         return {}
-    earlier: click.Command = importlib.import_module(f"nodewise.cli.commands.{kind}").command
+    earlier: click.Command = registered.load("command")
     try:
         return dict(earlier.make_context(kind, list(asked[asked.index(kind) + 1 :])).params)
     except click.ClickException as problem:

@@ -64,7 +64,7 @@ def command(
         again_in(context, resume, "run", _ANEW)
         return int(context.meta.get("nodewise.exit_code", 0))
     from nodewise.api.run import prepare_run
-    from nodewise.report.pages.experiment import write_report
+    from nodewise.report.pages.write import write_page
     from nodewise.verdicts.encoding import encode
 
     if not command_words:
@@ -100,7 +100,7 @@ def command(
         if summary.stopped == "interrupted":
             print(f"note      interrupted after {summary.made} of {runs} runs; {again} goes on")
 
-    hand_out(folder, write_report, answer, print_json if as_json else None)
+    hand_out(folder, write_page, answer, print_json if as_json else None)
     return code
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from nodewise.placement.placement import Placement
 from nodewise.records.experiment import Experiment
 from nodewise.report.drawings.machine import machine_svg
-from nodewise.report.exports.pictures import write_pictures
 from nodewise.report.figures import vega as alt
 from nodewise.report.figures.charting import (
     ACCENT,
@@ -27,7 +25,9 @@ from nodewise.report.figures.charting import (
 from nodewise.report.figures.pareto import pareto_figures
 from nodewise.report.tables import BASELINE, labels_of, leaders, sample_rows, thread_rows
 from nodewise.verdicts.compare import CompareVerdict
+from nodewise.verdicts.confirm import Comparison, comparison_of
 from nodewise.verdicts.question import machine_of
+from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.tune import TuneVerdict
 
 #: One colour a placement, of the palette by Okabe and Ito that colour-blind people can tell apart.
@@ -256,25 +256,34 @@ def ratios(experiment: Experiment, verdict: CompareVerdict) -> Any | None:
     return finish(chart.properties(width=WIDTH, height=alt.Step(34)), "Speedup over the reference")
 
 
-#: The figures of each kind of experiment by the name of their file, the main one first.
-_FIGURES: dict[str, dict[str, Callable[[Experiment, Any], Any | None]]] = {
-    "tune": {
-        "time-over-threads": time_over_threads,
-        "distributions": distributions,
-        "axes": axes,
-        "order": order_of_runs,
-    },
-    "compare": {"distributions": distributions, "ratios": ratios, "order": order_of_runs},
-    "confirm": {"distributions": distributions, "ratios": ratios, "order": order_of_runs},
-    "run": {"distributions": distributions, "order": order_of_runs},
+_Maker = Callable[[Experiment, Any], Any | None]
+#: The figures by the name of their file, the main one first.
+_OF_TUNE: dict[str, _Maker] = {
+    "time-over-threads": time_over_threads,
+    "distributions": distributions,
+    "axes": axes,
+    "order": order_of_runs,
 }
+_OF_COMPARISON: dict[str, _Maker] = {"distributions": distributions, "ratios": ratios, "order": order_of_runs}
 
 
 def make_figures(experiment: Experiment, verdict: CompareVerdict | TuneVerdict) -> dict[str, Any]:
     """The figures that there is something to show in, by name."""
-    makers = _FIGURES[verdict.kind]
+    makers = _OF_TUNE if isinstance(verdict, TuneVerdict) else _OF_COMPARISON
     found = {name: chart for name, make in makers.items() if (chart := make(experiment, verdict)) is not None}
     return found | pareto_figures(experiment, verdict)
+
+
+def tune_files(stored: Stored[TuneVerdict]) -> dict[str, Any]:
+    """The figures of a stored tune, and the drawing of where the best setting's threads sat."""
+    experiment, verdict = stored.experiment, stored.verdict
+    drawing = next(iter(placement_drawings(experiment, verdict).values()))
+    return {**make_figures(experiment, verdict), "placement": drawing}
+
+
+def comparison_files(stored: Stored[Comparison]) -> dict[str, Any]:
+    """The figures of a stored comparison, of a single command, or of a repetition."""
+    return make_figures(stored.experiment, comparison_of(stored))
 
 
 def placement_drawings(experiment: Experiment, verdict: TuneVerdict) -> dict[str, str]:
@@ -286,11 +295,3 @@ def placement_drawings(experiment: Experiment, verdict: TuneVerdict) -> dict[str
         return {f"the operating system places the threads{threads}": machine_svg(machine, None)}
     threads = f"{best.threads} thread{'s' * (best.threads != 1)}"
     return {f"{threads}, {best.placement}": machine_svg(machine, Placement(best.placement, best.places))}
-
-
-def write_figures(experiment: Experiment, verdict: CompareVerdict | TuneVerdict, target: Path, kind: str) -> list[Path]:
-    """Write the figures as `svg` or `png`: see `write_pictures`."""
-    drawings = {}
-    if isinstance(verdict, TuneVerdict) and target.suffix != f".{kind}":
-        drawings["placement"] = next(iter(placement_drawings(experiment, verdict).values()))
-    return write_pictures(make_figures(experiment, verdict), target, kind, drawings)

@@ -12,6 +12,7 @@ from nodewise.report.figures import vega as alt
 from nodewise.report.figures.charting import ACCENT, chart_of, finish
 from nodewise.report.figures.pareto import Span, label_layers, place_labels
 from nodewise.verdicts.roofline import Kernel, Role, Roof, RoofKind, RooflineVerdict
+from nodewise.verdicts.stored import Stored
 
 _WIDTH, _HEIGHT = 820, 520
 _FONT = 11
@@ -81,6 +82,11 @@ def _power(value: float, down: bool = False) -> float:
     base = 10.0 ** math.floor(math.log10(value))
     steps = [base * s for s in (1, 2, 5, 10)]
     return max(s for s in steps if s <= value * 1.0001) if down else min(s for s in steps if s >= value * 0.9999)
+
+
+def roofline_files(stored: Stored[RooflineVerdict]) -> dict[str, Any]:
+    """The one figure of a stored roofline."""
+    return {"roofline": roofline_figure(stored.verdict)}
 
 
 def roofline_figure(result: RooflineVerdict) -> Any:

@@ -10,6 +10,7 @@ from nodewise.report.drawings.lettering import text_width
 from nodewise.report.figures import vega as alt
 from nodewise.report.figures.charting import ACCENT, WIDTH, chart_of, finish, scale_for
 from nodewise.report.figures.study_front import front
+from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.study import Kind, StudyRow, StudyVerdict, peer_text
 
 #: Of the palette by Okabe and Ito, which colour-blind people can tell apart.
@@ -43,6 +44,11 @@ def study_figures(results: Sequence[StudyVerdict]) -> dict[str, Any]:
         made = {f"rates-{number + 1}": rates(result), f"front-{number + 1}": front(result)}
         figures |= {name: chart for name, chart in made.items() if chart is not None}
     return figures
+
+
+def study_files(stored: Stored[StudyVerdict]) -> dict[str, Any]:
+    """The figures of a stored study."""
+    return study_figures(stored.verdicts)
 
 
 def rates(result: StudyVerdict) -> Any | None:

@@ -1,25 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of a roofline, and its picture as files."""
+"""The page of a roofline."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from nodewise.base.units import format_bytes, format_percent
-from nodewise.report.figures.roofline import roofline_figure
-from nodewise.report.pages.experiment import machine_facts
+from nodewise.report.figures.roofline import roofline_files
+from nodewise.report.pages.conditions import common_values
 from nodewise.report.pages.template import render
-from nodewise.runner.launch import quoted_line
-from nodewise.verdicts.kept import KeptRoofline
 from nodewise.verdicts.roofline import RoofKind, RooflineVerdict
+from nodewise.verdicts.stored import Stored
 
 
-def roofline_page(kept: KeptRoofline, folder: Path) -> str:
+def roofline_page(stored: Stored[RooflineVerdict]) -> str:
     """The page's HTML."""
-    result, question = kept.result, kept.question
+    result = stored.verdict
     heads, kernels = kernel_table(result)
     values = {
-        "question": question,
+        **common_values(stored),
         "asked_for": f"{result.threads} thread{'s' * (result.threads != 1)}",
         "headline": result.headline,
         "sentence": result.sentence,
@@ -27,11 +24,8 @@ def roofline_page(kept: KeptRoofline, folder: Path) -> str:
         "roofs": roof_table(result),
         "left_out": [(one.study, one.why) for one in result.left_out],
         "blocks": result.blocks,
-        "facts": machine_facts(kept.machine),
-        "repeat": quoted_line(question.asked),
-        "folder": folder,
     }
-    return render("roofline.html", {"roofline": roofline_figure(result)}, values)
+    return render("roofline.html", roofline_files(stored), values)
 
 
 def kernel_table(result: RooflineVerdict) -> tuple[list[str], list[list[str]]]:

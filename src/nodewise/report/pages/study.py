@@ -5,16 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.report.figures.study import kind_of, study_figures
-from nodewise.report.pages.experiment import machine_facts
+from nodewise.report.pages.conditions import common_values
 from nodewise.report.pages.template import render
-from nodewise.runner.launch import quoted_line
 from nodewise.statistics.verdict import Word
-from nodewise.verdicts.kept import KeptStudy
+from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.study import Kind, StudyRow, StudyVerdict, furthest_ahead, ratio_text
 
 #: What a cell is sorted by that has no number.
@@ -24,13 +22,13 @@ _ORDER = list(Kind)
 _Column = tuple[str, Callable[[StudyRow], float | None], Callable[[float], str] | None]
 
 
-def study_page(kept: KeptStudy, folder: Path) -> str:
+def study_page(stored: Stored[StudyVerdict]) -> str:
     """The page's HTML."""
-    results, question = kept.results, kept.question
+    results = stored.verdicts
     first, best = results[0], furthest_ahead(results)
     knobs = " ".join(f"{k}={v}" for k, v in first.point.items()) if len(results) == 1 else ""
     values = {
-        "question": question,
+        **common_values(stored),
         "asked_for": f"{first.study} {knobs}".strip(),
         "title": first.title,
         "headline": best.headline,
@@ -47,10 +45,7 @@ def study_page(kept: KeptStudy, folder: Path) -> str:
             for i, r in enumerate(results, 1)
         ],
         "published": published_rows(results),
-        "readme": readme_html(question.readme),
-        "facts": machine_facts(kept.machine),
-        "repeat": quoted_line(question.asked),
-        "folder": folder,
+        "readme": readme_html(stored.question.readme),
     }
     return render("study.html", study_figures(results), values, {"line": line_html})
 

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from nodewise.report.exports.csv_cells import cell, csv_of
+from nodewise.report.exports.cells import cell, csv_of
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,15 @@ from nodewise.experiments.tune import tune
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
-from nodewise.report.pages.experiment import page, verdict_of, write_report
-from nodewise.report.tables import csv_text, label
+from nodewise.report.exports.rows import sample_rows_csv
+from nodewise.report.pages.tune import tune_page
+from nodewise.report.pages.write import write_page
+from nodewise.report.tables import label
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.statistics.verdict import Word
-from nodewise.verdicts.tune import TuneVerdict
+from nodewise.verdicts.judge import judge_tune
+from nodewise.verdicts.stored import read_stored, stored
 from tests.surfaces import Scripted, machine, many_core
 
 #: Goes with the process.
@@ -86,8 +89,8 @@ def test_the_page_opens_offline_without_an_error_and_shows_the_answer(
     browser: Browser, tmp_path: Path, kind: str
 ) -> None:
     directory = _experiment(tmp_path / "x", kind)
-    view, wrong = _open(browser, write_report(directory))
-    verdict = verdict_of(read_experiment(directory))
+    view, wrong = _open(browser, write_page(directory))
+    verdict = read_stored(directory).verdict
     answer = view.locator("#answer")
     box = answer.bounding_box()
     assert box is not None and box["y"] + box["height"] < 800
@@ -102,7 +105,7 @@ def test_the_page_opens_offline_without_an_error_and_shows_the_answer(
 
 
 def test_the_table_sorts_by_a_click(browser: Browser, tmp_path: Path) -> None:
-    view, wrong = _open(browser, write_report(_experiment(tmp_path / "x", "many cores")))
+    view, wrong = _open(browser, write_page(_experiment(tmp_path / "x", "many cores")))
     medians = "[...document.querySelectorAll('table.sortable tbody tr')].map(r => +r.children[1].dataset.value)"
     head = view.locator("table.sortable th", has_text="median")
     head.click()
@@ -113,7 +116,7 @@ def test_the_table_sorts_by_a_click(browser: Browser, tmp_path: Path) -> None:
 
 
 def test_it_fits_a_phone(browser: Browser, tmp_path: Path) -> None:
-    view, _ = _open(browser, write_report(_experiment(tmp_path / "x", "flat")))
+    view, _ = _open(browser, write_page(_experiment(tmp_path / "x", "flat")))
     view.set_viewport_size({"width": 390, "height": 800})
     assert view.evaluate("document.documentElement.scrollWidth") <= 390
 
@@ -121,7 +124,7 @@ def test_it_fits_a_phone(browser: Browser, tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [390, 800])
 def test_figures_are_drawn_as_wide_as_the_page_has_room(browser: Browser, tmp_path: Path, width: int) -> None:
     view = browser.new_page(viewport={"width": width, "height": 844})
-    view.goto(write_report(_experiment(tmp_path / "x", "many cores")).absolute().as_uri())
+    view.goto(write_page(_experiment(tmp_path / "x", "many cores")).absolute().as_uri())
     view.wait_for_function("[...document.querySelectorAll('.figure')].every(f => f.querySelector('svg'))")
     wide = view.evaluate(
         "[...document.querySelectorAll('.figure')].filter(f => f.querySelector('svg').getBoundingClientRect().width > f.clientWidth + 1).length"
@@ -136,19 +139,18 @@ def test_figures_are_drawn_as_wide_as_the_page_has_room(browser: Browser, tmp_pa
 
 def test_a_page_of_what_is_not_decided_shows_what_looked_best_and_what_would_decide(tmp_path: Path) -> None:
     experiment = read_experiment(_experiment(tmp_path / "x", "many cores"))
-    verdict = verdict_of(experiment)
-    assert isinstance(verdict, TuneVerdict)
+    verdict = judge_tune(experiment)
     undecided = dataclasses.replace(
         verdict, verdict=Word.UNDECIDED, best=verdict.baseline, more_runs=36, stopped="budget"
     )
-    shown = page(experiment, undecided)
+    shown = tune_page(stored(experiment, undecided))
     assert f"looked best, which is not decided: {label(experiment.settings[verdict.candidate].values)}" in shown
     assert "About 36 more runs would probably decide it" in shown and f"nodewise tune --resume {tmp_path}/x" in shown
-    assert "looked best" not in page(experiment, verdict)
+    assert "looked best" not in tune_page(stored(experiment, verdict))
 
 
 def test_the_page_forbids_the_network_and_stays_small(tmp_path: Path) -> None:
-    text = write_report(_experiment(tmp_path / "x", "many cores")).read_text()
+    text = write_page(_experiment(tmp_path / "x", "many cores")).read_text()
     assert "default-src 'none'" in text
     assert "connect-src" not in text
     assert HOSTILE not in text
@@ -160,7 +162,7 @@ def test_a_line_cut_off_by_a_kill_is_passed_over(tmp_path: Path) -> None:
     samples = directory / "samples.jsonl"
     samples.write_bytes(samples.read_bytes()[:-30])
     (directory / "verdict.json").unlink()
-    text = page(read_experiment(directory), verdict_of(read_experiment(directory)))
+    text = tune_page(read_stored(directory))
     assert "1 damaged line was skipped" in text
     assert "cut off before its end" in text
 
@@ -169,40 +171,40 @@ def test_without_a_good_run_it_says_so(tmp_path: Path) -> None:
     directory = _experiment(tmp_path / "x", "flat")
     (directory / "samples.jsonl").write_text("")
     with pytest.raises(InputError, match="no good run"):
-        write_report(directory)
+        write_page(directory)
 
 
 def test_it_is_written_where_the_native_part_is_missing(tmp_path: Path) -> None:
     directory = _experiment(tmp_path / "x", "many cores")
     code = (
         "import sys; sys.modules['nodewise._core'] = None\n"
-        "from pathlib import Path; from nodewise.report.pages.experiment import write_report; write_report(Path(sys.argv[1]))"
+        "from pathlib import Path; from nodewise.report.pages.write import write_page; write_page(Path(sys.argv[1]))"
     )
     subprocess.run([sys.executable, "-c", code, str(directory)], check=True)
     assert (directory / "report.html").exists()
 
 
 def test_every_sample_is_a_row_of_csv(tmp_path: Path) -> None:
-    experiment = read_experiment(_experiment(tmp_path / "x", "failing"))
-    lines = csv_text(experiment).splitlines()
-    assert len(lines) == len(experiment.records) + 1
+    found = read_stored(_experiment(tmp_path / "x", "failing"))
+    lines = sample_rows_csv(found).splitlines()
+    assert len(lines) == len(found.experiment.records) + 1
     assert lines[0].startswith("setting,threads,placement,hugepages,phase,block,position,seconds")
     assert any("exit code 1" in line for line in lines)
 
 
 def test_a_large_experiment_makes_a_page_of_the_same_size(tmp_path: Path) -> None:
     directory = _experiment(tmp_path / "x", "many cores")
-    small = len(write_report(directory).read_text())
+    small = len(write_page(directory).read_text())
     samples = directory / "samples.jsonl"
     lines = [line for line in samples.read_text().splitlines() if json.loads(line)["type"] == "sample"]
     with samples.open("a") as file:
         file.writelines(line + "\n" for line in lines * 40)
-    assert len(write_report(directory).read_text()) < small + 2_500_000
+    assert len(write_page(directory).read_text()) < small + 2_500_000
 
 
 def test_what_is_cut_of_a_large_experiment_is_said_and_shown_on_demand(browser: Browser, tmp_path: Path) -> None:
     write_tune(tmp_path / "x", 5000, 150)
-    view, wrong = _open(browser, write_report(tmp_path / "x"))
+    view, wrong = _open(browser, write_page(tmp_path / "x"))
     rows = view.locator("table.sortable tbody tr")
     every = rows.count()
     assert every >= 150

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""CSV that a spreadsheet reads as it is meant: no cell of it is a formula (OWASP, "CSV Injection")."""
+"""Cells of tables, and CSV that a spreadsheet reads as it is meant: no cell of it is a formula (OWASP, "CSV Injection")."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ def _is_number(text: str) -> bool:
         return False
     # nor blanks around it, nor words such as inf
     return text.strip() == text and text[-1].isdigit()
+
+
+def one_line(text: str) -> str:
+    """A text that stands in one line of a table."""
+    return " ".join(text.split("\n"))
 
 
 def csv_of(heads: Sequence[str], rows: Iterable[Mapping[str, Any] | Sequence[Any]]) -> str:

@@ -7,18 +7,19 @@ import json
 import statistics
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nodewise.experiments.compare import CompareQuestion, compare
 from nodewise.experiments.contenders import make_contenders
 from nodewise.records.budget import Budget
-from nodewise.records.experiment import Experiment, read_experiment
-from nodewise.report.exports.comparison import export_text
+from nodewise.records.experiment import read_experiment
+from nodewise.report.exports.registry import export_text
 from nodewise.runner.objective import SECONDS, Objective
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from nodewise.verdicts.confirm import Comparison
+from nodewise.verdicts.stored import Stored, stored
 from tests.surfaces import machine
 
 NAMES = ("a | b", "`x` <b>&</b>", "*two*\nlines", "ü 長い")
@@ -44,7 +45,7 @@ class Steady:
         """Nothing is kept running."""
 
 
-Made = tuple[Experiment, dict[str, Any]]
+Made = Stored[Comparison]
 
 
 @pytest.fixture
@@ -57,13 +58,13 @@ def made(tmp_path: Path) -> Callable[..., Made]:
             environment={}, objective=objective,
         )  # fmt: skip
         verdict = compare(question, Steady())
-        return read_experiment(tmp_path / "x"), verdict
+        return stored(read_experiment(tmp_path / "x"), verdict)
 
     return make
 
 
 def test_hyperfines_json_key_by_key(made: Callable[..., Made]) -> None:
-    told = json.loads(export_text("json", *made("take {n}", "other", n=("1", "2"))))
+    told = json.loads(export_text("json", made("take {n}", "other", n=("1", "2"))))
     assert set(told) == {"results"}
     for result in told["results"]:
         assert list(result) == [
@@ -85,7 +86,7 @@ def test_hyperfines_json_key_by_key(made: Callable[..., Made]) -> None:
 
 
 def test_google_benchmarks_json_key_by_key(made: Callable[..., Made]) -> None:
-    told = json.loads(export_text("google-benchmark", *made("a", "breaks", "c")))
+    told = json.loads(export_text("google-benchmark", made("a", "breaks", "c")))
     assert set(told) == {"context", "benchmarks"}
     assert told["context"].keys() >= {
         "date", "host_name", "executable", "num_cpus", "mhz_per_cpu", "cpu_scaling_enabled", "caches", "load_avg",
@@ -114,17 +115,17 @@ def test_google_benchmarks_json_key_by_key(made: Callable[..., Made]) -> None:
 
 def test_a_metric_that_is_compared_stands_beside_the_times(made: Callable[..., Made]) -> None:
     found = made("a", "bb", objective=Objective("peak_bytes"))
-    one = json.loads(export_text("json", *found))["results"][1]
+    one = json.loads(export_text("json", found))["results"][1]
     assert 1 < one["median"] < 2
     assert set(one["peak_bytes"]) == {8192.0}
-    run = json.loads(export_text("google-benchmark", *found))["benchmarks"][0]
+    run = json.loads(export_text("google-benchmark", found))["benchmarks"][0]
     assert run["peak_bytes"] == 4096.0
-    rows = list(csv.DictReader(io.StringIO(export_text("csv", *found))))
+    rows = list(csv.DictReader(io.StringIO(export_text("csv", found))))
     assert [float(r["peak_bytes"]) for r in rows] == [4096.0, 8192.0]
 
 
 def test_csv_has_hyperfines_columns_and_keeps_any_name(made: Callable[..., Made]) -> None:
-    text = export_text("csv", *made(*NAMES, k=("v,1", "'w 2'")))
+    text = export_text("csv", made(*NAMES, k=("v,1", "'w 2'")))
     rows = list(csv.DictReader(io.StringIO(text)))
     assert list(rows[0]) == [
         "command", "mean", "stddev", "median", "user", "system", "min", "max", "parameter_k",
@@ -139,7 +140,7 @@ def test_csv_has_hyperfines_columns_and_keeps_any_name(made: Callable[..., Made]
 def test_tables_hold_whatever_name_a_command_has(
     made: Callable[..., Made], kind: str, bar: str, rows: int | None
 ) -> None:
-    text = export_text(kind, *made(*NAMES))
+    text = export_text(kind, made(*NAMES))
     assert f"a {bar} b" in text
     assert "*two* lines" in text
     if rows is not None:
