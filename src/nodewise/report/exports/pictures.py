@@ -17,9 +17,12 @@ _SCALE = 2
 def write_pictures(figures: Mapping[str, Any], target: Path, kind: str) -> list[Path]:
     """Write charts, and texts of SVG, as `svg` or `png`: the first alone where `target` has that suffix, else all, as files of a directory.
 
-    Raises InputError for a file of another kind, StoreError where one cannot be written.
+    Raises InputError for a file of another kind or without figures, StoreError where one cannot be written.
     """
     import vl_convert
+
+    if not figures:
+        raise InputError("there is no figure to write: too little was measured")
 
     def rendered(figure: Any) -> str | bytes:
         if isinstance(figure, str):
