@@ -78,7 +78,7 @@ def tell(verdict: TuneVerdict, labels: dict[str, str], budget: Budget) -> None:
             )
     for line in shown_lines(verdict, labels):
         print(line)
-    interval = "" if verdict.low is None else "95 % interval; "
+    interval = "" if verdict.low is None else "95% interval; "
     print(f"ratio     {verdict.sentence} ({interval}{verdict.runs} runs, {format_seconds(verdict.seconds_spent)})")
     print(f"gain from {_gain_from(verdict)}")
     for text in verdict.why:

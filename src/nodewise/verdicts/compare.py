@@ -58,7 +58,7 @@ def comparisons(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def looks_of(pairs: int) -> OpenLooks:
-    """When to look at so many comparisons, and at which level each: at 95 % all of them hold together."""
+    """When to look at so many comparisons, and at which level each: at 95% all of them hold together."""
     return OpenLooks(0.05, max(1, pairs))
 
 
@@ -123,7 +123,7 @@ class ContenderSummary:
 
 @dataclass(frozen=True)
 class CompareVerdict:
-    """What a comparison found. All intervals hold together at 95 %, however early it was ended.
+    """What a comparison found. All intervals hold together at 95%, however early it was ended.
 
     `fastest` are the contenders of which no other is surely better; `baseline` is the comparison with an earlier
     experiment, where one was named.
@@ -262,10 +262,10 @@ _ALIKE = {
     "waits": "wait for something else than the processor (files, network, sleep), which is then what is measured",
     "shell": f"take less than {format_seconds(_SHORT_S)}, and the start of the shell is a part of it; with -N there is none",
     "disturbed": "were disturbed in many runs; `nodewise quiet` says by what",
-    "noise": "cannot be told from the reference yet",
+    "noise": "cannot be distinguished from the reference yet",
 }
 _MORE = {
-    "runs": "more --runs would tell",
+    "runs": "more --runs would decide it",
     "budget": "`--resume DIR --budget …` goes on with it",
     "interrupted": "`--resume DIR` goes on with it",
     "cut off": "`--resume DIR` goes on with it",
@@ -291,7 +291,7 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: 
     notes = []
     if row.error and experiment.question["kind"] == RUN:
         counted = f"{row.failed} of {_runs(row.failed + row.runs)}" if row.failed else "the warm-up"
-        notes.append(("failed", f"failed in {counted}, and only the others are told of: {row.error}"))
+        notes.append(("failed", f"failed in {counted}; only the other runs are reported: {row.error}"))
     elif row.error:
         when = _runs(row.failed) if row.failed else "the warm-up"
         notes.append(("failed", f"failed in {when} and was left out from then on: {row.error}"))
@@ -483,8 +483,8 @@ def describe(verdict: CompareVerdict, labels: Mapping[str, str] | None = None) -
     if len(fastest) == 1:
         return f"{fastest[0]} is the best of {len(rows)}"
     if len(fastest) > _NAMED:
-        return f"the best cannot be told apart: {', '.join(fastest[:_NAMED])} and {len(fastest) - _NAMED} more"
-    return f"the best cannot be told apart: {', '.join(fastest)}"
+        return f"the fastest cannot be distinguished: {', '.join(fastest[:_NAMED])} and {len(fastest) - _NAMED} more"
+    return f"the fastest cannot be distinguished: {', '.join(fastest)}"
 
 
 def describe_pair(pair: PairVerdict, called: Mapping[str, str]) -> str:

@@ -197,7 +197,7 @@ def judge_promise(promise: Promise, again: PairVerdict | None, failure: str | No
     if again.low >= least:
         return Held.HOLDS, ""
     if high < least:
-        return Held.GONE, "as fast as it is without, as far as can be told"
+        return Held.GONE, "as fast as without it, as far as can be measured"
     if again.verdict is Word.NO_DIFFERENCE:
         return Held.UNDECIDED, "the promised gain is as small as what counts as none"
     return Held.UNDECIDED, again.reason or "the noise leaves it open"

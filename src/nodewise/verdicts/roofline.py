@@ -94,7 +94,7 @@ class RooflineSeries:
         return float(self.work.get(per, 0.0)) / median(self.times)
 
     def interval(self, per: str) -> tuple[float | None, float | None]:
-        """The 95 % interval of that; None with too few blocks."""
+        """The 95% interval of that; None with too few blocks."""
         interval = median_interval(self.times)
         if interval is None:
             return None, None

@@ -21,7 +21,7 @@ _TOLD = ("failed in", "a run was stopped")
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A command's good runs, in seconds: median with its 95 % interval (None below six runs), spread and range.
+    """A command's good runs, in seconds: median with its 95% interval (None below six runs), spread and range.
 
     `runs` count; `left_out` more were disturbed and do not. `source` says whether the program told its time (`program`) or
     it was taken from outside. `usage` and `metrics` are medians, `shown` those metrics that were asked for, and energy.

@@ -36,7 +36,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class StudyRow:
-    """One contender: its median time in seconds, its rate in `unit` with the 95 % interval, and what it is held against.
+    """One contender: its median time in seconds, its rate in `unit` with the 95% interval, and what it is held against.
 
     `times` has one entry for each block (None: it did not run well in that), so that any two rows can be compared block
     by block. `against_peer` is it against the fastest peer, `against_plain` against the plain variant (None: there is none,

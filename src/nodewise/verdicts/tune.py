@@ -64,7 +64,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class SettingSummary:
-    """A setting's runs in the metric's unit: centre, spread, the 95 % interval of the median (None below six runs).
+    """A setting's runs in the metric's unit: centre, spread, the 95% interval of the median (None below six runs).
 
     `dropped_after` is the last block of the search that it ran in, where it left before the end.
     """
@@ -338,12 +338,12 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
         notes.append(f"{candidate} failed in {failed} of {runs} runs")
     if verdict.word is Word.FASTER:
         idle = [a for a, ratio in _put_back(experiment, candidate).items() if ratio < 1 + verdict.within / 4]
-        notes += [f"{a} added nothing that these runs can tell; the line may do without it" for a in idle]
+        notes += [f"{a} made no measurable difference; the line may do without it" for a in idle]
     if len(experiment.plans) > 1:
-        shares = ", ".join(f"{100 * plan.alpha:.2g} %" for plan in experiment.plans)
+        shares = ", ".join(f"{100 * plan.alpha:.2g}%" for plan in experiment.plans)
         notes.append(
             f"{len(experiment.plans)} comparisons with the baseline were made one after another; of all errors allowed "
-            f"they had {shares}, so that together they keep to 5 %"
+            f"they had {shares}, so that together they keep to 5%"
         )
     if verdict.word is Word.SLOWER:
         notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")

@@ -119,7 +119,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
       nodewise compare -P t=1,2,4 'env OMP_NUM_THREADS={t} ./app'
 
     The first one is the reference. It ends as soon as it is clear of each how it compares, or the budget ends; all
-    intervals hold together at 95 %, however early that is. With one COMMAND and --baseline it is held against then.
+    intervals hold together at 95%, however early that is. With one COMMAND and --baseline it is held against then.
     Ctrl-C ends with what there is. Options of hyperfine mean the same here.
 
     Exit codes: 0 compared; 1 slower than --fail-if-slower allows; 2 bad input, or a command that does not run.

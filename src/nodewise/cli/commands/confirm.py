@@ -197,7 +197,7 @@ def _tell(verdict: ConfirmVerdict) -> None:
         if row.runs or row.error:
             print(f"{name:<9} {metric_line(verdict.comparison, row)}")
     if verdict.again is not None:
-        print(f"now       {verdict.again.sentence} (95 % interval)")
+        print(f"now       {verdict.again.sentence} (95% interval)")
     print(f"verdict   {verdict.verdict.value}" + (f": {verdict.reason}" if verdict.reason else ""))
     print(f"after     {verdict.runs} runs, {format_seconds(verdict.seconds_spent)}")
     for text in verdict.differences:

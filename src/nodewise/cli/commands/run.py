@@ -111,7 +111,7 @@ def _tell(summary: RunSummary, currency: str) -> None:
     least, most = format_seconds(summary.min_s), format_seconds(summary.max_s)
     span = "too few runs for an interval"
     if summary.low_s is not None and summary.high_s is not None:
-        span = f"95 % interval {format_seconds(summary.low_s)} – {format_seconds(summary.high_s)}"
+        span = f"95% interval {format_seconds(summary.low_s)} – {format_seconds(summary.high_s)}"
     left_out = f"; {summary.left_out} more were disturbed and do not count" if summary.left_out else ""
     runs = f"{summary.runs} run{'s' * (summary.runs != 1)}{left_out}"
     print(f"time      {centre} ({span}), {told}")

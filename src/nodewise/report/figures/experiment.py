@@ -73,7 +73,7 @@ def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | Non
         scale=scale_for(threads[0], threads[-1], 2),
         axis=alt.Axis(values=threads, labelOverlap="greedy", format="d", grid=False, tickMinStep=1),
     )
-    title = f"{metric_title(verdict.metric)} ({unit}, median and 95 % interval)"
+    title = f"{metric_title(verdict.metric)} ({unit}, median and 95% interval)"
     y = alt.Y("median:Q", title=title, scale=scale_for(min(times), max(times), 10))
     # long names have no room beside the figure
     below = {"legend": alt.Legend(orient="bottom", columns=1, labelLimit=WIDTH)} if max(map(len, names)) > _LONG else {}
@@ -168,7 +168,7 @@ def distributions(experiment: Experiment, verdict: CompareVerdict | TuneVerdict)
     what = "Every run" if len(chosen) == 1 else what
     return finish(
         chart.properties(width=WIDTH, height=alt.Step(46)),
-        f"{what}, median and 95 % interval",
+        f"{what}, median and 95% interval",
     )
 
 

@@ -220,7 +220,7 @@ def _figure(
     across = span_of([r["x"] for r in data] + [r[k] for r in ruled for k in ("x_low", "x_high") if k in r], WIDTH)
     up = span_of([r["y"] for r in data] + [r[k] for r in ruled for k in ("y_low", "y_high") if k in r], _HEIGHT)
     x_title, y_title = _titled(verdict.metric, x_unit), _titled(metric, y_unit)
-    x = alt.X("x:Q", title=f"{x_title}, median and 95 % interval", scale=across.scale(), axis=axis_ticks(across))
+    x = alt.X("x:Q", title=f"{x_title}, median and 95% interval", scale=across.scale(), axis=axis_ticks(across))
     y = alt.Y("y:Q", title=y_title, scale=up.scale(), axis=axis_ticks(up))
     states = [s for s in _COLOURS if any(r["state"] == s for r in data)]
     colour = alt.Color(

@@ -68,7 +68,7 @@ def rates(result: StudyVerdict) -> Any | None:
         scale=alt.Scale(domain=[*above, *names]),
         axis=alt.Axis(labelLimit=240, ticks=False, labelFontSize=12),
     )
-    title = f"{unit}, median and 95 % interval" if any(r["low"] is not None for r in data) else unit
+    title = f"{unit}, median and 95% interval" if any(r["low"] is not None for r in data) else unit
     x = alt.X("rate:Q", title=title, scale=alt.Scale(domain=[0, most], nice=False), axis=alt.Axis(tickCount=7))
     kinds = [k for k in _KINDS if any(r["kind"] == k for r in data)]
     colour = alt.Color(

@@ -94,7 +94,7 @@ def _of_intervals(verdict: CompareVerdict) -> list[str]:
     if verdict.pairs:
         said.append(
             f"each interval is one at {verdict.level:.2%}, so that all of them, at every look that was taken, hold together "
-            "at 95 %; runs are paired by block, and each block held every command once in random order"
+            "at 95%; runs are paired by block, and each block held every command once in random order"
         )
     again = f"`nodewise {verdict.kind} --resume {verdict.experiment}"
     if verdict.stopped in ("interrupted", "cut off"):

@@ -58,7 +58,7 @@ def _limitations(experiment: Experiment, verdict: TuneVerdict) -> list[str]:
         looks = len(experiment.plan.looks)
         said.append(
             f"the interval comes from fresh runs after the search, paired by block; up to {looks} looks at it were "
-            "planned, and it holds for all of them together at 95 %"
+            "planned, and it holds for all of them together at 95%"
         )
     said.append("times of the search compare settings roughly; only the confirmed pair has the promised error rate")
     return said

@@ -126,7 +126,7 @@ def comparison_lines(experiment: Experiment, verdict: CompareVerdict, threshold:
     ended = _ENDED.get(verdict.stopped)
     spent = f"{verdict.blocks} blocks, {format_seconds(verdict.seconds_spent)}" + (f"; {ended}" if ended else "")
     lines.append(f"answer    {describe(verdict, labels)}")
-    lines.append(f"after     {spent}; all intervals together hold at 95 %")
+    lines.append(f"after     {spent}; all intervals together hold at 95%")
     if verdict.metric != "seconds":
         lines.append(f"compared  {verdict.metric}, {'more' if verdict.maximise else 'less'} is better")
     lines += [f"pair      {describe_pair(p, labels)}" for p in _other_pairs(verdict)]
@@ -154,7 +154,7 @@ def _baseline_lines(verdict: CompareVerdict) -> list[str]:
         ]
     return [
         *(f"baseline  {p.name} against {base.taken_at}: {p.sentence}" for p in base.pairs),
-        "          (not interleaved: what changed on the machine since then cannot be told from the program's change)",
+        "          (not interleaved: what changed on the machine since then cannot be distinguished from the program's change)",
     ]
 
 

@@ -49,15 +49,15 @@ _UNSEEN = {
     ),
     Unseen.LOOP: (
         Status.UNSEEN,
-        "the compiler tells nothing of it, though its machine code is still a loop or part of one; why cannot be known",
+        "the compiler reports nothing about it, though its machine code is still a loop or part of one; why cannot be known",
     ),
     Unseen.UNKNOWN: (
         Status.UNSEEN,
-        "the compiler tells nothing of it, and objdump (package binutils), which could show what became of it, is not there",
+        "the compiler reports nothing about it, and objdump (package binutils), which could show what became of it, is not there",
     ),
 }
 _CLANGS_SILENCE = (
-    "Clang tells nothing of it, though its machine code is still a loop or part of one: it does so of loops around others, "
+    "Clang reports nothing about it, though its machine code is still a loop or part of one: it does so of loops around others, "
     "also around one of a function that was inlined"
 )
 #: A call, which may bring a loop with it.
@@ -163,7 +163,7 @@ def _nothing(
     elif gone := _gone_around(loop, compiler, loops):
         status, why = Status.GONE, f"gone with the loop around it, of line {gone.line}"
     elif not loop.in_source:
-        status, why = Status.UNSEEN, "the compiler tells nothing of a loop here"
+        status, why = Status.UNSEEN, "the compiler reports no loop here"
     elif unseen is Unseen.LOOP and compiler.kind == "clang":
         status, why = Status.UNSEEN, _CLANGS_SILENCE
     else:
