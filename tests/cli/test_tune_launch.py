@@ -252,12 +252,12 @@ def test_what_would_decide_is_told_with_the_line_to_type(nodewise: Command, tmp_
         stopped="budget",
     )
     more = going_on(undecided, Budget(20.0, None))
-    assert more.told.startswith(
+    assert more.advice.startswith(
         "about 36 more runs would probably decide it (18 s); the line to go on allows 2.5 times"
     )
     assert more.line == """nodewise tune --resume 'it'"'"'s/x' --budget 65s"""
     more = going_on(dataclasses.replace(undecided, more_runs=None), Budget(None, 30))
-    assert more.line.endswith("--max-runs 105") and not more.told
+    assert more.line.endswith("--max-runs 105") and not more.advice
     decided = dataclasses.replace(undecided, verdict=Word.FASTER)
     assert going_on(decided, Budget(20.0, None)).line == ""
 

@@ -88,8 +88,8 @@ def tell(verdict: TuneVerdict, labels: dict[str, str], budget: Budget) -> None:
     for note in verdict.notes:
         print(f"note      {note}")
     more = going_on(verdict, budget)
-    if more.told:
-        print(f"undecided {more.told}")
+    if more.advice:
+        print(f"undecided {more.advice}")
     if more.line:
         print(f"go on     {more.line}")
     if verdict.best.build:

@@ -47,10 +47,10 @@ def labels_of(experiment: Experiment) -> dict[str, str]:
     settings = experiment.settings
     if not any(s.name for s in settings.values()):
         return _apart({key: label(s.values) for key, s in settings.items()}, settings)
-    told = {key: ", ".join(f"{k}={v}" for k, v in s.values.items()) for key, s in settings.items()}
-    if not all(told.values()) or len(set(told.values())) < len(told):
-        told = {key: key if len(key) <= _LONG else f"{key[: _LONG // 2]} … {key[-_LONG // 2 :]}" for key in settings}
-    return told if len(set(told.values())) == len(told) else {key: key for key in settings}
+    names = {key: ", ".join(f"{k}={v}" for k, v in s.values.items()) for key, s in settings.items()}
+    if not all(names.values()) or len(set(names.values())) < len(names):
+        names = {key: key if len(key) <= _LONG else f"{key[: _LONG // 2]} … {key[-_LONG // 2 :]}" for key in settings}
+    return names if len(set(names.values())) == len(names) else {key: key for key in settings}
 
 
 def _apart(labels: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[str, str]:

@@ -25,7 +25,7 @@ SLACK = 0.02
 
 
 class Held(StrEnum):
-    """What became of a promise: as fast as promised or faster; faster, but less; no faster; slower; or not to be told."""
+    """What became of a promise: as fast as promised or faster; faster, but less; no faster; slower; or undecided."""
 
     HOLDS = "holds"
     SMALLER = "smaller"
@@ -63,7 +63,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class AskedPromise:
-    """What the question of a repetition says besides the promise: the command that is run, and what is to be told."""
+    """What the question of a repetition says besides the promise: the command that is run, and its notes."""
 
     command: tuple[str, ...]
     differences: tuple[str, ...]
@@ -175,7 +175,7 @@ def judge_promise(promise: Promise, again: PairVerdict | None, failure: str | No
     """The word, and why in words; `failure` says how the promised setting failed, where it did.
 
     It holds where the new ratio is within the promised interval or above it, by `SLACK`: surely (all of the new interval
-    is), or as far as can be told (the new interval reaches there, and so does the ratio itself).
+    is), or as far as can be measured (the new interval reaches there, and so does the ratio itself).
     """
     if failure is not None:
         return Held.GONE, f"the promised setting fails: {failure}"

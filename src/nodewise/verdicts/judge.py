@@ -35,6 +35,4 @@ def judge_confirm(experiment: Experiment) -> ConfirmVerdict:
 
 def _check_good_run(experiment: Experiment, key: str, phase: str | None = None) -> None:
     if not costs_of(experiment, key, phase):
-        raise InputError(
-            f"{experiment.path} holds no good run of the {key}", "nothing can be said of it; go on with --resume"
-        )
+        raise InputError(f"{experiment.path} holds no good run of the {key}", "go on with --resume")

@@ -117,7 +117,7 @@ class SecondaryMetrics:
                 found[metric] = summary_of(values.tolist())
         return found
 
-    def fronts(self, rows: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
+    def pareto_fronts(self, rows: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
         """For each metric the rows' keys that no other beats in both it and the number that decides, the best of that first.
 
         One that ever failed is on no front; one that ran once may have been lucky and is there only if it would be with

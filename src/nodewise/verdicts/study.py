@@ -142,11 +142,11 @@ def study_verdict(
     seconds_spent: float = 0.0,
     quota: float | None = None,
     accept: bool = False,
-    beside: Sequence[str] = (),
+    other_load: Sequence[str] = (),
 ) -> StudyVerdict:
     """Judge what the contenders gave in so many blocks; what the study itself tells of it is not yet there.
 
-    `quota` is how many processors the control group grants; `accept`: blocks decide that were disturbed, too. `beside` says
+    `quota` is how many processors the control group grants; `accept`: blocks decide that were disturbed, too. `other_load` says
     what other experiments ran on the machine.
     """
     compared = [s for s in series if s.times and not s.for_scale and s.contender.kind != Kind.LIMIT]
@@ -187,7 +187,7 @@ def study_verdict(
         blocks=blocks,
         disturbed=met.disturbed_blocks,
         accept_disturbed=accept,
-        conditions=(*met.conditions, *beside, *_above_limits(rows)),
+        conditions=(*met.conditions, *other_load, *_above_limits(rows)),
         stopped=stopped,
         seconds_spent=seconds_spent,
         work=dict(work or {}),

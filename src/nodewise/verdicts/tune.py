@@ -38,7 +38,7 @@ BASELINE = "baseline"
 TUNE = "tune"
 #: The phase of the runs that decide.
 CONFIRM = "confirm"
-#: Of a gain that is not decided so many more blocks at most are said to be worth making.
+#: Of a gain that is not decided so many more blocks at most are proposed.
 _MOST_MORE = 5000
 
 
@@ -131,7 +131,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
     """Judge a tune; `stopped` says what ended it: `decided`, `budget`, `interrupted`, `cut off`."""
     candidate = _candidate(experiment)
     pairs, verdict, reason = _compare(experiment, candidate)
-    told = (
+    comparison = (
         None
         if candidate == BASELINE
         else pair_verdict(BASELINE, candidate, pairs, (verdict, reason), _accepting(experiment))
@@ -148,7 +148,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         kind=TUNE,
         # one that is slower is no answer to what is asked; it is named among the notes
         verdict=Word.NO_DIFFERENCE if verdict.word is Word.SLOWER else verdict.word,
-        sentence=verdict.sentence if told is None else told.sentence,
+        sentence=verdict.sentence if comparison is None else comparison.sentence,
         reason=reason,
         ratio=ratio.ratio,
         low=ratio.low if ratio.low > 0 else None,
@@ -159,7 +159,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         best=_launch(experiment, best),
         baseline=_launch(experiment, baseline),
         candidate=candidate,
-        comparison=told,
+        comparison=comparison,
         metric=experiment.objective.metric,
         maximise=maximise,
         shown=tuple(o.metric for o in experiment.shown.metrics),
@@ -169,8 +169,8 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         axes=_shares(experiment, candidate, verdict),
         why=_why(experiment, best),
         settings=tuple(sorted(summaries, key=lambda s: math.inf if s.median is None else sign * s.median)),
-        pareto=secondary.fronts(summaries),
-        notes=(*_notes(experiment, verdict, told), *energy_notes(experiment), *_to_be_set(experiment, best)),
+        pareto=secondary.pareto_fronts(summaries),
+        notes=(*_notes(experiment, verdict, comparison), *energy_notes(experiment), *_to_be_set(experiment, best)),
         stopped=stopped,
         experiment=str(experiment.path),
     )
@@ -240,7 +240,7 @@ def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, st
 def _more_runs(verdict: Verdict, pairs: Pairs, accept_disturbed: bool) -> int | None:
     """How many more runs of both together would probably decide: intervals narrow with the root of their number.
 
-    None where something is decided, or where nothing can be said of it.
+    None where something is decided, or where nothing is known of it.
     """
     ratio = verdict.ratio
     if verdict.word is not Word.UNDECIDED or (pairs.busy and not accept_disturbed):
@@ -370,7 +370,7 @@ def _launch(experiment: Experiment, setting: Setting) -> Launch:
 
 
 def _to_be_set(experiment: Experiment, best: Setting) -> list[str]:
-    """What is said where the launch line, or the build, names variables in the place of secrets."""
+    """The note where the launch line, or the build, names variables in the place of secrets."""
     names = launch_of(best, question_of(experiment).start).needed
     names = tuple(dict.fromkeys([*names, *masked_names(best.build)]))
     return [to_be_set("the launch line", names)] if names else []

@@ -158,7 +158,7 @@ def _pictured(for_scale: str = "", **study: Any) -> StudyVerdict:
 def test_a_study_with_a_picture_has_its_front_and_what_it_tells_on_the_page(browser: Browser, tmp_path: Path) -> None:
     result = replace(_pictured(), told=("take blocked", HOSTILE))
     view, wrong = _open(browser, study_page_of(result, README, tmp_path / "x"))
-    drawn = view.locator("#figure-front-1").inner_text()
+    drawn = view.locator("#figure-pareto-1").inner_text()
     assert "ratio against mbs, more of both is better" in drawn
     assert "blocked" in drawn and "plain" in drawn and "another is better in both" in drawn
     assert view.locator(".told").inner_text() == f"take blocked\n{HOSTILE}"
@@ -166,9 +166,9 @@ def test_a_study_with_a_picture_has_its_front_and_what_it_tells_on_the_page(brow
 
 
 def test_a_front_needs_two_contenders_and_a_study_that_asks_for_it() -> None:
-    assert "front-1" in study_figures([_pictured()])
-    assert "front-1" not in study_figures([study_result()])
-    assert "front-1" not in study_figures([study_result(picture=("error_ulp", "flops"))])
+    assert "pareto-1" in study_figures([_pictured()])
+    assert "pareto-1" not in study_figures([study_result()])
+    assert "pareto-1" not in study_figures([study_result(picture=("error_ulp", "flops"))])
 
 
 def test_what_is_for_scale_is_in_the_table_and_not_in_the_front_or_the_headline() -> None:
@@ -176,8 +176,8 @@ def test_what_is_for_scale_is_in_the_table_and_not_in_the_front_or_the_headline(
     kinds = {row["cells"][0]["text"]: row["cells"][1]["text"] for row in table_of(result)["rows"]}
     assert kinds["blocked"] == "for scale" and list(kinds.values()).count("for scale") == 1
     assert result.best == "plain" and result.headline != _pictured().headline
-    assert "blocked" in study_figures([_pictured()])["front-1"].to_json()
-    assert "blocked" not in study_figures([result])["front-1"].to_json()
+    assert "blocked" in study_figures([_pictured()])["pareto-1"].to_json()
+    assert "blocked" not in study_figures([result])["pareto-1"].to_json()
 
 
 def test_the_page_claims_no_more_than_the_verdict() -> None:

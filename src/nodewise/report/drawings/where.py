@@ -16,7 +16,7 @@ from nodewise.runner.observe import Observation, SeenThread
 
 _WIDTH, _MARGIN, _GAP = 1200, 24, 14
 #: Columns of words are as wide as these need, from and to.
-_NAMES, _TOLD = (130.0, 230.0), (120.0, 430.0)
+_NAMES, _ROOM = (130.0, 230.0), (120.0, 430.0)
 _ROW, _THIN, _SIZE = 18, 8, 12
 #: Where the threads' numbers end: there are at most as many of them as there are rows with words.
 _NUMBER = 26
@@ -46,8 +46,8 @@ def where_svg(seen: Observation, agreed: Agreement) -> str:
     y = 64.0
     for process in seen.working:
         rank = f"rank {process.rank}: " if process.rank is not None else ""
-        told = shorten(f"{rank}{process.command}", _WIDTH - 2 * _MARGIN, 13, bold=True)
-        marks.append(text_mark(_MARGIN, y + 12, told, 13, bold=True))
+        label = shorten(f"{rank}{process.command}", _WIDTH - 2 * _MARGIN, 13, bold=True)
+        marks.append(text_mark(_MARGIN, y + 12, label, 13, bold=True))
         y += 22
         words = agreed.verdicts[process.pid].words if process.pid in agreed.verdicts else {}
         threads = process.in_order
@@ -72,31 +72,31 @@ def where_svg(seen: Observation, agreed: Agreement) -> str:
 
 def _frame(seen: Observation, agreed: Agreement) -> _Frame:
     row = _ROW if sum(len(p.threads) for p in seen.working) <= _MANY else _THIN
-    names, told = [0.0], [0.0]
+    names, labels = [0.0], [0.0]
     for process in seen.working if row == _ROW else ():
         words = agreed.verdicts[process.pid].words if process.pid in agreed.verdicts else {}
         names += [_NUMBER + 8 + text_width(t.name, _SIZE) for t in process.in_order]
-        told += [text_width(_told(t, words.get(t.tid, "")), _SIZE) for t in process.in_order]
+        labels += [text_width(_described(t, words.get(t.tid, "")), _SIZE) for t in process.in_order]
     left = _MARGIN + min(max(*names, _NAMES[0]), _NAMES[1]) + _GAP
-    right = _WIDTH - _MARGIN - (min(max(*told, _TOLD[0]), _TOLD[1]) if row == _ROW else 30)
+    right = _WIDTH - _MARGIN - (min(max(*labels, _ROOM[0]), _ROOM[1]) if row == _ROW else 30)
     return _Frame(left, (right - _GAP - left) / max(seen.seconds, 1e-6), right, row)
 
 
-def _told(thread: SeenThread, words: str) -> str:
+def _described(thread: SeenThread, words: str) -> str:
     """What a thread may use, shortened where that is a long list, and what came of it."""
-    allowed = shorten(f"may use {format_processors(thread.allowed)}", _TOLD[1] / 2, _SIZE)
+    allowed = shorten(f"may use {format_processors(thread.allowed)}", _ROOM[1] / 2, _SIZE)
     return f"{allowed}, {words}" if words else allowed
 
 
 def _words(number: int, thread: SeenThread, words: str, frame: _Frame, y: float) -> list[str]:
     """What stands on both sides of a thread's row, in full where one points at it."""
     name = shorten(thread.name, frame.left - _GAP - _MARGIN - _NUMBER - 8, _SIZE)
-    told = shorten(_told(thread, words), _WIDTH - _MARGIN - frame.right, _SIZE)
+    label = shorten(_described(thread, words), _WIDTH - _MARGIN - frame.right, _SIZE)
     full = f"may use {format_processors(thread.allowed)}" + (f", {words}" if words else "")
     return [
         text_mark(_MARGIN + _NUMBER, y + 13, str(number), _SIZE, FAINT, anchor="end"),
         text_mark(_MARGIN + _NUMBER + 8, y + 13, name, _SIZE, FAINT),
-        f"<g><title>{escape(full)}</title>{text_mark(frame.right, y + 13, told, _SIZE, FAINT)}</g>",
+        f"<g><title>{escape(full)}</title>{text_mark(frame.right, y + 13, label, _SIZE, FAINT)}</g>",
     ]
 
 

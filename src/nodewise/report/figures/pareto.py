@@ -261,12 +261,12 @@ def _figure(
     ]
     figure = alt.layer(*layers).properties(width=WIDTH, height=_HEIGHT)
     better = [f"{'more' if m else 'less'} is better" for m in (verdict.maximise, maximise)]
-    said = (
+    direction = (
         f"{better[0].split()[0]} of both is better"
         if better[0] == better[1]
         else f"{better[0]} of the first, {better[1].split()[0]} of the second"
     )
-    title = f"{_titled(verdict.metric, '').capitalize()} against {_titled(metric, '')}: {said}"
+    title = f"{_titled(verdict.metric, '').capitalize()} against {_titled(metric, '')}: {direction}"
     under = []
     if metric == ENERGY:
         under.append(f"The energy is that of {energy_parts(experiment)} while a run lasted, whoever used it.")

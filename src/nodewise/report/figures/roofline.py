@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nodewise.base.units import format_percent
 from nodewise.report.drawings.lettering import text_width
 from nodewise.report.figures import vega as alt
 from nodewise.report.figures.charting import ACCENT, chart_of, finish
@@ -181,7 +182,7 @@ def _points(plan: Roofline, x: alt.Definition, y: alt.Definition) -> list[Any]:
                 "y": up,
                 "name": f"{kernel.study} {kernel.contender}",
                 "role": _STATES[kernel.role],
-                "share": f"{share:.1%} of {kernel.bound.name}" if share is not None else "",
+                "share": f"{format_percent(share)} of {kernel.bound.name}" if share is not None else "",
                 "study": kernel.study,
             }
         )

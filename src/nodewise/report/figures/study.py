@@ -9,7 +9,7 @@ from typing import Any
 from nodewise.report.drawings.lettering import text_width
 from nodewise.report.figures import vega as alt
 from nodewise.report.figures.charting import ACCENT, WIDTH, chart_of, finish, scale_for
-from nodewise.report.figures.study_front import front
+from nodewise.report.figures.study_pareto import pareto_chart
 from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.study import Kind, StudyRow, StudyVerdict, peer_text
 
@@ -41,7 +41,7 @@ def study_figures(results: Sequence[StudyVerdict]) -> dict[str, Any]:
     curve = curves(results)
     figures = {"curves": curve} if curve is not None else {}
     for number, result in enumerate(results):
-        made = {f"rates-{number + 1}": rates(result), f"front-{number + 1}": front(result)}
+        made = {f"rates-{number + 1}": rates(result), f"pareto-{number + 1}": pareto_chart(result)}
         figures |= {name: chart for name, chart in made.items() if chart is not None}
     return figures
 
@@ -94,8 +94,10 @@ def rates(result: StudyVerdict) -> Any | None:
 
 
 def _bar(result: StudyVerdict, row: StudyRow, rate: float) -> dict[str, Any]:
-    told = f" · {peer_text(row.against_peer)}" if row.against_peer is not None and row.kind is not Kind.PEER else ""
-    made = {"contender": row.contender, "kind": kind_of(result, row), "rate": rate, "text": f"{rate:.4g}{told}"}
+    against_peer = (
+        f" · {peer_text(row.against_peer)}" if row.against_peer is not None and row.kind is not Kind.PEER else ""
+    )
+    made = {"contender": row.contender, "kind": kind_of(result, row), "rate": rate, "text": f"{rate:.4g}{against_peer}"}
     return {**made, "low": row.rate_low, "high": row.rate_high, "end": max(rate, row.rate_high or 0.0)}
 
 

@@ -90,18 +90,18 @@ def _table(verdict: CompareVerdict, labels: Mapping[str, str]) -> dict[str, Any]
 
 
 def _of_intervals(verdict: CompareVerdict) -> list[str]:
-    said = []
+    lines = []
     if verdict.pairs:
-        said.append(
+        lines.append(
             f"each interval is one at {verdict.level:.2%}, so that all of them, at every look that was taken, hold together "
             "at 95%; runs are paired by block, and each block held every command once in random order"
         )
     again = f"`nodewise {verdict.kind} --resume {verdict.experiment}"
     if verdict.stopped in ("interrupted", "cut off"):
-        said.append(f"it was {verdict.stopped} before its end: {again}` goes on with it")
+        lines.append(f"it was {verdict.stopped} before its end: {again}` goes on with it")
     elif verdict.stopped == "budget":
-        said.append(f"the budget ended it: {again} --budget …` goes on with it")
-    return said
+        lines.append(f"the budget ended it: {again} --budget …` goes on with it")
+    return lines
 
 
 def _headline(verdict: CompareVerdict, labels: dict[str, str]) -> str:

@@ -20,6 +20,10 @@ def plain_page(
 ) -> str:
     """The HTML: `headline` and `sentence` are the answer, `table` is heads and rows, `charts` are figures by name, such as `figures/vega.py` makes."""
     heads, rows = table
-    values = {"headline": headline, "sentence": sentence, "asked_for": " ".join(stored.question.command)}
+    values: dict[str, Any] = {
+        "headline": headline,
+        "sentence": sentence,
+        "asked_for": " ".join(stored.question.command),
+    }
     values |= {"heads": heads, "rows": rows}
     return render("plain.html", charts or {}, {**common_values(stored), **values})

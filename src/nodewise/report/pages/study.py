@@ -40,7 +40,7 @@ def study_page(stored: Stored[StudyVerdict]) -> str:
                 "table": table_of(r),
                 "not_run": not_run(r),
                 "told": r.told,
-                "front": f"front-{i}",
+                "pareto": f"pareto-{i}",
             }
             for i, r in enumerate(results, 1)
         ],

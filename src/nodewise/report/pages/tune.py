@@ -49,16 +49,16 @@ def _headline(verdict: TuneVerdict) -> str:
 
 
 def _limitations(experiment: Experiment, verdict: TuneVerdict) -> list[str]:
-    said = list(verdict.notes)
+    notes = list(verdict.notes)
     if verdict.low is None and verdict.reason:
-        said.append(f"there is no interval, since {verdict.reason}; the ratio is a guess")
+        notes.append(f"there is no interval, since {verdict.reason}; the ratio is a guess")
     if verdict.stopped in ("interrupted", "cut off"):
-        said.append(f"the experiment was {verdict.stopped} before its end: this is the best so far")
+        notes.append(f"the experiment was {verdict.stopped} before its end: this is the best so far")
     if experiment.plan is not None:
         looks = len(experiment.plan.looks)
-        said.append(
+        notes.append(
             f"the interval comes from fresh runs after the search, paired by block; up to {looks} looks at it were "
             "planned, and it holds for all of them together at 95%"
         )
-    said.append("times of the search compare settings roughly; only the confirmed pair has the promised error rate")
-    return said
+    notes.append("times of the search compare settings roughly; only the confirmed pair has the promised error rate")
+    return notes

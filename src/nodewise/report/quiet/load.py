@@ -237,7 +237,9 @@ def _pressure(s: Surroundings, w: Watched | None) -> Finding:
     waiting = {k: v for k, v in now.items() if v >= _WAIT}
     if not waiting:
         return Finding("pressure", Severity.OK, "hardly any process had to wait", evidence, source=source)
-    said = ", ".join(f"for {'a processor' if k == 'cpu' else k} {format_percent(v)} of the time" for k, v in waiting.items())
+    said = ", ".join(
+        f"for {'a processor' if k == 'cpu' else k} {format_percent(v)} of the time" for k, v in waiting.items()
+    )
     bad = max(waiting.get("cpu", 0.0), waiting.get("memory", 0.0))
     return Finding(
         "pressure",

@@ -120,7 +120,9 @@ def _uneven(spins: Sequence[Spin]) -> Iterator[Finding]:
         "even processors",
         Severity.NOTE,
         "some take longer for the same work than others",
-        tuple(f"processor {p}: {format_percent(d)} {'slower' if p in slow else 'faster'} than the middle" for p, d in odd),
+        tuple(
+            f"processor {p}: {format_percent(d)} {'slower' if p in slow else 'faster'} than the middle" for p, d in odd
+        ),
         "a thread that is not bound is fast or slow by where it happens to run; cores may be of different kinds, share a core "
         "with other load, or have their own limits of clock and heat",
         "bind threads, and compare settings on the same processors: --allow LIST",

@@ -57,7 +57,10 @@ def spins_text(spins: Sequence[Spin], found: Sequence[Resolution]) -> str:
     if len(shown) < len(spins):
         lines.append(f"          and {len(spins) - len(shown)} processors that lost less")
     if found:
-        lines += ["", f"{'runs of':>9}{'differ by':>12}{'slowest':>10}{'to detect 1%':>19}{'10 runs of each detect':>23}"]
+        lines += [
+            "",
+            f"{'runs of':>9}{'differ by':>12}{'slowest':>10}{'to detect 1%':>19}{'10 runs of each detect':>23}",
+        ]
         for r in found:
             n = r.noise
             lines.append(

@@ -72,7 +72,7 @@ def table_rows(verdict: CompareVerdict, labels: Mapping[str, str] | None = None)
 
 
 def _centre(metric: str, row: ContenderSummary, currency: str) -> str:
-    """The median; of runs that gather at several places each of these with its share, never one number for all."""
+    """The median; of multimodal runs each mode with its share, never one number for all."""
     if len(row.shape.modes) < 2:
         return format_metric(metric, row.median or 0.0, currency)
     return " | ".join(f"{format_metric(metric, value, currency)} ({share:.0%})" for value, share in row.shape.modes)
@@ -95,8 +95,8 @@ def shown_lines(verdict: TuneVerdict, labels: Mapping[str, str]) -> list[str]:
     for i, name in enumerate(verdict.shown):
         keys = dict.fromkeys((BASELINE, best))
         cells = {key: shown_cells(verdict, verdict.summary(key).metrics)[2 * i : 2 * i + 2] for key in keys}
-        told = [f"{key if key == BASELINE else 'best'} {m} ± {s}" for key, (m, s) in cells.items()]
-        lines.append(f"shown     {name}: {', '.join(told)}")
+        medians = [f"{key if key == BASELINE else 'best'} {m} ± {s}" for key, (m, s) in cells.items()]
+        lines.append(f"shown     {name}: {', '.join(medians)}")
         front = [labels[k] for k in verdict.pareto.get(name, ())]
         if len(front) > 1:
             more = f"; {len(front) - _NAMED} more" if len(front) > _NAMED else ""
@@ -183,5 +183,5 @@ def metric_line(verdict: CompareVerdict, row: ContenderSummary) -> str:
     """`threads=2: 1.21 s ± 8 ms`: a contender in a line."""
     if row.median is None or row.mad is None:
         return f"{row.name}: {row.error or 'no good run'}"
-    told = [format_metric(verdict.metric, value, verdict.currency) for value in (row.median, row.mad)]
-    return f"{row.name}: {told[0]} ± {told[1]}"
+    median, spread = (format_metric(verdict.metric, value, verdict.currency) for value in (row.median, row.mad))
+    return f"{row.name}: {median} ± {spread}"

@@ -19,9 +19,9 @@ _SPARE = 2.5
 
 @dataclass(frozen=True)
 class GoingOn:
-    """`told`: what would probably decide it, empty where nothing is known; `line`: as it has to be typed, empty where it is decided."""
+    """`advice`: what would probably decide it, empty where nothing is known; `line`: as it has to be typed, empty where it is decided."""
 
-    told: str = ""
+    advice: str = ""
     line: str = ""
 
 
@@ -36,16 +36,16 @@ def going_on(verdict: TuneVerdict, budget: Budget) -> GoingOn:
     each_s = verdict.seconds_spent / verdict.runs
     # where nothing is known of how many there should be: as many again, on a quieter machine or with more settings tried
     more = verdict.runs if verdict.more_runs is None else verdict.more_runs
-    told = WHEN_BUSY if busy else f"about {more} more runs would probably decide it ({format_seconds(more * each_s)})"
+    advice = WHEN_BUSY if busy else f"about {more} more runs would probably decide it ({format_seconds(more * each_s)})"
     if budget.seconds is not None:
         seconds = max(budget.seconds, verdict.seconds_spent) + more * each_s * _SPARE
         again += f" --budget {whole_duration(seconds)}"
     if budget.runs is not None:
         again += f" --max-runs {max(budget.runs, verdict.runs) + math.ceil(more * _SPARE)}"
     if not busy and (budget.seconds is not None or budget.runs is not None):
-        told += f"; the line to go on allows {_SPARE:g} times that, as a further comparison is judged more strictly"
+        advice += f"; the line to go on allows {_SPARE:g} times that, as a further comparison is judged more strictly"
     known = busy or verdict.more_runs is not None
-    return GoingOn(told if known else "", again)
+    return GoingOn(advice if known else "", again)
 
 
 def last_budget(question: dict[str, object]) -> Budget:

@@ -187,12 +187,12 @@ def _title(machine: Machine) -> str:
 def _caches(machine: Machine, cores: Sequence[Core]) -> str:
     """Each level's caches of data, with how many processors share one."""
     mine = {p for c in cores for p in c.pus}
-    said: dict[str, str] = {}
+    caches: dict[str, str] = {}
     for cache in machine.caches:
         if cache.content != "instruction" and mine.issuperset(cache.pus):
             sharing = "" if len(cache.pus) == 1 else f" per {len(cache.pus)} hardware threads"
-            said.setdefault(f"L{cache.level}", f"L{cache.level} {format_bytes(cache.size_bytes)}{sharing}")
-    return ", ".join(said[level] for level in sorted(said))
+            caches.setdefault(f"L{cache.level}", f"L{cache.level} {format_bytes(cache.size_bytes)}{sharing}")
+    return ", ".join(caches[level] for level in sorted(caches))
 
 
 def _memory(machine: Machine, cores: Sequence[Core]) -> list[str]:

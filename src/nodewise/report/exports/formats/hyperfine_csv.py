@@ -23,8 +23,8 @@ def export(stored: Stored[Comparison]) -> str:
         if r.runs:
             times = seconds_of(experiment, r.name)
             used = [float(np.mean(series_of(experiment, r.name, n))) for n in ("user_s", "system_s")]
-            told = ["" if v is None else v for v in statistics_of(times).values()]
-            numbers = [*told, *used, float(np.min(times)), float(np.max(times))]
+            centre = ["" if v is None else v for v in statistics_of(times).values()]
+            numbers = [*centre, *used, float(np.min(times)), float(np.max(times))]
             more = [r.median] if metric else []
             rows.append([r.name, *numbers, *(r.values.get(n, "") for n in names), *more])
     return csv_of([*plain, *(f"parameter_{n}" for n in names), *([metric] if metric else [])], rows)

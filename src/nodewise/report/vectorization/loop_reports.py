@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is told of each loop: by compiler how many instances were vectorized, how widely, and why the others were not."""
+"""What is reported of each loop: by compiler how many instances were vectorized, how widely, and why the others were not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Status(StrEnum):
     UNSEEN = "not seen"
 
 
-#: What is said of a loop of which a compiler tells nothing, by what else is known of it.
+#: What is reported of a loop of which a compiler reports nothing, by what else is known of it.
 _UNSEEN = {
     Unseen.LEFT_OUT: (Status.LEFT_OUT, "left out by the preprocessor (#if)"),
     Unseen.NO_FUNCTION: (
@@ -76,10 +76,10 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Told:
+class CompilerReport:
     """One loop and one compiler; `how` are the ways in which instances were vectorized, each with its count.
 
-    `why` says why nothing is told of it; `simd` whether an `omp simd` on it was honoured, None where there is none or no loop.
+    `why` says why nothing is reported of it; `simd` whether an `omp simd` on it was honoured, None where there is none or no loop.
     """
 
     compiler: str
@@ -93,36 +93,36 @@ class Told:
 
 
 @dataclass(frozen=True)
-class LoopTold:
+class LoopReport:
     """One loop with what all compilers made of it."""
 
     loop: Loop
     functions: tuple[str, ...]
-    told: tuple[Told, ...]
+    by_compiler: tuple[CompilerReport, ...]
 
     @property
     def missed(self) -> bool:
         """Whether a compiler left an instance of it scalar."""
-        return any(t.status in (Status.MISSED, Status.PARTLY) for t in self.told)
+        return any(t.status in (Status.MISSED, Status.PARTLY) for t in self.by_compiler)
 
     @property
     def vectorized(self) -> bool:
         """Whether a compiler vectorized an instance of it."""
-        return any(t.status in (Status.VECTORIZED, Status.PARTLY) for t in self.told)
+        return any(t.status in (Status.VECTORIZED, Status.PARTLY) for t in self.by_compiler)
 
 
-def tell(found: Examined, causes: Causes) -> list[LoopTold]:
+def report_loops(found: Examined, causes: Causes) -> list[LoopReport]:
     """All loops in the file's order."""
     return [
-        LoopTold(loop, function_names(loop), tuple(_told(loop, c, causes, found) for c in found.compilers))
+        LoopReport(loop, function_names(loop), tuple(_of_compiler(loop, c, causes, found) for c in found.compilers))
         for loop in found.loops
     ]
 
 
-def _told(loop: Loop, compiler: Compiler, causes: Causes, found: Examined) -> Told:
+def _of_compiler(loop: Loop, compiler: Compiler, causes: Causes, found: Examined) -> CompilerReport:
     attempts = loop.attempts.get(compiler.name, [])
     if not attempts:
-        return Told(compiler.name, *_nothing(loop, compiler, found.loops))
+        return CompilerReport(compiler.name, *_nothing(loop, compiler, found.loops))
     done = [a for a in attempts if a.outcome is Outcome.VECTORIZED]
     missed = [a for a in attempts if a.outcome is Outcome.MISSED]
     gone = [a for a in attempts if a.outcome in (Outcome.LIBRARY, Outcome.UNROLLED, Outcome.REMOVED)]
@@ -131,7 +131,7 @@ def _told(loop: Loop, compiler: Compiler, causes: Causes, found: Examined) -> To
     )
     why = ""
     if status is Status.GONE and compiler.kind == "clang" and all(a.outcome is not Outcome.UNROLLED for a in gone):
-        # Clang tells nothing of a loop around others, and yet of a copy of it that became something else
+        # Clang reports nothing of a loop around others, and yet of a copy of it that became something else
         if _around_seen(loop, compiler, found.loops):
             status, why = Status.OUTER, _OUTER_WORDS
         elif compiler.name in loop.still and not loop.depth and _CALL.search(loop.own):
@@ -139,7 +139,7 @@ def _told(loop: Loop, compiler: Compiler, causes: Causes, found: Examined) -> To
     how = Counter(how_words(a) for a in (*done, *gone))
     notes = {n.name: n for a in done for n in find_notes(causes, compiler.kind, a.notes)}
     asked = loop.directive is not None and loop.directive.simd and status is not Status.GONE
-    return Told(
+    return CompilerReport(
         compiler.name,
         status,
         len(attempts),
@@ -154,7 +154,7 @@ def _told(loop: Loop, compiler: Compiler, causes: Causes, found: Examined) -> To
 def _nothing(
     loop: Loop, compiler: Compiler, loops: Sequence[Loop]
 ) -> tuple[Status, int, tuple[()], tuple[()], tuple[()], str]:
-    """The status of a loop of which the compiler tells nothing, and why, after the fields that are empty then."""
+    """The status of a loop of which the compiler reports nothing, and why, after the fields that are empty then."""
     unseen = loop.unseen.get(compiler.name, Unseen.UNKNOWN)
     if unseen is Unseen.COLLAPSED:
         status, why = Status.COLLAPSED, f"one loop with that of line {loop.collapsed}, by its directive's collapse"
@@ -181,7 +181,7 @@ def _gone_around(loop: Loop, compiler: Compiler, loops: Sequence[Loop]) -> Loop 
 
 
 def _around_seen(loop: Loop, compiler: Compiler, loops: Sequence[Loop]) -> bool:
-    """Whether within it is a loop of which the compiler told something."""
+    """Whether within it is a loop of which the compiler reported something."""
     if not loop.nest:
         return False
     inside = (i for i in loops if i.depth > loop.depth and loop.line <= i.line and i.end_line <= loop.end_line)
@@ -284,12 +284,12 @@ def short_name(name: str) -> str:
     return name
 
 
-def counts(told: Sequence[LoopTold], compiler: str) -> dict[Status, int]:
+def counts(reports: Sequence[LoopReport], compiler: str) -> dict[Status, int]:
     """How many loops have which status with a compiler."""
-    seen = Counter(t.status for loop in told for t in loop.told if t.compiler == compiler)
+    seen = Counter(t.status for loop in reports for t in loop.by_compiler if t.compiler == compiler)
     return {status: seen[status] for status in Status if seen[status]}
 
 
-def unknown_reasons(told: Sequence[LoopTold]) -> int:
+def unknown_reasons(reports: Sequence[LoopReport]) -> int:
     """How many reasons the catalogue of causes does not know."""
-    return sum(r.found.name == UNKNOWN for loop in told for t in loop.told for r in t.reasons)
+    return sum(r.found.name == UNKNOWN for loop in reports for t in loop.by_compiler for r in t.reasons)

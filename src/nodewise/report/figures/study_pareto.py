@@ -16,7 +16,7 @@ _FRONT, _OTHER = "no other is better in both", "another is better in both"
 _COLOURS = {_FRONT: ACCENT, _OTHER: "#8b98a5"}
 
 
-def front(result: StudyVerdict) -> Any | None:
+def pareto_chart(result: StudyVerdict) -> Any | None:
     """The figure that the study's `picture` asks for; None without one, or with fewer than two contenders to draw."""
     if result.picture is None:
         return None
