@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nodewise.report.figures import vega as alt
@@ -57,6 +57,17 @@ def chart_of(rows: list[dict[str, Any]]) -> Any:
 def charts_of_any(rows: list[dict[str, Any]]) -> list[Any]:
     """A chart of the rows, or none of no rows: a layer of nothing has no extent, and browsers complain."""
     return [chart_of(rows)] if rows else []
+
+
+def state_colours(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Any:
+    """The colour of each row by its `state`, with a legend of the states that there are, in the order of `colours`."""
+    states = [s for s in colours if any(r["state"] == s for r in rows)]
+    return alt.Color(
+        "state:N",
+        title=None,
+        scale=alt.Scale(domain=states, range=[colours[s] for s in states]),
+        legend=alt.Legend(orient="top", symbolOpacity=1),
+    )
 
 
 def finish(chart: Any, title: str, under: Sequence[str] = ()) -> Any:

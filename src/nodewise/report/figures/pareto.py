@@ -12,7 +12,16 @@ from typing import Any
 
 from nodewise.records.experiment import Experiment
 from nodewise.report.figures import vega as alt
-from nodewise.report.figures.charting import ACCENT, WIDTH, chart_of, charts_of_any, finish, metric_title, metric_unit
+from nodewise.report.figures.charting import (
+    ACCENT,
+    WIDTH,
+    chart_of,
+    charts_of_any,
+    finish,
+    metric_title,
+    metric_unit,
+    state_colours,
+)
 from nodewise.report.tables import BASELINE, labels_of
 from nodewise.runner.price import COST
 from nodewise.statistics.summary import median
@@ -222,13 +231,7 @@ def _figure(
     x_title, y_title = _titled(verdict.metric, x_unit), _titled(metric, y_unit)
     x = alt.X("x:Q", title=f"{x_title}, median and 95% interval", scale=across.scale(), axis=axis_ticks(across))
     y = alt.Y("y:Q", title=y_title, scale=up.scale(), axis=axis_ticks(up))
-    states = [s for s in _COLOURS if any(r["state"] == s for r in data)]
-    colour = alt.Color(
-        "state:N",
-        title=None,
-        scale=alt.Scale(domain=states, range=[_COLOURS[s] for s in states]),
-        legend=alt.Legend(orient="top", symbolOpacity=1),
-    )
+    colour = state_colours(data, _COLOURS)
     tips = [
         alt.Tooltip("name:N", title="setting"),
         alt.Tooltip("x:Q", title=x_title, format=".4g"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from nodewise.report.figures import vega as alt
-from nodewise.report.figures.charting import ACCENT, WIDTH, chart_of, finish
+from nodewise.report.figures.charting import ACCENT, WIDTH, chart_of, finish, state_colours
 from nodewise.report.figures.pareto import axis_ticks, front_names, span_of
 from nodewise.statistics.pareto import pareto_front
 from nodewise.verdicts.study import Kind, StudyVerdict
@@ -39,13 +39,7 @@ def _drawn(rows: list[dict[str, Any]], keys: list[str], title: str, x_name: str,
     across, up = span_of([r["x"] for r in rows], WIDTH), span_of([r["y"] for r in rows], _HEIGHT)
     x = alt.X("x:Q", title=x_name, scale=across.scale(), axis=axis_ticks(across))
     y = alt.Y("y:Q", title=y_name, scale=up.scale(), axis=axis_ticks(up))
-    states = [s for s in _COLOURS if any(r["state"] == s for r in rows)]
-    colour = alt.Color(
-        "state:N",
-        title=None,
-        scale=alt.Scale(domain=states, range=[_COLOURS[s] for s in states]),
-        legend=alt.Legend(orient="top", symbolOpacity=1),
-    )
+    colour = state_colours(rows, _COLOURS)
     tips = [
         alt.Tooltip("name:N", title="contender"),
         alt.Tooltip("kind:N"),
