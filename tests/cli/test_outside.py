@@ -47,7 +47,7 @@ def test_a_kind_of_experiment_is_measured_drawn_exported_and_gone_on_with(outsid
     assert "Say whether COMMAND takes longer" in done(outside, "--help")
     kept = tmp_path / "heat"
     assert "6 runs" in done(outside, "drift", "--runs", "6", "--out", str(kept), "--", "sleep", "0.001")
-    assert "× the time at the end" in (kept / "report.html").read_text()
+    assert "× as long at the end" in (kept / "report.html").read_text()
     found = json.loads(done(outside, "report", str(kept), "--json"))
     assert found == json.loads((kept / "verdict.json").read_text())
     assert found["kind"] == "drift" and found["runs"] == 6 and found["stopped"] == "runs"

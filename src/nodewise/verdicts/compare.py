@@ -38,8 +38,6 @@ from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_
 from nodewise.verdicts.tune import seconds_spent
 
 COMPARE, RUN, CONFIRM, WARM_UP = "compare", "run", "confirm", "warm-up"
-#: The kinds of experiments that are judged here.
-COMPARING = (COMPARE, RUN, CONFIRM)
 #: A drift, or a first run that differs, of less than this is not worth a word.
 _DRIFT, _FIRST = 0.01, 0.1
 #: With more contenders than this each is held against the reference only, since every pair more widens all intervals.
