@@ -56,7 +56,7 @@ def command(
 ) -> int:
     """Run COMMAND without a shell and say how long it took, what it used and what disturbed it.
 
-    A run that fails is no time: what is told is of the others, and in how many it failed.
+    Runs that fail have no time: the others are reported, with how many failed.
 
     Exit codes: 0 each run ended well; 1 some failed; 2 bad input, or none ended well.
     """
