@@ -54,6 +54,7 @@ def export_text(name: str, stored: Stored[object]) -> str:
     if name not in able:
         others = ", ".join(f"--export-{one}" for one in able)
         raise InputError(
-            f"--export-{name} is not for a {stored.kind.name}", f"there is {others}" if others else "there is --csv"
+            f"--export-{name} is not for a {stored.kind.name}",
+            f"these are: {others}" if others else "--csv writes its table",
         )
     return able[name].export(stored)
