@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodewise.base.masking import masked_names, shell_text, to_be_set
+from nodewise.base.units import format_percent
 from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
 from nodewise.runner.launch import launch_of
@@ -340,7 +341,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
         idle = [a for a, ratio in _put_back(experiment, candidate).items() if ratio < 1 + verdict.within / 4]
         notes += [f"{a} made no measurable difference; the line may do without it" for a in idle]
     if len(experiment.plans) > 1:
-        shares = ", ".join(f"{100 * plan.alpha:.2g}%" for plan in experiment.plans)
+        shares = ", ".join(format_percent(plan.alpha) for plan in experiment.plans)
         notes.append(
             f"{len(experiment.plans)} comparisons with the baseline were made one after another; of all errors allowed "
             f"they had {shares}, so that together they keep to 5%"

@@ -75,7 +75,9 @@ def _centre(metric: str, row: ContenderSummary, currency: str) -> str:
     """The median; of multimodal runs each mode with its share, never one number for all."""
     if len(row.shape.modes) < 2:
         return format_metric(metric, row.median or 0.0, currency)
-    return " | ".join(f"{format_metric(metric, value, currency)} ({share:.0%})" for value, share in row.shape.modes)
+    return " | ".join(
+        f"{format_metric(metric, value, currency)} ({format_percent(share)})" for value, share in row.shape.modes
+    )
 
 
 def shown_cells(verdict: CompareVerdict | TuneVerdict, metrics: Mapping[str, MetricSummary]) -> list[str]:
