@@ -209,12 +209,12 @@ def test_what_was_lost_is_told_and_to_whom(tmp_path: Path) -> None:
     assert calm["even processors"].severity is NOTE
 
 
-def test_the_sentence_says_what_can_be_told() -> None:
+def test_the_sentence_says_what_can_be_detected() -> None:
     said = summary([spun(0), spun(1)])
     assert re.fullmatch(r"runs of 1 s differ by .*% \(MAD\); a 1% difference needs about 6 runs of each", said)
     assert [r.noise.seconds for r in resolutions([spun(0)])] == [0.01, 0.1, 1.0]
     wild = Spin(0, 5.0, tuple([1e-3] * 1500 + [2e-3] * 500) * 2, 0.0, 0, 0.0)
-    assert summary([wild]).endswith("cannot be told")
+    assert summary([wild]).endswith("cannot be detected")
     assert summary([]) == "" == spins_text([], [])
 
 
