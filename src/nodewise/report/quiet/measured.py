@@ -28,7 +28,7 @@ _METHOD = "M. Sottile, R. Minnich, CLUSTER 2004 (fixed work quantum); P. Beckman
 
 @dataclass(frozen=True)
 class Resolution:
-    """Of runs of `noise.seconds`: how many of each tell 1% apart, and the least difference that ten of each do."""
+    """Of runs of `noise.seconds`: how many of each detect a difference of 1%, and the least that ten of each do."""
 
     noise: Noise
     runs: int
@@ -36,7 +36,7 @@ class Resolution:
 
     @property
     def hopeless(self) -> bool:
-        """Whether 1% cannot be told with any number of runs that someone would make."""
+        """Whether 1% cannot be detected with any number of runs that someone would make."""
         return self.runs > _HOPELESS
 
 
