@@ -159,7 +159,7 @@ def _live(kind: str, folder: Path, samples: int, settings: int = 2) -> None:
 
 def _script() -> None:
     """What the first report of an installation needs besides: the figures' script is made, and kept."""
-    code = "from nodewise.report.bundle import bundle\nbundle()"
+    code = "from nodewise.report.pages.bundle import bundle\nbundle()"
     seconds, megabytes = _measured(code, Path(), children=True)
     held = megabytes < MEMORY_MB
     _row("the figures' script, made once: time", f"{seconds:.2f} s")

@@ -12,14 +12,10 @@ from nodewise.cli.outputs.quiet import QuietOutput
 from nodewise.cli.outputs.studies import StudyOutput
 from nodewise.cli.outputs.vec import VecOutput
 from nodewise.machine.model import Machine
-from nodewise.verdicts.compare import CompareVerdict
-from nodewise.verdicts.confirm import ConfirmVerdict
+from nodewise.records.kind import Kind
+from nodewise.records.kind_registry import all_kinds
 from nodewise.verdicts.encoding import schema_of
 from nodewise.verdicts.place import PlaceOutput
-from nodewise.verdicts.roofline import RooflineVerdict
-from nodewise.verdicts.run import RunSummary
-from nodewise.verdicts.study import StudyVerdict
-from nodewise.verdicts.tune import TuneVerdict
 from nodewise.verdicts.where import WhereOutput
 
 FOLDER = Path(__file__).parent.parent / "docs/schemas"
@@ -43,15 +39,15 @@ class Document:
         return {**made, "type": "array", "items": item}
 
 
+def _of_kind(kind: Kind) -> Document:
+    """What the command of a kind of experiment writes."""
+    return Document(kind.load("printed" if kind.printed else "verdict"), kind.written)
+
+
 DOCUMENTS = {
-    "tune": Document(TuneVerdict, ("report", "script")),
+    **{kind.name: _of_kind(kind) for kind in all_kinds()},
     "tune-dry-run": Document(OutlineOutput),
-    "compare": Document(CompareVerdict, ("report",)),
-    "confirm": Document(ConfirmVerdict, ("report",)),
-    "run": Document(RunSummary, ("report",)),
-    "study": Document(StudyVerdict, ("report",)),
     "studies": Document(StudyOutput, listed=True),
-    "roofline": Document(RooflineVerdict, ("report",)),
     "machine": Document(Machine, version=("nodewise_machine", 1)),
     "place": Document(PlaceOutput),
     "where": Document(WhereOutput),

@@ -190,7 +190,7 @@ def test_what_was_cut_off_goes_on(nodewise: Command, tuned: str, tmp_path: Path)
         (("confirm",), "no experiment to confirm"),
         (("confirm", "nowhere"), "no such directory"),
         (("confirm", "none"), "promises nothing"),
-        (("confirm", "now"), "no tune and no comparison"),
+        (("confirm", "now"), "holds a confirm, which promises nothing"),
     ],
 )
 def test_bad_input_is_named(nodewise: Command, tuned: str, app: str, words: tuple[str, ...], what: str) -> None:

@@ -6,57 +6,32 @@ import os
 import re
 import subprocess
 import sys
-import textwrap
-from pathlib import Path
 
 import pytest
 
-DOCUMENT = Path(__file__).parent.parent.parent / "docs/adding-a-dialect.md"
+from tests.outside import examples, nodewise_with, package
+
+GROUP = ("nodewise.dialects", "DIALECT")
 TWO = ["--machine", "synthetic:pack:2 core:4 pu:2"]
 #: Stands for a dialect in a test of what cannot be loaded.
 HEAD = "from nodewise.placement.dialect import Dialect, Outcome, Text, ThreadReader\nfrom nodewise.placement.rendering import Rendering\n"
 
 
-def examples():
-    """The files of the document, by name: blocks that begin with a comment of it."""
-    blocks = re.findall(r"^    # (\w+\.py)\n((?:    .*\n|\n)+)", DOCUMENT.read_text(), re.MULTILINE)
-    return {name: textwrap.dedent(text) for name, text in blocks}
-
-
-def package(folder, files):
-    """A folder as an installed package leaves it, with an entry point for each of its modules."""
-    for name, text in files.items():
-        (folder / name).write_text(text)
-    about = folder / "more_dialects-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: more-dialects\nVersion: 1.0\n")
-    points = "".join(f"{Path(name).stem} = {Path(name).stem}:DIALECT\n" for name in files)
-    (about / "entry_points.txt").write_text(f"[nodewise.dialects]\n{points}")
-    return folder
-
-
 @pytest.fixture(scope="module")
 def outside(tmp_path_factory):
-    found = examples()
+    found = examples("adding-a-dialect.md")
     assert sorted(found) == ["blist.py", "flux.py"]
-    return package(tmp_path_factory.mktemp("outside"), found)
-
-
-def nodewise(folder, *words, before=(), **more):
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_", "MP_", "FLUX_"))}
-    env = {**kept, **more, "PYTHONPATH": str(folder), "COLUMNS": "120"}
-    command = [*before, sys.executable, "-m", "nodewise", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    return package(tmp_path_factory.mktemp("outside"), found, *GROUP)
 
 
 def places(folder, *words):
-    done = nodewise(folder, "place", *words, *TWO, "--json")
+    done = nodewise_with(folder, "place", *words, *TWO, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def test_its_options_stand_in_the_help(outside):
-    done = nodewise(outside, "place", "--help")
+    done = nodewise_with(outside, "place", "--help")
     assert done.returncode == 0, done.stderr
     assert re.search(r"--blist TEXT +MP_BLIST, such as 3,2,1,0\.", done.stdout)
     assert re.search(r"--flux TEXT +Options of flux run", done.stdout)
@@ -70,16 +45,16 @@ def test_it_is_read_and_written_in_others(outside):
     assert places(outside, "--blist", "5,1")["threads"] == 2
     found = places(outside, "--blist", "5", "--threads", "2")
     assert found["notes"] == ["the list has 1 processors for 2 threads: it starts over"]
-    done = nodewise(outside, "place", "--blist", "3,2", "--to", "likwid", *TWO)
+    done = nodewise_with(outside, "place", "--blist", "3,2", "--to", "likwid", *TWO)
     assert done.stdout == "likwid-pin -c 3,2 PROGRAM\n"
 
 
 def test_it_is_written_or_refused_with_the_reason(outside):
-    done = nodewise(outside, "place", "scatter", "--threads", "4", "--to", "blist", *TWO)
+    done = nodewise_with(outside, "place", "scatter", "--threads", "4", "--to", "blist", *TWO)
     assert done.stdout == "OMP_NUM_THREADS=4 MP_BIND=yes MP_BLIST=0,8,2,10 PROGRAM\n", done.stderr
-    done = nodewise(outside, "place", "--places", "cores", "--threads", "2", "--to", "blist", *TWO)
+    done = nodewise_with(outside, "place", "--places", "cores", "--threads", "2", "--to", "blist", *TWO)
     assert done.returncode == 2 and "MP_BLIST cannot express this placement" in done.stderr
-    done = nodewise(outside, "place", "compact", "--to", "klingon", *TWO)
+    done = nodewise_with(outside, "place", "compact", "--to", "klingon", *TWO)
     assert "known are: blist, gomp" in done.stderr
 
 
@@ -95,28 +70,28 @@ def test_it_is_written_or_refused_with_the_reason(outside):
     ],
 )
 def test_what_is_wrong_is_one_message(outside, words, message):
-    done = nodewise(outside, "place", *words, *TWO)
+    done = nodewise_with(outside, "place", *words, *TWO)
     assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 
 def test_it_is_explained_compared_and_its_traps_are_named(outside):
-    done = nodewise(outside, "place", "--blist", "0,1", "--explain", "--compare", "blist=0,8", *TWO)
+    done = nodewise_with(outside, "place", "--blist", "0,1", "--explain", "--compare", "blist=0,8", *TWO)
     assert "MP_BLIST=0,1: each thread is bound to its processor of the list." in done.stdout
     assert "elsewhere: threads 1" in done.stdout or "elsewhere: thread 1" in done.stdout, done.stdout
     assert "MP_BLIST is set" not in done.stderr
     allowed = str(min(os.sched_getaffinity(0)))
-    done = nodewise(outside, "place", "--blist", allowed, MP_BLIST="9")
+    done = nodewise_with(outside, "place", "--blist", allowed, MP_BLIST="9")
     assert "warning: MP_BLIST is set, and MP_BIND is not; set MP_BIND=yes" in done.stderr
-    done = nodewise(outside, "place", "--blist", allowed, MP_BLIST="9,", MP_BIND="yes")
+    done = nodewise_with(outside, "place", "--blist", allowed, MP_BLIST="9,", MP_BIND="yes")
     assert "warning: a runtime ignores MP_BLIST='9,', column 3" in done.stderr
-    done = nodewise(outside, "place", "--flux", "-n 2 -o cpu-affinity=map:0;1", "--taskset", "0", *TWO)
+    done = nodewise_with(outside, "place", "--flux", "-n 2 -o cpu-affinity=map:0;1", "--taskset", "0", *TWO)
     assert "taskset sets the mask of every rank anew: what flux bound it to is lost" in done.stderr
 
 
 def test_its_variable_is_cleared_where_another_binds(outside):
     allowed = str(min(os.sched_getaffinity(0)))
     show = "import os; print(os.environ.get('MP_BLIST'), os.environ.get('OMP_PLACES'))"
-    done = nodewise(outside, "place", "--likwid", allowed, "--", sys.executable, "-c", show, MP_BLIST="7")
+    done = nodewise_with(outside, "place", "--likwid", allowed, "--", sys.executable, "-c", show, MP_BLIST="7")
     assert done.stdout == f"None {{{allowed}}}\n", done.stderr
 
 
@@ -126,13 +101,13 @@ def test_where_holds_threads_against_its_variable(outside, tmp_path):
     program = ("--", sys.executable, "-c", work)
     given = {"MP_BLIST": one, "FLUX_TASK_RANK": "3"}
     words = ("where", "--json", str(tmp_path / "seen.json"), *program)
-    done = nodewise(outside, *words, before=("taskset", "-c", one), **given)
+    done = nodewise_with(outside, *words, before=("taskset", "-c", one), **given)
     assert f"Threads were where they were asked to be by MP_BLIST={one}" in done.stderr, done.stderr
     seen = json.loads((tmp_path / "seen.json").read_text())
     assert seen["agrees"] is True and seen["processes"][0]["rank"] == 3
     assert seen["processes"][0]["environment"]["MP_BLIST"] == one
     if len(os.sched_getaffinity(0)) > 1:
-        done = nodewise(outside, "where", *program, **given)
+        done = nodewise_with(outside, "where", *program, **given)
         assert f"Threads were NOT where they were asked to be by MP_BLIST={one}" in done.stderr, done.stderr
 
 
@@ -142,11 +117,13 @@ def test_a_launcher_gives_zones_and_is_written(outside):
     )
     assert found["zones"] == [[0, 1, 2, 3], [8, 9, 10, 11]]
     assert found["places"] == [[0, 1], [2, 3], [8, 9], [10, 11]]
-    done = nodewise(outside, "place", "compact", "--ranks", "4", "--nodes", "2", "--threads", "2", "--to", "flux", *TWO)
+    done = nodewise_with(
+        outside, "place", "compact", "--ranks", "4", "--nodes", "2", "--threads", "2", "--to", "flux", *TWO
+    )
     assert "flux run --nodes=2 --ntasks=4 -o 'cpu-affinity=map:0-7;8-15' PROGRAM" in done.stdout, done.stdout
-    done = nodewise(outside, "place", "compact", "--ranks", "2", "--threads", "2", "--to", "omp", *TWO)
+    done = nodewise_with(outside, "place", "compact", "--ranks", "2", "--threads", "2", "--to", "omp", *TWO)
     assert "FLUX_TASK_LOCAL_ID" in done.stdout
-    done = nodewise(outside, "place", "--slurm", "-m cyclic", "--ranks", "4", "--nodes", "2", "--to", "flux", *TWO)
+    done = nodewise_with(outside, "place", "--slurm", "-m cyclic", "--ranks", "4", "--nodes", "2", "--to", "flux", *TWO)
     assert done.returncode == 2 and "ranks are numbered by cyclic" in done.stderr
 
 
@@ -156,7 +133,7 @@ def test_a_rank_finds_its_number_by_the_launchers_variable(outside):
         pytest.skip("one processor")
     show = "import os; print(min(os.sched_getaffinity(0)))"
     words = ("place", "compact", "--ranks", "2", "--threads", "1", "--", sys.executable, "-c", show)
-    seen = {nodewise(outside, *words, FLUX_TASK_LOCAL_ID=r, SLURM_LOCALID="0").stdout for r in ("0", "1")}
+    seen = {nodewise_with(outside, *words, FLUX_TASK_LOCAL_ID=r, SLURM_LOCALID="0").stdout for r in ("0", "1")}
     assert len(seen) == 2
 
 
@@ -177,7 +154,7 @@ def test_a_rank_finds_its_number_by_the_launchers_variable(outside):
     ],
 )
 def test_what_cannot_be_used_is_one_message(tmp_path, text, message):
-    done = nodewise(package(tmp_path, {"odd.py": text}), "place", "--places", "cores", *TWO)
+    done = nodewise_with(package(tmp_path, {"odd.py": text}, *GROUP), "place", "--places", "cores", *TWO)
     assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 

@@ -55,7 +55,7 @@ def test_people_get_the_answer_in_words(nodewise: Command, pretend: Callable[[st
     done = nodewise("tune", *KNC, "--max-runs", "150", "--out", "x", "--", pretend(SORT))
     lines = {line.split()[0]: line for line in done.stdout.splitlines() if line and line[0].isalpha()}
     assert lines.keys() >= {"program", "axes", "baseline", "best", "ratio", "gain", "launch", "report"}
-    assert "95 % interval" in lines["ratio"] and "faster" in lines["ratio"]
+    assert "95% interval" in lines["ratio"] and "faster" in lines["ratio"]
     assert "OMP_NUM_THREADS=183" in lines["launch"]
     assert (tmp_path / lines["report"].split()[1]).exists()
     assert "leader" in done.stderr

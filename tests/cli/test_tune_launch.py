@@ -17,7 +17,7 @@ import pytest
 from nodewise.cli.typed import input_left_out
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
-from nodewise.report.going_on import going_on
+from nodewise.report.text.going_on import going_on
 from nodewise.search.space import Axis
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.outline import named_values
@@ -252,12 +252,12 @@ def test_what_would_decide_is_told_with_the_line_to_type(nodewise: Command, tmp_
         stopped="budget",
     )
     more = going_on(undecided, Budget(20.0, None))
-    assert more.told.startswith(
+    assert more.advice.startswith(
         "about 36 more runs would probably decide it (18 s); the line to go on allows 2.5 times"
     )
     assert more.line == """nodewise tune --resume 'it'"'"'s/x' --budget 65s"""
     more = going_on(dataclasses.replace(undecided, more_runs=None), Budget(None, 30))
-    assert more.line.endswith("--max-runs 105") and not more.told
+    assert more.line.endswith("--max-runs 105") and not more.advice
     decided = dataclasses.replace(undecided, verdict=Word.FASTER)
     assert going_on(decided, Budget(20.0, None)).line == ""
 

@@ -65,7 +65,8 @@ def test_a_program_that_fails_at_times_has_its_good_runs_told(nodewise_here: Com
     done = nodewise_here("run", "-r", "9", "--", "sh", "-c", third)
     assert done.returncode == 1, done.stderr
     assert (
-        "6 runs" in done.stdout and "failed in 3 of 9 runs, and only the others are told of: exit code 1" in done.stdout
+        "6 runs" in done.stdout
+        and "failed in 3 of 9 runs; only the other runs are reported: exit code 1" in done.stdout
     )
     assert nodewise_here("run", "-r", "3", "--", "false").returncode == 2
 

@@ -18,7 +18,7 @@ from nodewise.experiments.contenders import make_contenders
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import read_experiment
 from nodewise.records.recorder import RUN_VARIABLE
-from nodewise.report.comparison import table_rows
+from nodewise.report.text.comparison import table_rows
 from nodewise.runner.objective import Objective
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
@@ -359,7 +359,7 @@ def test_of_a_command_alone_that_fails_at_times_the_good_runs_are_told(tmp_path:
     result = compare(question, Stream(seconds))
     (row,) = result.contenders
     assert (row.runs, row.failed, row.error) == (15, 5, "exit code 3")
-    assert result.warnings[0] == "failed in 5 of 20 runs, and only the others are told of: exit code 3"
+    assert result.warnings[0] == "failed in 5 of 20 runs; only the other runs are reported: exit code 3"
 
 
 def test_a_command_alone_that_never_runs_well_is_tried_a_few_times(tmp_path: Path) -> None:

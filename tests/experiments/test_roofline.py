@@ -11,10 +11,10 @@ from nodewise.base.errors import InputError
 from nodewise.experiments.roofline import cache_levels, measure_roofline, roof_points
 from nodewise.machine.model import Cache, Machine
 from nodewise.machine.sources import load_machine
-from nodewise.records.result_store import STUDY, holds_result, keep_result, read_result
+from nodewise.records.result_store import STUDY, keep_result, read_result
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from nodewise.verdicts.kept import KeptRoofline, read_kept
+from nodewise.verdicts.stored import read_stored
 from tests.surfaces import machine
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -75,14 +75,13 @@ def test_of_each_study_the_best_variant_is_placed_and_the_others_are_said(tmp_pa
     assert kernel.contender == "guided" and kernel.role == "best" and kernel.intensity == pytest.approx(20)
     assert kernel.bound.name == "f64 peak" and kernel.bound.share == pytest.approx(0.2)
     assert [one.study for one in result.left_out] == ["flops", "is"]
-    kept = read_kept(tmp_path / "x")
-    assert isinstance(kept, KeptRoofline) and kept.result == result and kept.machine == load_machine()
+    kept = read_stored(tmp_path / "x")
+    assert kept.kind.name == "roofline" and kept.verdict == result and kept.machine == load_machine()
 
 
 def test_a_kept_result_comes_back_and_a_damaged_one_is_said(tmp_path: Path) -> None:
     record = keep_result(tmp_path / "x", STUDY, {"results": []}, machine(2, 1), {"OMP_X": "1"}, ("nodewise",))
-    assert holds_result(tmp_path / "x") and read_result(tmp_path / "x") == json.loads(json.dumps(record))
-    assert not holds_result(tmp_path)
+    assert read_result(tmp_path / "x") == json.loads(json.dumps(record))
     with pytest.raises(InputError, match="holds no experiment"):
         read_result(tmp_path)
     for text, said in (("{", "damaged"), ("{}", "holds no results")):

@@ -34,7 +34,7 @@ FIRST = ThreadReader(lambda machine, threads, request: Outcome(((machine.allowed
 @pytest.fixture(autouse=True)
 def _as_before(monkeypatch):
     all_dialects()
-    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+    monkeypatch.setattr(registry.DIALECTS, "_registered", dict(registry.DIALECTS._registered))
 
 
 def first(**more):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.records.result_store import ROOFLINE, STUDY, keep_result
-from nodewise.report.stored import redraw_page
+from nodewise.report.pages.write import write_page
 from nodewise.runner.sample import Sample
 from nodewise.studies.commands import Contender
 from nodewise.studies.contract import Published, Study
@@ -111,10 +111,10 @@ def study_page_of(results: StudyVerdict | Sequence[StudyVerdict], readme: str, f
     several = [results] if isinstance(results, StudyVerdict) else list(results)
     content = {"readme": readme, "results": [encode(one) for one in several]}
     keep_result(folder, STUDY, content, machine(2, 1), {}, ("nodewise",))
-    return redraw_page(folder)
+    return write_page(folder)
 
 
 def roofline_page_of(result: RooflineVerdict, folder: Path) -> Path:
     """The page of a stored roofline."""
     keep_result(folder, ROOFLINE, {"result": encode(result)}, machine(2, 1), {}, ("nodewise",))
-    return redraw_page(folder)
+    return write_page(folder)

@@ -219,12 +219,12 @@ def test_what_disturbed_most_is_named_first() -> None:
 def test_steal_that_all_runs_meet_is_a_condition_and_steal_that_comes_is_not() -> None:
     mark = "steal: the hypervisor took 8% of the processor time"
     alike = disturbance([_met(b, "ab"[b % 2], mark, used=0.92, stolen=0.08 + 0.01 * (b % 3 - 1)) for b in range(30)])
-    assert alike.disturbed_runs == 0 and alike.conditions == ("steal of 8 % in all runs",)
+    assert alike.disturbed_runs == 0 and alike.conditions == ("steal of 8% in all runs",)
     comes = disturbance([_met(b, "a", used=0.7, stolen=0.3 if b % 3 == 0 else 0.0) for b in range(30)])
     assert comes.disturbed_runs == 10 and comes.conditions == () and comes.kinds == ("steal",)
     # one that met much more than the others was disturbed
     more = disturbance([_met(b, "a", used=0.92, stolen=0.9 if b == 7 else 0.08) for b in range(30)])
-    assert more.disturbed_runs == 1 and more.conditions == ("steal of 8 % in all runs",)
+    assert more.disturbed_runs == 1 and more.conditions == ("steal of 8% in all runs",)
     # at the limit: five percentage points
     for stolen, disturbed in ((0.04, 0), (0.06, 3)):
         runs = [_met(b, "a", used=1 - stolen * (b < 3), stolen=stolen * (b < 3)) for b in range(12)]
@@ -234,7 +234,7 @@ def test_steal_that_all_runs_meet_is_a_condition_and_steal_that_comes_is_not() -
 def test_steal_of_short_runs_is_told_from_many() -> None:
     # of 20 ms each one in ten meets a hundredth of a second, which is 5 % of all and no more than rounding by itself
     few = disturbance([_met(b, "a", used=0.02, stolen=0.01 * (b % 20 == 0)) for b in range(600)])
-    assert few.disturbed_runs == 0 and few.conditions == ("steal of 2 % in all runs",)
+    assert few.disturbed_runs == 0 and few.conditions == ("steal of 2% in all runs",)
     much = disturbance([_met(b, "a", used=0.02, stolen=0.01 * (200 <= b < 400)) for b in range(600)])
     assert 180 <= much.disturbed_runs <= 240 and much.conditions == ()
 

@@ -37,5 +37,5 @@ def test_an_axis_that_adds_nothing_is_named(tmp_path: Path, without_b: float, sh
     verdict = concluded(tmp_path / "x", without_b)
     assert verdict.verdict == "faster"
     assert verdict.axes["b"] == pytest.approx(share, abs=0.01)
-    named = [note for note in verdict.notes if "added nothing" in note]
+    named = [note for note in verdict.notes if "made no measurable difference" in note]
     assert [note.split()[0] for note in named] == ([] if share else ["b"])

@@ -47,7 +47,7 @@ def parse_seconds(text: str, option: str = "") -> float:
 
 
 def parse_share(text: str, option: str, most: float | None = 1.0) -> float:
-    """Read a percentage such as `1%` or `0.5 %` as a share of one, less than `most` and, where that is None, also 0.
+    """Read a percentage such as `1%` or `0.5%` as a share of one, less than `most` and, where that is None, also 0.
 
     Raises InputError.
     """
@@ -84,5 +84,8 @@ def format_bytes(count: float) -> str:
 
 
 def format_percent(share: float) -> str:
-    """Write a share of one as a percentage with at most one decimal: `1%`, `0.4%`."""
-    return f"{share * 100:.1f}".rstrip("0").rstrip(".") + "%"
+    """Write a share of one as a percentage, with a decimal, or below 1% with two digits: `1%`, `12.5%`, `0.43%`, `<0.01%`."""
+    value = share * 100
+    if abs(value) >= 0.95 or value == 0:
+        return f"{value:.1f}".rstrip("0").rstrip(".") + "%"
+    return f"{value:.2g}%" if abs(value) >= 0.01 else "<0.01%"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line: parse, hand to one command, and turn what went wrong into one message and an exit code."""
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import importlib
@@ -11,6 +13,7 @@ import resource
 import sys
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +23,9 @@ from nodewise.base.errors import NodewiseError
 from nodewise.base.escaping import SHOWN
 from nodewise.cli import commands
 from nodewise.cli.masked_terminal import masked_terminal
+
+if TYPE_CHECKING:
+    from nodewise.records.kind import Kind
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -46,16 +52,28 @@ _OF_THE_SYSTEM = {
 
 
 class _Commands(click.Group):
-    """Finds a command in the module of its name, so that only the one asked for is imported."""
+    """Finds a command in the module of its name, so that only the one asked for is imported; others are those of kinds of experiments."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(m.name for m in pkgutil.iter_modules(commands.__path__))
+        return sorted({*_own_commands(), *_commands_of_kinds()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        command: click.Command = importlib.import_module(f"nodewise.cli.commands.{cmd_name}").command
-        return command
+        if cmd_name in _own_commands():
+            command: click.Command = importlib.import_module(f"nodewise.cli.commands.{cmd_name}").command
+            return command
+        kind = _commands_of_kinds().get(cmd_name)
+        return None if kind is None else kind.load("command")
+
+
+def _own_commands() -> set[str]:
+    return {module.name for module in pkgutil.iter_modules(commands.__path__)}
+
+
+def _commands_of_kinds() -> dict[str, Kind]:
+    """The kinds of experiments that have a command of their name."""
+    from nodewise.records.kind_registry import all_kinds
+
+    return {kind.name: kind for kind in all_kinds() if kind.command}
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

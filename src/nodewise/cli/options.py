@@ -64,6 +64,8 @@ def _choose(
     )
 
 
+#: The options of `run_options`.
+_CHOSEN = tuple(inspect.signature(_choose).parameters)
 #: For every command that measures.
 wait_option = click.option(
     "--wait", is_flag=True, help="Begin once no other experiment of nodewise runs on this machine."
@@ -72,7 +74,7 @@ wait_option = click.option(
 
 def run_choice(params: Mapping[str, Any]) -> RunChoice:
     """The value of the options of `run_options` in a command's parameters. Raises InputError."""
-    return _choose(**{name: params[name] for name in inspect.signature(_choose).parameters})
+    return _choose(**{name: params[name] for name in _CHOSEN})
 
 
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,45 +132,9 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @wait_option
     @trust_option
     @functools.wraps(function)
-    def wrapped(
-        *args: Any,
-        timeout: str | None,
-        cwd: Path | None,
-        stdin: Path | None,
-        env: tuple[str, ...],
-        metric: tuple[str, ...],
-        expect: str | None,
-        limit: tuple[str, ...],
-        work: str | None,
-        minimize: str | None,
-        maximize: str | None,
-        show: tuple[str, ...],
-        cost: str | None,
-        cost_per_core: bool,
-        accept_disturbed: bool,
-        wait_quiet: str | None,
-        wait: bool,
-        **rest: Any,
-    ) -> Any:
-        run = _choose(
-            timeout,
-            cwd,
-            stdin,
-            env,
-            metric,
-            expect,
-            limit,
-            work,
-            minimize,
-            maximize,
-            show,
-            cost,
-            cost_per_core,
-            accept_disturbed,
-            wait_quiet,
-            wait,
-        )
-        return function(*args, run=run, **rest)
+    def wrapped(*args: Any, **params: Any) -> Any:
+        rest = {name: value for name, value in params.items() if name not in _CHOSEN}
+        return function(*args, run=run_choice(params), **rest)
 
     return wrapped
 

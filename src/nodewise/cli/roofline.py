@@ -21,11 +21,12 @@ def run_roofline(threads: int | None, name: str | None, out: Path | None, as_jso
 
     from nodewise.experiments.roofline import measure_roofline
     from nodewise.machine.sources import load_machine
-    from nodewise.report.stored import redraw_page, write_stored_figures
+    from nodewise.report.exports.pictures import write_pictures
+    from nodewise.report.figures.roofline import roofline_figure
+    from nodewise.report.pages.write import write_page
     from nodewise.runner.launcher import RunOptions
     from nodewise.runner.local import LocalLauncher
     from nodewise.verdicts.encoding import encode
-    from nodewise.verdicts.kept import read_kept
 
     machine = load_machine()
     folder = result_place(out, "roofline")
@@ -46,9 +47,9 @@ def run_roofline(threads: int | None, name: str | None, out: Path | None, as_jso
             ("nodewise", *sys.argv[1:]),
             seconds,
         )
-    page = redraw_page(folder)
-    kept = read_kept(folder)
-    pictures = [write_stored_figures(kept, folder / f"roofline.{kind}", kind)[0] for kind in ("svg", "png")]
+    page = write_page(folder)
+    figures = {"roofline": roofline_figure(result)}
+    pictures = [write_pictures(figures, folder / f"roofline.{kind}", kind)[0] for kind in ("svg", "png")]
     if as_json:
         print(json.dumps(encode(result, report=page), indent=1))
         return
@@ -63,7 +64,7 @@ def tell_roofline(result: RooflineVerdict) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from nodewise.report.roofline_page import kernel_table, roof_table
+    from nodewise.report.pages.roofline import kernel_table, roof_table
     from nodewise.verdicts.roofline import ABOVE_ROOF
 
     console = Console()

@@ -23,7 +23,7 @@ _WITH_START = 1.2
 
 def introduce(question: Question) -> None:
     """The machine and the program, and what is known to spoil what will be done."""
-    from nodewise.report.machine_text import machine_text
+    from nodewise.report.text.machine import machine_text
 
     print(machine_text(question.machine))
     print(f"program   {launch_of(Setting(question.command), question.start).line()}", flush=True)
@@ -56,8 +56,8 @@ def too_small(outline: Outline) -> str:
 
 def tell(verdict: TuneVerdict, labels: dict[str, str], budget: Budget) -> None:
     """The closing lines, which are what one came for."""
-    from nodewise.report.comparison import shown_lines
-    from nodewise.report.going_on import going_on
+    from nodewise.report.text.comparison import shown_lines
+    from nodewise.report.text.going_on import going_on
 
     def shown(value: float | None) -> str:
         return "–" if value is None else format_metric(verdict.metric, value, verdict.currency)
@@ -78,7 +78,7 @@ def tell(verdict: TuneVerdict, labels: dict[str, str], budget: Budget) -> None:
             )
     for line in shown_lines(verdict, labels):
         print(line)
-    interval = "" if verdict.low is None else "95 % interval; "
+    interval = "" if verdict.low is None else "95% interval; "
     print(f"ratio     {verdict.sentence} ({interval}{verdict.runs} runs, {format_seconds(verdict.seconds_spent)})")
     print(f"gain from {_gain_from(verdict)}")
     for text in verdict.why:
@@ -88,8 +88,8 @@ def tell(verdict: TuneVerdict, labels: dict[str, str], budget: Budget) -> None:
     for note in verdict.notes:
         print(f"note      {note}")
     more = going_on(verdict, budget)
-    if more.told:
-        print(f"undecided {more.told}")
+    if more.advice:
+        print(f"undecided {more.advice}")
     if more.line:
         print(f"go on     {more.line}")
     if verdict.best.build:

@@ -137,7 +137,7 @@ class _Run:
         }
         self._meter = Meter(Budget(question.seconds))
         self._made = 0
-        self._beside: list[str] = []
+        self._other_load: list[str] = []
 
     def result(self, out: Path) -> StudyVerdict:
         """Measure and judge. Ctrl-C ends with what there is, once each contender ran."""
@@ -164,7 +164,7 @@ class _Run:
             except InputError:
                 self._give_up(writer)
                 raise
-            self._beside = [n.sentence for n in writer.note_neighbours()]
+            self._other_load = [n.sentence for n in writer.note_neighbours()]
             result = self._judged(stopped)
             writer.store_result({"results": [encode(result)]})
         return result
@@ -259,7 +259,7 @@ class _Run:
             seconds_spent=self._meter.seconds,
             quota=(question.machine or load_machine()).limits.cpu_quota,
             accept=question.accept_disturbed,
-            beside=self._beside,
+            other_load=self._other_load,
         )
         # a study knows its result as the JSON that it is written as
         return found if study.tell is None else replace(found, told=tuple(study.tell(encode(found))))

@@ -6,49 +6,25 @@ A package brings one by an entry point of the group `nodewise.dialects` that lea
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable
-from importlib.metadata import entry_points
+from collections.abc import Mapping
 
-from nodewise.base.errors import InputError
-from nodewise.placement import dialects as _folder
+from nodewise.base.registry import Registry
 from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.openmp.runtimes import RUNTIMES
 
-GROUP = "nodewise.dialects"
 #: What a Request has besides texts.
 _TAKEN = ("policy", "zones", "runtime")
-_registered: dict[str, Dialect] = {}
-#: Whether the dialects that are installed have been registered.
-_loaded = [False]
 
 
-def register(dialect: Dialect) -> None:
-    """Make a dialect known, from then on, to all that reads, writes, checks or explains placements.
-
-    Raises InputError where its name or a text's is taken or no name, where something is registered that nothing reads, or
-    where it neither reads nor writes.
-    """
-    _load()
-    _add(dialect)
-
-
-def _add(dialect: Dialect) -> None:
-    if (wrong := _wrong(dialect)) is not None:
-        raise InputError(f"the dialect {dialect.name!r} cannot be registered: {wrong}", "see docs/adding-a-dialect.md")
-    _registered[dialect.name] = dialect
-
-
-def _wrong(dialect: Dialect) -> str | None:
+def _wrong(dialect: Dialect, registered: Mapping[str, Dialect]) -> str | None:
     """What is wrong with a dialect beside those that are registered; None where nothing is."""
     readers = [r for r in (dialect.launch, dialect.mask, dialect.threads) if r is not None]
     names = [text.name for text in dialect.texts]
     variables = [text.variable for text in dialect.texts if text.variable]
-    others = {text.name: d.name for d in _registered.values() for text in d.texts}
-    held = {text.variable: d.name for d in _registered.values() for text in d.texts if text.variable}
-    if not dialect.name.isidentifier() or dialect.name in _registered:
-        return "another has its name" if dialect.name in _registered else "its name is no identifier"
+    others = {text.name: d.name for d in registered.values() for text in d.texts}
+    held = {text.variable: d.name for d in registered.values() for text in d.texts if text.variable}
+    if not dialect.name.isidentifier():
+        return "its name is no identifier"
     if odd := next(
         (n for n in names if not n.isidentifier() or n in _TAKEN or n in others or names.count(n) > 1), None
     ):
@@ -72,43 +48,29 @@ def _wrong(dialect: Dialect) -> str | None:
     return None
 
 
-def _load() -> None:
-    """Register what is installed, once."""
-    if _loaded[0]:
-        return
-    _loaded[0] = True
-    try:
-        for module in pkgutil.iter_modules(_folder.__path__):
-            _add(importlib.import_module(f"{_folder.__name__}.{module.name}").DIALECT)
-        for entry in entry_points(group=GROUP):
-            _add(_outside(entry.name, entry.load))
-    except BaseException:
-        _loaded[0] = False
-        _registered.clear()
-        raise
+DIALECTS = Registry(
+    Dialect,
+    "dialect",
+    "nodewise.placement.dialects",
+    "DIALECT",
+    "nodewise.dialects",
+    "docs/adding-a-dialect.md",
+    _wrong,
+)
 
 
-def _outside(name: str, load: Callable[[], object]) -> Dialect:
-    """What an installed package brings. Raises InputError where it cannot be loaded or is no dialect."""
-    try:
-        found = load()
-    except Exception as problem:
-        raise InputError(
-            f"the dialect {name!r}, which an installed package brings, cannot be loaded: {type(problem).__name__}: {problem}",
-            "repair or remove that package",
-        ) from problem
-    if not isinstance(found, Dialect):
-        raise InputError(
-            f"the dialect {name!r}, which an installed package brings, is no Dialect: {found!r}",
-            "have its entry point lead to one",
-        )
-    return found
+def register(dialect: Dialect) -> None:
+    """Make a dialect known, from then on, to all that reads, writes, checks or explains placements.
+
+    Raises InputError where its name or a text's is taken or no name, where something is registered that nothing reads, or
+    where it neither reads nor writes.
+    """
+    DIALECTS.register(dialect)
 
 
 def all_dialects() -> tuple[Dialect, ...]:
     """All dialects: those that place threads, masks, launchers, then those that only write; each by name."""
-    _load()
-    return tuple(sorted(_registered.values(), key=lambda d: (_kind(d), d.name)))
+    return tuple(sorted(DIALECTS.all().values(), key=lambda d: (_kind(d), d.name)))
 
 
 def _kind(dialect: Dialect) -> int:

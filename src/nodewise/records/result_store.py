@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Studies and rooflines as they are kept: the question, the runs, and what was found, with all that their pages need."""
+"""Results that are kept as they were found, as those of studies and rooflines: with all that their pages need."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.records.experiment import SCHEMA, Writer, inherited_facts, read_question
+from nodewise.records.kind_registry import kind_named
 from nodewise.records.secret_file import Through
 
 STUDY, ROOFLINE = "study", "roofline"
@@ -38,31 +39,23 @@ def keep_result(
     return {"nodewise_experiment": SCHEMA, **question, **found}
 
 
-def holds_result(folder: Path) -> bool:
-    """Whether a directory holds a study or a roofline."""
-    try:
-        return read_question(folder)["kind"] in (STUDY, ROOFLINE)
-    except InputError:
-        return False
-
-
 def read_result(folder: Path, through: Through | None = None) -> dict[str, Any]:
     """Question and findings in one. Raises InputError where there is none, or it is damaged or of another version."""
     question = read_question(folder, through)
-    if question["kind"] not in (STUDY, ROOFLINE):
-        raise InputError(f"{folder} holds no study and no roofline but a {question['kind']}")
+    kind = kind_named(question["kind"])
+    if not kind.keeps:
+        raise InputError(f"{folder} holds a {kind.name}, whose verdict is judged from its samples")
     path = folder / _VERDICT
     try:
         found = parse_json(read_bounded(path))
     except FileNotFoundError as problem:
         raise InputError(
-            f"{folder} was cut off before its end (no {_VERDICT})", f"go on with it: nodewise study --resume {folder}"
+            f"{folder} was cut off before its end (no {_VERDICT})", f"get it with: {kind.anew(folder)}"
         ) from problem
     except OSError as problem:
         raise InputError(f"{path} cannot be read: {problem.strerror}") from problem
     except ValueError as problem:
         raise InputError(f"{path} is damaged: {problem}") from problem
-    wanted = "results" if question["kind"] == STUDY else "result"
-    if not isinstance(found, dict) or wanted not in found:
-        raise InputError(f"{path} is damaged: it holds no {wanted}")
+    if not isinstance(found, dict) or kind.keeps not in found:
+        raise InputError(f"{path} is damaged: it holds no {kind.keeps}")
     return {**question, **(found if through is None else through.found(found))}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What people look at: pages, figures, drawings, tables, exports."""
+"""What people look at: pages, figures, drawings, text, exports."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,9 @@ import numpy as np
 from nodewise.machine.model import Machine
 from nodewise.placement.policies import POLICIES, place
 from nodewise.records.experiment import Experiment
-from nodewise.report.csv_cells import csv_of
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import CompareVerdict, ContenderSummary
-from nodewise.verdicts.question import machine_of, question_of
+from nodewise.verdicts.question import machine_of
 from nodewise.verdicts.tune import SettingSummary, TuneVerdict
 
 BASELINE = "baseline"
@@ -48,10 +47,10 @@ def labels_of(experiment: Experiment) -> dict[str, str]:
     settings = experiment.settings
     if not any(s.name for s in settings.values()):
         return _apart({key: label(s.values) for key, s in settings.items()}, settings)
-    told = {key: ", ".join(f"{k}={v}" for k, v in s.values.items()) for key, s in settings.items()}
-    if not all(told.values()) or len(set(told.values())) < len(told):
-        told = {key: key if len(key) <= _LONG else f"{key[: _LONG // 2]} … {key[-_LONG // 2 :]}" for key in settings}
-    return told if len(set(told.values())) == len(told) else {key: key for key in settings}
+    names = {key: ", ".join(f"{k}={v}" for k, v in s.values.items()) for key, s in settings.items()}
+    if not all(names.values()) or len(set(names.values())) < len(names):
+        names = {key: key if len(key) <= _LONG else f"{key[: _LONG // 2]} … {key[-_LONG // 2 :]}" for key in settings}
+    return names if len(set(names.values())) == len(names) else {key: key for key in settings}
 
 
 def _apart(labels: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[str, str]:
@@ -165,27 +164,3 @@ def condition_rows(experiment: Experiment, keys: Sequence[str]) -> tuple[list[st
             if (~np.isnan(found)).any():
                 row[name] = float(np.nanmedian(found))
     return [name for _, name in names if any(name in row for row in rows)], rows
-
-
-def csv_text(experiment: Experiment) -> str:
-    """Every sample, good or not, as a row of CSV; axes, counts and conditions are columns."""
-    axes = list(question_of(experiment).axes)
-    counts: list[str] = []
-    for r in experiment.records:
-        named = [f"usage.{n}" for n in r.sample.usage] + [f"conditions.{n}" for n in r.sample.conditions]
-        named += [f"metrics.{n}" for n in r.sample.metrics]
-        counts += [n for n in named if n not in counts]
-    plain = ["setting", *axes, "phase", "block", "position", "seconds", "wall_s", "started_at", "marks", "error"]
-    return csv_of([*plain, *counts], _csv_rows(experiment, axes))
-
-
-def _csv_rows(experiment: Experiment, axes: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for r in experiment.records:
-        s = r.sample
-        row: dict[str, Any] = {"setting": r.setting, "phase": r.phase, "block": r.block, "position": r.position}
-        row |= {k: experiment.settings[r.setting].values.get(k, "") for k in axes}
-        row |= {"seconds": s.seconds, "wall_s": s.wall_s, "started_at": s.started_at}
-        row |= {"marks": "; ".join(s.marks), "error": s.error or ""}
-        for prefix, values in (("usage", s.usage), ("conditions", s.conditions), ("metrics", s.metrics)):
-            row |= {f"{prefix}.{k}": v for k, v in values.items()}
-        yield row

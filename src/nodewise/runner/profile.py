@@ -24,7 +24,7 @@ from nodewise.runner.proc_files import children_of, executable_of
 
 #: What is no file: the kernel itself, and memory without one, where compilers at run time put code.
 KERNEL, ANONYMOUS = "[kernel]", "[anonymous]"
-#: Below so many samples a share is no more than a hint: with none of 60 it may still be 5 %.
+#: Below so many samples a share is no more than a hint: with none of 60 it may still be 5%.
 ENOUGH = 60
 #: A sample every so often, not in step with anything; longer where so many processors would give too many.
 _PERIOD_S, _MOST_SAMPLES = 0.00197, 64000
@@ -77,7 +77,7 @@ class Profile:
 
     @property
     def enough(self) -> bool:
-        """Whether there are so many samples that a share of 5 % can be told from none."""
+        """Whether there are so many samples that a share of 5% can be told from none."""
         return self.samples >= ENOUGH
 
     def to_json(self) -> dict[str, Any]:

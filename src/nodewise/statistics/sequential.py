@@ -19,7 +19,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-#: Of fewer blocks even equal signs of all are no rare luck: 2 / 2^5 is above 5 %.
+#: Of fewer blocks even equal signs of all are no rare luck: 2 / 2^5 is above 5%.
 FEWEST_BLOCKS = 6
 #: This share of alpha is not spent, since the sums are only nearly normal.
 _HELD_BACK = 0.15

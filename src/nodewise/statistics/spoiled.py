@@ -117,7 +117,7 @@ def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
         )
     counts = Counter(kind for kinds in spoiled for kind in sorted(kinds))
     if ordinary >= _NAMED:
-        said.append(f"steal of {ordinary * 100:.0f} % in all runs")
+        said.append(f"steal of {ordinary * 100:.0f}% in all runs")
     for kind in _CONSTANT:
         contenders = sorted({c for c, k in always if k == kind})
         if contenders:
@@ -283,7 +283,7 @@ _OUTLIERS = 0.15
 #: Modes are apart by so many standard deviations of the runs around them (Ashman's D, Astronomical Journal 108, 1994:
 #: two normals are seen as two above 2; the halves of one lie 2.3 apart, of a uniform 2.7).
 _APART = 3.5
-#: How large sqrt(n) times the dip must be besides, by n: where times that are normal, lognormal, quantised or have 5 to 15 %
+#: How large sqrt(n) times the dip must be besides, by n: where times that are normal, lognormal, quantised or have 5 to 15%
 #: outliers are taken for two modes in at most 2 of 100 series (simulated). The dip's own p-value is that of the uniform,
 #: from which two modes five deviations apart can hardly be told by thirty runs; times are rarely uniform, unless they drift.
 _DIPS = {10: 0.50, 15: 0.46, 20: 0.43, 30: 0.40, 50: 0.36, 100: 0.33}

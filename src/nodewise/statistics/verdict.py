@@ -25,7 +25,7 @@ _WIDEST = 5.0
 
 @dataclass(frozen=True)
 class Verdict:
-    """A word, the ratio behind it, and `within`: the difference that was asked to count as none (0.01 is 1 %)."""
+    """A word, the ratio behind it, and `within`: the difference that was asked to count as none (0.01 is 1%)."""
 
     word: Word
     ratio: Ratio

@@ -10,6 +10,7 @@ from typing import Any
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.records.experiment import Experiment
+from nodewise.records.kind_registry import kind_named
 from nodewise.statistics.unpaired import unpaired_interval
 from nodewise.statistics.verdict import Word, judge
 from nodewise.verdicts.pair import costs_of
@@ -43,7 +44,7 @@ def differences(now: Experiment, then: Experiment) -> list[str]:
 
 
 def _phase(experiment: Experiment) -> str:
-    return "confirm" if question_of(experiment).kind == "tune" else "compare"
+    return kind_named(question_of(experiment).kind).phase
 
 
 @dataclass(frozen=True)

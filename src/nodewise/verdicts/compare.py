@@ -13,7 +13,7 @@ import numpy as np
 
 from nodewise.base.errors import InputError
 from nodewise.base.masking import masked_names, shell_text, to_be_set
-from nodewise.base.units import format_seconds
+from nodewise.base.units import format_percent, format_seconds
 from nodewise.records.experiment import Experiment
 from nodewise.runner.objective import WORK, format_metric
 from nodewise.statistics.compare import Ratio
@@ -38,8 +38,6 @@ from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_
 from nodewise.verdicts.tune import seconds_spent
 
 COMPARE, RUN, CONFIRM, WARM_UP = "compare", "run", "confirm", "warm-up"
-#: The kinds of experiments that are judged here.
-COMPARING = (COMPARE, RUN, CONFIRM)
 #: A drift, or a first run that differs, of less than this is not worth a word.
 _DRIFT, _FIRST = 0.01, 0.1
 #: With more contenders than this each is held against the reference only, since every pair more widens all intervals.
@@ -58,7 +56,7 @@ def comparisons(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def looks_of(pairs: int) -> OpenLooks:
-    """When to look at so many comparisons, and at which level each: at 95 % all of them hold together."""
+    """When to look at so many comparisons, and at which level each: at 95% all of them hold together."""
     return OpenLooks(0.05, max(1, pairs))
 
 
@@ -123,7 +121,7 @@ class ContenderSummary:
 
 @dataclass(frozen=True)
 class CompareVerdict:
-    """What a comparison found. All intervals hold together at 95 %, however early it was ended.
+    """What a comparison found. All intervals hold together at 95%, however early it was ended.
 
     `fastest` are the contenders of which no other is surely better; `baseline` is the comparison with an earlier
     experiment, where one was named.
@@ -256,16 +254,16 @@ def _with_work(experiment: Experiment, rows: list[ContenderSummary]) -> list[Con
 
 #: So many contenders are named where several may be the best.
 _NAMED = 6
-#: A note that so many commands share is told once for all of them.
+#: A note that so many commands share is given once for all of them.
 _SHARED = 3
 _ALIKE = {
     "waits": "wait for something else than the processor (files, network, sleep), which is then what is measured",
     "shell": f"take less than {format_seconds(_SHORT_S)}, and the start of the shell is a part of it; with -N there is none",
     "disturbed": "were disturbed in many runs; `nodewise quiet` says by what",
-    "noise": "cannot be told from the reference yet",
+    "noise": "cannot be distinguished from the reference yet",
 }
 _MORE = {
-    "runs": "more --runs would tell",
+    "runs": "more --runs would decide it",
     "budget": "`--resume DIR --budget …` goes on with it",
     "interrupted": "`--resume DIR` goes on with it",
     "cut off": "`--resume DIR` goes on with it",
@@ -291,7 +289,7 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: 
     notes = []
     if row.error and experiment.question["kind"] == RUN:
         counted = f"{row.failed} of {_runs(row.failed + row.runs)}" if row.failed else "the warm-up"
-        notes.append(("failed", f"failed in {counted}, and only the others are told of: {row.error}"))
+        notes.append(("failed", f"failed in {counted}; only the other runs are reported: {row.error}"))
     elif row.error:
         when = _runs(row.failed) if row.failed else "the warm-up"
         notes.append(("failed", f"failed in {when} and was left out from then on: {row.error}"))
@@ -323,21 +321,21 @@ def _notes(experiment: Experiment, row: ContenderSummary, stopped: str, warmup: 
         notes.append(("noise", _open(pair, stopped)))
     reference = costs_of(experiment, pair.one, COMPARE)
     if reference:
-        told = medians_explained(pair, (median(reference), median(costs_of(experiment, pair.other, COMPARE))))
-        notes += [("medians", told)] if told else []
+        explained = medians_explained(pair, (median(reference), median(costs_of(experiment, pair.other, COMPARE))))
+        notes += [("medians", explained)] if explained else []
     return notes
 
 
 def _stopped_note(experiment: Experiment, row: ContenderSummary) -> list[str]:
-    """What is said of a run that was cut off where the budget ended, if it took longer than the others."""
+    """The note on a run that was cut off where the budget ended, if it took longer than the others."""
     records, limit = experiment.records, experiment.question.get("timeout_s")
     own = records.of(row.name)
     cut = [s for i in own if not records.ok[i] and (s := records[int(i)].sample).stopped_before(limit)]
     longest = max((float(records.plain("wall_s")[i]) for i in own if records.ok[i]), default=0.0)
     if not cut or cut[-1].wall_s < _WAITING * longest:
         return []
-    told = f"; the slowest of the others took {format_seconds(longest)}" if longest else ""
-    return [f"a run was stopped after {format_seconds(cut[-1].wall_s)}, where the budget ended{told}: does it hang?"]
+    others = f"; the slowest of the others took {format_seconds(longest)}" if longest else ""
+    return [f"a run was stopped after {format_seconds(cut[-1].wall_s)}, where the budget ended{others}: does it hang?"]
 
 
 def _open(pair: PairVerdict, stopped: str) -> str:
@@ -379,7 +377,7 @@ def _shape_warnings(experiment: Experiment, row: ContenderSummary, warmup: int) 
     alone = len(experiment.question["contenders"]) == 1
     if len(shape.modes) > 1:
         places = " and ".join(
-            f"{format_metric(metric, value)} ({share:.0%} of the runs)" for value, share in shape.modes
+            f"{format_metric(metric, value)} ({format_percent(share)} of the runs)" for value, share in shape.modes
         )
         warnings.append(
             f"its times are {'bimodal' if len(shape.modes) == 2 else 'multimodal'}: they cluster around {places}, so the median "
@@ -388,7 +386,7 @@ def _shape_warnings(experiment: Experiment, row: ContenderSummary, warmup: int) 
     if shape.drift is not None and abs(shape.drift) >= _DRIFT:
         way = "more" if shape.drift > 0 else "less"
         warnings.append(
-            f"it drifted by {abs(shape.drift):.1%} to {way} from the first run to the last"
+            f"it drifted by {format_percent(abs(shape.drift))} to {way} from the first run to the last"
             + ("" if alone else "; pairs within a block cancel most of it")
         )
     if shape.first_run is not None and abs(shape.first_run) >= _FIRST:
@@ -421,7 +419,7 @@ def compare_verdict(experiment: Experiment, stopped: str) -> CompareVerdict:
         contenders=tuple(rows),
         pairs=tuple(judged),
         fastest=_fastest(rows, judged),
-        pareto=secondary.fronts(rows),
+        pareto=secondary.pareto_fronts(rows),
         blocks=blocks,
         runs=len(experiment.records),
         within=question.within,
@@ -440,7 +438,7 @@ def compare_verdict(experiment: Experiment, stopped: str) -> CompareVerdict:
 
 
 def _to_be_set(experiment: Experiment, contenders: Sequence[AskedContender]) -> list[str]:
-    """What is said where commands name variables in the place of secrets."""
+    """The note where commands name variables in the place of secrets."""
     settings = [experiment.settings[c.name] for c in contenders if c.name in experiment.settings]
     words = [word for s in settings for word in (*s.command, *s.env.values())]
     names = masked_names("\n".join([*(c.text for c in contenders), *words]))
@@ -472,7 +470,7 @@ def describe(verdict: CompareVerdict, labels: Mapping[str, str] | None = None) -
         if reference.median is None:
             raise InputError(
                 f"{verdict.experiment} holds no good run of {reference.name}",
-                "nothing can be said of it; compare again",
+                "compare again",
             )
         value = format_metric(verdict.metric, reference.median, verdict.currency)
         return f"{called.get(reference.name, reference.name)}: {value}"
@@ -483,8 +481,8 @@ def describe(verdict: CompareVerdict, labels: Mapping[str, str] | None = None) -
     if len(fastest) == 1:
         return f"{fastest[0]} is the best of {len(rows)}"
     if len(fastest) > _NAMED:
-        return f"the best cannot be told apart: {', '.join(fastest[:_NAMED])} and {len(fastest) - _NAMED} more"
-    return f"the best cannot be told apart: {', '.join(fastest)}"
+        return f"the fastest cannot be distinguished: {', '.join(fastest[:_NAMED])} and {len(fastest) - _NAMED} more"
+    return f"the fastest cannot be distinguished: {', '.join(fastest)}"
 
 
 def describe_pair(pair: PairVerdict, called: Mapping[str, str]) -> str:

@@ -10,20 +10,22 @@ from enum import StrEnum
 from nodewise.base.errors import InputError
 from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
+from nodewise.records.kind_registry import all_kinds, kind_named
 from nodewise.runner.launch import launch_of
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.verdict import Word, format_ratio
-from nodewise.verdicts.compare import COMPARE, CONFIRM, CompareVerdict, compare_verdict, reference_of
+from nodewise.verdicts.compare import CONFIRM, CompareVerdict, compare_verdict, reference_of
 from nodewise.verdicts.pair import PairVerdict, costs_of
 from nodewise.verdicts.question import question_of, read_part, stopped_by
-from nodewise.verdicts.tune import BASELINE, TUNE, tune_verdict
+from nodewise.verdicts.stored import Stored
+from nodewise.verdicts.tune import BASELINE, tune_verdict
 
 #: A repeated ratio may fall short of the promised interval by this much, and the promise still holds.
 SLACK = 0.02
 
 
 class Held(StrEnum):
-    """What became of a promise: as fast as promised or faster; faster, but less; no faster; slower; or not to be told."""
+    """What became of a promise: as fast as promised or faster; faster, but less; no faster; slower; or undecided."""
 
     HOLDS = "holds"
     SMALLER = "smaller"
@@ -61,7 +63,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class AskedPromise:
-    """What the question of a repetition says besides the promise: the command that is run, and what is to be told."""
+    """What the question of a repetition says besides the promise: the command that is run, and its notes."""
 
     command: tuple[str, ...]
     differences: tuple[str, ...]
@@ -92,29 +94,32 @@ class ConfirmVerdict:
     comparison: CompareVerdict
 
 
-def promise_of(experiment: Experiment) -> Promise:
-    """What a tune or a comparison promised: of a comparison the greatest decided difference to its first command.
+#: The verdicts of experiments in which commands were compared.
+Comparison = CompareVerdict | ConfirmVerdict
 
-    Raises InputError where it promised nothing: no gain was decided, or it is no such experiment.
+
+def comparison_of(stored: Stored[Comparison]) -> CompareVerdict:
+    """What was measured of the commands of a stored comparison, also where that was to confirm a promise."""
+    verdict = stored.verdict
+    return verdict.comparison if isinstance(verdict, ConfirmVerdict) else verdict
+
+
+_HINT = "only a decided gain can be repeated; name the directory of a tune or compare that found one"
+
+
+def promise_of(experiment: Experiment) -> Promise:
+    """What an experiment promised, by the `promise` of its kind.
+
+    Raises InputError where it promised nothing: no gain was decided, or experiments of its kind promise none.
     """
     question = question_of(experiment)
-    kind = question.kind
-    hint = "only a decided gain can be repeated; name the directory of a tune or compare that found one"
-    if kind not in (TUNE, COMPARE):
-        raise InputError(f"{experiment.path} holds no tune and no comparison, which alone promise anything", hint)
-    first = BASELINE if kind == TUNE else reference_of(experiment)
-    if not costs_of(experiment, first):
-        raise InputError(f"{experiment.path} holds no good run of the {first}", hint)
-    stopped = stopped_by(experiment)
-    if kind == TUNE:
-        found = tune_verdict(experiment, stopped)
-        if found.verdict is not Word.FASTER or found.comparison is None:
-            raise InputError(f"{experiment.path} promises nothing: {found.sentence}", hint)
-        pair = found.comparison
-    else:
-        pair = _greatest(compare_verdict(experiment, stopped), experiment)
+    kind = kind_named(question.kind)
+    if not kind.promise:
+        able = ", ".join(one.name for one in all_kinds() if one.promise)
+        raise InputError(f"{experiment.path} holds a {kind.name}, which promises nothing; these do: {able}", _HINT)
+    pair: PairVerdict = kind.load("promise")(experiment)
     if pair.low is None or pair.high is None:
-        raise InputError(f"{experiment.path} promises nothing: {pair.sentence}", hint)
+        raise InputError(f"{experiment.path} promises nothing: {pair.sentence}", _HINT)
     ratio, low, high = pair.ratio, pair.low, pair.high
     one, other = pair.one, pair.other
     if pair.verdict is Word.SLOWER:
@@ -131,27 +136,46 @@ def promise_of(experiment: Experiment) -> Promise:
     )
 
 
-def _greatest(verdict: CompareVerdict, experiment: Experiment) -> PairVerdict:
-    """The pair of a comparison that promises most: the fastest against the reference, else the reference against the slowest."""
-    pairs = [c.against_reference for c in verdict.contenders if c.against_reference is not None and c.error is None]
+def promised_by_tune(experiment: Experiment) -> PairVerdict:
+    """The baseline and the setting that was found faster. Raises InputError where none was."""
+    _check_good_run(experiment, BASELINE)
+    found = tune_verdict(experiment, stopped_by(experiment))
+    if found.verdict is not Word.FASTER or found.comparison is None:
+        raise InputError(f"{experiment.path} promises nothing: {found.sentence}", _HINT)
+    return found.comparison
+
+
+def promised_by_compare(experiment: Experiment) -> PairVerdict:
+    """The pair of a comparison that promises most: the fastest against the reference, else the reference against the slowest.
+
+    Raises InputError where nothing was decided.
+    """
+    _check_good_run(experiment, reference_of(experiment))
+    contenders = compare_verdict(experiment, stopped_by(experiment)).contenders
+    pairs = [c.against_reference for c in contenders if c.against_reference is not None and c.error is None]
     faster = [p for p in pairs if p.verdict is Word.FASTER]
     slower = [p for p in pairs if p.verdict is Word.SLOWER]
     if faster:
         return max(faster, key=lambda p: p.ratio)
     if slower:
         return min(slower, key=lambda p: p.ratio)
-    told = "; ".join(p.sentence for p in pairs) or "nothing was compared"
+    reached = "; ".join(p.sentence for p in pairs) or "nothing was compared"
     raise InputError(
-        f"{experiment.path} promises nothing: {told}",
+        f"{experiment.path} promises nothing: {reached}",
         "only a decided difference can be repeated; name the directory of a tune or compare that found one",
     )
+
+
+def _check_good_run(experiment: Experiment, key: str) -> None:
+    if not costs_of(experiment, key):
+        raise InputError(f"{experiment.path} holds no good run of the {key}", _HINT)
 
 
 def judge_promise(promise: Promise, again: PairVerdict | None, failure: str | None) -> tuple[Held, str]:
     """The word, and why in words; `failure` says how the promised setting failed, where it did.
 
     It holds where the new ratio is within the promised interval or above it, by `SLACK`: surely (all of the new interval
-    is), or as far as can be told (the new interval reaches there, and so does the ratio itself).
+    is), or as far as can be measured (the new interval reaches there, and so does the ratio itself).
     """
     if failure is not None:
         return Held.GONE, f"the promised setting fails: {failure}"
@@ -173,7 +197,7 @@ def judge_promise(promise: Promise, again: PairVerdict | None, failure: str | No
     if again.low >= least:
         return Held.HOLDS, ""
     if high < least:
-        return Held.GONE, "as fast as it is without, as far as can be told"
+        return Held.GONE, "as fast as without it, as far as can be measured"
     if again.verdict is Word.NO_DIFFERENCE:
         return Held.UNDECIDED, "the promised gain is as small as what counts as none"
     return Held.UNDECIDED, again.reason or "the noise leaves it open"

@@ -94,7 +94,7 @@ class RooflineSeries:
         return float(self.work.get(per, 0.0)) / median(self.times)
 
     def interval(self, per: str) -> tuple[float | None, float | None]:
-        """The 95 % interval of that; None with too few blocks."""
+        """The 95% interval of that; None with too few blocks."""
         interval = median_interval(self.times)
         if interval is None:
             return None, None
@@ -201,7 +201,7 @@ def roofline_verdict(
 def _measured(series: Sequence[RooflineSeries]) -> tuple[Roof, ...]:
     """Each roof by the best way to reach it, the compute roofs first, then from the nearest cache to memory.
 
-    A roof is what the machine can do, so it is the best block that counts; the median is told beside it.
+    A roof is what the machine can do, so it is the best block that counts; the median stands beside it.
     """
     roofs: dict[str, Roof] = {}
     for one in series:

@@ -15,18 +15,18 @@ from nodewise.verdicts.compare import COMPARE, RUN, CompareVerdict
 from nodewise.verdicts.question import question_of
 from nodewise.verdicts.secondary import ENERGY, MetricSummary, interval_of, summary_of
 
-#: What is told of a comparison's warnings; the rest is in the summary itself.
-_TOLD = ("failed in", "a run was stopped")
+#: What is kept of a comparison's warnings; the rest is in the summary itself.
+_KEPT_NOTES = ("failed in", "a run was stopped")
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A command's good runs, in seconds: median with its 95 % interval (None below six runs), spread and range.
+    """A command's good runs, in seconds: median with its 95% interval (None below six runs), spread and range.
 
-    `runs` count; `left_out` more were disturbed and do not. `source` says whether the program told its time (`program`) or
+    `runs` count; `left_out` more were disturbed and do not. `source` says whether the program reported its time (`program`) or
     it was taken from outside. `usage` and `metrics` are medians, `shown` those metrics that were asked for, and energy.
     `counters` and `energy` say why there are none, None where there are. `failed` runs did not end
-    well, `error` is that of one of them; `stopped` is what ended it all, `notes` are what is to be said of it. `samples` are all good runs, in their order.
+    well, `error` is that of one of them; `stopped` is what ended it all, `notes` are what is to be known of it. `samples` are all good runs, in their order.
     """
 
     kind: str
@@ -94,6 +94,6 @@ def run_summary(
         failed=row.failed,
         error=row.error,
         stopped=verdict.stopped,
-        notes=tuple(w for w in verdict.warnings if w.startswith(_TOLD) or w in experiment.told),
+        notes=tuple(w for w in verdict.warnings if w.startswith(_KEPT_NOTES) or w in experiment.told),
         samples=tuple(every),
     )

@@ -31,7 +31,7 @@ _SURE = 3.0
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """A metric of a setting's good runs: median, median absolute deviation, and the 95 % interval of the median.
+    """A metric of a setting's good runs: median, median absolute deviation, and the 95% interval of the median.
 
     The interval is None where there are too few runs for one.
     """
@@ -86,7 +86,7 @@ def summary_of(values: Sequence[float]) -> MetricSummary:
 
 
 def interval_of(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """The 95 % interval of the median; None and None below six values, of which none can be had."""
+    """The 95% interval of the median; None and None below six values, of which none can be had."""
     return median_interval(values) or (None, None)
 
 
@@ -117,7 +117,7 @@ class SecondaryMetrics:
                 found[metric] = summary_of(values.tolist())
         return found
 
-    def fronts(self, rows: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
+    def pareto_fronts(self, rows: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
         """For each metric the rows' keys that no other beats in both it and the number that decides, the best of that first.
 
         One that ever failed is on no front; one that ran once may have been lucky and is there only if it would be with

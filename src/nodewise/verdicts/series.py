@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a contender of a study gave in its blocks, and how one is held against others.
 
-All ratios that are printed together hold together at 95 %. The fastest peer is chosen after looking, so a variant's ratio
+All ratios that are printed together hold together at 95%. The fastest peer is chosen after looking, so a variant's ratio
 to it is held against every peer: it is at least the smallest of the lower ends (intersection-union: R. L. Berger,
 Technometrics 24, 1982) and at most the smallest of the upper ends, which for that hold together for all peers.
 """
@@ -112,7 +112,7 @@ def _pairs(one: Series, other: Series, quota: float | None) -> Pairs:
 
 
 def compare_series(one: Mapping[int, float], other: Mapping[int, float]) -> Ratio:
-    """Speedup of `other` over `one` in the blocks that both ran in, with its 95 % interval, endless for too few blocks."""
+    """Speedup of `other` over `one` in the blocks that both ran in, with its 95% interval, endless for too few blocks."""
     blocks = sorted(one.keys() & other.keys())
     ratio = ratio_interval([one[b] for b in blocks], [other[b] for b in blocks])
     return ratio if len(blocks) >= FEWEST_BLOCKS else Ratio(ratio.ratio, 0.0, math.inf, ratio.pairs)

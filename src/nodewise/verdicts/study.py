@@ -36,7 +36,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class StudyRow:
-    """One contender: its median time in seconds, its rate in `unit` with the 95 % interval, and what it is held against.
+    """One contender: its median time in seconds, its rate in `unit` with the 95% interval, and what it is held against.
 
     `times` has one entry for each block (None: it did not run well in that), so that any two rows can be compared block
     by block. `against_peer` is it against the fastest peer, `against_plain` against the plain variant (None: there is none,
@@ -142,11 +142,11 @@ def study_verdict(
     seconds_spent: float = 0.0,
     quota: float | None = None,
     accept: bool = False,
-    beside: Sequence[str] = (),
+    other_load: Sequence[str] = (),
 ) -> StudyVerdict:
     """Judge what the contenders gave in so many blocks; what the study itself tells of it is not yet there.
 
-    `quota` is how many processors the control group grants; `accept`: blocks decide that were disturbed, too. `beside` says
+    `quota` is how many processors the control group grants; `accept`: blocks decide that were disturbed, too. `other_load` says
     what other experiments ran on the machine.
     """
     compared = [s for s in series if s.times and not s.for_scale and s.contender.kind != Kind.LIMIT]
@@ -187,7 +187,7 @@ def study_verdict(
         blocks=blocks,
         disturbed=met.disturbed_blocks,
         accept_disturbed=accept,
-        conditions=(*met.conditions, *beside, *_above_limits(rows)),
+        conditions=(*met.conditions, *other_load, *_above_limits(rows)),
         stopped=stopped,
         seconds_spent=seconds_spent,
         work=dict(work or {}),

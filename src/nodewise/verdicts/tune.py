@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodewise.base.masking import masked_names, shell_text, to_be_set
+from nodewise.base.units import format_percent
 from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
 from nodewise.runner.launch import launch_of
@@ -39,7 +40,7 @@ BASELINE = "baseline"
 TUNE = "tune"
 #: The phase of the runs that decide.
 CONFIRM = "confirm"
-#: Of a gain that is not decided so many more blocks at most are said to be worth making.
+#: Of a gain that is not decided so many more blocks at most are proposed.
 _MOST_MORE = 5000
 
 
@@ -65,7 +66,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class SettingSummary:
-    """A setting's runs in the metric's unit: centre, spread, the 95 % interval of the median (None below six runs).
+    """A setting's runs in the metric's unit: centre, spread, the 95% interval of the median (None below six runs).
 
     `dropped_after` is the last block of the search that it ran in, where it left before the end.
     """
@@ -132,7 +133,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
     """Judge a tune; `stopped` says what ended it: `decided`, `budget`, `interrupted`, `cut off`."""
     candidate = _candidate(experiment)
     pairs, verdict, reason = _compare(experiment, candidate)
-    told = (
+    comparison = (
         None
         if candidate == BASELINE
         else pair_verdict(BASELINE, candidate, pairs, (verdict, reason), _accepting(experiment))
@@ -149,7 +150,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         kind=TUNE,
         # one that is slower is no answer to what is asked; it is named among the notes
         verdict=Word.NO_DIFFERENCE if verdict.word is Word.SLOWER else verdict.word,
-        sentence=verdict.sentence if told is None else told.sentence,
+        sentence=verdict.sentence if comparison is None else comparison.sentence,
         reason=reason,
         ratio=ratio.ratio,
         low=ratio.low if ratio.low > 0 else None,
@@ -160,7 +161,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         best=_launch(experiment, best),
         baseline=_launch(experiment, baseline),
         candidate=candidate,
-        comparison=told,
+        comparison=comparison,
         metric=experiment.objective.metric,
         maximise=maximise,
         shown=tuple(o.metric for o in experiment.shown.metrics),
@@ -170,8 +171,8 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         axes=_shares(experiment, candidate, verdict),
         why=_why(experiment, best),
         settings=tuple(sorted(summaries, key=lambda s: math.inf if s.median is None else sign * s.median)),
-        pareto=secondary.fronts(summaries),
-        notes=(*_notes(experiment, verdict, told), *energy_notes(experiment), *_to_be_set(experiment, best)),
+        pareto=secondary.pareto_fronts(summaries),
+        notes=(*_notes(experiment, verdict, comparison), *energy_notes(experiment), *_to_be_set(experiment, best)),
         stopped=stopped,
         experiment=str(experiment.path),
     )
@@ -241,7 +242,7 @@ def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, st
 def _more_runs(verdict: Verdict, pairs: Pairs, accept_disturbed: bool) -> int | None:
     """How many more runs of both together would probably decide: intervals narrow with the root of their number.
 
-    None where something is decided, or where nothing can be said of it.
+    None where something is decided, or where nothing is known of it.
     """
     ratio = verdict.ratio
     if verdict.word is not Word.UNDECIDED or (pairs.busy and not accept_disturbed):
@@ -340,12 +341,12 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
         notes.append(f"{candidate} failed in {failed} of {runs} runs")
     if verdict.word is Word.FASTER:
         idle = [a for a, ratio in _put_back(experiment, candidate).items() if ratio < 1 + verdict.within / 4]
-        notes += [f"{a} added nothing that these runs can tell; the line may do without it" for a in idle]
+        notes += [f"{a} made no measurable difference; the line may do without it" for a in idle]
     if len(experiment.plans) > 1:
-        shares = ", ".join(f"{100 * plan.alpha:.2g} %" for plan in experiment.plans)
+        shares = ", ".join(format_percent(plan.alpha) for plan in experiment.plans)
         notes.append(
             f"{len(experiment.plans)} comparisons with the baseline were made one after another; of all errors allowed "
-            f"they had {shares}, so that together they keep to 5 %"
+            f"they had {shares}, so that together they keep to 5%"
         )
     if verdict.word is Word.SLOWER:
         notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")
@@ -372,7 +373,7 @@ def _launch(experiment: Experiment, setting: Setting) -> Launch:
 
 
 def _to_be_set(experiment: Experiment, best: Setting) -> list[str]:
-    """What is said where the launch line, or the build, names variables in the place of secrets."""
+    """The note where the launch line, or the build, names variables in the place of secrets."""
     names = launch_of(best, question_of(experiment).start).needed
     names = tuple(dict.fromkeys([*names, *masked_names(best.build)]))
     return [to_be_set("the launch line", names)] if names else []

@@ -13,7 +13,8 @@ import click
 from click.core import ParameterSource
 
 from nodewise.base.errors import InputError, StoreError
-from nodewise.cli.experiments import STDOUT, again_in, check_target, place_for, say_note
+from nodewise.cli.experiments import STDOUT, again_in, place_for, say_note
+from nodewise.cli.exports import asked_exports, export_options, write_export
 from nodewise.cli.hyperfine import HyperfineWords
 from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.options import run_options, same_output_options
@@ -25,25 +26,6 @@ if TYPE_CHECKING:
     from nodewise.verdicts.compare import CompareVerdict
 
 SLOWER, UNTOLD = 1, 2
-_EXPORTS = ("json", "csv", "markdown", "asciidoc", "orgmode", "google-benchmark")
-
-
-def _exports(function: Any) -> Any:
-    for kind in reversed(_EXPORTS):
-        what = {
-            "json": "Every run as JSON, in the shape of hyperfine",
-            "google-benchmark": "Every run as JSON, in the shape of Google Benchmark",
-            "csv": "A row for each command, with the columns of hyperfine",
-        }
-        function = click.option(
-            f"--export-{kind}",
-            type=click.Path(path_type=Path, allow_dash=True),
-            metavar="FILE",
-            help=f"{what.get(kind, 'The table as ' + kind)}; - is standard output.",
-        )(function)
-    return function
-
-
 #: What may be said anew when going on with a comparison.
 _ANEW = (
     "as_json",
@@ -51,7 +33,6 @@ _ANEW = (
     "max_runs",
     "fail_if_slower",
     "baseline",
-    *(f"export_{k.replace('-', '_')}" for k in _EXPORTS),
 )
 
 
@@ -124,7 +105,7 @@ _ANEW = (
     metavar="DIR",
     help="Go on with the comparison in DIR, as it was asked for then; --budget and exports may be given anew.",
 )
-@_exports
+@export_options("compare")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @run_options
 @same_output_options(Kind.OFF)
@@ -138,13 +119,13 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
       nodewise compare -P t=1,2,4 'env OMP_NUM_THREADS={t} ./app'
 
     The first one is the reference. It ends as soon as it is clear of each how it compares, or the budget ends; all
-    intervals hold together at 95 %, however early that is. With one COMMAND and --baseline it is held against then.
+    intervals hold together at 95%, however early that is. With one COMMAND and --baseline it is held against then.
     Ctrl-C ends with what there is. Options of hyperfine mean the same here.
 
     Exit codes: 0 compared; 1 slower than --fail-if-slower allows; 2 bad input, or a command that does not run.
     """
     if given["resume"] is not None and not context.obj:
-        again_in(context, given["resume"], "compare", _ANEW)
+        again_in(context, given["resume"], "compare", (*_ANEW, *(n for n in given if n.startswith("export_"))))
         return int(context.meta.get("nodewise.exit_code", 0))
     from nodewise.api.compare import slower_by
     from nodewise.cli.progress import ProgressLine
@@ -152,11 +133,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
 
     comparison = _asked(run, given, context.get_parameter_source("budget") is ParameterSource.COMMANDLINE)
     # whether it can be kept is to be known before the time is spent
-    targets = {k: t for k in _EXPORTS if (t := given["export_" + k.replace("-", "_")]) is not None}
-    for kind, target in targets.items():
-        check_target(target, f"--export-{kind}")
-    if [*targets.values(), *([STDOUT] if given["as_json"] else [])].count(STDOUT) > 1:
-        raise InputError("only one thing can go to standard output", "give the other exports a file")
+    targets = asked_exports(given, given["as_json"])
     question = comparison.question
     with ProgressLine(question.budget) as line, kept_in(question.out, "compare"):
         verdict = comparison.answer(line.show, say_note)
@@ -172,27 +149,19 @@ def _hand_out(
     experiment: Any, verdict: CompareVerdict, targets: dict[str, Path], as_json: bool, threshold: float | None
 ) -> None:
     """The words, the exports and the page. What was found is told also where a file cannot be written: StoreError then."""
-    from nodewise.records.experiment import write_whole
-    from nodewise.report.comparison import comparison_lines
-    from nodewise.report.exports import export_text
-    from nodewise.report.page import write_report
+    from nodewise.report.pages.write import write_page
+    from nodewise.report.text.comparison import comparison_lines
     from nodewise.verdicts.encoding import encode
-
-    def export(kind: str, target: Path) -> None:
-        text = export_text(kind, experiment, verdict)
-        if target == STDOUT:
-            sys.stdout.write(text)
-        else:
-            write_whole(target, text)
+    from nodewise.verdicts.stored import stored
 
     problems: list[StoreError] = []
     # beside an export there is no room for words
     file = sys.stderr if STDOUT in targets.values() else sys.stdout
 
     def hand_exports() -> None:
-        for kind, target in targets.items():
+        for name, target in targets.items():
             try:
-                export(kind, target)
+                write_export(name, stored(experiment, verdict), target)
             except StoreError as problem:
                 problems.append(problem)
 
@@ -206,7 +175,7 @@ def _hand_out(
         print(json.dumps(encode(verdict, report=page), indent=1), flush=True)
         hand_exports()
 
-    hand_out(experiment.path, write_report, answer, print_json if as_json else None, file)
+    hand_out(experiment.path, write_page, answer, print_json if as_json else None, file)
     if problems:
         raise problems[0]
 

@@ -71,7 +71,7 @@ def command(
     from nodewise.machine.sources import load_machine
     from nodewise.records.budget import Budget
     from nodewise.records.experiment import read_experiment
-    from nodewise.report.page import write_report
+    from nodewise.report.pages.write import write_page
     from nodewise.runner.launch import start_of
     from nodewise.runner.local import LocalLauncher
     from nodewise.verdicts.encoding import encode
@@ -129,7 +129,7 @@ def command(
     def print_json(page: Path | None) -> None:
         print(json.dumps(encode(verdict, report=page), indent=1))
 
-    hand_out(question.out, write_report, lambda: _tell(verdict), print_json if given["as_json"] else None)
+    hand_out(question.out, write_page, lambda: _tell(verdict), print_json if given["as_json"] else None)
     return code
 
 
@@ -161,11 +161,12 @@ def _as_then(question: Question, context: click.Context) -> RunChoice:
 
 def _parameters_then(asked: Sequence[str], kind: str) -> dict[str, Any]:
     """The parameters of the command line that asked the question; none where no command line did."""
-    import importlib
+    from nodewise.records.kind_registry import kind_named
 
-    if kind not in ("tune", "compare") or kind not in asked:
+    registered = kind_named(kind)
+    if not registered.promise or not registered.command or kind not in asked:
         return {}
-    earlier: click.Command = importlib.import_module(f"nodewise.cli.commands.{kind}").command
+    earlier: click.Command = registered.load("command")
     try:
         return dict(earlier.make_context(kind, list(asked[asked.index(kind) + 1 :])).params)
     except click.ClickException as problem:
@@ -188,7 +189,7 @@ def _changed_environment(question: Question) -> list[str]:
 
 
 def _tell(verdict: ConfirmVerdict) -> None:
-    from nodewise.report.comparison import metric_line
+    from nodewise.report.text.comparison import metric_line
 
     print()
     print(f"promised  {verdict.promise.sentence} ({verdict.promise.taken_at})")
@@ -196,7 +197,7 @@ def _tell(verdict: ConfirmVerdict) -> None:
         if row.runs or row.error:
             print(f"{name:<9} {metric_line(verdict.comparison, row)}")
     if verdict.again is not None:
-        print(f"now       {verdict.again.sentence} (95 % interval)")
+        print(f"now       {verdict.again.sentence} (95% interval)")
     print(f"verdict   {verdict.verdict.value}" + (f": {verdict.reason}" if verdict.reason else ""))
     print(f"after     {verdict.runs} runs, {format_seconds(verdict.seconds_spent)}")
     for text in verdict.differences:

@@ -31,7 +31,7 @@ def command(
     from nodewise.cli.drawing_output import write_drawing
     from nodewise.machine.sources import hwloc_xml, load_machine
     from nodewise.records.experiment import write_whole
-    from nodewise.report.machine_drawing import machine_svg
+    from nodewise.report.drawings.machine import machine_svg
 
     machine = load_machine(spec, allow)
     if save is not None:
@@ -51,7 +51,7 @@ def command(
 
 def _tell(machine: Machine) -> None:
     from nodewise.placement.memory import fast_nodes
-    from nodewise.report.machine_text import machine_text
+    from nodewise.report.text.machine import machine_text
     from nodewise.runner.memory import huge_page_pools
 
     print(machine_text(machine))

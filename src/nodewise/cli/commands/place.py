@@ -207,8 +207,8 @@ def _title(placement: Placement) -> str:
 
 def _draw(svg: Path | None, png: Path | None, machine: Machine, placement: Placement, beside: Placement | None) -> None:
     from nodewise.cli.drawing_output import write_drawing
-    from nodewise.report.machine_drawing import machine_svg
-    from nodewise.report.placement_compare import compare_svg
+    from nodewise.report.drawings.machine import machine_svg
+    from nodewise.report.drawings.placements import compare_svg
 
     if beside is None:
         drawing = machine_svg(machine, placement, _title(placement))
@@ -241,8 +241,8 @@ def _show_rendering(rendering: Rendering, folder: Path | None) -> None:
 
 def _show(machine: Machine, placement: Placement, request: Request, explained: bool, beside: Placement | None) -> None:
     from nodewise.placement.explain import explain
-    from nodewise.report.machine_text import machine_text
-    from nodewise.report.placement_compare import compare_text
+    from nodewise.report.text.machine import machine_text
+    from nodewise.report.text.placements import compare_text
     from nodewise.verdicts.place import is_bound
 
     bound = is_bound(machine, placement)

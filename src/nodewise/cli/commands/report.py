@@ -1,34 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`nodewise report`: the page, the figures and the table of a stored experiment, again."""
+"""`nodewise report`: the page, the figures, the table and the exports of a stored experiment, again."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
+from nodewise.cli.experiments import STDOUT
+from nodewise.cli.exports import asked_exports, export_options, write_export
+
+_FILE = click.Path(path_type=Path)
+
 
 @click.command()
-@click.option("--html", type=click.Path(path_type=Path), help="Write the page to this file.")
+@click.option("--html", type=_FILE, help="Write the page to this file.")
+@click.option("--png", type=_FILE, help="Write the figures as PNG: a directory, or FILE.png for the main one.")
+@click.option("--svg", type=_FILE, help="Write the figures as SVG: a directory, or FILE.svg for the main one.")
 @click.option(
-    "--png",
-    type=click.Path(path_type=Path),
-    help="Write the figures as PNG: a directory, or FILE.png for the main one.",
+    "--csv", "csv_file", type=_FILE, help="Write every sample, or of a study every contender, as a row of CSV."
 )
-@click.option(
-    "--svg",
-    type=click.Path(path_type=Path),
-    help="Write the figures as SVG: a directory, or FILE.svg for the main one.",
-)
-@click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write every sample as a row of CSV.")
 @click.option(
     "--anonymous",
     is_flag=True,
     help="Leave out host, user, paths, the command and what it printed, of all that is made.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
-@click.argument("directory", type=click.Path(path_type=Path))
+@export_options()
+@click.argument("directory", type=_FILE)
 def command(
     directory: Path,
     html: Path | None,
@@ -37,76 +38,39 @@ def command(
     csv_file: Path | None,
     anonymous: bool,
     as_json: bool,
+    **exports: Any,
 ) -> None:
-    """Rebuild what can be seen of the experiment, study or roofline in DIRECTORY from what was kept of it.
+    """Rebuild what can be seen of the experiment in DIRECTORY, of whatever kind, from what was kept of it.
 
-    Without options the page is written to DIRECTORY/report.html.
+    Without options the page is written to DIRECTORY/report.html. Exports are for comparisons.
     """
-    from nodewise.records.experiment import read_experiment, write_whole
-    from nodewise.records.result_store import holds_result
-    from nodewise.report.anonymous import FOLDER, Anonymous
-    from nodewise.report.figures import write_figures
-    from nodewise.report.page import page, verdict_of
-    from nodewise.report.tables import csv_text
-    from nodewise.verdicts.encoding import encode
-
-    if not any((html, png, svg, csv_file, as_json)):
-        html = directory / "report.html"
-    if holds_result(directory):
-        _redraw(directory, html, png, svg, csv_file, anonymous, as_json)
-        return
-    experiment = read_experiment(directory, through=Anonymous(directory) if anonymous else None)
-    if anonymous:
-        experiment.path = FOLDER
-    verdict = verdict_of(experiment)
-    written = []
-    if html:
-        write_whole(html, page(experiment, verdict))
-        written.append(html)
-    for target, kind in ((png, "png"), (svg, "svg")):
-        if target:
-            written += write_figures(experiment, verdict, target, kind)
-    if csv_file:
-        write_whole(csv_file, csv_text(experiment))
-        written.append(csv_file)
-    if as_json:
-        print(json.dumps(encode(verdict), indent=1))
-    else:
-        for path in written:
-            print(path)
-
-
-def _redraw(
-    directory: Path,
-    html: Path | None,
-    png: Path | None,
-    svg: Path | None,
-    csv_file: Path | None,
-    anonymous: bool,
-    as_json: bool,
-) -> None:
-    """The same of a study or a roofline."""
     from nodewise.records.experiment import write_whole
     from nodewise.report.anonymous import FOLDER, Anonymous
-    from nodewise.report.stored import stored_csv, stored_page, write_stored_figures
+    from nodewise.report.exports.pictures import write_pictures
     from nodewise.verdicts.encoding import encode
-    from nodewise.verdicts.kept import KeptStudy, read_kept
+    from nodewise.verdicts.stored import read_stored
 
-    kept = read_kept(directory, Anonymous(directory) if anonymous else None)
+    targets = asked_exports(exports, as_json)
+    if not any((html, png, svg, csv_file, as_json, targets)):
+        html = directory / "report.html"
+    stored = read_stored(directory, *((Anonymous(directory), FOLDER) if anonymous else ()))
+    kind = stored.kind
     written = []
     if html:
-        write_whole(html, stored_page(kept, FOLDER if anonymous else directory))
+        write_whole(html, kind.load("page")(stored))
         written.append(html)
-    for target, kind in ((png, "png"), (svg, "svg")):
-        if target:
-            written += write_stored_figures(kept, target, kind)
+    for path, suffix in ((png, "png"), (svg, "svg")):
+        if path:
+            written += write_pictures(kind.load("figures")(stored), path, suffix)
     if csv_file:
-        write_whole(csv_file, stored_csv(kept))
+        write_whole(csv_file, kind.load("rows")(stored))
         written.append(csv_file)
+    for name, path in targets.items():
+        write_export(name, stored, path)
+        written += [path] if path != STDOUT else []
     if as_json:
-        results = kept.results if isinstance(kept, KeptStudy) else (kept.result,)
-        for result in results:
-            print(json.dumps(encode(result), indent=1))
-    else:
+        for verdict in stored.verdicts:
+            print(json.dumps(encode(verdict), indent=1))
+    elif STDOUT not in targets.values():
         for path in written:
             print(path)

@@ -56,7 +56,7 @@ def command(
 ) -> int:
     """Run COMMAND without a shell and say how long it took, what it used and what disturbed it.
 
-    A run that fails is no time: what is told is of the others, and in how many it failed.
+    Runs that fail have no time: the others are reported, with how many failed.
 
     Exit codes: 0 each run ended well; 1 some failed; 2 bad input, or none ended well.
     """
@@ -64,7 +64,7 @@ def command(
         again_in(context, resume, "run", _ANEW)
         return int(context.meta.get("nodewise.exit_code", 0))
     from nodewise.api.run import prepare_run
-    from nodewise.report.page import write_report
+    from nodewise.report.pages.write import write_page
     from nodewise.verdicts.encoding import encode
 
     if not command_words:
@@ -100,7 +100,7 @@ def command(
         if summary.stopped == "interrupted":
             print(f"note      interrupted after {summary.made} of {runs} runs; {again} goes on")
 
-    hand_out(folder, write_report, answer, print_json if as_json else None)
+    hand_out(folder, write_page, answer, print_json if as_json else None)
     return code
 
 
@@ -111,7 +111,7 @@ def _tell(summary: RunSummary, currency: str) -> None:
     least, most = format_seconds(summary.min_s), format_seconds(summary.max_s)
     span = "too few runs for an interval"
     if summary.low_s is not None and summary.high_s is not None:
-        span = f"95 % interval {format_seconds(summary.low_s)} – {format_seconds(summary.high_s)}"
+        span = f"95% interval {format_seconds(summary.low_s)} – {format_seconds(summary.high_s)}"
     left_out = f"; {summary.left_out} more were disturbed and do not count" if summary.left_out else ""
     runs = f"{summary.runs} run{'s' * (summary.runs != 1)}{left_out}"
     print(f"time      {centre} ({span}), {told}")

@@ -110,7 +110,7 @@ def command(
     from nodewise.api.study import prepare_study
     from nodewise.cli.experiments import result_place, say_note
     from nodewise.cli.keeping import hand_out, kept_in
-    from nodewise.report.stored import redraw_page
+    from nodewise.report.pages.write import write_page
     from nodewise.verdicts.encoding import encode
 
     asked = prepare_study(
@@ -135,7 +135,7 @@ def command(
     def print_json(page: Path | None) -> None:
         print(json.dumps(encode(result, report=page), indent=1))
 
-    hand_out(folder, redraw_page, lambda: tell_study(result), print_json if as_json else None)
+    hand_out(folder, write_page, lambda: tell_study(result), print_json if as_json else None)
 
 
 def _use(
@@ -205,7 +205,7 @@ def tell_study(result: StudyVerdict) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from nodewise.report.study_page import peer_cell
+    from nodewise.report.pages.study import peer_cell
 
     table = Table(box=None, padding=(0, 2, 0, 0))
     unit = result.rows[0].unit

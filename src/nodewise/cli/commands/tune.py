@@ -110,7 +110,7 @@ def command(
     from nodewise.cli.progress import ProgressLine
     from nodewise.cli.tune_text import introduce, tell, tell_outline
     from nodewise.experiments.contenders import parse_parameters
-    from nodewise.report.page import write_report
+    from nodewise.report.pages.write import write_page
     from nodewise.report.tables import label
     from nodewise.verdicts.encoding import encode
 
@@ -162,7 +162,7 @@ def command(
         script_at = {} if script is None else {"script": written()}
         print(json.dumps(encode(verdict, report=page, **script_at), indent=1))
 
-    hand_out(question.out, write_report, answer, print_json if as_json else None)
+    hand_out(question.out, write_page, answer, print_json if as_json else None)
 
 
 def _dry(tuning: Tuning, as_json: bool) -> None:

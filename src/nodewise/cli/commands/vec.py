@@ -17,7 +17,7 @@ import click
 from nodewise.base.errors import InputError
 
 if TYPE_CHECKING:
-    from nodewise.report.vectorization.tell import LoopTold
+    from nodewise.report.vectorization.loop_reports import LoopReport
 
 
 @click.command()
@@ -63,7 +63,7 @@ def command(
     """
     from nodewise.cli.outputs.vec import vec_output
     from nodewise.report.vectorization.causes import load_causes
-    from nodewise.report.vectorization.tell import tell
+    from nodewise.report.vectorization.loop_reports import report_loops
     from nodewise.report.vectorization.text import vectorization_text
     from nodewise.runner.compilers.database import find_command
     from nodewise.vectorization.loops import KINDS, examine
@@ -74,14 +74,14 @@ def command(
     known = load_causes(causes)
     chosen = find_command(database, file) if database else None
     found = examine(file, flags, tuple(dict.fromkeys(wanted)), chosen)
-    told = tell(found, known)
-    shown = _shown(told, only, function, span)
+    reports = report_loops(found, known)
+    shown = _shown(reports, only, function, span)
     if as_json:
         print(json.dumps(encode(vec_output(found, shown)), indent=1))
         return
     width = min(120, shutil.get_terminal_size((100, 24)).columns)
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    print(vectorization_text(found, told, shown, width, colour))
+    print(vectorization_text(found, reports, shown, width, colour))
 
 
 def _span(text: str) -> tuple[int, int]:
@@ -92,13 +92,13 @@ def _span(text: str) -> tuple[int, int]:
 
 
 def _shown(
-    told: Sequence[LoopTold], only: str | None, function: str | None, span: tuple[int, int] | None
-) -> list[LoopTold]:
-    shown = [t for t in told if span is None or span[0] <= t.loop.line <= span[1]]
+    reports: Sequence[LoopReport], only: str | None, function: str | None, span: tuple[int, int] | None
+) -> list[LoopReport]:
+    shown = [t for t in reports if span is None or span[0] <= t.loop.line <= span[1]]
     if function is not None:
         named = [t for t in shown if any(function in name for name in (*t.functions, *t.loop.functions))]
         if not named:
-            there = sorted({name for t in told for name in t.functions})
+            there = sorted({name for t in reports for name in t.functions})
             raise InputError(
                 f"no loop in a function whose name has {function!r} in it", f"there are loops in {', '.join(there)}"
             )

@@ -47,8 +47,8 @@ def command(
     from nodewise.api.where import observer_of, prepare_where, watch_for
     from nodewise.cli.experiments import say_note
     from nodewise.records.experiment import write_whole
-    from nodewise.report.where_drawing import where_svg
-    from nodewise.report.where_table import where_table
+    from nodewise.report.drawings.where import where_svg
+    from nodewise.report.text.where import where_table
     from nodewise.verdicts.encoding import encode
     from nodewise.verdicts.where import where_output
 

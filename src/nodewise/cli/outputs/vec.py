@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.report.vectorization.causes import Found
-from nodewise.report.vectorization.tell import LoopTold, Reason, Status, Told, unknown_reasons
+from nodewise.report.vectorization.loop_reports import CompilerReport, LoopReport, Reason, Status, unknown_reasons
 from nodewise.vectorization.loops import Examined
 
 
@@ -43,7 +43,7 @@ class ReasonOutput(Found):
 
 
 @dataclass(frozen=True)
-class ToldOutput:
+class CompilerReportOutput:
     """One loop and one compiler."""
 
     compiler: str
@@ -67,7 +67,7 @@ class LoopOutput:
     source: str
     directive: str | None
     functions: tuple[str, ...]
-    compilers: tuple[ToldOutput, ...]
+    compilers: tuple[CompilerReportOutput, ...]
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class VecOutput:
     other_files: Mapping[str, int]
 
 
-def vec_output(found: Examined, told: Sequence[LoopTold]) -> VecOutput:
+def vec_output(found: Examined, reports: Sequence[LoopReport]) -> VecOutput:
     """The loops that are to be shown, and how they were found."""
     return VecOutput(
         file=found.file,
@@ -117,8 +117,8 @@ def vec_output(found: Examined, told: Sequence[LoopTold]) -> VecOutput:
             )
             for c in found.compiled
         ),
-        loops=tuple(map(_loop, told)),
-        reasons_unknown=unknown_reasons(told),
+        loops=tuple(map(_loop, reports)),
+        reasons_unknown=unknown_reasons(reports),
         simd_directives_count=found.simd,
         straight_line=tuple(
             StraightOutput(a.place.line, a.place.column, a.compiler, a.width_bytes) for a in found.straight
@@ -127,7 +127,7 @@ def vec_output(found: Examined, told: Sequence[LoopTold]) -> VecOutput:
     )
 
 
-def _loop(one: LoopTold) -> LoopOutput:
+def _loop(one: LoopReport) -> LoopOutput:
     loop = one.loop
     return LoopOutput(
         line=loop.line,
@@ -137,12 +137,12 @@ def _loop(one: LoopTold) -> LoopOutput:
         source=loop.text,
         directive=loop.directive.text if loop.directive else None,
         functions=tuple(one.functions),
-        compilers=tuple(map(_told, one.told)),
+        compilers=tuple(map(_of_compiler, one.by_compiler)),
     )
 
 
-def _told(one: Told) -> ToldOutput:
-    return ToldOutput(
+def _of_compiler(one: CompilerReport) -> CompilerReportOutput:
+    return CompilerReportOutput(
         compiler=one.compiler,
         status=one.status,
         instances=one.instances,

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 
 from nodewise.base.errors import InputError
-from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
@@ -16,7 +14,8 @@ from nodewise.placement.launcher_options import job_from, read_options, whole
 from nodewise.placement.mapping import WORDS, deal, word
 from nodewise.placement.objects import NAMES, objects
 from nodewise.placement.placement import Placement
-from nodewise.placement.rendering import NotExpressibleError, Rendering
+from nodewise.placement.rank_file import rank_file
+from nodewise.placement.rendering import Rendering
 
 _OPTIONS = {
     **dict.fromkeys(("--map-by", "-map-by"), "map"),
@@ -226,25 +225,9 @@ def write_openmpi4(machine: Machine, placement: Placement, hosts: Sequence[str] 
 
 
 def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str], count: list[str]) -> Rendering:
-    cores = [c.pus for c in machine.cores]
-    core_of = {p: i for i, core in enumerate(cores) for p in core}
-    logical = {p: i for i, p in enumerate(machine.pus)}
-    if any(p not in logical for zone in placement.zones for p in zone):
-        raise NotExpressibleError("mpirun", "processors are not on this machine")
-    allowed = set(machine.allowed)
-    by_core = all(
-        set(zone) == {p for i in {core_of[p] for p in zone} for p in cores[i] if p in allowed}
-        for zone in placement.zones
-    )
-    numbering = core_of if by_core else logical
-    slots = [format_processors(numbering[p] for p in zone) for zone in placement.zones]
-    # nodes of an allocation by their number; without one there is only this machine
-    names = hosts or (["localhost"] if placement.nodes == 1 else [f"+n{i}" for i in range(placement.nodes)])
-    lines = (f"rank {r}={names[node]} slot={slots[seat]}\n" for r, (node, seat) in enumerate(placement.seats()))
+    text, by_core = rank_file(machine, placement, hosts)
     words = ("mpirun", *count[:2], *(() if by_core else ("--use-hwthread-cpus",)), "--rankfile", "rankfile")
-    return Rendering(
-        words=words, files={"rankfile": "".join(chain(lines))}, notes=("its slots are hwloc's logical indexes",)
-    )
+    return Rendering(words=words, files={"rankfile": text}, notes=("its slots are hwloc's logical indexes",))
 
 
 DIALECT = Dialect(

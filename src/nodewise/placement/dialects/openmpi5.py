@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nodewise.base.errors import InputError
-from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.job import Job
@@ -16,7 +15,8 @@ from nodewise.placement.mapping import word
 from nodewise.placement.objects import objects
 from nodewise.placement.placement import Placement
 from nodewise.placement.prrte import DEPTHS, Plan, called, seat
-from nodewise.placement.rendering import NotExpressibleError, Rendering
+from nodewise.placement.rank_file import rank_file
+from nodewise.placement.rendering import Rendering
 
 _OPTIONS = {
     **dict.fromkeys(("--map-by", "-map-by"), "map"),
@@ -225,20 +225,7 @@ def write_openmpi5(machine: Machine, placement: Placement, hosts: Sequence[str] 
 
 def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str]) -> Rendering:
     """Slots are cores, or hardware threads where zones have parts of cores. Ranks that share some must be allowed to."""
-    cores = [c.pus for c in machine.cores]
-    core_of = {p: i for i, core in enumerate(cores) for p in core}
-    logical = {p: i for i, p in enumerate(machine.pus)}
-    if any(p not in logical for zone in placement.zones for p in zone):
-        raise NotExpressibleError("mpirun", "processors are not on this machine")
-    allowed = set(machine.allowed)
-    by_core = all(
-        set(zone) == {p for i in {core_of[p] for p in zone} for p in cores[i] if p in allowed}
-        for zone in placement.zones
-    )
-    numbering = core_of if by_core else logical
-    slots = [format_processors(numbering[p] for p in zone) for zone in placement.zones]
-    names = hosts or (["localhost"] if placement.nodes == 1 else [f"+n{i}" for i in range(placement.nodes)])
-    lines = [f"rank {r}={names[node]} slot={slots[at]}\n" for r, (node, at) in enumerate(placement.seats())]
+    text, by_core = rank_file(machine, placement, hosts)
     words = ["mpirun", "-n", str(placement.size), *(() if by_core else ("--use-hwthread-cpus",))]
     room = len(machine.allowed_cores if by_core else machine.allowed)
     crowded = placement.per_node > room
@@ -248,7 +235,7 @@ def _rank_file(machine: Machine, placement: Placement, hosts: Sequence[str]) -> 
         words += ["--bind-to", f"{'core' if by_core else 'hwthread'}:overload-allowed"]
     return Rendering(
         words=tuple(words),
-        files={"rankfile": "".join(lines)},
+        files={"rankfile": text},
         notes=("its slots are hwloc's logical indexes, in the words of Open MPI 5",),
     )
 

@@ -112,7 +112,7 @@ def _boost(s: Surroundings) -> Finding:
             Severity.UNKNOWN,
             f"not shown: {_hidden(s) if not c.governors else 'the driver has no switch for it'}",
             (f"{CPU}/intel_pstate/no_turbo, {CPU}/cpufreq/boost: not there",),
-            "whether the clock rises above its base while there is room in power and heat cannot be told",
+            "whether the clock rises above its base while there is room in power and heat is not known",
         )
     turbo = c.boost_file.endswith("no_turbo")
     on, off = ("0", "1") if turbo else ("1", "0")
@@ -190,7 +190,7 @@ def _heat(s: Surroundings, watched: Watched | None) -> Finding:
                 else "this processor has no such counters"
             ),
             (f"{CPU}/cpu*/thermal_throttle: not there",),
-            "whether heat lowers the clock cannot be told here",
+            "whether heat lowers the clock is not known here",
         )
     rose = dict(watched.throttled) if watched else {}
     if rose:

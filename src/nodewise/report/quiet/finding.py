@@ -43,11 +43,3 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
 
 
 KERNEL = "https://docs.kernel.org"
-
-
-def percent(share: float) -> str:
-    """A share as a percentage with two significant digits: `0.43 %`, `12 %`."""
-    value = share * 100
-    if value >= 10:
-        return f"{value:.0f} %"
-    return f"{value:.2g} %" if value >= 0.01 else "< 0.01 %" if value > 0 else "0 %"

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodewise.base.processors import format_processors
-from nodewise.base.units import format_seconds
+from nodewise.base.units import format_percent, format_seconds
 from nodewise.machine.surroundings import Surroundings
 from nodewise.machine.watch import Busy, Watched
-from nodewise.report.quiet.finding import KERNEL, Finding, Severity, percent
+from nodewise.report.quiet.finding import KERNEL, Finding, Severity
 from nodewise.report.quiet.system import quota_share
 
 #: Of one processor: more is noisy; the second is worth a note.
@@ -40,7 +40,7 @@ def _unwatched(name: str, what: str) -> Finding:
 def _say(busy: Busy, seconds: float) -> str:
     where = format_processors(busy.processors)
     thread = ", a thread of the kernel" if busy.of_kernel else ""
-    return f"{busy.name} ({busy.pid}{thread}) {percent(busy.cpu_s / seconds)} of a processor, on {where}"
+    return f"{busy.name} ({busy.pid}{thread}) {format_percent(busy.cpu_s / seconds)} of a processor, on {where}"
 
 
 def _other_load(s: Surroundings, w: Watched | None) -> Finding:
@@ -60,16 +60,16 @@ def _other_load(s: Surroundings, w: Watched | None) -> Finding:
         evidence.append(
             "proc/stat: busy over "
             + f"{w.seconds:.1f} s: "
-            + ", ".join(f"cpu{p} {percent(b)}" for p, b in sorted(most))
+            + ", ".join(f"cpu{p} {format_percent(b)}" for p, b in sorted(most))
         )
     unseen = w.unseen_s(w.busy_s) / w.seconds
     hidden = unseen > max(_BUSY, 0.3 * everywhere)
     if hidden:
-        evidence.append(f"{percent(unseen)} of a processor was used by none that can be seen from here")
+        evidence.append(f"{format_percent(unseen)} of a processor was used by none that can be seen from here")
     elsewhere = everywhere - on_ours
-    said = f"{percent(on_ours)} of a processor on the {len(ours)} that may be used"
+    said = f"{format_percent(on_ours)} of a processor on the {len(ours)} that may be used"
     if elsewhere > _BUSY:
-        said += f", {percent(elsewhere)} elsewhere"
+        said += f", {format_percent(elsewhere)} elsewhere"
     worst = max([b.cpu_s / w.seconds for b in named] + [on_ours])
     if worst < _SOME:
         return Finding("other load", Severity.OK, said, tuple(evidence))
@@ -115,7 +115,7 @@ def _steal(s: Surroundings, w: Watched | None) -> Finding:
     return Finding(
         "steal",
         Severity.NOISY if share >= _STEAL else Severity.NOTE,
-        f"{percent(share)} of the time that processors wanted to work",
+        f"{format_percent(share)} of the time that processors wanted to work",
         evidence,
         effect,
         "measure when the neighbours are quiet, or on a machine with dedicated processors; samples with steal are marked",
@@ -233,11 +233,13 @@ def _pressure(s: Surroundings, w: Watched | None) -> Finding:
         )
     now = {k: v / w.seconds for k, v in w.pressure_s.items()} if w else s.pressure
     over = f"over {w.seconds:.1f} s" if w else "over the last ten seconds"
-    evidence = tuple(f"proc/pressure/{k}: some {percent(v)} {over}" for k, v in now.items())
+    evidence = tuple(f"proc/pressure/{k}: some {format_percent(v)} {over}" for k, v in now.items())
     waiting = {k: v for k, v in now.items() if v >= _WAIT}
     if not waiting:
         return Finding("pressure", Severity.OK, "hardly any process had to wait", evidence, source=source)
-    said = ", ".join(f"for {'a processor' if k == 'cpu' else k} {percent(v)} of the time" for k, v in waiting.items())
+    said = ", ".join(
+        f"for {'a processor' if k == 'cpu' else k} {format_percent(v)} of the time" for k, v in waiting.items()
+    )
     bad = max(waiting.get("cpu", 0.0), waiting.get("memory", 0.0))
     return Finding(
         "pressure",

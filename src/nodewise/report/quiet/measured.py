@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nodewise.base.units import format_seconds
+from nodewise.base.units import format_percent, format_seconds
 from nodewise.machine.surroundings import Surroundings
 from nodewise.machine.watch import Watched
-from nodewise.report.quiet.finding import Finding, Severity, percent
+from nodewise.report.quiet.finding import Finding, Severity
 from nodewise.runner.spin import Spin
 from nodewise.statistics.resolution import Noise, runs_needed, smallest_difference, window_noise
 from nodewise.statistics.summary import median
@@ -28,7 +28,7 @@ _METHOD = "M. Sottile, R. Minnich, CLUSTER 2004 (fixed work quantum); P. Beckman
 
 @dataclass(frozen=True)
 class Resolution:
-    """Of runs of `noise.seconds`: how many of each tell 1 % apart, and the least difference that ten of each do."""
+    """Of runs of `noise.seconds`: how many of each detect a difference of 1%, and the least that ten of each do."""
 
     noise: Noise
     runs: int
@@ -36,7 +36,7 @@ class Resolution:
 
     @property
     def hopeless(self) -> bool:
-        """Whether 1 % cannot be told with any number of runs that someone would make."""
+        """Whether 1% cannot be detected with any number of runs that someone would make."""
         return self.runs > _HOPELESS
 
 
@@ -53,10 +53,10 @@ def summary(spins: Sequence[Spin]) -> str:
     if not found:
         return ""
     last = found[-1]
-    said = f"runs of {format_seconds(last.noise.seconds)} differ by {percent(last.noise.mad)} (MAD); "
+    said = f"runs of {format_seconds(last.noise.seconds)} differ by {format_percent(last.noise.mad)} (MAD); "
     if last.hopeless:
-        return said + "a 1 % difference cannot be told"
-    return said + f"a 1 % difference needs about {last.runs} runs of each"
+        return said + "a 1% difference cannot be detected"
+    return said + f"a 1% difference needs about {last.runs} runs of each"
 
 
 def measured_findings(s: Surroundings, spins: Sequence[Spin], loaded: Watched | None) -> Iterator[Finding]:
@@ -84,10 +84,10 @@ def _lost(spins: Sequence[Spin], loaded: Watched | None) -> Finding:
     evidence = (
         f"nodewise-spin on {len(spins)} processors: {sum(s.detours for s in spins) / total:.0f} interruptions a second on each, "
         f"the longest {format_seconds(max(s.longest_s for s in spins))}",
-        "of the lost time " + ", ".join(f"{percent(t / max(lost, 1e-12))} {what}" for what, t in parts),
+        "of the lost time " + ", ".join(f"{format_percent(t / max(lost, 1e-12))} {what}" for what, t in parts),
     )
-    said = f"{percent(share)} of the time" + (
-        f", at most {percent(worst.lost)} on processor {worst.processor}" if len(spins) > 1 else ""
+    said = f"{format_percent(share)} of the time" + (
+        f", at most {format_percent(worst.lost)} on processor {worst.processor}" if len(spins) > 1 else ""
     )
     severity = Severity.NOISY if worst.lost >= _LOST else Severity.NOTE if worst.lost >= _SOME_LOST else Severity.OK
     return Finding(
@@ -112,7 +112,7 @@ def _uneven(spins: Sequence[Spin]) -> Iterator[Finding]:
     if not slow and not fast:
         spread = max(typical.values()) / min(typical.values()) - 1
         yield Finding(
-            "even processors", Severity.OK, f"the same work takes the same time on all, within {percent(spread)}"
+            "even processors", Severity.OK, f"the same work takes the same time on all, within {format_percent(spread)}"
         )
         return
     odd = sorted({**slow, **fast}.items(), key=lambda item: -item[1])[:6]
@@ -120,7 +120,9 @@ def _uneven(spins: Sequence[Spin]) -> Iterator[Finding]:
         "even processors",
         Severity.NOTE,
         "some take longer for the same work than others",
-        tuple(f"processor {p}: {percent(d)} {'slower' if p in slow else 'faster'} than the middle" for p, d in odd),
+        tuple(
+            f"processor {p}: {format_percent(d)} {'slower' if p in slow else 'faster'} than the middle" for p, d in odd
+        ),
         "a thread that is not bound is fast or slow by where it happens to run; cores may be of different kinds, share a core "
         "with other load, or have their own limits of clock and heat",
         "bind threads, and compare settings on the same processors: --allow LIST",

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodewise.base.processors import format_processors
-from nodewise.base.units import format_bytes
+from nodewise.base.units import format_bytes, format_percent
 from nodewise.machine.surroundings import BUSYBODIES, CPU, STARTERS, Surroundings
-from nodewise.report.quiet.finding import KERNEL, Finding, Severity, percent
+from nodewise.report.quiet.finding import KERNEL, Finding, Severity
 
 _SYSCTL = f"{KERNEL}/admin-guide/sysctl/kernel.html"
 #: Less memory than this share of all, and the next program pages.
@@ -413,4 +413,4 @@ def _container(s: Surroundings) -> Finding:
 def quota_share(s: Surroundings) -> str:
     """The cgroup's quota against what may be used, in words."""
     quota = s.limits.cpu_quota or 0.0
-    return f"{quota:g} of {len(s.processors)} processors' time ({percent(quota / max(1, len(s.processors)))})"
+    return f"{quota:g} of {len(s.processors)} processors' time ({format_percent(quota / max(1, len(s.processors)))})"

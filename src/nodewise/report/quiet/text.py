@@ -6,8 +6,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from nodewise.base.units import format_seconds
-from nodewise.report.quiet.finding import Finding, Severity, percent, worst_first
+from nodewise.base.units import format_percent, format_seconds
+from nodewise.report.quiet.finding import Finding, Severity, worst_first
 from nodewise.report.quiet.measured import Resolution
 from nodewise.runner.spin import Spin
 
@@ -48,21 +48,24 @@ def spins_text(spins: Sequence[Spin], found: Sequence[Resolution]) -> str:
     for s in shown:
         typical = s.typical_s
         away = sorted(abs(q - typical) for q in s.quanta_s)[len(s.quanta_s) // 2]
-        waited = "?" if s.waited_s is None else percent(s.waited_s / s.seconds)
+        waited = "?" if s.waited_s is None else format_percent(s.waited_s / s.seconds)
         lines.append(
-            f"{s.processor:>9}{format_seconds(typical):>10}{percent(away / typical):>9}"
-            f"{format_seconds(max(s.quanta_s)):>10}{percent(s.lost):>9}{s.detours / s.seconds:>10.0f}"
+            f"{s.processor:>9}{format_seconds(typical):>10}{format_percent(away / typical):>9}"
+            f"{format_seconds(max(s.quanta_s)):>10}{format_percent(s.lost):>9}{s.detours / s.seconds:>10.0f}"
             f"{format_seconds(s.longest_s):>10}{waited:>10}"
         )
     if len(shown) < len(spins):
         lines.append(f"          and {len(spins) - len(shown)} processors that lost less")
     if found:
-        lines += ["", f"{'runs of':>9}{'differ by':>12}{'slowest':>10}{'to tell 1 %':>19}{'10 runs of each tell':>23}"]
+        lines += [
+            "",
+            f"{'runs of':>9}{'differ by':>12}{'slowest':>10}{'to detect 1%':>19}{'10 runs of each detect':>23}",
+        ]
         for r in found:
             n = r.noise
             lines.append(
-                f"{format_seconds(n.seconds):>9}{percent(n.mad):>12}{'+' + percent(max(0.0, n.worst)):>10}"
-                f"{'no number of runs' if r.hopeless else f'{r.runs} runs of each':>19}{percent(r.least):>23}"
+                f"{format_seconds(n.seconds):>9}{format_percent(n.mad):>12}{'+' + format_percent(max(0.0, n.worst)):>10}"
+                f"{'no number of runs' if r.hopeless else f'{r.runs} runs of each':>19}{format_percent(r.least):>23}"
             )
     return "\n".join(lines)
 

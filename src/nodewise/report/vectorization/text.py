@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 
 from nodewise.report.vectorization.causes import Found
-from nodewise.report.vectorization.tell import LoopTold, Status, Told, counts
+from nodewise.report.vectorization.loop_reports import CompilerReport, LoopReport, Status, counts
 from nodewise.runner.compilers.toolchain import Compiler
 from nodewise.vectorization.loops import Examined
 
@@ -26,15 +26,15 @@ _FUNCTIONS_SHOWN = 3
 
 
 def vectorization_text(
-    found: Examined, told: Sequence[LoopTold], shown: Sequence[LoopTold], width: int = 100, colour: bool = False
+    found: Examined, reports: Sequence[LoopReport], shown: Sequence[LoopReport], width: int = 100, colour: bool = False
 ) -> str:
     """The head with counts over all loops, then those that are to be shown."""
     name = max((len(c.name) for c in found.compilers), default=0)
     painter = _Painter(max(_LEAST_WIDTH, width), colour, name, found.simd)
-    lines = painter.head(found, told)
+    lines = painter.head(found, reports)
     for loop in shown:
         lines += ["", *painter.loop(loop)]
-    lines += painter.tail(found, told, shown)
+    lines += painter.tail(found, reports, shown)
     return "\n".join(lines)
 
 
@@ -51,25 +51,25 @@ class _Painter:
         first = f"{' ' * indent}{label:<{self._name}}  {self._paint(lines[0], code) if code else lines[0]}"
         return [first, *(" " * start + (self._paint(line, code) if code else line) for line in lines[1:])]
 
-    def head(self, found: Examined, told: Sequence[LoopTold]) -> list[str]:
-        lines = [f"{found.file}: {len(told)} loop{'s' * (len(told) != 1)}"]
+    def head(self, found: Examined, reports: Sequence[LoopReport]) -> list[str]:
+        lines = [f"{found.file}: {len(reports)} loop{'s' * (len(reports) != 1)}"]
         lines += self._wrapped("flags", f"{' '.join(found.flags)} ({found.flags_from})", 2)
         for compiler in found.compilers:
-            lines += self._wrapped(compiler.name, self._counts(told, compiler), 2)
+            lines += self._wrapped(compiler.name, self._counts(reports, compiler), 2)
         for remark in found.remarks:
             lines += self._wrapped("note", remark, 2)
         return lines
 
-    def _counts(self, told: Sequence[LoopTold], compiler: Compiler) -> str:
-        return ", ".join(f"{n} {status}" for status, n in counts(told, compiler.name).items()) or "no loops"
+    def _counts(self, reports: Sequence[LoopReport], compiler: Compiler) -> str:
+        return ", ".join(f"{n} {status}" for status, n in counts(reports, compiler.name).items()) or "no loops"
 
-    def loop(self, told: LoopTold) -> list[str]:
-        where = f"{told.loop.line}:{told.loop.column}"
-        names = ", ".join(told.functions[:_FUNCTIONS_SHOWN])
-        more = len(told.functions) - _FUNCTIONS_SHOWN
+    def loop(self, report: LoopReport) -> list[str]:
+        where = f"{report.loop.line}:{report.loop.column}"
+        names = ", ".join(report.functions[:_FUNCTIONS_SHOWN])
+        more = len(report.functions) - _FUNCTIONS_SHOWN
         named = f"in {names}{f' and {more} more' if more > 0 else ''}" if names else ""
         room = self._width - len(where) - 3
-        text = told.loop.text if len(told.loop.text) <= room else told.loop.text[: room - 1] + "…"
+        text = report.loop.text if len(report.loop.text) <= room else report.loop.text[: room - 1] + "…"
         lines = [f"{self._paint(where, '1')}  {text}"]
         if named:
             lines += (
@@ -77,29 +77,29 @@ class _Painter:
                 if len(named) < self._width - 10
                 else [f"  {named[: self._width - 3]}…"]
             )
-        if told.loop.directive is not None:
-            lines += self._wrapped("", f"under {told.loop.directive.text}", 2)
+        if report.loop.directive is not None:
+            lines += self._wrapped("", f"under {report.loop.directive.text}", 2)
         causes: list[Found] = []
-        for entry in told.told:
+        for entry in report.by_compiler:
             lines += self._compiler(entry, causes)
         return lines + self._advice(causes)
 
-    def _compiler(self, told: Told, causes: list[Found]) -> list[str]:
-        times = f" (×{told.instances})" if told.instances > 1 else ""
-        done = "; ".join(f"{words}{f' (×{n})' if n > 1 and len(told.how) > 1 else ''}" for words, n in told.how)
-        done = told.why or done
-        said = f"{told.status}{times}{f': {done}' if done else ''}"
-        lines = self._wrapped(told.compiler, said, 2, _CODES[told.status])
-        if told.simd is False:
+    def _compiler(self, report: CompilerReport, causes: list[Found]) -> list[str]:
+        times = f" (×{report.instances})" if report.instances > 1 else ""
+        done = "; ".join(f"{words}{f' (×{n})' if n > 1 and len(report.how) > 1 else ''}" for words, n in report.how)
+        done = report.why or done
+        said = f"{report.status}{times}{f': {done}' if done else ''}"
+        lines = self._wrapped(report.compiler, said, 2, _CODES[report.status])
+        if report.simd is False:
             why = "was not honoured" if self._simd else "is ignored: neither -fopenmp nor -fopenmp-simd is given"
             lines += self._wrapped("", f"omp simd {why}", 2, _CODES[Status.MISSED])
-        for note in told.notes:
+        for note in report.notes:
             lines += self._wrapped("", note.words, 2)
-        for reason in told.reasons:
+        for reason in report.reasons:
             at = f" ({reason.line}:{reason.column})" if reason.line else ""
-            several = f"×{reason.count} " if len(told.reasons) > 1 or told.how else ""
+            several = f"×{reason.count} " if len(report.reasons) > 1 or report.how else ""
             lines += self._wrapped("", f"{several}{reason.found.words}{at}", 2)
-        causes += [*told.notes, *(r.found for r in told.reasons)]
+        causes += [*report.notes, *(r.found for r in report.reasons)]
         return lines
 
     def _advice(self, causes: Sequence[Found]) -> list[str]:
@@ -112,10 +112,10 @@ class _Painter:
             lines += self._wrapped("" if i else "risk", risk, 2)
         return lines
 
-    def tail(self, found: Examined, told: Sequence[LoopTold], shown: Sequence[LoopTold]) -> list[str]:
+    def tail(self, found: Examined, reports: Sequence[LoopReport], shown: Sequence[LoopReport]) -> list[str]:
         lines = []
-        if len(shown) < len(told):
-            lines.append(f"{len(shown)} of {len(told)} loops shown")
+        if len(shown) < len(reports):
+            lines.append(f"{len(shown)} of {len(reports)} loops shown")
         if found.straight:
             places = sorted({a.place.line for a in found.straight})
             named = ", ".join(map(str, places[:8])) + (" …" if len(places) > 8 else "")

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The options of exports, one for each exporter that is registered, and writing what they ask for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nodewise.base.errors import InputError
+from nodewise.cli.experiments import STDOUT, check_target
+
+if TYPE_CHECKING:
+    from nodewise.verdicts.stored import Stored
+
+
+def export_options(kind: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command `--export-NAME FILE` of each exporter of a kind of experiment, or of all exporters."""
+    from nodewise.report.exports.registry import exporters
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for exporter in reversed(exporters(kind).values()):
+            function = click.option(
+                f"--export-{exporter.name}",
+                export_parameter(exporter.name),
+                type=click.Path(path_type=Path, allow_dash=True),
+                metavar="FILE",
+                help=f"{exporter.help.rstrip('.')}; - is standard output.",
+            )(function)
+        return function
+
+    return decorate
+
+
+def export_parameter(name: str) -> str:
+    """The parameter of an exporter's option."""
+    return f"export_{name.replace('-', '_')}"
+
+
+def asked_exports(parameters: Mapping[str, Any], as_json: bool) -> dict[str, Path]:
+    """The files that the options name, by exporter. Raises InputError where one cannot be written, or two go to standard output."""
+    from nodewise.report.exports.registry import exporters
+
+    targets = {name: at for name in exporters() if (at := parameters.get(export_parameter(name))) is not None}
+    for name, target in targets.items():
+        check_target(target, f"--export-{name}")
+    if [*targets.values(), *([STDOUT] if as_json else [])].count(STDOUT) > 1:
+        raise InputError("only one thing can go to standard output", "give the other exports a file")
+    return targets
+
+
+def write_export(name: str, stored: Stored[Any], target: Path) -> None:
+    """Write one. Raises InputError where the format is not for such an experiment, StoreError where it cannot be written."""
+    from nodewise.records.experiment import write_whole
+    from nodewise.report.exports.registry import export_text
+
+    text = export_text(name, stored)
+    if target == STDOUT:
+        sys.stdout.write(text)
+    else:
+        write_whole(target, text)

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exporter: an experiment in the format of another tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nodewise.verdicts.stored import Stored
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """One format: `--export-NAME FILE` writes it, with `help` as that option's text.
+
+    `export` makes the text of the file of a stored experiment; `kinds` are the kinds of experiments (`records.kinds`) that it takes.
+    """
+
+    name: str
+    help: str
+    export: Callable[[Stored[Any]], str]
+    kinds: tuple[str, ...] = ("compare", "run", "confirm")

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of a tune."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nodewise.records.experiment import Experiment
+from nodewise.report.figures.experiment import make_figures, placement_drawings
+from nodewise.report.pages.conditions import sampled_page, thinning
+from nodewise.report.tables import label
+from nodewise.report.text.going_on import going_on, last_budget
+from nodewise.statistics.verdict import Word
+from nodewise.verdicts.stored import Stored
+from nodewise.verdicts.tune import BASELINE, TuneVerdict
+
+
+def tune_page(stored: Stored[TuneVerdict]) -> str:
+    """The page's HTML."""
+    experiment, verdict = stored.experiment, stored.verdict
+    values = {"asked_for": " ".join(stored.question.command), **_values(experiment, verdict)}
+    return sampled_page("tune.html", stored, verdict, make_figures(experiment, verdict), values)
+
+
+def _values(experiment: Experiment, verdict: TuneVerdict) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    return {
+        "headline": _headline(verdict),
+        "looked_best": verdict.candidate
+        if verdict.verdict is Word.UNDECIDED and verdict.candidate != BASELINE
+        else None,
+        "more": going_on(verdict, last_budget(experiment.question)),
+        "best_label": label(verdict.best.values),
+        "summaries": {s.key: s for s in verdict.settings},
+        "labels": {key: label(s.values) for key, s in experiment.settings.items()},
+        "drawings": {title: Markup(svg) for title, svg in placement_drawings(experiment, verdict).items()},
+        "limits": [*_limitations(experiment, verdict), *thinning(experiment)],
+    }
+
+
+def _headline(verdict: TuneVerdict) -> str:
+    return {
+        Word.FASTER: f"{verdict.ratio:.2f}× faster",
+        Word.SLOWER: "No difference found",
+        Word.NO_DIFFERENCE: "No difference found",
+        Word.UNDECIDED: "Undecided",
+    }[verdict.verdict]
+
+
+def _limitations(experiment: Experiment, verdict: TuneVerdict) -> list[str]:
+    notes = list(verdict.notes)
+    if verdict.low is None and verdict.reason:
+        notes.append(f"there is no interval, since {verdict.reason}; the ratio is a guess")
+    if verdict.stopped in ("interrupted", "cut off"):
+        notes.append(f"the experiment was {verdict.stopped} before its end: this is the best so far")
+    if experiment.plan is not None:
+        looks = len(experiment.plan.looks)
+        notes.append(
+            f"the interval comes from fresh runs after the search, paired by block; up to {looks} looks at it were "
+            "planned, and it holds for all of them together at 95%"
+        )
+    notes.append("times of the search compare settings roughly; only the confirmed pair has the promised error rate")
+    return notes

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of whatever a directory holds, written into it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nodewise.records.experiment import write_whole
+from nodewise.verdicts.stored import read_stored
+
+
+def write_page(folder: Path) -> Path:
+    """Write `report.html` into the directory of an experiment, from what it holds. Raises InputError, StoreError."""
+    stored = read_stored(folder)
+    target = folder / "report.html"
+    write_whole(target, stored.kind.load("page")(stored))
+    return target

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A comparison in lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.cells import cell_len
+
+from nodewise.base.units import format_percent, format_seconds
+from nodewise.records.experiment import Experiment
+from nodewise.report.tables import BASELINE, labels_of
+from nodewise.runner.objective import format_metric
+from nodewise.statistics.verdict import format_ratio
+from nodewise.verdicts.compare import CompareVerdict, ContenderSummary, describe, describe_pair
+from nodewise.verdicts.pair import PairVerdict
+from nodewise.verdicts.secondary import MetricSummary
+from nodewise.verdicts.tune import TuneVerdict
+
+#: How many settings of a front are named in a line.
+_NAMED = 4
+_ENDED = {
+    "budget": "the budget ended first",
+    "runs": "as many runs as were asked for",
+    "failed": "too few commands were left",
+    "interrupted": "interrupted: this is what there is so far",
+}
+
+
+def format_work(amount: float, kind: str, per_second: bool = False) -> str:
+    """An amount of work, or a rate: `143 Gflops/s`."""
+    for limit, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if amount >= limit:
+            return f"{amount / limit:.4g} {prefix}{kind}{'/s' * per_second}"
+    return f"{amount:.4g} {kind}{'/s' * per_second}"
+
+
+def table_rows(verdict: CompareVerdict, labels: Mapping[str, str] | None = None) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells: each contender with centre, spread, runs, speedup, and where known rate and redundancy.
+
+    `labels` are shorter names of the contenders.
+    """
+    labels = labels or {}
+    metric, currency, shown = verdict.metric, verdict.currency, verdict.shown
+    counted = any(r.work for r in verdict.contenders)
+    heads = ["command", "median", "MAD", "range", "runs", "speedup"] + ["work", "rate", "redundancy"] * counted
+    heads += [head for name in shown for head in (name, "MAD")]
+    rows = []
+    for r in verdict.contenders:
+        if r.median is None or r.mad is None or r.min is None or r.max is None:
+            rows.append(
+                [labels.get(r.name, r.name), "–", "–", "–", "0", r.error or "no good run"]
+                + [""] * (3 * counted + 2 * len(shown))
+            )
+            continue
+        pair = r.against_reference
+        low, high, spread = (format_metric(metric, n, currency) for n in (r.min, r.max, r.mad))
+        name = labels.get(r.name, r.name)
+        cells = [name, _centre(metric, r, currency), spread, f"{low} … {high}", str(r.runs)]
+        cells.append("reference" if pair is None else _span(pair))
+        work = r.work
+        if counted and work is not None:
+            redundancy = "" if work.redundancy is None else f"{work.redundancy:.2f}"
+            rate = format_work(work.rate, work.kind, True)
+            rate += "" if work.rate_ratio is None or pair is None else f" ({work.rate_ratio:.2f}×)"
+            cells += [format_work(work.amount, work.kind), rate, redundancy]
+        elif counted:
+            cells += ["", "", ""]
+        cells += shown_cells(verdict, r.metrics)
+        rows.append(cells)
+    return heads, rows
+
+
+def _centre(metric: str, row: ContenderSummary, currency: str) -> str:
+    """The median; of multimodal runs each mode with its share, never one number for all."""
+    if len(row.shape.modes) < 2:
+        return format_metric(metric, row.median or 0.0, currency)
+    return " | ".join(
+        f"{format_metric(metric, value, currency)} ({format_percent(share)})" for value, share in row.shape.modes
+    )
+
+
+def shown_cells(verdict: CompareVerdict | TuneVerdict, metrics: Mapping[str, MetricSummary]) -> list[str]:
+    """Median and MAD of each metric that was asked for, for one setting; a dash where it tells none."""
+    cells = []
+    for name in verdict.shown:
+        one = metrics.get(name)
+        numbers = (None, None) if one is None else (one.median, one.mad)
+        cells += ["–" if n is None else format_metric(name, n, verdict.currency) for n in numbers]
+    return cells
+
+
+def shown_lines(verdict: TuneVerdict, labels: Mapping[str, str]) -> list[str]:
+    """For each metric that was asked for what the baseline and the best setting of a tune tell, and which are on its front."""
+    best = verdict.best.key
+    lines = []
+    for i, name in enumerate(verdict.shown):
+        keys = dict.fromkeys((BASELINE, best))
+        cells = {key: shown_cells(verdict, verdict.summary(key).metrics)[2 * i : 2 * i + 2] for key in keys}
+        medians = [f"{key if key == BASELINE else 'best'} {m} ± {s}" for key, (m, s) in cells.items()]
+        lines.append(f"shown     {name}: {', '.join(medians)}")
+        front = [labels[k] for k in verdict.pareto.get(name, ())]
+        if len(front) > 1:
+            more = f"; {len(front) - _NAMED} more" if len(front) > _NAMED else ""
+            lines.append(f"          no other beats in both: {'; '.join(front[:_NAMED])}{more}")
+    return lines
+
+
+def _span(pair: PairVerdict) -> str:
+    if pair.low is None:
+        return f"{pair.ratio:.2f}× ({'disturbed' if 2 * pair.disturbed > pair.blocks else 'too few runs'})"
+    return format_ratio(pair.interval)
+
+
+def comparison_lines(experiment: Experiment, verdict: CompareVerdict, threshold: float | None) -> list[str]:
+    """The table, the answer, and what to know of it."""
+    labels = labels_of(experiment)
+    heads, rows = table_rows(verdict, labels)
+    rows = [[" ".join(cell.split("\n")) for cell in row] for row in rows]
+    widths = [max(cell_len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
+
+    def line(cells: list[str]) -> str:
+        blanks = [" " * (w - cell_len(c)) for c, w in zip(cells, widths, strict=True)]
+        first, *rest = (c + b if i == 0 else b + c for i, (c, b) in enumerate(zip(cells, blanks, strict=True)))
+        return "  ".join([first, *rest]).rstrip()
+
+    lines = [line(heads), *(line(row) for row in rows), ""]
+    ended = _ENDED.get(verdict.stopped)
+    spent = f"{verdict.blocks} blocks, {format_seconds(verdict.seconds_spent)}" + (f"; {ended}" if ended else "")
+    lines.append(f"answer    {describe(verdict, labels)}")
+    lines.append(f"after     {spent}; all intervals together hold at 95%")
+    if verdict.metric != "seconds":
+        lines.append(f"compared  {verdict.metric}, {'more' if verdict.maximise else 'less'} is better")
+    lines += [f"pair      {describe_pair(p, labels)}" for p in _other_pairs(verdict)]
+    lines += _baseline_lines(verdict)
+    if threshold is not None:
+        lines.append(_threshold_line(verdict, threshold))
+    lines += [f"note      {text}" for text in verdict.warnings]
+    return lines
+
+
+def _other_pairs(verdict: CompareVerdict) -> list[PairVerdict]:
+    """The pairs besides those with the reference, where the reader cannot see them from the table."""
+    reference = verdict.contenders[0].name
+    return [p for p in verdict.pairs if p.one != reference]
+
+
+def _baseline_lines(verdict: CompareVerdict) -> list[str]:
+    base = verdict.baseline
+    if base is None:
+        return []
+    if base.differences:
+        return [
+            f"baseline  {base.experiment} cannot be compared: the machine or its conditions are not the same",
+            *(f"          {text}" for text in base.differences),
+        ]
+    return [
+        *(f"baseline  {p.name} against {base.taken_at}: {p.sentence}" for p in base.pairs),
+        "          (not interleaved: what changed on the machine since then cannot be distinguished from the program's change)",
+    ]
+
+
+def _threshold_line(verdict: CompareVerdict, threshold: float) -> str:
+    limit = format_percent(threshold)
+    then = verdict.baseline.pairs if verdict.baseline is not None else ()
+    spans = {r.name: (p.low, p.high) for r in verdict.contenders if (p := r.against_reference) is not None}
+    spans |= {f"{p.name} (baseline)": (p.low, p.high) for p in then if p.comparable}
+    slower = [n for n, (_, high) in spans.items() if high is not None and high * (1 + threshold) < 1]
+    failed = [r.name for r in verdict.contenders if r.error]
+    open_ = [n for n, (low, _) in spans.items() if n not in slower and (low is None or low * (1 + threshold) <= 1)]
+    if slower:
+        return f"failed    slower by more than {limit}: {', '.join(slower)}"
+    if failed:
+        return f"failed    there is no verdict on what fails: {', '.join(failed)}"
+    if verdict.baseline is not None and not any(p.comparable for p in then):
+        return (
+            f"failed    nothing of the baseline can be compared, so that nobody knows whether it is slower by {limit}"
+        )
+    if open_:
+        return f"passed    not shown to be slower by more than {limit}, nor that it is not: {', '.join(open_)}"
+    return f"passed    nothing is slower by more than {limit}"
+
+
+def metric_line(verdict: CompareVerdict, row: ContenderSummary) -> str:
+    """`threads=2: 1.21 s ± 8 ms`: a contender in a line."""
+    if row.median is None or row.mad is None:
+        return f"{row.name}: {row.error or 'no good run'}"
+    median, spread = (format_metric(verdict.metric, value, verdict.currency) for value in (row.median, row.mad))
+    return f"{row.name}: {median} ± {spread}"

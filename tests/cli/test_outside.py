@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An exporter and a kind of experiment that packages outside bring, used as those of the house: the documents' own examples."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from tests.outside import examples, nodewise_with, package
+
+EXPORTER = ("adding-an-exporter.md", "nodewise.exporters", "EXPORTER")
+KIND = ("adding-an-experiment.md", "nodewise.experiments", "KIND")
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both examples, installed."""
+    folder = tmp_path_factory.mktemp("outside")
+    for document, group, attribute in (EXPORTER, KIND):
+        files = examples(document)
+        assert len(files) == 1
+        package(folder, files, group, attribute)
+    return folder
+
+
+def done(folder: Path, *words: str) -> str:
+    """What a command prints that ends well."""
+    ended = nodewise_with(folder, *words)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_an_exporter_has_its_option_its_help_and_its_file(outside: Path, tmp_path: Path) -> None:
+    for command in ("compare", "report"):
+        assert "A test for each command, as JUnit writes it; - is" in " ".join(done(outside, command, "--help").split())
+    kept, written = str(tmp_path / "x"), tmp_path / "speed.xml"
+    words = ("compare", "-r", "12", "--accept-disturbed", "--out", kept, "--export-junit", str(written))
+    done(outside, *words, "sleep 0.001", "sleep 0.05")
+    suite = ET.fromstring(written.read_text())
+    assert [case.get("name") for case in suite] == ["sleep 0.001", "sleep 0.05"]
+    assert suite.get("failures") == "1" and "slower" in str(suite[1][0].get("message"))
+    assert done(outside, "report", kept, "--export-junit", "-") == written.read_text()
+
+
+def test_a_kind_of_experiment_is_measured_drawn_exported_and_gone_on_with(outside: Path, tmp_path: Path) -> None:
+    assert "Say whether COMMAND takes longer" in done(outside, "--help")
+    kept = tmp_path / "heat"
+    assert "6 runs" in done(outside, "drift", "--runs", "6", "--out", str(kept), "--", "sleep", "0.001")
+    assert "× as long at the end" in (kept / "report.html").read_text()
+    found = json.loads(done(outside, "report", str(kept), "--json"))
+    assert found == json.loads((kept / "verdict.json").read_text())
+    assert found["kind"] == "drift" and found["runs"] == 6 and found["stopped"] == "runs"
+    files = [str(tmp_path / name) for name in ("x.html", "figures", "x.csv")]
+    done(outside, "report", str(kept), "--html", files[0], "--svg", files[1], "--csv", files[2])
+    assert Path(files[0]).read_text() == (kept / "report.html").read_text()
+    assert (tmp_path / "figures/runs.svg").exists() and len(Path(files[2]).read_text().splitlines()) == 7
+    # a kill has cut off its last run
+    samples = kept / "samples.jsonl"
+    samples.write_bytes(samples.read_bytes()[:-30])
+    (kept / "verdict.json").unlink()
+    assert json.loads(done(outside, "drift", "--resume", str(kept), "--json"))["runs"] == 6
+
+
+def test_what_a_kind_does_not_do_is_one_message(outside: Path, tmp_path: Path) -> None:
+    kept = str(tmp_path / "heat")
+    done(outside, "drift", "--runs", "3", "--out", kept, "--", "true")
+    for words, message in (
+        (("report", kept, "--export-junit", "-"), "--export-junit is not for a drift"),
+        (("confirm", kept), "holds a drift, which promises nothing; these do: compare, tune"),
+        (("tune", "--resume", kept), "holds no tune that can be continued"),
+    ):
+        ended = nodewise_with(outside, *words)
+        assert ended.returncode == 2 and message in ended.stderr, ended.stderr
+    question = Path(kept, "question.json")
+    question.write_text(question.read_text().replace('"seed": 0', '"seed": "x"'))
+    ended = nodewise_with(outside, "report", kept)
+    assert ended.returncode == 2 and "question.json is damaged: seed: " in ended.stderr
+    # without the package nobody knows what it is
+    ended = nodewise_with(tmp_path, "report", kept)
+    assert ended.returncode == 2 and "there is no kind of experiment 'drift'" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("from nodewise.records.kind import Kind\nKIND = Kind('odd', dict, '', '', '', '')\n", "it has no verdict"),
+        ("KIND = 3\n", "is no Kind: 3"),
+        ("import nowhere\n", "cannot be loaded: ModuleNotFoundError"),
+    ],
+)
+def test_a_kind_that_is_not_whole_is_one_message(tmp_path: Path, text: str, message: str) -> None:
+    folder = package(tmp_path, {"odd.py": text}, *KIND[1:])
+    ended = nodewise_with(folder, "--help")
+    assert ended.returncode == 2 and "the kind of experiment 'odd'" in ended.stderr and message in ended.stderr

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures as specifications: held against Altair's schema, and small however many runs there are."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import altair
+import pytest
+
+from nodewise.experiments.compare import compare
+from nodewise.report.figures.charting import scale_around
+from nodewise.report.figures.experiment import make_figures
+from nodewise.report.pages import bundle
+from nodewise.report.pages.write import write_page
+from nodewise.verdicts.stored import read_stored
+from tests.experiments.test_compare import Stream, _question, _times
+from tests.report.pages.test_tune import _experiment
+
+
+@pytest.mark.parametrize("kind", ["many cores", "flat", "compare"])
+def test_every_figure_is_a_valid_specification(tmp_path: Path, kind: str) -> None:
+    if kind == "compare":
+        compare(_question(tmp_path, ["a", "b", "c"], most=30), Stream(_times(a=1.0, b=1.1, c=1.2)))
+    else:
+        _experiment(tmp_path / "x", kind)
+    found = read_stored(tmp_path / "x")
+    figures = make_figures(found.experiment, found.verdict)
+    assert len(figures) >= 3
+    for chart in figures.values():
+        altair.Chart.from_dict(chart.to_dict()).to_dict(validate=True)
+
+
+def test_a_report_loads_neither_altair_nor_a_javascript_engine(tmp_path: Path) -> None:
+    path = _experiment(tmp_path / "x", "flat")
+    write_page(path)
+    code = (
+        "import sys; from pathlib import Path; from nodewise.report.pages.write import write_page; "
+        "write_page(Path(sys.argv[1])); print({'altair', 'vl_convert', 'jsonschema'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_the_script_is_made_once_for_a_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(bundle, "_made", lambda: made.append(1) or "let it = 1;")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for _ in range(2):
+        bundle.bundle.cache_clear()
+        assert bundle.bundle() == "let it = 1;"
+    assert len(made) == 1
+    bundle.bundle.cache_clear()
+
+
+def test_without_a_place_to_keep_it_the_script_is_made_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(bundle, "_made", lambda: "let it = 2;")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    bundle.bundle.cache_clear()
+    assert bundle.bundle() == "let it = 2;"
+    bundle.bundle.cache_clear()
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.001, 5.0), (3.0, 3.0), (0.0, 0.0), (-2.0, 4.0)])
+def test_a_scale_holds_its_values_and_begins_below_zero_only_where_they_do(low: float, high: float) -> None:
+    begin, end = scale_around(low, high)["domain"]
+    assert begin <= low <= high < end and (begin >= 0 or low < 0)

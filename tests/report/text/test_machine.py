@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The drawing of a machine in a terminal, and as SVG."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from nodewise.machine.model import Machine
+from nodewise.machine.sources import load_machine
+from nodewise.placement.placement import Placement
+from nodewise.report.drawings.machine import machine_svg
+from nodewise.report.text.machine import machine_text
+
+SPECS = ["core:2 pu:1", "core:61 pu:4", "pack:2 numa:1 l3:8 core:8 pu:2", "numa:4 core:3 pu:1"]
+
+
+@pytest.fixture(params=SPECS)
+def machine(request: pytest.FixtureRequest) -> Machine:
+    return load_machine(f"synthetic:{request.param}")
+
+
+def test_no_line_is_too_long_and_every_processor_is_there(machine: Machine) -> None:
+    text = machine_text(machine)
+    assert max(map(len, text.splitlines())) <= 100
+    words = text.replace("│", " ").split()
+    assert all(str(p) in words for p in machine.pus)
+
+
+def test_threads_are_shown_on_their_processors() -> None:
+    machine = load_machine("synthetic:core:2 pu:2")
+    assert "1←t0,t1" in machine_text(machine, Placement("x", ((1,), (1,))))
+
+
+def test_processors_that_may_not_be_used_stand_in_brackets() -> None:
+    text = machine_text(load_machine("synthetic:core:4 pu:1", "0,2"))
+    assert "(1)" in text and "(3)" in text and "(0)" not in text
+
+
+def test_the_svg_is_well_formed_and_holds_every_processor(machine: Machine) -> None:
+    svg = machine_svg(machine, Placement("x", tuple((p,) for p in machine.pus[:3])), "a <title> & more")
+    texts = {(e.text or "").strip() for e in ET.fromstring(svg).iter() if e.tag.endswith(("text", "tspan"))}
+    shown = " ".join(texts).split()
+    assert all(str(p) in shown for p in machine.pus)
