@@ -308,7 +308,7 @@ def test_who_waits_for_others_is_told_for_whom() -> None:
         (lambda: nodewise.place(threads=2), "nothing says where threads are to go"),
         (lambda: nodewise.place("nowhere"), "nowhere"),
         (lambda: nodewise.place(zones="x", places="cores"), "zones 'x' is not known"),
-        (lambda: nodewise.place(tongue="x"), "no dialect reads 'tongue'"),
+        (lambda: nodewise.place(tongue="x"), "no keyword 'tongue'"),
         (lambda: nodewise.place("compact", memory="x"), "x"),
         (lambda: nodewise.where("true", pid=1), "give command or pid"),
         (lambda: nodewise.where("true", interval=0), "cannot sample every 0 s"),

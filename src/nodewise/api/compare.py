@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-from nodewise.api.caller import Notify, in_keywords, unheard
+from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.calls import contenders_of_calls, is_call
 from nodewise.api.given import Command, Duration, Share, StrPath, Values, seconds_of, share_of, values_of, words_of
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
@@ -138,6 +138,7 @@ def slower_by(verdict: CompareVerdict, threshold: float) -> bool | None:
     return None if verdict.baseline is not None and not then else False
 
 
+@question()
 def compare(
     *contenders: Command | Callable[[], object],
     names: Sequence[str] = (),
@@ -187,7 +188,7 @@ def compare(
     Raises ProgramError where a command fails at its first run, InputError where something given cannot be used or the
     budget is too small, StoreError where the runs cannot be kept, and KeyboardInterrupt on Ctrl-C, once the programs have ended.
     """
-    with in_keywords(compare), kept(out, resume, "compare") as folder:
+    with kept(out, resume, "compare") as folder:
         run = with_same_output(choose_run(**how), Kind.OFF, same_output, tolerance)
         steps: dict[str, Any] = {
             "setup": setup,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
-from nodewise.api.caller import Notify, in_keywords, unheard
+from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.given import Command, Duration, Processors, StrPath, processors_of, seconds_of, words_of
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run
@@ -86,6 +86,7 @@ def prepare_run(
     return Single(question, run)
 
 
+@question()
 def run(
     command: Command,
     *,
@@ -112,7 +113,7 @@ def run(
     Raises ProgramError where it cannot be started or never ends well, InputError where something given cannot be used,
     StoreError where the runs cannot be kept, and KeyboardInterrupt on Ctrl-C, once the programs have ended.
     """
-    with in_keywords(run), kept(out, resume, "run") as folder:
+    with kept(out, resume, "run") as folder:
         single = prepare_run(
             words_of(command),
             choose_run(**how),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nodewise.api.caller import Notify, in_keywords, unheard
+from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.given import Duration, StrPath, check_threads, seconds_of
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.base.errors import InputError
@@ -85,6 +85,7 @@ def prepare_study(
     return Study(question, out, machine, quiet_s, wait)
 
 
+@question()
 def study(
     name: StrPath,
     *,
@@ -117,7 +118,7 @@ def study(
     Raises InputError for a study, a knob or a contender that is not there or a budget that is too small, StoreError where the
     runs cannot be kept, and KeyboardInterrupt on Ctrl-C, once the programs have ended.
     """
-    with in_keywords(study), kept(out, resume, "study", named=False) as folder:
+    with kept(out, resume, "study", named=False) as folder:
         asked = prepare_study(
             find_study(os.fspath(name)),
             folder,

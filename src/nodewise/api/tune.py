@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
-from nodewise.api.caller import Notify, in_keywords, unheard
+from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.given import (
     Command,
     Duration,
@@ -127,6 +127,7 @@ def prepare_tune(
     return Tuning(question, run)
 
 
+@question()
 def tune(
     command: Command,
     *,
@@ -171,7 +172,7 @@ def tune(
     Raises ProgramError where the program does not run as it is, InputError where something given cannot be used or the
     budget is too small, StoreError where the runs cannot be kept, and KeyboardInterrupt on Ctrl-C, once the programs have ended.
     """
-    with in_keywords(tune), kept(out, resume, "tune") as folder:
+    with kept(out, resume, "tune") as folder:
         tuning = prepare_tune(
             words_of(command),
             with_same_output(choose_run(**how), Kind.AUTO, same_output, tolerance),

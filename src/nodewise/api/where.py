@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nodewise.api.caller import Notify, in_keywords, unheard
+from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.given import Command, Duration, StrPath, seconds_of, words_of
 from nodewise.api.options import RunChoice, choose_run
 from nodewise.base.errors import InputError, ProgramError
@@ -126,6 +126,7 @@ def _watch_command(words: Sequence[str], interval: float, run: RunChoice) -> Obs
     return observer.seen
 
 
+@question()
 def where(
     command: Command | None = None,
     *,
@@ -153,16 +154,15 @@ def where(
 
     Raises ProgramError where the program fails, InputError where something given cannot be used.
     """
-    with in_keywords(where):
-        if (pid is None) == (command is None):
-            raise InputError("name either a command or a process", "give command or pid")
-        asked = prepare_where(interval, expect, memory)
-        if pid is not None:
-            seconds = seconds_of(seconds, "--seconds")
-            observer = observer_of(pid, seconds, interval, note or unheard)
-            watch_for(observer, seconds)
-            seen = observer.seen
-        else:
-            run = choose_run(timeout=timeout, cwd=cwd, stdin=stdin, env=env)
-            seen = _watch_command(words_of(command or ()), interval, run)
-        return where_output(seen, asked.judge(seen))
+    if (pid is None) == (command is None):
+        raise InputError("name either a command or a process", "give command or pid")
+    asked = prepare_where(interval, expect, memory)
+    if pid is not None:
+        seconds = seconds_of(seconds, "--seconds")
+        observer = observer_of(pid, seconds, interval, note or unheard)
+        watch_for(observer, seconds)
+        seen = observer.seen
+    else:
+        run = choose_run(timeout=timeout, cwd=cwd, stdin=stdin, env=env)
+        seen = _watch_command(words_of(command or ()), interval, run)
+    return where_output(seen, asked.judge(seen))
