@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import nodewise
 from nodewise.api import compare as compare_module
-from nodewise.api import run, study, tune, where
+from nodewise.api import confirm, roofline, run, study, tune, where
 from nodewise.api.caller import in_keywords
 from nodewise.base.arguments import checked_arguments, keywords_of
 from nodewise.base.errors import InputError
@@ -31,6 +31,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
 #: What has to be given besides.
 NEEDED: dict[str, dict[str, Any]] = {
     "compare": {"contenders": ("true", "true")},
+    "confirm": {"experiment": "."},
     "run": {"command": "true"},
     "study": {"name": "is"},
     "tune": {"command": "true"},
@@ -92,7 +93,14 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
     def reached(*_: object, **__: object) -> None:
         raise _Reached
 
-    for kind in (compare_module.Comparison, run.Single, study.Study, tune.Tuning):
+    for kind in (
+        compare_module.Comparison,
+        confirm.Confirmation,
+        roofline.Roofline,
+        run.Single,
+        study.Study,
+        tune.Tuning,
+    ):
         monkeypatch.setattr(kind, "answer", reached)
     monkeypatch.setattr(where, "_watch_command", reached)
     monkeypatch.setattr(where, "watch_for", reached)

@@ -66,6 +66,8 @@ def test_answers_are_typed() -> None:
     assert told == {
         "tune": nodewise.TuneVerdict,
         "compare": nodewise.CompareVerdict,
+        "confirm": nodewise.ConfirmVerdict,
+        "roofline": nodewise.RooflineVerdict,
         "run": nodewise.RunSummary,
         "study": nodewise.StudyVerdict,
         "place": nodewise.PlaceOutput,

@@ -89,6 +89,7 @@ def prepare_compare(
     if most is not None and most < fewest:
         raise InputError(f"--max-runs {most} is less than --min-runs {fewest}")
     accepted = accepted_codes(ignore_failure, accept_codes)
+    codes = {"accept_codes": sorted(accepted)} if accepted else {}
     run = dataclasses.replace(run, options=dataclasses.replace(run.options, accepted=accepted))
     question = CompareQuestion(
         contenders=tuple(contenders),
@@ -110,6 +111,7 @@ def prepare_compare(
         resume=resume,
         same=run.options.same,
         accept_disturbed=run.accept_disturbed,
+        how={**run.how, **({"ignore_failure": True} if ignore_failure else {}), **codes},
         firm=budget is not None or (runs is None and min_runs == 1) if firm is None else firm,
     )
     # whether it can be answered is to be known before the time is spent

@@ -81,6 +81,7 @@ def prepare_run(
         shown=run.shown,
         resume=resume,
         accept_disturbed=run.accept_disturbed,
+        how=run.how,
         kind=RUN,
     )
     return Single(question, run)

@@ -123,6 +123,7 @@ def prepare_tune(
         ),
         start=start_of(run.options, run.env),
         accept_disturbed=run.accept_disturbed,
+        how=run.how,
     )
     return Tuning(question, run)
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,54 +24,35 @@ def parse_pair(text: str, option: str, example: str) -> tuple[str, str]:
     return name, value
 
 
-def _choose(
-    timeout: str | None,
-    cwd: Path | None,
-    stdin: Path | None,
-    env: tuple[str, ...],
-    metric: tuple[str, ...],
-    expect: str | None,
-    limit: tuple[str, ...],
-    work: str | None,
-    minimize: str | None,
-    maximize: str | None,
-    show: tuple[str, ...],
-    cost: str | None,
-    cost_per_core: bool,
-    accept_disturbed: bool,
-    wait_quiet: str | None,
-    wait: bool,
-) -> RunChoice:
-    pairs = dict(parse_pair(m, "--metric", "seconds='elapsed: ([0-9.]+)'") for m in metric)
-    return choose_run(
-        timeout=timeout or None,
-        cwd=cwd,
-        stdin=None if stdin == Path("null") else stdin,
-        env=dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env),
-        metrics=pairs,
-        expect=expect,
-        limits=dict(parse_pair(text, "--limit", "AS=2G") for text in limit),
-        work=work,
-        minimize=minimize,
-        maximize=maximize,
-        show=show,
-        cost=cost,
-        cost_per_core=cost_per_core,
-        accept_disturbed=accept_disturbed,
-        wait_quiet=wait_quiet or None,
-        wait=wait,
-    )
+#: The parameters of `run_options` that the keywords of another name stand for.
+_KEYWORDS = {"metric": "metrics", "limit": "limits"}
+_PARAMETERS = (
+    *("timeout", "cwd", "stdin", "env", "metric", "expect", "limit", "work", "minimize", "maximize", "show", "cost"),
+    *("cost_per_core", "accept_disturbed", "wait_quiet", "wait"),
+)
+
+
+def run_keywords(params: Mapping[str, Any], given: Callable[[str], bool] = lambda _: True) -> dict[str, Any]:
+    """The keywords of `nodewise.HowToRun` that the parameters of `run_options` say, of those that are `given`. Raises InputError."""
+    read: dict[str, Callable[[Any], Any]] = {
+        "timeout": lambda text: text or None,
+        "stdin": lambda path: None if path == Path("null") else path,
+        "env": lambda texts: dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in texts),
+        "metric": lambda texts: dict(parse_pair(m, "--metric", "seconds='elapsed: ([0-9.]+)'") for m in texts),
+        "limit": lambda texts: dict(parse_pair(text, "--limit", "AS=2G") for text in texts),
+        "wait_quiet": lambda text: text or None,
+    }
+    return {
+        _KEYWORDS.get(name, name): read.get(name, lambda value: value)(params[name])
+        for name in _PARAMETERS
+        if given(name)
+    }
 
 
 #: For every command that measures.
 wait_option = click.option(
     "--wait", is_flag=True, help="Begin once no other experiment of nodewise runs on this machine."
 )
-
-
-def run_choice(params: Mapping[str, Any]) -> RunChoice:
-    """The value of the options of `run_options` in a command's parameters. Raises InputError."""
-    return _choose(**{name: params[name] for name in inspect.signature(_choose).parameters})
 
 
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,51 +110,15 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @wait_option
     @trust_option
     @functools.wraps(function)
-    def wrapped(
-        *args: Any,
-        timeout: str | None,
-        cwd: Path | None,
-        stdin: Path | None,
-        env: tuple[str, ...],
-        metric: tuple[str, ...],
-        expect: str | None,
-        limit: tuple[str, ...],
-        work: str | None,
-        minimize: str | None,
-        maximize: str | None,
-        show: tuple[str, ...],
-        cost: str | None,
-        cost_per_core: bool,
-        accept_disturbed: bool,
-        wait_quiet: str | None,
-        wait: bool,
-        **rest: Any,
-    ) -> Any:
-        run = _choose(
-            timeout,
-            cwd,
-            stdin,
-            env,
-            metric,
-            expect,
-            limit,
-            work,
-            minimize,
-            maximize,
-            show,
-            cost,
-            cost_per_core,
-            accept_disturbed,
-            wait_quiet,
-            wait,
-        )
-        return function(*args, run=run, **rest)
+    def wrapped(*args: Any, **params: Any) -> Any:
+        run = choose_run(**run_keywords(params))
+        return function(*args, run=run, **{n: v for n, v in params.items() if n not in _PARAMETERS})
 
     return wrapped
 
 
-def same_output_choice(run: RunChoice, params: Mapping[str, Any], usual: Kind) -> RunChoice:
-    """How to run, with the rule that the options of `same_output_options` in a command's parameters say. Raises InputError."""
+def same_output_keywords(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords `same_output` and `tolerance` that the options of `same_output_options` say. Raises InputError."""
     text, tolerance = params["same_output"], params["tolerance"]
     if params["any_output"] and (text is not None or tolerance is not None):
         raise InputError(
@@ -182,7 +126,7 @@ def same_output_choice(run: RunChoice, params: Mapping[str, Any], usual: Kind) -
         )
     # without a value it is all that is printed
     given = False if params["any_output"] else True if text == "" else text
-    return with_same_output(run, usual, given, tolerance)
+    return {"same_output": given, "tolerance": tolerance}
 
 
 def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -210,7 +154,7 @@ def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[
             *args: Any, same_output: str | None, tolerance: float | None, any_output: bool, run: RunChoice, **rest: Any
         ) -> Any:
             params = {"same_output": same_output, "tolerance": tolerance, "any_output": any_output}
-            return function(*args, run=same_output_choice(run, params, usual), **rest)
+            return function(*args, run=with_same_output(run, usual, **same_output_keywords(params)), **rest)
 
         return wrapped
 

@@ -108,6 +108,7 @@ class _Blocks(_Question):
     objective: NotRequired[_Objective]
     shown: NotRequired[_Shown]
     same_output: NotRequired[_SameOutput]
+    how: NotRequired[Mapping[str, Any]]
     extended: NotRequired[Sequence[_Extended]]
 
 

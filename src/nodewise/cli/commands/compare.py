@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -254,13 +253,6 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
         asked=("nodewise", *sys.argv[1:]),
         firm=budget_given or not (given["runs"] or given["min_runs"] > 1),
     )
-
-
-def accepted_codes(given: Mapping[str, Any]) -> frozenset[int] | None:
-    """The exit codes besides 0 that count as well done, by a comparison's parameters; None for all. Raises InputError."""
-    from nodewise.api.compare import accepted_codes as accepted
-
-    return accepted(given["ignore_failure"], _codes(given["accept_codes"]))
 
 
 def _codes(text: str | None) -> frozenset[int]:

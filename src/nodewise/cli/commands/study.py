@@ -14,7 +14,7 @@ import click
 
 from nodewise.api.given import check_threads
 from nodewise.base.errors import InputError
-from nodewise.base.units import format_percent, format_seconds, parse_seconds
+from nodewise.base.units import format_percent, format_seconds
 from nodewise.cli.options import wait_option
 from nodewise.cli.trust import trust_option
 
@@ -93,7 +93,7 @@ def command(
     if roofline:
         from nodewise.cli.roofline import run_roofline
 
-        run_roofline(threads, name, out, as_json, parse_seconds(budget, "--budget") if budget else None)
+        run_roofline(threads, name, out, as_json, budget or None, wait)
         return
     if name is None:
         _list(as_json)
