@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.calls import contenders_of_calls, is_call
+from nodewise.api.command_line import compare_line
 from nodewise.api.given import Command, Duration, Share, StrPath, Values, seconds_of, share_of, values_of, words_of
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output
@@ -198,6 +199,19 @@ def compare(
             "conclude": [conclude] if isinstance(conclude, str) else conclude,
             "cleanup": cleanup,
         }
+        asked: dict[str, Any] = {
+            "runs": runs,
+            "min_runs": min_runs,
+            "max_runs": max_runs,
+            "warmup": warmup,
+            "budget": budget,
+            "within": within,
+            "threshold": threshold,
+            "baseline": baseline,
+            "ignore_failure": ignore_failure,
+            "accept_codes": accept_codes,
+            "seed": seed,
+        }
         check_enough(len(contenders), baseline is not None or bool(parameters))
         if any(map(is_call, contenders)):
             if parameters or shell:
@@ -205,25 +219,25 @@ def compare(
                     "functions have no parameters and no shell here", "give arguments by functools.partial(function, …)"
                 )
             made = contenders_of_calls(contenders, names, folder, resume, **steps)
+            line: tuple[str, ...] = ()
         else:
-            made = _of_commands([c for c in contenders if not callable(c)], names, parameters, shell, steps)
-        comparison = prepare_compare(
-            made,
-            run,
-            folder,
-            runs=runs,
-            min_runs=min_runs,
-            max_runs=max_runs,
-            warmup=warmup,
-            budget=budget,
-            within=within,
-            threshold=threshold,
-            baseline=baseline,
-            ignore_failure=ignore_failure,
-            accept_codes=accept_codes,
-            seed=seed,
-            resume=resume,
-        )
+            commands = [c for c in contenders if not callable(c)]
+            if shell is None and not any(isinstance(c, str) for c in commands):
+                # where all are words by themselves a shell has no part in them
+                shell = "none"
+            made = _of_commands(commands, names, parameters, shell, steps)
+            line = compare_line(
+                commands,
+                run.how,
+                names=names,
+                parameters=parameters,
+                shell=shell,
+                steps=steps,
+                **asked,
+                same_output=same_output,
+                tolerance=tolerance,
+            )
+        comparison = prepare_compare(made, run, folder, **asked, resume=resume, asked=line)
         verdict = comparison.answer(progress or unheard, note or unheard)
         unless_interrupted(verdict.stopped, folder)
         return verdict
@@ -236,8 +250,6 @@ def _of_commands(
     shell: str | None,
     steps: Mapping[str, Any],
 ) -> list[Contender]:
-    """Commands as a user writes them; where all are words by themselves no shell has a part in them."""
+    """Commands as a user writes them."""
     texts = [c if isinstance(c, str) else quoted_line(words_of(c)) for c in commands]
-    if shell is None and not any(isinstance(c, str) for c in commands):
-        shell = "none"
     return make_contenders(texts, values_of(parameters), names=names, shell=shell, **steps)

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from nodewise.api.caller import Notify, question, unheard
+from nodewise.api.command_line import confirm_line
 from nodewise.api.given import Duration, Share, StrPath, seconds_of, share_of
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_rule, with_same_output
-from nodewise.api.recorded import environment_then, over, recorded_how
+from nodewise.api.recorded import environment_then, over, plain_how, recorded_how
 from nodewise.api.trust import check_owner
 from nodewise.base.errors import InputError
 from nodewise.experiments import confirm as confirmer
@@ -179,19 +180,17 @@ def confirm(
     with kept(out, resume, "confirm") as folder:
         source = Path(experiment).absolute()
         check_owner(source, trust)
-        asked = prepare_confirm(
-            source,
-            tuple(os.fspath(word) for word in arguments),
-            folder,
-            budget=budget,
-            max_runs=max_runs,
-            within=within,
-            seed=seed,
-            same_output=same_output,
-            tolerance=tolerance,
-            resume=resume,
-            how=how,
-        )
+        words = tuple(os.fspath(word) for word in arguments)
+        given: dict[str, Any] = {
+            "budget": budget,
+            "max_runs": max_runs,
+            "within": within,
+            "seed": seed,
+            "same_output": same_output,
+            "tolerance": tolerance,
+        }
+        line = confirm_line(source, words, plain_how(how), **given)
+        asked = prepare_confirm(source, words, folder, **given, resume=resume, asked=line, how=how)
         verdict = asked.answer(progress or unheard, note or unheard)
         unless_interrupted(verdict.stopped, folder)
         return verdict

@@ -174,6 +174,11 @@ def _shown(text: str) -> Objective:
     return Objective(text, text.endswith("/s"))
 
 
+def looks_like_pattern(text: str) -> bool:
+    """Whether a text is rather a regular expression than a file's name."""
+    return bool(_PATTERN_SIGNS.search(text))
+
+
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
@@ -209,6 +214,6 @@ def _same_output(given: StrPath | bool | None, tolerance: float | None, cwd: Pat
         return SameOutput(Kind.OUTPUT if given else usual if given is None else Kind.OFF, tolerance=allowed)
     if not isinstance(given, str):
         return SameOutput(Kind.FILE, os.fspath(given), allowed)
-    if _is_file(Path(cwd or ".", given)) or not _PATTERN_SIGNS.search(given):
+    if _is_file(Path(cwd or ".", given)) or not looks_like_pattern(given):
         return SameOutput(Kind.FILE, given, allowed)
     return SameOutput(Kind.PATTERN, pattern_of(given, "--same-output").pattern, allowed)

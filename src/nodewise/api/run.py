@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from nodewise.api.caller import Notify, question, unheard
+from nodewise.api.command_line import run_line
 from nodewise.api.given import Command, Duration, Processors, StrPath, processors_of, seconds_of, words_of
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run
@@ -115,16 +116,10 @@ def run(
     StoreError where the runs cannot be kept, and KeyboardInterrupt on Ctrl-C, once the programs have ended.
     """
     with kept(out, resume, "run") as folder:
-        single = prepare_run(
-            words_of(command),
-            choose_run(**how),
-            folder,
-            runs=runs,
-            warmup=warmup,
-            affinity=affinity,
-            budget=budget,
-            resume=resume,
-        )
+        words, chosen = words_of(command), choose_run(**how)
+        asked: dict[str, Any] = {"runs": runs, "warmup": warmup, "affinity": affinity, "budget": budget}
+        line = run_line(words, chosen.how, **asked)
+        single = prepare_run(words, chosen, folder, **asked, resume=resume, asked=line)
         summary = single.answer(progress or unheard, note or unheard)
         unless_interrupted(summary.stopped, folder)
         return summary

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from nodewise.api.caller import Notify, question, unheard
+from nodewise.api.command_line import tune_line
 from nodewise.api.given import (
     Command,
     Duration,
@@ -174,23 +175,22 @@ def tune(
     budget is too small, StoreError where the runs cannot be kept, and KeyboardInterrupt on Ctrl-C, once the programs have ended.
     """
     with kept(out, resume, "tune") as folder:
-        tuning = prepare_tune(
-            words_of(command),
-            with_same_output(choose_run(**how), Kind.AUTO, same_output, tolerance),
-            folder,
-            budget=budget,
-            max_runs=max_runs,
-            axes=axes,
-            parameters=parameters,
-            env_axes=env_axes,
-            build=build,
-            constraints=constraints,
-            machine=machine,
-            allow=allow,
-            within=within,
-            seed=seed,
-            resume=resume,
-        )
+        words, run = words_of(command), with_same_output(choose_run(**how), Kind.AUTO, same_output, tolerance)
+        asked: dict[str, Any] = {
+            "budget": budget,
+            "max_runs": max_runs,
+            "axes": axes,
+            "parameters": parameters,
+            "env_axes": env_axes,
+            "build": build,
+            "constraints": constraints,
+            "machine": machine,
+            "allow": allow,
+            "within": within,
+            "seed": seed,
+        }
+        line = tune_line(words, run.how, **asked, same_output=same_output, tolerance=tolerance)
+        tuning = prepare_tune(words, run, folder, **asked, resume=resume, asked=line)
         verdict = tuning.answer(progress or unheard, note or unheard)
         unless_interrupted(verdict.stopped, folder)
         return verdict

@@ -19,7 +19,7 @@ from nodewise.base.errors import InputError, StoreError
 from nodewise.cli.masked_terminal import hide
 from nodewise.cli.trust import check_owner
 from nodewise.experiments.progress import Note
-from nodewise.records.experiment import make_directory, read_question
+from nodewise.records.experiment import CALLS, make_directory, read_question
 from nodewise.records.secret_file import Revealed
 
 _FOLDER = Path("nodewise-experiments")
@@ -92,6 +92,7 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
     if they are given now. Raises InputError for others, where `path` holds no experiment of that kind, and where it is another
     user's who is not trusted.
     """
+    from nodewise.api.command_line import check_continuable
     from nodewise.api.recorded import environment_then
     from nodewise.verdicts.question import read_question_of
 
@@ -108,6 +109,8 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
     hide(through.masks)
     question = read_question_of(read_question(path, through), path)
     asked = list(question.asked)
+    if question.kind == kind:
+        check_continuable(asked, kind, path, (path / CALLS).is_dir())
     if question.kind != kind or kind not in asked:
         raise InputError(
             f"{path} holds no {kind} that can be continued",
