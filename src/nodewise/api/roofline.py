@@ -79,10 +79,10 @@ def roofline(
 
     >>> import nodewise
     >>> try:
-    ...     nodewise.roofline(studies=["flops"], threads=1, budget=0.05)
+    ...     nodewise.roofline(studies=["no-such-study"])
     ... except nodewise.InputError as problem:
-    ...     print(problem.what.partition(":")[0])
-    the budget is too small
+    ...     print(problem.what)
+    unknown study: 'no-such-study'
 
     Raises InputError for a study that is not there or a budget that holds not even one block, StoreError where the runs cannot be
     kept, and KeyboardInterrupt on Ctrl-C, once the programs have ended.
