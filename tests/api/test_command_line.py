@@ -121,7 +121,7 @@ HOW: dict[str, Any] = {
         ("tune", ("true",), {"same_output": Path("out.dat")}),
         ("tune", ("true",), {"same_output": False, "within": "0.3%"}),
         ("run", ("sh -c 'exit 3'",), {}),
-        ("run", (["sh", "-c", "exit 3"],), {**HOW, "runs": 3, "warmup": 0, "affinity": [0], "budget": timedelta(hours=1)}),
+        ("run", (["sh", "-c", "exit 3"],), {**HOW, "runs": 3, "warmup": 0, "allow": [0], "budget": timedelta(hours=1)}),
         ("compare", ("a | b", "c"), {}),
         ("compare", (["a", "-x y"], ["-b"]), {"names": ["one", "two"], "prepare": "sync; true", "min_runs": 3, "budget": 10}),
         (

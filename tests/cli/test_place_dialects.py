@@ -125,10 +125,10 @@ def test_where_holds_threads_against_its_variable(outside, tmp_path):
     work = "import time\nend = time.time() + 0.4\nwhile time.time() < end: pass"
     program = ("--", sys.executable, "-c", work)
     given = {"MP_BLIST": one, "FLUX_TASK_RANK": "3"}
-    words = ("where", "--json", str(tmp_path / "seen.json"), *program)
+    words = ("where", "--json", *program)
     done = nodewise(outside, *words, before=("taskset", "-c", one), **given)
     assert f"Threads were where they were asked to be by MP_BLIST={one}" in done.stderr, done.stderr
-    seen = json.loads((tmp_path / "seen.json").read_text())
+    seen = json.loads(done.stdout)
     assert seen["agrees"] is True and seen["processes"][0]["rank"] == 3
     assert seen["processes"][0]["environment"]["MP_BLIST"] == one
     if len(os.sched_getaffinity(0)) > 1:

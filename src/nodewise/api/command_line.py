@@ -215,7 +215,7 @@ def run_line(
     *,
     runs: int,
     warmup: int,
-    affinity: Processors | None,
+    allow: Processors | None,
     budget: Duration,
 ) -> tuple[str, ...]:
     """`nodewise run …`; the arguments are those of `nodewise.run`."""
@@ -223,7 +223,7 @@ def run_line(
     try:
         line.option("runs", runs)
         line.option("warmup", warmup)
-        line.option("affinity", None if affinity is None else processors_of(affinity))
+        line.option("allow", None if allow is None else processors_of(allow))
         line.option("budget", _seconds(budget, "--budget"))
         line.how(how)
     except _NotSaidError:
@@ -265,7 +265,9 @@ def confirm_line(
     how: Mapping[str, object],
     *,
     budget: Duration,
+    runs: int | None,
     max_runs: int | None,
+    warmup: int,
     within: Share | None,
     seed: int,
     same_output: StrPath | bool | None,
@@ -274,6 +276,8 @@ def confirm_line(
     """`nodewise confirm …`; the arguments are those of `nodewise.confirm`."""
     line = _Words("confirm")
     try:
+        line.option("runs", runs)
+        line.option("warmup", warmup)
         line.option("budget", _seconds(budget, "--budget"))
         line.option("max-runs", max_runs)
         line.option("within", None if within is None else _share(within))

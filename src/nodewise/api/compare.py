@@ -84,6 +84,11 @@ def prepare_compare(
     A budget that is not `firm` waits for the runs that are asked for. By default one that is given is firm, and so is the usual
     one where no runs are asked for.
     """
+    if runs is not None and (min_runs != 1 or max_runs is not None):
+        raise InputError(
+            f"--runs says how many there are, so that {'--max-runs' if max_runs is not None else '--min-runs'} would do nothing",
+            "give --runs alone, or --min-runs and --max-runs",
+        )
     fewest, most = (runs, runs) if runs is not None else (min_runs, max_runs)
     if min(fewest, 1 if most is None else most) < 1 or warmup < 0:
         raise InputError("at least one run is needed, and no less than no warm-up", "give --runs 1 or more")

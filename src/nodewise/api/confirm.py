@@ -54,8 +54,10 @@ def prepare_confirm(
     arguments: Sequence[str],
     out: Path,
     *,
-    budget: Duration = "60s",
+    runs: int | None = None,
     max_runs: int | None = None,
+    warmup: int = 1,
+    budget: Duration = "60s",
     within: Share | None = None,
     seed: int = 0,
     same_output: StrPath | bool | None = None,
@@ -69,8 +71,13 @@ def prepare_confirm(
 
     `asked` is the command line that asks it again. Raises InputError.
     """
-    if max_runs is not None and max_runs < _FEWEST:
-        raise InputError(f"{max_runs} runs of each decide nothing", f"give --max-runs {_FEWEST} or more")
+    if runs is not None and max_runs is not None:
+        raise InputError("--runs and --max-runs cannot both be given", "the first says how many there are")
+    for option, most in (("--runs", runs), ("--max-runs", max_runs)):
+        if most is not None and most < _FEWEST:
+            raise InputError(f"{most} runs of each decide nothing", f"give {option} {_FEWEST} or more")
+    if warmup < 0:
+        raise InputError(f"--warmup {warmup} is below none", "give 0 or more")
     earlier = read_experiment(experiment, through=through or Revealed(experiment))
     then = question_of(earlier)
     run = _as_then(earlier, then, how or {}, same_output, tolerance)
@@ -88,7 +95,9 @@ def prepare_confirm(
         machine=machine,
         out=out,
         budget=Budget(seconds_of(budget, "--budget")),
-        most=max_runs,
+        fewest=1 if runs is None else runs,
+        most=max_runs if runs is None else runs,
+        warmup=warmup,
         within=then.within if within is None else share_of(within, "--within"),
         seed=seed,
         timeout_s=run.options.timeout_s,
@@ -146,8 +155,10 @@ def confirm(
     experiment: StrPath,
     *,
     arguments: Sequence[StrPath] = (),
-    budget: Duration = "60s",
+    runs: int | None = None,
     max_runs: int | None = None,
+    warmup: int = 1,
+    budget: Duration = "60s",
     within: Share | None = None,
     seed: int = 0,
     same_output: StrPath | bool | None = None,
@@ -164,7 +175,7 @@ def confirm(
     `experiment` is the folder that it left (`verdict.experiment`). Both settings run exactly as recorded, in fresh interleaved
     blocks, in the directory and with the keywords of then; those given now go over them. `arguments` replace the program's, or
     the whole command where they begin as it does. `within` is by default as then. What runs are the commands that the folder
-    names: where it belongs to another user that takes `trust`. `budget`, `max_runs` (of each, at least six) and the others are those
+    names: where it belongs to another user that takes `trust`. `runs` or `max_runs` (of each, at least six), `budget` and the others are those
     of `nodewise.compare`.
 
     >>> import nodewise
@@ -183,7 +194,9 @@ def confirm(
         words = tuple(os.fspath(word) for word in arguments)
         given: dict[str, Any] = {
             "budget": budget,
+            "runs": runs,
             "max_runs": max_runs,
+            "warmup": warmup,
             "within": within,
             "seed": seed,
             "same_output": same_output,

@@ -53,15 +53,15 @@ class Asked:
         return agreed
 
 
-def prepare_where(interval: float, expect: PlaceOutput | StrPath | None, memory: str | None) -> Asked:
+def prepare_where(interval: float, plan: PlaceOutput | StrPath | None, memory: str | None) -> Asked:
     """What is to be held against what is seen. Raises InputError for what cannot be."""
     check_interval(interval)
     machine = load_machine()
     places = None
-    if isinstance(expect, PlaceOutput):
-        places = _by_rank(list(expect.places or ()), list(expect.ranks))
-    elif expect is not None:
-        places = _planned(Path(expect))
+    if isinstance(plan, PlaceOutput):
+        places = _by_rank(list(plan.places or ()), list(plan.ranks))
+    elif plan is not None:
+        places = _planned(Path(plan))
     return Asked(machine, places, None if memory is None else read_memory(machine, memory))
 
 
@@ -132,8 +132,8 @@ def where(
     *,
     pid: int | None = None,
     seconds: Duration = 5.0,
-    interval: float = 0.01,
-    expect: PlaceOutput | StrPath | None = None,
+    interval: Duration = 0.01,
+    plan: PlaceOutput | StrPath | None = None,
     memory: str | None = None,
     timeout: Duration | None = None,
     cwd: StrPath | None = None,
@@ -143,7 +143,7 @@ def where(
 ) -> WhereOutput:
     """Run a program, or watch a process that runs for some `seconds`, and say where each of its threads ran.
 
-    Samples are `interval` seconds apart at least. `expect` is a plan to hold it against, what `nodewise.place` returned or the
+    Samples are an `interval` apart at least. `plan` is one to hold it against, what `nodewise.place` returned or the
     file that `nodewise place --json` printed; without it, what the program's own environment asks for. `memory` is a policy to hold
     its pages against, such as `"bind:0"`. `timeout`, `cwd`, `stdin` and `env` are those of `nodewise.HowToRun`.
 
@@ -156,7 +156,8 @@ def where(
     """
     if (pid is None) == (command is None):
         raise InputError("name either a command or a process", "give command or pid")
-    asked = prepare_where(interval, expect, memory)
+    interval = seconds_of(interval, "--interval")
+    asked = prepare_where(interval, plan, memory)
     if pid is not None:
         seconds = seconds_of(seconds, "--seconds")
         observer = observer_of(pid, seconds, interval, note or unheard)

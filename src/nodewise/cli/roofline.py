@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run_roofline(
-    threads: int | None, name: str | None, out: Path | None, as_json: bool, budget: str | None, wait: bool
+    threads: int | None, name: str | None, out: Path | None, as_json: bool, budget: float | None, wait: bool
 ) -> None:
     """Measure, keep and tell it; `name` is of one study, None for all."""
     from rich.console import Console

@@ -9,12 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds
 from nodewise.cli.experiments import again_in, place_for, say_note
 from nodewise.cli.keeping import hand_out, kept_in
+from nodewise.cli.kinds import (
+    SHARE,
+    budget_option,
+    given_options,
+    json_option,
+    out_option,
+    refuse_beside,
+    resume_option,
+    seed_option,
+)
 from nodewise.cli.masked_terminal import hide
 from nodewise.cli.options import run_keywords, run_options, same_output_keywords, same_output_options
 from nodewise.cli.trust import check_owner
@@ -29,13 +38,36 @@ BROKEN = 1
 
 
 @click.command()
-@click.option("--budget", default="60s", show_default=True, help="How long it may take: 60s, 10min.")
-@click.option("-M", "--max-runs", type=int, help="At most so many runs of each, no less than six.")
-@click.option("--within", help="A difference up to this counts as none. [default: as then]")
-@click.option("--seed", type=int, default=0, help="Seed of the random order of runs.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Directory of the new experiment.")
-@click.option("--resume", type=click.Path(path_type=Path), metavar="DIR", help="Go on with a confirm that was cut off.")
-@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+@click.option(
+    "-r",
+    "--runs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="So many runs of each, and as many more as were disturbed.",
+)
+@click.option(
+    "-w",
+    "--warmup",
+    type=click.IntRange(0),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Runs of each that come first and are not counted.",
+)
+@budget_option("60s")
+@click.option(
+    "-M", "--max-runs", type=click.IntRange(1), metavar="N", help="At most so many runs of each, no less than six."
+)
+@click.option(
+    "--within",
+    type=SHARE,
+    metavar="SHARE",
+    help="A difference up to this counts as none: 1% or 0.01. [default: as then]",
+)
+@seed_option
+@out_option()
+@resume_option("--budget and --max-runs")
+@json_option()
 @run_options
 @same_output_options(Kind.OFF)
 @click.argument("directory", required=False, type=click.Path(path_type=Path), metavar="DIR")
@@ -65,6 +97,8 @@ def command(
     from nodewise.report.page import write_report
     from nodewise.verdicts.encoding import encode
 
+    if given["runs"] is not None:
+        refuse_beside(context, "--runs says how many there are", ("max_runs",))
     if directory is None:
         raise InputError(
             "no experiment to confirm", "name its directory: nodewise confirm nodewise-experiments/solver-…"
@@ -77,6 +111,8 @@ def command(
         other,
         given["resume"] or given["out"] or place_for("confirm"),
         budget=given["budget"],
+        runs=given["runs"],
+        warmup=given["warmup"],
         max_runs=given["max_runs"],
         within=given["within"],
         seed=given["seed"],
@@ -84,9 +120,7 @@ def command(
         resume=given["resume"] is not None,
         asked=("nodewise", *(str(directory.absolute()) if w == str(directory) else w for w in sys.argv[1:])),
         through=through,
-        how=run_keywords(
-            context.params, lambda name: context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        ),
+        how=run_keywords(context.params, given_options(context)),
     )
     question = asked.question
     with ProgressLine(question.budget) as line, kept_in(question.out, "confirm"):
