@@ -340,12 +340,12 @@ def test_a_failure_of_a_step_names_it(tmp_path: Path) -> None:
 
 def test_a_plan_is_held_against_what_is_seen(tmp_path: Path) -> None:
     (one, *_) = sorted(os.sched_getaffinity(0))
-    plan = nodewise.place(taskset=str(one), threads=1)
+    plan = nodewise.place(taskset=f"-c {one}", threads=1)
     busy = ["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"]
     as_planned = nodewise.where(["taskset", "-c", str(one), "sh", *busy], plan=plan)
     (process,) = as_planned.processes
     assert as_planned.agrees and set(process.threads[0].ran) == {one} and process.command.startswith("sh -c")
-    command = [sys.executable, "-m", "nodewise", "place", "--taskset", str(one), "--threads", "1", "--json"]
+    command = [sys.executable, "-m", "nodewise", "place", "--taskset", f"-c {one}", "--threads", "1", "--json"]
     (tmp_path / "plan.json").write_bytes(subprocess.run(command, capture_output=True, check=True).stdout)
     assert nodewise.where(["taskset", "-c", str(one), "sh", *busy], plan=tmp_path / "plan.json").agrees
     if len(os.sched_getaffinity(0)) > 1:

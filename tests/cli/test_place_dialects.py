@@ -109,7 +109,7 @@ def test_it_is_explained_compared_and_its_traps_are_named(outside):
     assert "warning: MP_BLIST is set, and MP_BIND is not; set MP_BIND=yes" in done.stderr
     done = nodewise(outside, "place", "--blist", allowed, MP_BLIST="9,", MP_BIND="yes")
     assert "warning: a runtime ignores MP_BLIST='9,', column 3" in done.stderr
-    done = nodewise(outside, "place", "--flux", "-n 2 -o cpu-affinity=map:0;1", "--taskset", "0", *TWO)
+    done = nodewise(outside, "place", "--flux", "-n 2 -o cpu-affinity=map:0;1", "--taskset", "-c 0", *TWO)
     assert "taskset sets the mask of every rank anew: what flux bound it to is lost" in done.stderr
 
 

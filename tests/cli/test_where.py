@@ -182,6 +182,7 @@ def test_a_guard_that_is_killed_is_told(tmp_path):
         (["--seconds", "2s", "--", "true"], "--seconds would do nothing: COMMAND is watched until it ends"),
         (["--plan", "/nowhere/plan", "--", "true"], "cannot read"),
         (["--plan", "/etc/hostname", "--", "true"], "is no plan"),
+        (["--memory", "bind:777", "--", "true"], "node 777 is not there"),
     ],
 )
 def test_bad_input_gets_one_message(words, message):

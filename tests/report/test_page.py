@@ -142,7 +142,7 @@ def test_a_page_of_what_is_not_decided_shows_what_looked_best_and_what_would_dec
         verdict, verdict=Word.UNDECIDED, best=verdict.baseline, more_runs=36, stopped="budget"
     )
     shown = page(experiment, undecided)
-    assert f"looked best, which is not decided: {label(experiment.settings[verdict.candidate].values)}" in shown
+    assert f"looked best, which is undecided: {label(experiment.settings[verdict.candidate].values)}" in shown
     assert "About 36 more runs would probably decide it" in shown and f"nodewise tune --resume {tmp_path}/x" in shown
     assert "looked best" not in page(experiment, verdict)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.lists import listed
 from nodewise.base.masking import shell_text
 
 #: What of a folder says which commands are run, and how.
@@ -30,7 +31,7 @@ def check_owner(folder: Path, trust: bool) -> None:
     from nodewise.runner.launch import quoted_line
 
     question = read_question(folder)
-    whose = " and ".join(map(_user, others))
+    whose = listed([_user(uid) for uid in others])
     asked = [word.replace("\n", " ") for word in question["asked"]]
     commands = [f"  {' '.join(shell_text(text).split())}" for text in _commands(question)]
     raise InputError(

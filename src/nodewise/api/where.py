@@ -19,7 +19,7 @@ from nodewise.base.errors import InputError, ProgramError
 from nodewise.experiments.progress import Note
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
-from nodewise.placement.memory import MemoryPolicy, read_memory
+from nodewise.placement.memory import MemoryPolicy, check_memory, read_memory
 from nodewise.runner.agreement import Agreement, agreement
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.local import LocalLauncher
@@ -62,7 +62,10 @@ def prepare_where(interval: float, plan: PlaceOutput | StrPath | None, memory: s
         places = _by_rank(list(plan.places or ()), list(plan.ranks))
     elif plan is not None:
         places = _planned(Path(plan))
-    return Asked(machine, places, None if memory is None else read_memory(machine, memory))
+    policy = None if memory is None else read_memory(machine, memory)
+    if policy is not None:
+        check_memory(machine, policy)
+    return Asked(machine, places, policy)
 
 
 def _planned(path: Path) -> list[list[tuple[int, ...]]]:

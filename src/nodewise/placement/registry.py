@@ -12,6 +12,7 @@ from collections.abc import Callable
 from importlib.metadata import entry_points
 
 from nodewise.base.errors import InputError
+from nodewise.base.lists import listed
 from nodewise.placement import dialects as _folder
 from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.openmp.runtimes import RUNTIMES
@@ -60,7 +61,7 @@ def _wrong(dialect: Dialect) -> str | None:
     if unknown := sorted(runtimes - set(RUNTIMES)):
         return f"{unknown[0]!r} is no OpenMP runtime: known are {', '.join(RUNTIMES)}"
     if names and len(readers) != 1:
-        return f"{' and '.join(names)} must have one reader: launch, mask or threads"
+        return f"{listed(names)} must have one reader: launch, mask or threads"
     if dialect.threads is None and len(names) != len(readers):
         return "a launcher or a mask reads one text"
     if readers and not names:

@@ -190,10 +190,30 @@ def _request(
 
     texts = {name: text for name, text in asked.items() if name not in ("zones", "runtime")}
     policy, rest = None, words
+    _check_one_policy(words, any(text is not None for text in texts.values()))
     if words and all(text is None for text in texts.values()):
         alone = only_memory and words[0] not in POLICIES
         policy, rest = ("os", words) if alone else (words[0], words[1:])
     return request_of(policy, asked["zones"], asked["runtime"], texts), rest
+
+
+def _check_one_policy(words: tuple[str, ...], by_text: bool) -> None:
+    """Raises InputError where a policy's name stands where a COMMAND is expected, but behind --."""
+    from nodewise.placement.policies import POLICIES
+
+    if "--" in sys.argv:
+        return
+    if by_text and words and words[0] in POLICIES:
+        raise InputError(
+            f"the policy {words[0]} and a text both say where threads go",
+            f"give one of them; a program of that name is started by: -- {words[0]}",
+        )
+    if len(words) > 1 and words[0] in POLICIES and words[1] in POLICIES:
+        raise InputError(
+            f"two policies are named: {words[0]} and {words[1]}",
+            f"to see them beside each other: nodewise place {words[0]} --compare {words[1]}; "
+            f"a program of that name is started by: {words[0]} -- {words[1]}",
+        )
 
 
 def _beside(machine: Machine, other: str, asked: dict[str, Any], job: Job) -> Placement:
