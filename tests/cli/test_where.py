@@ -120,17 +120,42 @@ def test_a_running_process_is_watched_and_runs_on(team):
         child.wait()
 
 
-def test_an_interrupt_is_the_programs_and_the_table_still_comes():
-    code = "import time\nend = time.time() + 20\nwhile time.time() < end: pass"
+def test_an_interrupt_is_the_programs_and_the_table_still_comes(tmp_path):
+    code = "import time\nopen('ready', 'w').close()\nend = time.time() + 20\nwhile time.time() < end: pass"
     child = subprocess.Popen(
         [sys.executable, "-m", "nodewise", "where", "--", sys.executable, "-c", code],
-        stderr=subprocess.PIPE, text=True, process_group=0,
+        stderr=subprocess.PIPE, text=True, process_group=0, cwd=tmp_path,
     )  # fmt: skip
-    time.sleep(2)
+    until = time.monotonic() + 60
+    while not (tmp_path / "ready").exists():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    time.sleep(0.3)
     os.killpg(child.pid, signal.SIGINT)
     _, told = child.communicate(timeout=20)
     assert child.returncode == 128 + signal.SIGINT
     assert "samples in" in told and "nodewise" not in told.split("samples in")[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT])
+@pytest.mark.parametrize("alone", [True, False])
+def test_an_interrupt_reaches_the_program_once(number, alone, tmp_path):
+    code = (
+        "import signal, sys, time\nseen = []\nsignal.signal(int(sys.argv[1]), lambda n, _: seen.append(n))\n"
+        "open('ready', 'w').close()\nend = time.time() + 60\nwhile not seen and time.time() < end: pass\n"
+        "end = time.time() + 0.6\nwhile time.time() < end: pass\nsys.exit(len(seen) + 40)"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-m", "nodewise", "where", "--", sys.executable, "-c", code, str(int(number))],
+        stderr=subprocess.PIPE, text=True, process_group=0, cwd=tmp_path,
+    )  # fmt: skip
+    until = time.monotonic() + 60
+    while not (tmp_path / "ready").exists():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    (os.kill if alone else os.killpg)(child.pid, number)
+    _, told = child.communicate(timeout=60)
+    assert child.returncode == 41 and "samples in" in told, told
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])

@@ -20,6 +20,7 @@ from nodewise.base.masking import Masks
 from nodewise.cli.kinds import PATH, TIME, TIME_OR_NONE, json_option, refuse_beside, svg_option
 
 if TYPE_CHECKING:
+    from nodewise.runner.guarded import Guarded
     from nodewise.runner.observe import Observation
 
 
@@ -105,12 +106,13 @@ def _run(words: tuple[str, ...], interval: float, quiet: bool) -> tuple[Observat
     program = shutil.which(words[0])
     if program is None:
         raise ProgramError(f"no such program: {words[0]}", "give its path, or a name that is found on PATH")
-    with _interrupts_are_the_programs():
+    with _interrupts_are_the_programs() as told:
         try:
             with _output_to_errors() if quiet else contextlib.nullcontext():
                 child = Guarded(words, program)
         except OSError as problem:
             raise ProgramError(f"{words[0]} cannot be executed: {problem.strerror}") from problem
+        told.append(child)
         with child:
             observer = Observer(child.pid, interval, lambda: children_of(child.guard))
             seen = observer.watch(lambda wait: child.wait(wait) is not None)
@@ -132,11 +134,20 @@ def _output_to_errors() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _interrupts_are_the_programs() -> Iterator[None]:
-    """The terminal's Ctrl-C and Ctrl-\\ end the program, and what was seen is still reported."""
-    before = {s: signal.signal(s, lambda *_: None) for s in (signal.SIGINT, signal.SIGQUIT)}
+def _interrupts_are_the_programs() -> Iterator[list[Guarded]]:
+    """Ctrl-C and Ctrl-\\, and the same signals sent to this process alone, end the program; what was seen is still reported.
+
+    Whatever program is put into the list is told.
+    """
+    told: list[Guarded] = []
+
+    def tell(number: int, _: object) -> None:
+        for child in told:
+            child.signalled(number)
+
+    before = {s: signal.signal(s, tell) for s in (signal.SIGINT, signal.SIGQUIT)}
     try:
-        yield
+        yield told
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
