@@ -16,6 +16,8 @@ from playwright.sync_api import Browser, Page
 
 from benchmarks._stored import write_tune
 from nodewise.base.errors import InputError
+from nodewise.experiments.compare import CompareQuestion, compare
+from nodewise.experiments.contenders import Contender
 from nodewise.experiments.tune import tune
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
@@ -131,6 +133,22 @@ def test_figures_are_drawn_as_wide_as_the_page_has_room(browser: Browser, tmp_pa
     before = view.evaluate("document.querySelector('.figure svg').getBoundingClientRect().width")
     view.set_viewport_size({"width": width + 80, "height": 844})
     view.wait_for_function(f"document.querySelector('.figure svg').getBoundingClientRect().width > {before} + 40")
+    view.close()
+
+
+def test_nothing_is_cut_on_a_desktop(browser: Browser, tmp_path: Path) -> None:
+    names = [f"./solver of a name that is long --with option={i} input-of-a-long-name.dat" for i in range(3)]
+    contenders = tuple(Contender(Setting(("true",), name=name), name) for name in names)
+    here = machine(4, 2)
+    question = CompareQuestion(contenders, here, tmp_path / "c", Budget(1000.0), most=8, environment={})
+    compare(question, Described(lambda s: 0.01 * len(s.key)))
+    view = browser.new_page(viewport={"width": 1400, "height": 900})
+    view.goto(write_report(tmp_path / "c").absolute().as_uri())
+    view.wait_for_function("[...document.querySelectorAll('.figure')].every(f => f.querySelector('svg'))")
+    view.wait_for_function(
+        "[...document.querySelectorAll('.figure, .scroll, section')].every(e => e.scrollWidth <= e.clientWidth + 1)",
+        timeout=15000,
+    )
     view.close()
 
 

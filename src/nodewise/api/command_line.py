@@ -190,10 +190,11 @@ def compare_line(
         for name in names:
             line.option("command-name", name)
         line.option("shell", shell)
+        least = None if min_runs == 1 else min_runs
         for step, given in steps.items():
             for one in (given,) if given is None or isinstance(given, str) else given:
                 line.option(step, one)
-        for name, number in (("runs", runs), ("min-runs", min_runs), ("max-runs", max_runs), ("warmup", warmup)):
+        for name, number in (("runs", runs), ("min-runs", least), ("max-runs", max_runs), ("warmup", warmup)):
             line.option(name, number)
         line.option("budget", None if budget is None else _seconds(budget, "--budget"))
         line.option("within", _share(within))
