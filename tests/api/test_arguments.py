@@ -179,6 +179,18 @@ def test_a_text_is_no_list_of_its_letters() -> None:
     assert "is threads meant" in _said("tune", "true", axes="thread")
 
 
+def test_what_a_placement_is_written_with_is_checked_too() -> None:
+    there = nodewise.place("compact", threads=2, machine="synthetic:core:4 pu:1")
+    for wrong, said in (
+        (lambda: there.render(3), "dialect: 3 is not a text"),  # type: ignore[arg-type]
+        (lambda: there.render("omp", "a,b"), "write it as hosts=['a', 'b']"),
+        (lambda: there.render("omp").line("./app"), "write it as command=['./app']"),
+    ):
+        with pytest.raises(InputError) as caught:
+            wrong()
+        assert said in str(caught.value)
+
+
 def test_a_keyword_that_there_is_not() -> None:
     assert "nodewise.run has no keyword 'run'" in _said("run", "true", run=3) and "is runs meant?" in _said(
         "run", "true", run=3

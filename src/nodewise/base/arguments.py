@@ -59,7 +59,8 @@ def keywords_of(function: Callable[..., Any]) -> Mapping[str, Any]:
             if typing.get_origin(hints[name]) is typing.Unpack:
                 found |= typing.get_type_hints(typing.get_args(hints[name])[0])
         else:
-            found[name] = hints[name]
+            # of a method the object itself is what it is
+            found[name] = hints.get(name, Any)
     return found
 
 
@@ -82,7 +83,8 @@ def checked_arguments(
     Raises InputError for an argument that is not of the annotated kind, one that is missing, and a keyword that there is not.
     """
     known = keywords_of(function)
-    name = f"nodewise.{function.__name__}"
+    method = "." in function.__qualname__ and "<locals>" not in function.__qualname__
+    name = function.__qualname__ if method else f"nodewise.{function.__name__}"
     signature = inspect.signature(function)
     by_position = [p.name for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL]
     usable = [keyword for keyword in (*known, *texts) if keyword not in by_position]
