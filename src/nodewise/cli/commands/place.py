@@ -168,7 +168,7 @@ def _check_together(context: click.Context, beside: bool) -> None:
     """Raises InputError for options that would do nothing beside others."""
     given = given_options(context)
     if "dialect" not in given:
-        refuse_beside(context, "they are of --to", ("files", "hosts"))
+        refuse_beside(context, "it is for what --to writes", ("files", "hosts"))
     for name in ("dialect", "as_json"):
         if name in given:
             refuse_beside(
