@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Find the fastest way to run a program on a machine, and prove it.
 
-`tune`, `compare`, `run`, `study`, `place`, `where` and `machine` answer what the commands of these names answer, with typed
+`tune`, `compare`, `confirm`, `run`, `study`, `roofline`, `place`, `where` and `machine` answer what the commands of these names answer, with typed
 results. Nothing is printed; what goes wrong is a `NodewiseError`. See docs/python.md.
 """
 
@@ -14,18 +14,23 @@ from nodewise.base.errors import InputError, NodewiseError, ProgramError, StoreE
 
 if TYPE_CHECKING:
     from nodewise.api.compare import compare
+    from nodewise.api.confirm import confirm
     from nodewise.api.options import HowToRun
     from nodewise.api.place import place
+    from nodewise.api.roofline import roofline
     from nodewise.api.run import run
     from nodewise.api.study import study
     from nodewise.api.tune import tune
     from nodewise.api.where import where
     from nodewise.experiments.progress import Note, Progress, StudyProgress
+    from nodewise.experiments.roofline import RooflineProgress
     from nodewise.machine.given import machine
     from nodewise.machine.model import Machine
     from nodewise.statistics.verdict import Word
     from nodewise.verdicts.compare import CompareVerdict
+    from nodewise.verdicts.confirm import ConfirmVerdict
     from nodewise.verdicts.place import PlaceOutput
+    from nodewise.verdicts.roofline import RooflineVerdict
     from nodewise.verdicts.run import RunSummary
     from nodewise.verdicts.study import StudyVerdict
     from nodewise.verdicts.tune import TuneVerdict
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "CompareVerdict",
+    "ConfirmVerdict",
     "HowToRun",
     "InputError",
     "Machine",
@@ -42,6 +48,8 @@ __all__ = [
     "PlaceOutput",
     "ProgramError",
     "Progress",
+    "RooflineProgress",
+    "RooflineVerdict",
     "RunSummary",
     "StoreError",
     "StudyProgress",
@@ -51,8 +59,10 @@ __all__ = [
     "WhereOutput",
     "Word",
     "compare",
+    "confirm",
     "machine",
     "place",
+    "roofline",
     "run",
     "study",
     "tune",
@@ -61,11 +71,14 @@ __all__ = [
 #: Where the rest is, which is imported when it is first asked for.
 _LATER = {
     "CompareVerdict": "nodewise.verdicts.compare",
+    "ConfirmVerdict": "nodewise.verdicts.confirm",
     "HowToRun": "nodewise.api.options",
     "Machine": "nodewise.machine.model",
     "Note": "nodewise.experiments.progress",
     "PlaceOutput": "nodewise.verdicts.place",
     "Progress": "nodewise.experiments.progress",
+    "RooflineProgress": "nodewise.experiments.roofline",
+    "RooflineVerdict": "nodewise.verdicts.roofline",
     "RunSummary": "nodewise.verdicts.run",
     "StudyProgress": "nodewise.experiments.progress",
     "StudyVerdict": "nodewise.verdicts.study",
@@ -73,7 +86,9 @@ _LATER = {
     "WhereOutput": "nodewise.verdicts.where",
     "Word": "nodewise.statistics.verdict",
     "compare": "nodewise.api.compare",
+    "confirm": "nodewise.api.confirm",
     "place": "nodewise.api.place",
+    "roofline": "nodewise.api.roofline",
     "run": "nodewise.api.run",
     "study": "nodewise.api.study",
     "tune": "nodewise.api.tune",

@@ -66,6 +66,8 @@ def test_answers_are_typed() -> None:
     assert told == {
         "tune": nodewise.TuneVerdict,
         "compare": nodewise.CompareVerdict,
+        "confirm": nodewise.ConfirmVerdict,
+        "roofline": nodewise.RooflineVerdict,
         "run": nodewise.RunSummary,
         "study": nodewise.StudyVerdict,
         "place": nodewise.PlaceOutput,
@@ -294,12 +296,12 @@ def test_who_waits_for_others_is_told_for_whom() -> None:
         (lambda: nodewise.tune("true", max_runs=3), "give max_runs 17 or more"),
         (lambda: nodewise.tune("true", budget=None), "give budget, max_runs or both"),
         (lambda: nodewise.tune("true", axes=["thread"]), "is threads meant"),
-        (lambda: nodewise.tune("true", within="x"), "within: not a percentage"),
+        (lambda: nodewise.tune("true", within="x"), "within: not a share"),
         (lambda: nodewise.tune("true", machine="nowhere"), "not a machine"),
         (lambda: nodewise.run("true", timeout="x"), "timeout: 'x'"),
         (lambda: nodewise.run("true", runs=0), "give runs 1 or more"),
         (lambda: nodewise.run("true", stdin="/no/such"), "stdin: cannot read"),
-        (lambda: nodewise.run("true", affinity="x"), "not a list of processors"),
+        (lambda: nodewise.run("true", allow="x"), "not a list of processors"),
         (lambda: nodewise.compare("true"), "two commands are needed"),
         (lambda: nodewise.compare("true", "true {n}", parameters={"m": [1]}), "no command has {m}"),
         (lambda: nodewise.compare("true", "true", min_runs=3, max_runs=2), "max_runs 2 is less than"),
@@ -308,11 +310,11 @@ def test_who_waits_for_others_is_told_for_whom() -> None:
         (lambda: nodewise.place(threads=2), "nothing says where threads are to go"),
         (lambda: nodewise.place("nowhere"), "nowhere"),
         (lambda: nodewise.place(zones="x", places="cores"), "zones 'x' is not known"),
-        (lambda: nodewise.place(tongue="x"), "no dialect reads 'tongue'"),
+        (lambda: nodewise.place(tongue="x"), "no keyword 'tongue'"),
         (lambda: nodewise.place("compact", memory="x"), "x"),
         (lambda: nodewise.where("true", pid=1), "give command or pid"),
         (lambda: nodewise.where("true", interval=0), "cannot sample every 0 s"),
-        (lambda: nodewise.where("true", expect="/no/such"), "cannot read /no/such"),
+        (lambda: nodewise.where("true", plan="/no/such"), "cannot read /no/such"),
         (lambda: nodewise.study("no-such-study"), "unknown study"),
         (lambda: nodewise.study("is", threads=0), "give threads from 1"),
         (lambda: nodewise.machine("synthetic:core:2 pu:1", allow=[5]), "has no processor 5"),
@@ -338,16 +340,16 @@ def test_a_failure_of_a_step_names_it(tmp_path: Path) -> None:
 
 def test_a_plan_is_held_against_what_is_seen(tmp_path: Path) -> None:
     (one, *_) = sorted(os.sched_getaffinity(0))
-    plan = nodewise.place(taskset=str(one), threads=1)
+    plan = nodewise.place(taskset=f"-c {one}", threads=1)
     busy = ["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"]
-    as_planned = nodewise.where(["taskset", "-c", str(one), "sh", *busy], expect=plan)
+    as_planned = nodewise.where(["taskset", "-c", str(one), "sh", *busy], plan=plan)
     (process,) = as_planned.processes
     assert as_planned.agrees and set(process.threads[0].ran) == {one} and process.command.startswith("sh -c")
-    command = [sys.executable, "-m", "nodewise", "place", "--taskset", str(one), "--threads", "1", "--json"]
+    command = [sys.executable, "-m", "nodewise", "place", "--taskset", f"-c {one}", "--threads", "1", "--json"]
     (tmp_path / "plan.json").write_bytes(subprocess.run(command, capture_output=True, check=True).stdout)
-    assert nodewise.where(["taskset", "-c", str(one), "sh", *busy], expect=tmp_path / "plan.json").agrees
+    assert nodewise.where(["taskset", "-c", str(one), "sh", *busy], plan=tmp_path / "plan.json").agrees
     if len(os.sched_getaffinity(0)) > 1:
-        assert not nodewise.where(["sh", *busy], expect=plan).agrees
+        assert not nodewise.where(["sh", *busy], plan=plan).agrees
 
 
 def test_a_process_that_runs_is_watched() -> None:

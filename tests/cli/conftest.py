@@ -37,6 +37,9 @@ print(json.dumps({{"nodewise": 1, "seconds": seconds * random.Random(n).gauss(1,
 def on_any_machine(arguments: Sequence[str]) -> list[str]:
     """The words with which a test gets its answer on a busy machine, too; what such a one does to a verdict has other tests."""
     words = list(arguments)
+    if words == ["study", "--json"]:
+        # a list, of which nothing runs
+        return words
     if words[:1] in (["tune"], ["compare"], ["run"], ["study"]) and "--resume" not in words and len(words) > 1:
         words.insert(1, "--accept-disturbed")
     return words

@@ -18,7 +18,7 @@ SLEEP = ("--", "sleep", "0.01")
 TUNE = ("tune", "--max-runs", "40", "--any-output")
 LOOPS = "void add(float* a, const float* b, int n) {\n    for (int i = 0; i < n; ++i) a[i] += b[i];\n}\n"
 
-#: By schema the words of commands that write it; `{}` stands for a file that is written instead of standard output.
+#: By schema the words of commands that write it.
 WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "tune": [(*TUNE, "--out", "t", "--script", "sh", "--json", *SLEEP), (*TUNE, "--out", "u", "--json", *SLEEP)],
     "tune-dry-run": [(*TUNE, "--dry-run", "--json", *SLEEP)],
@@ -35,7 +35,7 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
         ("place", "os", "--threads", "2", "--machine", "synthetic:core:4 pu:1", "--json"),
         ("place", "compact", "--ranks", "2", "--machine", "synthetic:core:4 pu:1", "--memory", "bind:0", "--json"),
     ],
-    "where": [("where", "--json", "{}", *SLEEP)],
+    "where": [("where", "--json", *SLEEP)],
     "knobs": [("knobs", "--json", *SLEEP), ("knobs", "--no-run", "--json", *SLEEP)],
     "catalogue": [("knobs", "--json")],
     "quiet": [("quiet", "--seconds", "0.2", "--json"), ("quiet", "--seconds", "0", "--json")],
@@ -56,9 +56,9 @@ def test_what_a_command_writes_holds_to_its_schema(nodewise_here: Command, tmp_p
         made = nodewise_here("compare", "-r", "12", "--out", "slow", "sleep 0.02", "sleep 0.002")
         assert made.returncode == 0, made.stderr
     for words in WRITTEN[name]:
-        done = nodewise_here(*(w.format("out.json", slow="slow") if w in ("{}", "{slow}") else w for w in words))
+        done = nodewise_here(*(w.format(slow="slow") for w in words))
         assert done.returncode == 0, (words, done.stderr)
-        text = (tmp_path / "out.json").read_text() if "{}" in words else done.stdout
+        text = done.stdout
         check_json(name, text)
         report = json.loads(text).get("report") if name in KEPT else None
         if report is not None:

@@ -34,7 +34,7 @@ def places(*words):
         (["--places", "cores", "--bind", "spread"], [[0, 1], [4, 5], [8, 9], [12, 13]]),
         (["--gomp", "5 4 3 2"], [[5], [4], [3], [2]]),
         (["--likwid", "S:scatter:4"], [[0], [8], [2], [10]]),
-        (["--taskset", "0-1"], [[0, 1]] * 4),
+        (["--taskset", "-c 0-1"], [[0, 1]] * 4),
         (["--numactl", "--physcpubind=3"], [[3]] * 4),
         (["--hwloc", "package:1.core:0"], [[8, 9]] * 4),
     ],
@@ -195,7 +195,7 @@ def test_memory_is_checked_and_reported():
 def test_a_memory_policy_stands_before_the_program():
     words = [
         "--taskset",
-        "0-3",
+        "-c 0-3",
         "--threads",
         "2",
         "--memory",
@@ -255,3 +255,22 @@ def test_the_launch_line_has_all_that_was_asked_for():
     assert launch.endswith("numactl --interleave=0,1 PROGRAM") or launch.endswith("numactl --interleave=0-1 PROGRAM")
     refused = place("compact", *machine, "--huge-pages", "sometimes")
     assert (refused.returncode, "no such huge pages: 'sometimes'" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["scatter", "compact"], "two policies are named: scatter and compact"),
+        (["--places", "cores", "scatter"], "the policy scatter and a text both say where threads go"),
+        (["--taskset", "0-1"], "--taskset '-c 0-1'"),
+    ],
+)
+def test_what_is_meant_otherwise_is_one_message(words, said):
+    done = place(*words)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+def test_a_mask_of_taskset_is_told():
+    done = place("--taskset", "7", "--threads", "3", "--json", "--machine", "synthetic:core:8 pu:1")
+    assert json.loads(done.stdout)["places"] == [[0, 1, 2]] * 3
+    assert "taskset takes 7 for a mask: processors 0-2; a list is -c 7" in done.stderr

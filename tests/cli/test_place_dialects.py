@@ -84,7 +84,7 @@ def test_it_is_explained_compared_and_its_traps_are_named(outside):
     assert "warning: MP_BLIST is set, and MP_BIND is not; set MP_BIND=yes" in done.stderr
     done = nodewise_with(outside, "place", "--blist", allowed, MP_BLIST="9,", MP_BIND="yes")
     assert "warning: a runtime ignores MP_BLIST='9,', column 3" in done.stderr
-    done = nodewise_with(outside, "place", "--flux", "-n 2 -o cpu-affinity=map:0;1", "--taskset", "0", *TWO)
+    done = nodewise_with(outside, "place", "--flux", "-n 2 -o cpu-affinity=map:0;1", "--taskset", "-c 0", *TWO)
     assert "taskset sets the mask of every rank anew: what flux bound it to is lost" in done.stderr
 
 
@@ -100,10 +100,10 @@ def test_where_holds_threads_against_its_variable(outside, tmp_path):
     work = "import time\nend = time.time() + 0.4\nwhile time.time() < end: pass"
     program = ("--", sys.executable, "-c", work)
     given = {"MP_BLIST": one, "FLUX_TASK_RANK": "3"}
-    words = ("where", "--json", str(tmp_path / "seen.json"), *program)
+    words = ("where", "--json", *program)
     done = nodewise_with(outside, *words, before=("taskset", "-c", one), **given)
     assert f"Threads were where they were asked to be by MP_BLIST={one}" in done.stderr, done.stderr
-    seen = json.loads((tmp_path / "seen.json").read_text())
+    seen = json.loads(done.stdout)
     assert seen["agrees"] is True and seen["processes"][0]["rank"] == 3
     assert seen["processes"][0]["environment"]["MP_BLIST"] == one
     if len(os.sched_getaffinity(0)) > 1:

@@ -132,7 +132,7 @@ def test_a_file_that_the_runs_write_is_compared(nodewise: Command, tmp_path: Pat
     [
         (("--same-output=(",), "is no regular expression"),
         (("--any-output", "--same-output", "x.dat"), "cannot be given beside"),
-        (("--tolerance", "-1"), "is not from 0 up to 1"),
+        (("--tolerance", "-1"), "not a share"),
         (("--same-output", "nothing here"), "left no file nothing here; a regular expression has a group"),
         (("--expect", "(" * 3000 + "1" + ")" * 3000), "is nested too deeply"),
         (("--same-output", "|".join(f"nowhere{n} ([0-9]+)" for n in range(40))), "is nowhere in the output"),

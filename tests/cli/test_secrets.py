@@ -153,10 +153,8 @@ def test_settings_that_differ_in_a_secret_only_stay_apart(nodewise: Command, app
 def test_where_and_a_confirmed_comparison_keep_none(nodewise: Command, compared: str, tmp_path: Path, app: str) -> None:
     done = nodewise("confirm", compared, "--max-runs", "8", "--out", "again", "--json")
     assert done.returncode in (0, 1) and SECRET not in done.stdout + done.stderr
-    watched = nodewise(
-        "where", "--json", "w.json", "--svg", "w.svg", "--", "sh", "-c", f"sleep 0.3; : --password {SECRET}"
-    )
-    assert SECRET not in watched.stderr
+    watched = nodewise("where", "--json", "--svg", "w.svg", "--", "sh", "-c", f"sleep 0.3; : --password {SECRET}")
+    assert SECRET not in watched.stderr + watched.stdout
     assert _leaks(tmp_path, "app") == []
 
 

@@ -135,7 +135,7 @@ def _fails(done: subprocess.CompletedProcess[str], *words: str) -> None:
         (("--budget", "0s", "--", "true"), ("above zero",)),
         (("--max-runs", "3", "--", "true"), ("too few",)),
         (("--budget", "1s", "--", "sleep", "0.4"), ("too small", "--budget")),
-        (("--within", "lots", "--", "true"), ("percentage",)),
+        (("--within", "lots", "--", "true"), ("not a share",)),
         (("--machine", "synthetic:wings:2", "--", "true"), ("wings",)),
         (("--machine", "broken.xml", "--", "true"), ("broken.xml",)),
         (("--machine", "missing.xml", "--", "true"), ("missing.xml",)),

@@ -184,6 +184,12 @@ def test_bad_input_is_one_clear_message_and_leaves_nothing(
     assert (tmp_path / "app").read_text() == PROGRAM
 
 
+def test_a_knob_of_a_library_that_is_not_there_is_refused(nodewise: Command, tmp_path: Path) -> None:
+    done = nodewise("tune", "--axes", "openblas-core-type", "--max-runs", "20", "--", "sleep", "0.05")
+    assert done.returncode == 2 and "is of OpenBLAS, which the program does not load" in done.stderr
+    assert "--env-axis OPENBLAS_CORETYPE=" in done.stderr
+
+
 def test_a_tune_that_was_cut_off_goes_on_as_it_was_asked_for(nodewise: Command, tmp_path: Path) -> None:
     first = _tuned(nodewise, "-P", "n=9,2,5", "--axes", "n", "--", "./app", "{n}")
     samples = (tmp_path / "x/samples.jsonl").read_text().splitlines(keepends=True)

@@ -260,7 +260,7 @@ def test_the_text_shows_source_flags_and_counts(nodewise: Command, source: Path)
     assert "\x1b" not in done.stdout
     few = nodewise("vec", str(source), "--compiler", COMPILERS[0], "--function", "roots")
     assert "1 of 7 loops shown" in few.stdout and "a[i] = sin" not in few.stdout
-    missed = told(nodewise, str(source), "--compiler", COMPILERS[0], "--only", "missed")["loops"]
+    missed = told(nodewise, str(source), "--compiler", COMPILERS[0], "--loops", "missed")["loops"]
     assert all(loop["compilers"][0]["status"] == "not vectorized" for loop in missed) and missed
     assert [loop["line"] for loop in told(nodewise, str(source), "--lines", "8-10")["loops"]] == [9]
 

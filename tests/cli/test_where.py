@@ -56,11 +56,12 @@ def bound(*processors):
 
 @needs_two
 def test_threads_where_they_were_asked_to_be(team, tmp_path):
-    done = where("--json", str(tmp_path / "seen.json"), "--svg", str(tmp_path / "seen.svg"), "--", team, **bound(*TWO))
-    assert (done.returncode, done.stdout) == (0, "done\n")
+    done = where("--json", "--svg", str(tmp_path / "seen.svg"), "--", team, **bound(*TWO))
+    # what the program prints is beside the answer
+    assert (done.returncode, done.stderr.partition("\n")[0]) == (0, "done")
     assert done.stderr.count("as asked") == 2
     assert "Threads were where they were asked to be by OMP_PLACES=" in done.stderr
-    seen = json.loads((tmp_path / "seen.json").read_text())
+    seen = json.loads(done.stdout)
     assert seen["agrees"] is True
     (process,) = [p for p in seen["processes"] if p["runtime"]]
     assert [t["allowed"] for t in process["threads"]] == [[p] for p in TWO]
@@ -90,11 +91,11 @@ def test_ranks_are_distinguished(team, tmp_path):
     script.write_text("\n".join([*lines, "wait"]))
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps({"places": [[TWO[0]], [TWO[1]]], "ranks": [1, 1]}))
-    done = where("--expect", str(plan), "--", "sh", str(script))
+    done = where("--plan", str(plan), "--", "sh", str(script))
     assert re.search(r"rank 0, process \d+", done.stderr) and re.search(r"rank 1, process \d+", done.stderr)
     assert "asked to be by the plan" in done.stderr and "NOT" not in done.stderr
     plan.write_text(json.dumps({"places": [[TWO[1]], [TWO[0]]], "ranks": [1, 1]}))
-    assert "NOT where" in where("--expect", str(plan), "--", "sh", str(script)).stderr
+    assert "NOT where" in where("--plan", str(plan), "--", "sh", str(script)).stderr
 
 
 def test_an_unbound_program_is_reported_as_unbound(team):
@@ -119,17 +120,42 @@ def test_a_running_process_is_watched_and_runs_on(team):
         child.wait()
 
 
-def test_an_interrupt_is_the_programs_and_the_table_still_comes():
-    code = "import time\nend = time.time() + 20\nwhile time.time() < end: pass"
+def test_an_interrupt_is_the_programs_and_the_table_still_comes(tmp_path):
+    code = "import time\nopen('ready', 'w').close()\nend = time.time() + 20\nwhile time.time() < end: pass"
     child = subprocess.Popen(
         [sys.executable, "-m", "nodewise", "where", "--", sys.executable, "-c", code],
-        stderr=subprocess.PIPE, text=True, process_group=0,
+        stderr=subprocess.PIPE, text=True, process_group=0, cwd=tmp_path,
     )  # fmt: skip
-    time.sleep(2)
+    until = time.monotonic() + 60
+    while not (tmp_path / "ready").exists():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    time.sleep(0.3)
     os.killpg(child.pid, signal.SIGINT)
     _, told = child.communicate(timeout=20)
     assert child.returncode == 128 + signal.SIGINT
     assert "samples in" in told and "nodewise" not in told.split("samples in")[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT])
+@pytest.mark.parametrize("alone", [True, False])
+def test_an_interrupt_reaches_the_program_once(number, alone, tmp_path):
+    code = (
+        "import signal, sys, time\nseen = []\nsignal.signal(int(sys.argv[1]), lambda n, _: seen.append(n))\n"
+        "open('ready', 'w').close()\nend = time.time() + 60\nwhile not seen and time.time() < end: pass\n"
+        "end = time.time() + 0.6\nwhile time.time() < end: pass\nsys.exit(len(seen) + 40)"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-m", "nodewise", "where", "--", sys.executable, "-c", code, str(int(number))],
+        stderr=subprocess.PIPE, text=True, process_group=0, cwd=tmp_path,
+    )  # fmt: skip
+    until = time.monotonic() + 60
+    while not (tmp_path / "ready").exists():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    (os.kill if alone else os.killpg)(child.pid, number)
+    _, told = child.communicate(timeout=60)
+    assert child.returncode == 41 and "samples in" in told, told
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
@@ -174,11 +200,14 @@ def test_a_guard_that_is_killed_is_told(tmp_path):
         ([], "name either a command"),
         (["--pid", "1", "--", "true"], "name either a command"),
         (["--pid", "4194305"], "no process 4194305"),
-        (["--pid", "1", "--seconds", "-1"], "positive"),
+        (["--pid", "1", "--seconds", "-1"], "not a duration"),
         (["--", "no-such-program-here"], "no such program"),
-        (["--interval", "0", "--", "true"], "cannot sample"),
-        (["--expect", "/nowhere/plan", "--", "true"], "cannot read"),
-        (["--expect", "/etc/hostname", "--", "true"], "is no plan"),
+        (["--interval", "0", "--", "true"], "must be above zero"),
+        (["--interval", "2d", "--", "true"], "cannot sample"),
+        (["--seconds", "2s", "--", "true"], "--seconds would do nothing: COMMAND is watched until it ends"),
+        (["--plan", "/nowhere/plan", "--", "true"], "cannot read"),
+        (["--plan", "/etc/hostname", "--", "true"], "is no plan"),
+        (["--memory", "bind:777", "--", "true"], "node 777 is not there"),
     ],
 )
 def test_bad_input_gets_one_message(words, message):

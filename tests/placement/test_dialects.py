@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each dialect as its own documentation has it, and what each refuses."""
 
+import os
+import shutil
+import subprocess
+import sys
 from functools import cache
 
 import pytest
@@ -180,12 +184,30 @@ def test_hwloc_errors_name_the_column(text, column):
 
 def test_taskset_takes_lists_and_masks():
     machine = synthetic(LIKWID)
-    assert read_taskset(machine, "0,3,4-6:2")[0] == (0, 3, 4, 6)
+    assert read_taskset(machine, "-c 0,3,4-6:2")[0] == (0, 3, 4, 6)
     assert read_taskset(machine, "0x11")[0] == (0, 4)
-    left, notes, _ = read_taskset(machine, "6-9")
+    left, notes, _ = read_taskset(machine, "-c6-9")
     assert left == (6, 7) and "8-9 are not there" in notes[0]
     with pytest.raises(InputError, match="none of the processors 9 "):
-        read_taskset(machine, "9")
+        read_taskset(machine, "--cpu-list=9")
+
+
+@pytest.mark.parametrize("mask", ["3", "0x3", "0,3", "00000003", "5", "10"])
+def test_digits_alone_are_a_mask_as_for_taskset_itself(mask):
+    used, notes, _ = read_taskset(synthetic(LIKWID), mask)
+    if not mask.startswith("0x"):
+        assert f"taskset takes {mask} for a mask: processors" in notes[0] and f"a list is -c {mask}" in notes[0]
+    if shutil.which("taskset") and set(used) <= os.sched_getaffinity(0):
+        command = ["taskset", mask, sys.executable, "-c", "import os; print(*sorted(os.sched_getaffinity(0)))"]
+        asked = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert tuple(map(int, asked.stdout.split())) == used
+
+
+@pytest.mark.parametrize("text", ["0-3", "0X3", " 3", "3 ", "0x", "", "g", "-c", "-c x", "-a 3", "f" * 20000])
+def test_what_taskset_refuses_is_refused_with_how_to_write_a_list(text):
+    with pytest.raises(InputError) as caught:
+        read_taskset(synthetic(LIKWID), text)
+    assert "-c" in str(caught.value) or "column" in str(caught.value)
 
 
 def test_numactl_counts_nodes_and_relative_processors():
@@ -402,7 +424,7 @@ def test_threads_are_refined_within_a_launchers_zones():
 def test_taskset_replaces_a_ranks_zone_and_numactl_keeps_to_it():
     machine = synthetic(SMT)
     launched = {"openmpi4": "--map-by socket --bind-to socket", "ranks": 2}
-    assert zones(machine, taskset="0-3", **launched) == ((0, 1, 2, 3),) * 2
+    assert zones(machine, taskset="-c 0-3", **launched) == ((0, 1, 2, 3),) * 2
     with pytest.raises(InputError, match="numactl refuses number 0"):
         zones(machine, numactl="-C 0-3", **launched)
 
@@ -411,7 +433,7 @@ def test_taskset_replaces_a_ranks_zone_and_numactl_keeps_to_it():
     ("asked", "message"),
     [
         ({"slurm": "--cpu-bind=cores", "mpich": "-bind-to core"}, "two launchers"),
-        ({"taskset": "0", "hwloc": "pu:0"}, "two masks"),
+        ({"taskset": "1", "hwloc": "pu:0"}, "two masks"),
         ({"affinity": "compact", "gomp": "0"}, "bound twice"),
         ({"policy": "compact", "likwid": "0"}, "bound twice"),
         ({"subset": "1c", "place_threads": "1c"}, "one setting"),

@@ -82,7 +82,7 @@ def test_a_second_layer_that_is_there_already(environment):
 
 def test_a_second_layer_that_was_asked_for():
     machine = load_machine(TWO_SOCKETS)
-    assert "second layer" in traps(machine, Job(1, 2), openmpi4="--map-by socket", taskset="0-1")
+    assert "second layer" in traps(machine, Job(1, 2), openmpi4="--map-by socket", taskset="-c 0-1")
     assert traps(machine, Job(2), affinity="norespect,compact") == ["second layer"]
     assert traps(machine, Job(1, 2), openmpi4="--map-by socket") == []
 

@@ -281,8 +281,8 @@ def test_the_command_reads_another_system_and_fails_where_asked(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--seconds", "-1"), "no time to measure"),
-        (("--seconds", "nan"), "no time to measure"),
+        (("--seconds", "-1"), "not a duration"),
+        (("--seconds", "nan"), "not a duration"),
         (("--seconds", "0.01"), "too few"),
         (("--allow", "4095"), "not there or not allowed"),
         (("--allow", "x"), "not a list of processors"),

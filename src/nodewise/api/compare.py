@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-from nodewise.api.caller import Notify, in_keywords, unheard
+from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.calls import contenders_of_calls, is_call
+from nodewise.api.command_line import compare_line
 from nodewise.api.given import Command, Duration, Share, StrPath, Values, seconds_of, share_of, values_of, words_of
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output
@@ -83,12 +84,18 @@ def prepare_compare(
     A budget that is not `firm` waits for the runs that are asked for. By default one that is given is firm, and so is the usual
     one where no runs are asked for.
     """
+    if runs is not None and (min_runs != 1 or max_runs is not None):
+        raise InputError(
+            f"--runs says how many there are, so that {'--max-runs' if max_runs is not None else '--min-runs'} would do nothing",
+            "give --runs alone, or --min-runs and --max-runs",
+        )
     fewest, most = (runs, runs) if runs is not None else (min_runs, max_runs)
     if min(fewest, 1 if most is None else most) < 1 or warmup < 0:
         raise InputError("at least one run is needed, and no less than no warm-up", "give --runs 1 or more")
     if most is not None and most < fewest:
         raise InputError(f"--max-runs {most} is less than --min-runs {fewest}")
     accepted = accepted_codes(ignore_failure, accept_codes)
+    codes = {"accept_codes": sorted(accepted)} if accepted else {}
     run = dataclasses.replace(run, options=dataclasses.replace(run.options, accepted=accepted))
     question = CompareQuestion(
         contenders=tuple(contenders),
@@ -110,6 +117,7 @@ def prepare_compare(
         resume=resume,
         same=run.options.same,
         accept_disturbed=run.accept_disturbed,
+        how={**run.how, **({"ignore_failure": True} if ignore_failure else {}), **codes},
         firm=budget is not None or (runs is None and min_runs == 1) if firm is None else firm,
     )
     # whether it can be answered is to be known before the time is spent
@@ -138,6 +146,7 @@ def slower_by(verdict: CompareVerdict, threshold: float) -> bool | None:
     return None if verdict.baseline is not None and not then else False
 
 
+@question()
 def compare(
     *contenders: Command | Callable[[], object],
     names: Sequence[str] = (),
@@ -187,13 +196,26 @@ def compare(
     Raises ProgramError where a command fails at its first run, InputError where something given cannot be used or the
     budget is too small, StoreError where the runs cannot be kept, and KeyboardInterrupt on Ctrl-C, once the programs have ended.
     """
-    with in_keywords(compare), kept(out, resume, "compare") as folder:
+    with kept(out, resume, "compare") as folder:
         run = with_same_output(choose_run(**how), Kind.OFF, same_output, tolerance)
         steps: dict[str, Any] = {
             "setup": setup,
             "prepare": [prepare] if isinstance(prepare, str) else prepare,
             "conclude": [conclude] if isinstance(conclude, str) else conclude,
             "cleanup": cleanup,
+        }
+        asked: dict[str, Any] = {
+            "runs": runs,
+            "min_runs": min_runs,
+            "max_runs": max_runs,
+            "warmup": warmup,
+            "budget": budget,
+            "within": within,
+            "threshold": threshold,
+            "baseline": baseline,
+            "ignore_failure": ignore_failure,
+            "accept_codes": accept_codes,
+            "seed": seed,
         }
         check_enough(len(contenders), baseline is not None or bool(parameters))
         if any(map(is_call, contenders)):
@@ -202,25 +224,25 @@ def compare(
                     "functions have no parameters and no shell here", "give arguments by functools.partial(function, …)"
                 )
             made = contenders_of_calls(contenders, names, folder, resume, **steps)
+            line: tuple[str, ...] = ()
         else:
-            made = _of_commands([c for c in contenders if not callable(c)], names, parameters, shell, steps)
-        comparison = prepare_compare(
-            made,
-            run,
-            folder,
-            runs=runs,
-            min_runs=min_runs,
-            max_runs=max_runs,
-            warmup=warmup,
-            budget=budget,
-            within=within,
-            threshold=threshold,
-            baseline=baseline,
-            ignore_failure=ignore_failure,
-            accept_codes=accept_codes,
-            seed=seed,
-            resume=resume,
-        )
+            commands = [c for c in contenders if not callable(c)]
+            if shell is None and not any(isinstance(c, str) for c in commands):
+                # where all are words by themselves a shell has no part in them
+                shell = "none"
+            made = _of_commands(commands, names, parameters, shell, steps)
+            line = compare_line(
+                commands,
+                run.how,
+                names=names,
+                parameters=parameters,
+                shell=shell,
+                steps=steps,
+                **asked,
+                same_output=same_output,
+                tolerance=tolerance,
+            )
+        comparison = prepare_compare(made, run, folder, **asked, resume=resume, asked=line)
         verdict = comparison.answer(progress or unheard, note or unheard)
         unless_interrupted(verdict.stopped, folder)
         return verdict
@@ -233,8 +255,6 @@ def _of_commands(
     shell: str | None,
     steps: Mapping[str, Any],
 ) -> list[Contender]:
-    """Commands as a user writes them; where all are words by themselves no shell has a part in them."""
+    """Commands as a user writes them."""
     texts = [c if isinstance(c, str) else quoted_line(words_of(c)) for c in commands]
-    if shell is None and not any(isinstance(c, str) for c in commands):
-        shell = "none"
     return make_contenders(texts, values_of(parameters), names=names, shell=shell, **steps)

@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from nodewise.api.given import Duration, StrPath, seconds_of
+from nodewise.api.recorded import plain_how
 from nodewise.base.errors import InputError
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.objective import SECONDS, Objective, Shown
@@ -61,6 +62,7 @@ class RunChoice:
     `options` are for the launcher, `env` goes over the inherited environment, `objective` is the number that counts, `shown`
     are those to be shown besides. With `accept_disturbed` runs that something disturbed decide, too; `wait_quiet_s` is how long a
     quiet machine is waited for before a block; with `wait` other experiments on this machine end first.
+    `how` are the keywords that say all this, as plain values.
     """
 
     options: RunOptions
@@ -70,6 +72,7 @@ class RunChoice:
     accept_disturbed: bool = False
     wait_quiet_s: float | None = None
     wait: bool = False
+    how: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -97,6 +100,7 @@ def choose_run(
     wait: bool = False,
 ) -> RunChoice:
     """The choice that the keywords of `HowToRun` make. Raises InputError where they do not go together."""
+    given = dict(locals())
     if minimize and maximize:
         raise InputError("--minimize and --maximize cannot both be given", "one number decides; the others are shown")
     folder, source = (None if path is None else Path(path) for path in (cwd, stdin))
@@ -128,7 +132,8 @@ def choose_run(
     )
     shown = Shown(tuple(asked.values()), price.currency if price else "")
     quiet_s = seconds_of(wait_quiet, "--wait-quiet") if wait_quiet is not None else None
-    return RunChoice(options, _variables(env or {}), objective, shown, accept_disturbed, quiet_s, wait)
+    variables = _variables(env or {})
+    return RunChoice(options, variables, objective, shown, accept_disturbed, quiet_s, wait, plain_how(given))
 
 
 def _variables(given: Mapping[str, str | int | float]) -> dict[str, str]:
@@ -169,6 +174,11 @@ def _shown(text: str) -> Objective:
     return Objective(text, text.endswith("/s"))
 
 
+def looks_like_pattern(text: str) -> bool:
+    """Whether a text is rather a regular expression than a file's name."""
+    return bool(_PATTERN_SIGNS.search(text))
+
+
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
@@ -186,6 +196,11 @@ def with_same_output(
     written, or a text, which is a file's name where it looks like one and else a regular expression. Raises InputError.
     """
     rule = _same_output(same_output, tolerance, run.options.cwd, usual)
+    return with_rule(run, rule)
+
+
+def with_rule(run: RunChoice, rule: SameOutput) -> RunChoice:
+    """How to run, with a rule that is there already."""
     return replace(run, options=replace(run.options, same=rule))
 
 
@@ -199,6 +214,6 @@ def _same_output(given: StrPath | bool | None, tolerance: float | None, cwd: Pat
         return SameOutput(Kind.OUTPUT if given else usual if given is None else Kind.OFF, tolerance=allowed)
     if not isinstance(given, str):
         return SameOutput(Kind.FILE, os.fspath(given), allowed)
-    if _is_file(Path(cwd or ".", given)) or not _PATTERN_SIGNS.search(given):
+    if _is_file(Path(cwd or ".", given)) or not looks_like_pattern(given):
         return SameOutput(Kind.FILE, given, allowed)
     return SameOutput(Kind.PATTERN, pattern_of(given, "--same-output").pattern, allowed)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from nodewise.api.caller import in_keywords
+from nodewise.api.caller import question
 from nodewise.api.given import Processors, StrPath
 from nodewise.base.errors import InputError
 from nodewise.machine.given import machine as the_machine
@@ -111,6 +111,7 @@ def _policy(machine: Machine, text: str | None, resolved: Resolved) -> MemoryPol
     return policy
 
 
+@question(all_texts)
 def place(
     policy: str | None = None,
     *,
@@ -141,15 +142,14 @@ def place(
 
     Raises InputError for what cannot be read, or cannot be.
     """
-    with in_keywords(place, all_texts()):
-        request = request_of(policy, zones, runtime, dict(texts))
-        placed = prepare_place(
-            the_machine(machine, allow=allow),
-            request,
-            threads=threads,
-            ranks=ranks,
-            nodes=nodes,
-            memory=memory,
-            huge_pages=huge_pages,
-        )
-        return placed.output()
+    request = request_of(policy, zones, runtime, dict(texts))
+    placed = prepare_place(
+        the_machine(machine, allow=allow),
+        request,
+        threads=threads,
+        ranks=ranks,
+        nodes=nodes,
+        memory=memory,
+        huge_pages=huge_pages,
+    )
+    return placed.output()

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
-from nodewise.api.caller import Notify, in_keywords, unheard
+from nodewise.api.caller import Notify, question, unheard
+from nodewise.api.command_line import run_line
 from nodewise.api.given import Command, Duration, Processors, StrPath, processors_of, seconds_of, words_of
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run
 from nodewise.base.errors import InputError
-from nodewise.base.processors import parse_processors
 from nodewise.experiments.compare import CompareQuestion, compare
 from nodewise.experiments.contenders import Contender
 from nodewise.experiments.progress import Note, Progress
@@ -54,7 +54,7 @@ def prepare_run(
     *,
     runs: int = 10,
     warmup: int = 1,
-    affinity: Processors | None = None,
+    allow: Processors | None = None,
     budget: Duration = "10min",
     resume: bool = False,
     asked: Sequence[str] = (),
@@ -62,12 +62,14 @@ def prepare_run(
     """The command that is to be measured; `asked` is the command line that asks it again. Raises InputError."""
     if runs < 1 or warmup < 0:
         raise InputError("at least one run is needed, and no less than no warm-up", "give --runs 1 or more")
-    mask = None if affinity is None else parse_processors(processors_of(affinity))
+    listed = None if allow is None else processors_of(allow)
+    machine = load_machine(allow=listed)
+    mask = None if listed is None else machine.allowed
     words = resolve_command(command)
     line = quoted_line(words)
     question = CompareQuestion(
         contenders=(Contender(Setting(words, mask=mask, name=line), line),),
-        machine=load_machine(),
+        machine=machine,
         out=out,
         budget=Budget(seconds_of(budget, "--budget")),
         fewest=1,
@@ -81,17 +83,19 @@ def prepare_run(
         shown=run.shown,
         resume=resume,
         accept_disturbed=run.accept_disturbed,
+        how=run.how,
         kind=RUN,
     )
     return Single(question, run)
 
 
+@question()
 def run(
     command: Command,
     *,
     runs: int = 10,
     warmup: int = 1,
-    affinity: Processors | None = None,
+    allow: Processors | None = None,
     budget: Duration = "10min",
     out: StrPath | None = None,
     resume: bool = False,
@@ -101,7 +105,7 @@ def run(
 ) -> RunSummary:
     """Run one command several times, without a shell, and say how long it took, what it used and what disturbed it.
 
-    `runs` are measured after `warmup` more, and as many besides as were disturbed, within the `budget`; `affinity` holds the
+    `runs` are measured after `warmup` more, and as many besides as were disturbed, within the `budget`; `allow` holds the
     program to those processors. `out`, `resume`, `progress`, `note` and `how` are those of `nodewise.tune`.
 
     >>> import nodewise
@@ -112,17 +116,11 @@ def run(
     Raises ProgramError where it cannot be started or never ends well, InputError where something given cannot be used,
     StoreError where the runs cannot be kept, and KeyboardInterrupt on Ctrl-C, once the programs have ended.
     """
-    with in_keywords(run), kept(out, resume, "run") as folder:
-        single = prepare_run(
-            words_of(command),
-            choose_run(**how),
-            folder,
-            runs=runs,
-            warmup=warmup,
-            affinity=affinity,
-            budget=budget,
-            resume=resume,
-        )
+    with kept(out, resume, "run") as folder:
+        words, chosen = words_of(command), choose_run(**how)
+        asked: dict[str, Any] = {"runs": runs, "warmup": warmup, "allow": allow, "budget": budget}
+        line = run_line(words, chosen.how, **asked)
+        single = prepare_run(words, chosen, folder, **asked, resume=resume, asked=line)
         summary = single.answer(progress or unheard, note or unheard)
         unless_interrupted(summary.stopped, folder)
         return summary

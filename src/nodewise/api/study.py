@@ -7,8 +7,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from nodewise.api.caller import Notify, in_keywords, unheard
+from nodewise.api.caller import Notify, question, unheard
+from nodewise.api.command_line import study_line
 from nodewise.api.given import Duration, StrPath, check_threads, seconds_of
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.base.errors import InputError
@@ -85,6 +87,7 @@ def prepare_study(
     return Study(question, out, machine, quiet_s, wait)
 
 
+@question()
 def study(
     name: StrPath,
     *,
@@ -117,21 +120,20 @@ def study(
     Raises InputError for a study, a knob or a contender that is not there or a budget that is too small, StoreError where the
     runs cannot be kept, and KeyboardInterrupt on Ctrl-C, once the programs have ended.
     """
-    with in_keywords(study), kept(out, resume, "study", named=False) as folder:
-        asked = prepare_study(
-            find_study(os.fspath(name)),
-            folder,
-            knobs=[f"{knob}={value}" for knob, value in (knobs or {}).items()],
-            threads=threads,
-            quick=quick,
-            only=only,
-            blocks=blocks,
-            budget=budget,
-            resume=resume,
-            accept_disturbed=accept_disturbed,
-            wait_quiet=wait_quiet,
-            wait=wait,
-        )
+    with kept(out, resume, "study", named=False) as folder:
+        given: dict[str, Any] = {
+            "knobs": [f"{knob}={value}" for knob, value in (knobs or {}).items()],
+            "threads": threads,
+            "quick": quick,
+            "only": only,
+            "blocks": blocks,
+            "budget": budget,
+            "accept_disturbed": accept_disturbed,
+            "wait_quiet": wait_quiet,
+            "wait": wait,
+        }
+        found, line = find_study(os.fspath(name)), study_line(name, **given)
+        asked = prepare_study(found, folder, **given, resume=resume, asked=line)
         verdict = asked.answer(progress or unheard, note or unheard)
         unless_interrupted(verdict.stopped, folder)
         return verdict

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
-from nodewise.api.caller import Notify, in_keywords, unheard
+from nodewise.api.caller import Notify, question, unheard
+from nodewise.api.command_line import tune_line
 from nodewise.api.given import (
     Command,
     Duration,
@@ -123,10 +124,12 @@ def prepare_tune(
         ),
         start=start_of(run.options, run.env),
         accept_disturbed=run.accept_disturbed,
+        how=run.how,
     )
     return Tuning(question, run)
 
 
+@question()
 def tune(
     command: Command,
     *,
@@ -171,24 +174,23 @@ def tune(
     Raises ProgramError where the program does not run as it is, InputError where something given cannot be used or the
     budget is too small, StoreError where the runs cannot be kept, and KeyboardInterrupt on Ctrl-C, once the programs have ended.
     """
-    with in_keywords(tune), kept(out, resume, "tune") as folder:
-        tuning = prepare_tune(
-            words_of(command),
-            with_same_output(choose_run(**how), Kind.AUTO, same_output, tolerance),
-            folder,
-            budget=budget,
-            max_runs=max_runs,
-            axes=axes,
-            parameters=parameters,
-            env_axes=env_axes,
-            build=build,
-            constraints=constraints,
-            machine=machine,
-            allow=allow,
-            within=within,
-            seed=seed,
-            resume=resume,
-        )
+    with kept(out, resume, "tune") as folder:
+        words, run = words_of(command), with_same_output(choose_run(**how), Kind.AUTO, same_output, tolerance)
+        asked: dict[str, Any] = {
+            "budget": budget,
+            "max_runs": max_runs,
+            "axes": axes,
+            "parameters": parameters,
+            "env_axes": env_axes,
+            "build": build,
+            "constraints": constraints,
+            "machine": machine,
+            "allow": allow,
+            "within": within,
+            "seed": seed,
+        }
+        line = tune_line(words, run.how, **asked, same_output=same_output, tolerance=tolerance)
+        tuning = prepare_tune(words, run, folder, **asked, resume=resume, asked=line)
         verdict = tuning.answer(progress or unheard, note or unheard)
         unless_interrupted(verdict.stopped, folder)
         return verdict

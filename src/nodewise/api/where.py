@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nodewise.api.caller import Notify, in_keywords, unheard
+from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.given import Command, Duration, StrPath, seconds_of, words_of
 from nodewise.api.options import RunChoice, choose_run
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.experiments.progress import Note
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
-from nodewise.placement.memory import MemoryPolicy, read_memory
+from nodewise.placement.memory import MemoryPolicy, check_memory, read_memory
 from nodewise.runner.agreement import Agreement, agreement
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.local import LocalLauncher
@@ -53,16 +53,19 @@ class Asked:
         return agreed
 
 
-def prepare_where(interval: float, expect: PlaceOutput | StrPath | None, memory: str | None) -> Asked:
+def prepare_where(interval: float, plan: PlaceOutput | StrPath | None, memory: str | None) -> Asked:
     """What is to be held against what is seen. Raises InputError for what cannot be."""
     check_interval(interval)
     machine = load_machine()
     places = None
-    if isinstance(expect, PlaceOutput):
-        places = _by_rank(list(expect.places or ()), list(expect.ranks))
-    elif expect is not None:
-        places = _planned(Path(expect))
-    return Asked(machine, places, None if memory is None else read_memory(machine, memory))
+    if isinstance(plan, PlaceOutput):
+        places = _by_rank(list(plan.places or ()), list(plan.ranks))
+    elif plan is not None:
+        places = _planned(Path(plan))
+    policy = None if memory is None else read_memory(machine, memory)
+    if policy is not None:
+        check_memory(machine, policy)
+    return Asked(machine, places, policy)
 
 
 def _planned(path: Path) -> list[list[tuple[int, ...]]]:
@@ -126,13 +129,14 @@ def _watch_command(words: Sequence[str], interval: float, run: RunChoice) -> Obs
     return observer.seen
 
 
+@question()
 def where(
     command: Command | None = None,
     *,
     pid: int | None = None,
     seconds: Duration = 5.0,
-    interval: float = 0.01,
-    expect: PlaceOutput | StrPath | None = None,
+    interval: Duration = 0.01,
+    plan: PlaceOutput | StrPath | None = None,
     memory: str | None = None,
     timeout: Duration | None = None,
     cwd: StrPath | None = None,
@@ -142,7 +146,7 @@ def where(
 ) -> WhereOutput:
     """Run a program, or watch a process that runs for some `seconds`, and say where each of its threads ran.
 
-    Samples are `interval` seconds apart at least. `expect` is a plan to hold it against, what `nodewise.place` returned or the
+    Samples are an `interval` apart at least. `plan` is one to hold it against, what `nodewise.place` returned or the
     file that `nodewise place --json` printed; without it, what the program's own environment asks for. `memory` is a policy to hold
     its pages against, such as `"bind:0"`. `timeout`, `cwd`, `stdin` and `env` are those of `nodewise.HowToRun`.
 
@@ -153,16 +157,16 @@ def where(
 
     Raises ProgramError where the program fails, InputError where something given cannot be used.
     """
-    with in_keywords(where):
-        if (pid is None) == (command is None):
-            raise InputError("name either a command or a process", "give command or pid")
-        asked = prepare_where(interval, expect, memory)
-        if pid is not None:
-            seconds = seconds_of(seconds, "--seconds")
-            observer = observer_of(pid, seconds, interval, note or unheard)
-            watch_for(observer, seconds)
-            seen = observer.seen
-        else:
-            run = choose_run(timeout=timeout, cwd=cwd, stdin=stdin, env=env)
-            seen = _watch_command(words_of(command or ()), interval, run)
-        return where_output(seen, asked.judge(seen))
+    if (pid is None) == (command is None):
+        raise InputError("name either a command or a process", "give command or pid")
+    interval = seconds_of(interval, "--interval")
+    asked = prepare_where(interval, plan, memory)
+    if pid is not None:
+        seconds = seconds_of(seconds, "--seconds")
+        observer = observer_of(pid, seconds, interval, note or unheard)
+        watch_for(observer, seconds)
+        seen = observer.seen
+    else:
+        run = choose_run(timeout=timeout, cwd=cwd, stdin=stdin, env=env)
+        seen = _watch_command(words_of(command or ()), interval, run)
+    return where_output(seen, asked.judge(seen))

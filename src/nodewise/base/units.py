@@ -47,14 +47,15 @@ def parse_seconds(text: str, option: str = "") -> float:
 
 
 def parse_share(text: str, option: str, most: float | None = 1.0) -> float:
-    """Read a percentage such as `1%` or `0.5%` as a share of one, less than `most` and, where that is None, also 0.
+    """Read a part of one such as `1%`, `0.5 %` or `0.01`, less than `most` and, where that is None, also 0.
 
-    Raises InputError.
+    Without a sign it is below one, so that nobody's `2` is taken for 200 %. Raises InputError.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text)
-    share = float(match[1]) / 100 if match else 0.0
-    if match is None or (most is not None and not 0 < share < most):
-        raise InputError(f"{option}: not a percentage: {text!r}", f"write it such as {option} 1%")
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?(?:e-?\d+)?|\.\d+(?:e-?\d+)?)\s*(%?)\s*", text.lower())
+    share = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    bare = match is not None and not match[2] and share >= 1
+    if match is None or bare or (most is not None and not 0 < share < most):
+        raise InputError(f"{option}: not a share: {text!r}", f"write it such as {option} 1% or {option} 0.01")
     return share
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +19,7 @@ from nodewise.base.errors import InputError, StoreError
 from nodewise.cli.masked_terminal import hide
 from nodewise.cli.trust import check_owner
 from nodewise.experiments.progress import Note
-from nodewise.records.experiment import TELLING, make_directory, read_question
+from nodewise.records.experiment import CALLS, make_directory, read_question
 from nodewise.records.secret_file import Revealed
 
 _FOLDER = Path("nodewise-experiments")
@@ -85,11 +85,6 @@ def say_note(note: Note) -> None:
     print(note, file=sys.stderr, flush=True)
 
 
-def environment_of(then: Mapping[str, str]) -> dict[str, str]:
-    """The environment of now, with the variables that bear on a run as they were `then`, when the question was asked."""
-    return {**{k: v for k, v in os.environ.items() if not k.startswith(TELLING)}, **then}
-
-
 def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str] = ("as_json",)) -> None:
     """Run the command that made the experiment in `path` again, to go on in its directory.
 
@@ -97,6 +92,8 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
     if they are given now. Raises InputError for others, where `path` holds no experiment of that kind, and where it is another
     user's who is not trusted.
     """
+    from nodewise.api.command_line import check_continuable
+    from nodewise.api.recorded import environment_then
     from nodewise.verdicts.question import read_question_of
 
     path = path.absolute()
@@ -112,6 +109,8 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
     hide(through.masks)
     question = read_question_of(read_question(path, through), path)
     asked = list(question.asked)
+    if question.kind == kind:
+        check_continuable(asked, kind, path, (path / CALLS).is_dir())
     if question.kind != kind or kind not in asked:
         raise InputError(
             f"{path} holds no {kind} that can be continued",
@@ -121,7 +120,7 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
         os.chdir(question.cwd)
     except OSError as problem:
         raise InputError(f"cannot go on in {question.cwd}: {problem.strerror}") from problem
-    telling = environment_of(question.environment)
+    telling = environment_then(question.environment)
     os.environ.clear()
     os.environ.update(telling)
     command = context.command

@@ -12,6 +12,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.cli.experiments import STDOUT, check_target
+from nodewise.cli.kinds import TARGET
 
 if TYPE_CHECKING:
     from nodewise.verdicts.stored import Stored
@@ -26,7 +27,7 @@ def export_options(kind: str | None = None) -> Callable[[Callable[..., Any]], Ca
             function = click.option(
                 f"--export-{exporter.name}",
                 export_parameter(exporter.name),
-                type=click.Path(path_type=Path, allow_dash=True),
+                type=TARGET,
                 metavar="FILE",
                 help=f"{exporter.help.rstrip('.')}; - is standard output.",
             )(function)

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import click
 
 from nodewise.api.options import RunChoice, choose_run, with_same_output
 from nodewise.base.errors import InputError
+from nodewise.cli.kinds import PATH, SHARE_OR_NONE, TIME, Decorator
 from nodewise.cli.trust import trust_option
 from nodewise.runner.same_output import TOLERANCE, Kind
 
@@ -25,122 +25,131 @@ def parse_pair(text: str, option: str, example: str) -> tuple[str, str]:
     return name, value
 
 
-def _choose(
-    timeout: str | None,
-    cwd: Path | None,
-    stdin: Path | None,
-    env: tuple[str, ...],
-    metric: tuple[str, ...],
-    expect: str | None,
-    limit: tuple[str, ...],
-    work: str | None,
-    minimize: str | None,
-    maximize: str | None,
-    show: tuple[str, ...],
-    cost: str | None,
-    cost_per_core: bool,
-    accept_disturbed: bool,
-    wait_quiet: str | None,
-    wait: bool,
-) -> RunChoice:
-    pairs = dict(parse_pair(m, "--metric", "seconds='elapsed: ([0-9.]+)'") for m in metric)
-    return choose_run(
-        timeout=timeout or None,
-        cwd=cwd,
-        stdin=None if stdin == Path("null") else stdin,
-        env=dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in env),
-        metrics=pairs,
-        expect=expect,
-        limits=dict(parse_pair(text, "--limit", "AS=2G") for text in limit),
-        work=work,
-        minimize=minimize,
-        maximize=maximize,
-        show=show,
-        cost=cost,
-        cost_per_core=cost_per_core,
-        accept_disturbed=accept_disturbed,
-        wait_quiet=wait_quiet or None,
-        wait=wait,
-    )
+#: The parameters that keywords of another name stand for.
+_KEYWORDS = {"metric": "metrics", "limit": "limits"}
+#: How a program is started, and how it is judged besides.
+START = ("timeout", "cwd", "stdin", "env", "expect", "limit")
+_PARAMETERS = (
+    *START,
+    *(
+        "metric",
+        "work",
+        "minimize",
+        "maximize",
+        "show",
+        "cost",
+        "cost_per_core",
+        "accept_disturbed",
+        "wait_quiet",
+        "wait",
+    ),
+)
 
 
-#: The options of `run_options`.
-_CHOSEN = tuple(inspect.signature(_choose).parameters)
+def run_keywords(params: Mapping[str, Any], names: Iterable[str] = _PARAMETERS) -> dict[str, Any]:
+    """The keywords of `nodewise.HowToRun` that the parameters of these `names` say. Raises InputError."""
+    read: dict[str, Callable[[Any], Any]] = {
+        "stdin": lambda path: None if path == Path("null") else path,
+        "env": lambda texts: dict(parse_pair(e, "--env", "OMP_WAIT_POLICY=active") for e in texts),
+        "metric": lambda texts: dict(parse_pair(m, "--metric", "seconds='elapsed: ([0-9.]+)'") for m in texts),
+        "limit": lambda texts: dict(parse_pair(text, "--limit", "AS=2G") for text in texts),
+    }
+    return {
+        _KEYWORDS.get(name, name): read.get(name, lambda value: value)(params[name])
+        for name in _PARAMETERS
+        if name in names
+    }
+
+
 #: For every command that measures.
 wait_option = click.option(
     "--wait", is_flag=True, help="Begin once no other experiment of nodewise runs on this machine."
 )
-
-
-def run_choice(params: Mapping[str, Any]) -> RunChoice:
-    """The value of the options of `run_options` in a command's parameters. Raises InputError."""
-    return _choose(**{name: params[name] for name in _CHOSEN})
-
-
-def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options, and hand it their value as the keyword argument `run`."""
-
-    @click.option("--timeout", help="End a run after this time: 10s, 5min.")
-    @click.option("--cwd", type=click.Path(path_type=Path), help="Directory to run in.")
-    @click.option(
-        "--input",
-        "--stdin",
-        "stdin",
-        type=click.Path(path_type=Path),
-        help="File for standard input (default: nothing).",
-    )
-    @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable for the program.")
-    @click.option(
-        "--metric",
-        multiple=True,
-        metavar="NAME=REGEX",
-        help="Read a number that the program prints; seconds is compared.",
-    )
-    @click.option("--expect", metavar="REGEX", help="What the output must hold, else the run is wrong.")
-    @click.option(
+disturbed_option = click.option(
+    "--accept-disturbed",
+    is_flag=True,
+    help="Let runs decide, too, that something disturbed (other load, steal, throttling, paging).",
+)
+wait_quiet_option = click.option(
+    "--wait-quiet",
+    type=TIME,
+    metavar="TIME",
+    help="Before each block wait until the machine is quiet, at most so long: 10min. It counts for no budget.",
+)
+_START: tuple[Decorator, ...] = (
+    click.option("--timeout", type=TIME, metavar="TIME", help="End a run after this time: 10s, 5min."),
+    click.option("--cwd", type=PATH, metavar="DIR", help="Directory to run in."),
+    click.option("--input", "stdin", type=PATH, metavar="FILE", help="File for standard input. [default: nothing]"),
+    click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable for the program."),
+    click.option("--expect", metavar="REGEX", help="What the output must hold, else the run is wrong."),
+    click.option(
         "--limit", multiple=True, metavar="NAME=SIZE", help="Resource limit as in setrlimit: AS=2G, NOFILE=64."
-    )
-    @click.option(
-        "--work", metavar="REGEX", help="The amount of work that the program prints, for rate and redundancy."
-    )
-    @click.option("--minimize", metavar="METRIC", help="What decides instead of time: peak_bytes, cpu_s, energy_j …")
-    @click.option(
-        "--maximize", metavar="METRIC", help="The same, where more of it is better: a metric's name, items/s …"
-    )
-    @click.option(
-        "--show",
-        multiple=True,
-        metavar="METRIC[:max]",
-        help="Show this one, too, and hold it against what decides: energy_j, peak_bytes …; of which more is better: NAME:max.",
-    )
-    @click.option(
-        "--cost", metavar="PRICE/h", help="What an hour of this machine costs, such as 3.2EUR/h: runs tell cost."
-    )
-    @click.option(
-        "--cost-per-core", is_flag=True, help="Of --cost only the share of the processors that a setting may use."
-    )
-    @click.option(
-        "--accept-disturbed",
-        is_flag=True,
-        help="Let runs decide that something disturbed (other load, steal, throttling, paging), too.",
-    )
-    @click.option(
-        "--wait-quiet",
-        metavar="TIME",
-        help="Before each block wait until the machine is quiet, at most so long: 10min. It counts for no budget.",
-    )
-    @wait_option
-    @trust_option
+    ),
+)
+
+
+def _handing_run(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    """A command that is handed the value of these parameters as the keyword argument `run`."""
+
     @functools.wraps(function)
     def wrapped(*args: Any, **params: Any) -> Any:
-        rest = {name: value for name, value in params.items() if name not in _CHOSEN}
-        return function(*args, run=run_choice(params), **rest)
+        run = choose_run(**run_keywords(params, names))
+        return function(*args, run=run, **{n: v for n, v in params.items() if n not in names})
 
     return wrapped
 
 
-def same_output_choice(run: RunChoice, params: Mapping[str, Any], usual: Kind) -> RunChoice:
-    """How to run, with the rule that the options of `same_output_options` in a command's parameters say. Raises InputError."""
+def _with(function: Callable[..., Any], options: Sequence[Decorator]) -> Callable[..., Any]:
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def start_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of how a program is started, and hand it their value as the keyword argument `run`."""
+    return _with(_handing_run(function, START), _START)
+
+
+def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of how programs are run and judged, and hand it their value as the keyword argument `run`."""
+    judging: list[Decorator] = [
+        click.option(
+            "--metric",
+            multiple=True,
+            metavar="NAME=REGEX",
+            help="Read a number that the program prints; seconds is compared.",
+        ),
+        click.option(
+            "--work", metavar="REGEX", help="The amount of work that the program prints, for rate and redundancy."
+        ),
+        click.option(
+            "--minimize", metavar="METRIC", help="What decides instead of time: peak_bytes, cpu_s, energy_j …"
+        ),
+        click.option(
+            "--maximize", metavar="METRIC", help="The same, where more of it is better: a metric's name, items/s …"
+        ),
+        click.option(
+            "--show",
+            multiple=True,
+            metavar="METRIC[:max]",
+            help="Show this one, too, and hold it against what decides: energy_j, peak_bytes …; of which more is better: NAME:max.",
+        ),
+        click.option(
+            "--cost", metavar="PRICE/h", help="What an hour of this machine costs, such as 3.2EUR/h: runs report cost."
+        ),
+        click.option(
+            "--cost-per-core", is_flag=True, help="Of --cost only the share of the processors that a setting may use."
+        ),
+        disturbed_option,
+        wait_quiet_option,
+        wait_option,
+        trust_option,
+    ]
+    return _with(_handing_run(function, _PARAMETERS), [*_START, *judging])
+
+
+def same_output_keywords(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords `same_output` and `tolerance` that the options of `same_output_options` say. Raises InputError."""
     text, tolerance = params["same_output"], params["tolerance"]
     if params["any_output"] and (text is not None or tolerance is not None):
         raise InputError(
@@ -148,7 +157,7 @@ def same_output_choice(run: RunChoice, params: Mapping[str, Any], usual: Kind) -
         )
     # without a value it is all that is printed
     given = False if params["any_output"] else True if text == "" else text
-    return with_same_output(run, usual, given, tolerance)
+    return {"same_output": given, "tolerance": tolerance}
 
 
 def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -168,7 +177,10 @@ def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[
             + (" [default: what it prints, where that repeats]" if usual is Kind.AUTO else ""),
         )
         @click.option(
-            "--tolerance", type=float, help=f"How much numbers may differ, relatively. [default: {TOLERANCE:g}]"
+            "--tolerance",
+            type=SHARE_OR_NONE,
+            metavar="SHARE",
+            help=f"How much numbers may differ, relatively. [default: {TOLERANCE:g}]",
         )
         @click.option("--any-output", is_flag=True, help="Outputs may differ.")
         @functools.wraps(function)
@@ -176,7 +188,7 @@ def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[
             *args: Any, same_output: str | None, tolerance: float | None, any_output: bool, run: RunChoice, **rest: Any
         ) -> Any:
             params = {"same_output": same_output, "tolerance": tolerance, "any_output": any_output}
-            return function(*args, run=same_output_choice(run, params, usual), **rest)
+            return function(*args, run=with_same_output(run, usual, **same_output_keywords(params)), **rest)
 
         return wrapped
 

@@ -15,38 +15,35 @@ if TYPE_CHECKING:
     from nodewise.verdicts.roofline import RooflineVerdict
 
 
-def run_roofline(threads: int | None, name: str | None, out: Path | None, as_json: bool, seconds: float | None) -> None:
-    """Measure, keep and tell it; `name` is of one study, None for all, `seconds` the budget (None: what it takes)."""
+def run_roofline(
+    threads: int | None, name: str | None, out: Path | None, as_json: bool, budget: float | None, wait: bool
+) -> None:
+    """Measure, keep and tell it; `name` is of one study, None for all."""
     from rich.console import Console
 
-    from nodewise.experiments.roofline import measure_roofline
-    from nodewise.machine.sources import load_machine
+    from nodewise.api.roofline import prepare_roofline
+    from nodewise.cli.experiments import say_note
     from nodewise.report.exports.pictures import write_pictures
     from nodewise.report.figures.roofline import roofline_figure
     from nodewise.report.pages.write import write_page
-    from nodewise.runner.launcher import RunOptions
-    from nodewise.runner.local import LocalLauncher
     from nodewise.verdicts.encoding import encode
 
-    machine = load_machine()
     folder = result_place(out, "roofline")
+    asked = prepare_roofline(
+        folder,
+        studies=(name,) if name else (),
+        threads=threads,
+        budget=budget,
+        wait=wait,
+        asked=("nodewise", *sys.argv[1:]),
+    )
     status = Console(stderr=True).status("starting")
 
     def show(progress: RooflineProgress) -> None:
         status.update(f"run {progress.done + 1} of about {progress.runs}: {progress.what}")
 
-    # roofs of the memory are lowered by whoever uses it, from whichever processor
-    with LocalLauncher(RunOptions(domain=machine.memory_domain)) as launcher, status:
-        result = measure_roofline(
-            machine,
-            threads or machine.parallelism,
-            launcher,
-            folder,
-            (name,) if name else (),
-            show,
-            ("nodewise", *sys.argv[1:]),
-            seconds,
-        )
+    with status:
+        result = asked.answer(show, say_note)
     page = write_page(folder)
     figures = {"roofline": roofline_figure(result)}
     pictures = [write_pictures(figures, folder / f"roofline.{kind}", kind)[0] for kind in ("svg", "png")]

@@ -3,19 +3,11 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
-
-from nodewise.base.errors import InputError
-from nodewise.base.masking import shell_text
-
-#: What of a folder says which commands are run, and how.
-_TELLING = ("question.json", "samples.jsonl", "secrets.json")
 
 
 def trust_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,51 +28,11 @@ def _note(context: click.Context, option: click.Parameter, given: bool) -> None:
 
 def check_owner(folder: Path, context: click.Context) -> None:
     """Raises InputError where a folder, or what it holds, is another user's and --trust is not given."""
-    if context.meta.get("nodewise.trust"):
-        return
-    owners = dict.fromkeys(
-        uid for path in (folder, *(folder / name for name in _TELLING)) if (uid := _owner(path)) is not None
-    )
-    others = [uid for uid in owners if uid != os.geteuid()]
-    if not others:
-        return
-    # commands that need no trust are over before these are imported
-    from nodewise.records.experiment import read_question
-    from nodewise.runner.launch import quoted_line
+    from nodewise.api import trust
 
-    question = read_question(folder)
-    whose = " and ".join(map(_user, others))
-    asked = [word.replace("\n", " ") for word in question["asked"]]
-    commands = [f"  {' '.join(shell_text(text).split())}" for text in _commands(question)]
-    raise InputError(
-        f"{folder} belongs to {whose}, not to you ({_user(os.geteuid())}), and these commands of {whose} would be run:\n"
-        + "\n".join([*commands, f"  asked for as: {quoted_line(asked)}"]),
-        "where you trust them, give --trust",
-    )
+    trust.check_owner(folder, is_trusted(context))
 
 
-def _commands(question: dict[str, Any]) -> list[str]:
-    """The lines that going on runs, as far as the question says them."""
-    if "contenders" in question:
-        steps = [text for c in question["contenders"] for text in (c["steps"] or {}).values() if text]
-        return list(dict.fromkeys([*(c["text"] for c in question["contenders"]), *steps]))
-    from nodewise.runner.launch import quoted_line
-
-    build = (question.get("wanted") or {}).get("build")
-    words = question.get("command") or [question["kind"], str(question.get("study", ""))]
-    return [quoted_line(words), *([build] if build else [])]
-
-
-def _owner(path: Path) -> int | None:
-    try:
-        # of a link it is also what it leads to that counts
-        return path.stat().st_uid
-    except OSError:
-        return None
-
-
-def _user(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"user {uid}"
+def is_trusted(context: click.Context) -> bool:
+    """Whether --trust is given."""
+    return bool(context.meta.get("nodewise.trust"))

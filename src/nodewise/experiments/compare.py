@@ -70,7 +70,8 @@ class CompareQuestion:
     `resume`: go on with what `out` holds. With `accept_disturbed` blocks decide that something disturbed, too. `kind` is
     `run` where one command stands alone, `confirm` where a promise is repeated. More blocks are made while it is open on
     which side of the ratio `apart` the others lie. That one of `may_fail` never runs well is an answer, and no bad input.
-    `more` is stored with the question, `masks` are those of an experiment that is repeated.
+    `how` says how the runs are made, as plain values; it and `more` are stored with the question, `masks` are those of an
+    experiment that is repeated.
     """
 
     contenders: tuple[Contender, ...]
@@ -95,6 +96,7 @@ class CompareQuestion:
     kind: str = COMPARE
     apart: float | None = None
     may_fail: frozenset[str] = frozenset()
+    how: Mapping[str, Any] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
     firm: bool = True
     masks: Masks | None = None
@@ -127,6 +129,7 @@ class CompareQuestion:
             "shown": asdict(self.shown),
             "same_output": self.same.to_json(self.contenders[0].setting.key),
             "axes": {},
+            "how": dict(self.how),
             **inherited_facts(self.machine, self.environment, self.asked),
             **self.more,
         }

@@ -167,6 +167,7 @@ def confirm(
     launcher: Launcher,
     observe: Callable[[Progress], None] = lambda _: None,
     notes: Sequence[str] = (),
+    before_block: Callable[[], None] = lambda: None,
 ) -> ConfirmVerdict:
     """Run both settings in fresh blocks until it is told whether the promise holds, or the budget ends.
 
@@ -195,7 +196,7 @@ def confirm(
             }
         },
     )
-    comparison = compare(asked, launcher, observe)
+    comparison = compare(asked, launcher, observe, before_block)
     verdict = confirm_verdict(read_experiment(question.out), comparison.stopped)
     try:
         # read from the records, in which secrets are masked

@@ -113,7 +113,7 @@ def command_words(text: str, shell: str | None) -> tuple[tuple[str, ...], str | 
     if shell != "none" and not text.lstrip().startswith("study:"):
         shell_words = split_words(shell)
         if not shell_words:
-            raise InputError("an empty --shell", "name one, such as bash or 'bash --norc', or none")
+            raise InputError("--shell is empty", "name one, such as bash or 'bash -e', or none")
         return (*shell_words, "-c", text), shell
     return resolve_command(split_words(text)), None
 

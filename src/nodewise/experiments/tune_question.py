@@ -26,6 +26,7 @@ class Question:
     line that repeats the question, `environment` what programs inherit, `start` what its user gave of that, `same` what of a
     setting's output has to be as the baseline's. `resume`: go on with what `out` holds. Without `axes` they are chosen by what
     the program loads; `wanted` are axes of the user's own. With `accept_disturbed` blocks decide that something disturbed, too.
+    `how` says how the runs are made, as plain values.
     """
 
     command: tuple[str, ...]
@@ -45,6 +46,7 @@ class Question:
     start: Start = field(default_factory=Start)
     same: SameOutput = field(default_factory=SameOutput)
     accept_disturbed: bool = False
+    how: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """What `question.json` holds; of the environment only what bears on threads and memory."""
@@ -61,5 +63,6 @@ class Question:
             "shown": asdict(self.shown),
             "same_output": self.same.to_json("baseline"),
             "seed": self.seed,
+            "how": dict(self.how),
             **inherited_facts(self.machine, self.environment, self.asked),
         }

@@ -14,13 +14,20 @@ if TYPE_CHECKING:
 
 
 class _Called(ModuleType):
-    def __call__(
-        self, machine: Machine | str | os.PathLike[str] | None = None, *, allow: str | Iterable[int] | None = None
-    ) -> Machine:
-        """See `nodewise.machine.given.machine`."""
-        from nodewise.machine import given
+    if TYPE_CHECKING:
 
-        return given.machine(machine, allow=allow)
+        def __call__(
+            self, machine: Machine | str | os.PathLike[str] | None = None, *, allow: str | Iterable[int] | None = None
+        ) -> Machine:
+            """See `nodewise.machine.given.machine`."""
+
+    else:
+
+        def __call__(self, *args, **kwargs):
+            """See `nodewise.machine.given.machine`, which says what is wrong with an argument."""
+            from nodewise.machine import given
+
+            return given.machine(*args, **kwargs)
 
 
 # the function of the public API and the package of its types have one name

@@ -6,11 +6,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from nodewise.base.arguments import checked
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine, restrict
 
 
+@checked
 def machine(
     machine: Machine | str | os.PathLike[str] | None = None, *, allow: str | Iterable[int] | None = None
 ) -> Machine:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from nodewise.base.lists import listed
 from nodewise.machine.cgroups import read_limits
 from nodewise.machine.files import first_match, read_number, read_text
 from nodewise.machine.model import Limits, Processor
@@ -57,7 +58,7 @@ def _clock_directories(root: Path) -> list[Path]:
 def _same(values: Iterable[str | None]) -> str | None:
     """The one value, or all of them where processors differ."""
     known = sorted({v for v in values if v})
-    return " and ".join(known) or None
+    return listed(known) or None
 
 
 def read_processor(root: Path) -> Processor:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.base.lists import listed
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.scan import Scanner
@@ -189,7 +190,7 @@ def from_numactl(machine: Machine, options: Sequence[str]) -> MemoryPolicy | Non
         elif name in _NUMACTL:
             found.append(read_memory(machine, f"{_NUMACTL[name]}:{value}"))
     if len(found) > 1:
-        raise InputError(f"numactl: {' and '.join(options)} contradict each other", "name one policy")
+        raise InputError(f"numactl: {listed(options)} contradict each other", "name one policy")
     return found[0] if found else None
 
 

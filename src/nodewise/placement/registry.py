@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nodewise.base.lists import listed
 from nodewise.base.registry import Registry
 from nodewise.placement.dialect import Dialect, Text
 from nodewise.placement.openmp.runtimes import RUNTIMES
@@ -36,7 +37,7 @@ def _wrong(dialect: Dialect, registered: Mapping[str, Dialect]) -> str | None:
     if unknown := sorted(runtimes - set(RUNTIMES)):
         return f"{unknown[0]!r} is no OpenMP runtime: known are {', '.join(RUNTIMES)}"
     if names and len(readers) != 1:
-        return f"{' and '.join(names)} must have one reader: launch, mask or threads"
+        return f"{listed(names)} must have one reader: launch, mask or threads"
     if dialect.threads is None and len(names) != len(readers):
         return "a launcher or a mask reads one text"
     if readers and not names:

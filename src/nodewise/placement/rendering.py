@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from nodewise.base.arguments import checked
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 
@@ -27,6 +28,7 @@ class Rendering:
     files: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @checked
     def line(self, command: Sequence[str] = ("PROGRAM",)) -> str:
         """The line to paste into a shell."""
         assigned = [f"{k}={shlex.quote(v)}" for k, v in self.env.items()]

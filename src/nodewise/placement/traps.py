@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from nodewise.base.errors import InputError
+from nodewise.base.lists import listed
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Silence, Trap
@@ -55,7 +56,7 @@ def _silenced(given: Collection[str]) -> list[Trap]:
 
 def _silence(silence: Silence) -> Trap:
     names = {text.name: text.variable or text.option for text in all_texts().values()}
-    losers = " and ".join(names.get(loser, loser) for loser in silence.losers)
+    losers = listed([names.get(loser, loser) for loser in silence.losers])
     where = f" in {whose(silence.runtimes)} runtime" if silence.runtimes else ""
     return Trap(
         "silenced",

@@ -76,6 +76,7 @@ class BlocksQuestion(CommonQuestion):
     objective: NotRequired[_Objective]
     shown: NotRequired[_Shown]
     same_output: NotRequired[_SameOutput]
+    how: NotRequired[Mapping[str, Any]]
     extended: NotRequired[Sequence[_Extended]]
 
 

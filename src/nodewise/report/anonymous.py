@@ -117,7 +117,11 @@ class Anonymous:
             self._names[one["text"]] = f"command {i}"
             if one["text"] in one["name"]:
                 self._names[one["name"]] = f"command {i}"
-        made = {k: v if k in ("machine", "readme", "kind") else self._all(v) for k, v in data.items() if k != "loaded"}
+        made = {
+            k: v if k in ("machine", "readme", "kind") else self._all(v)
+            for k, v in data.items()
+            if k not in ("loaded", "how")
+        }
         made |= {"asked": [], "cwd": ""}
         machine = dict(data["machine"])
         source, sign, _ = str(machine.get("source", "")).partition(":")

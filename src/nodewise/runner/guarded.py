@@ -22,11 +22,14 @@ from nodewise.base.errors import ProgramError
 from nodewise.runner.proc_files import children_of
 
 _PR_SET_CHILD_SUBREAPER = 36
-#: The number of the program's process and 0, or 0 and the error of its start; then its status and 0.
+#: The number of the program's process and 0, or 0 and the error of its start; then its status and 0. Between them the number
+#: of each signal that the guard hears, and 1.
 _MESSAGE = struct.Struct("<ii")
 #: How long what is asked to end has to do so.
 _GRACE_S = 0.5
 _INSIST_S = 5.0
+#: So long after a signal it is known whether the whole group of processes was sent it.
+_TOGETHER_S = 0.1
 _TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -38,6 +41,8 @@ class Guarded:
 
     def __init__(self, words: Sequence[str], program: str):
         """Start the file `program`. Raises OSError where the system refuses."""
+        self._asked: list[tuple[int, float]] = []
+        self._heard: list[int] = []
         alive, self._alive = os.pipe()
         self._told, tell = os.pipe()
         _adopt(True)
@@ -63,13 +68,29 @@ class Guarded:
 
         Raises ProgramError where it was ended because its guard was.
         """
-        if self._status is None and select.select([self._told], [], [], seconds)[0]:
+        while self._status is None and select.select([self._told], [], [], seconds)[0]:
             message = self._message()
             if message is None:
                 _end_all(0.0)
                 raise _lost(self._words)
-            self._status = message[0]
+            if message[1]:
+                self._heard.append(message[0])
+            else:
+                self._status = message[0]
+        self._pass_on()
         return self._status
+
+    def signalled(self, number: int) -> None:
+        """This process was sent a signal: the program is sent it, too, unless all of the group were, as by a terminal."""
+        self._asked.append((number, time.monotonic()))
+
+    def _pass_on(self) -> None:
+        for number, at in [one for one in self._asked if time.monotonic() - one[1] >= _TOGETHER_S]:
+            self._asked.remove((number, at))
+            if number in self._heard:
+                self._heard.remove(number)
+            elif self._status is None:
+                _send(self.pid, number)
 
     def close(self) -> None:
         """End it where it runs; what outlived it goes on."""
@@ -127,7 +148,9 @@ def _stand_guard(words: Sequence[str], program: str, alive: int, tell: int) -> N
             if alive in ready:
                 _end_all(_GRACE_S)
                 break
-            os.read(ended, 4096)
+            for heard in os.read(ended, 4096):
+                if heard in _TERMINAL:
+                    os.write(tell, _MESSAGE.pack(heard, 1))
             status = _ended(pid)
             if status is None:
                 status = _reaped(pid)

@@ -40,13 +40,13 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """`1.47× (1.45–1.49) faster`, `no difference beyond 1%`, `not decided: 1.01× (0.98–1.04)`."""
+        """`1.47× (1.45–1.49) faster`, `no difference beyond 1%`, `undecided: 1.01× (0.98–1.04)`."""
         span = format_ratio(self.ratio)
         return {
             Word.FASTER: f"{span} faster",
             Word.SLOWER: f"{span}: slower",
             Word.NO_DIFFERENCE: f"no difference beyond {self._size}: {span}",
-            Word.UNDECIDED: f"not decided: {span}",
+            Word.UNDECIDED: f"undecided: {span}",
         }[self.word]
 
     @property

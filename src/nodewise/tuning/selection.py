@@ -27,6 +27,7 @@ from nodewise.tuning.catalogue.choose import (
     knobs_for,
     libraries_loaded,
     marks_of,
+    runnable,
 )
 from nodewise.tuning.catalogue.knob import Follower, Knob, Library, as_set_by_the_user
 from nodewise.tuning.catalogue.read import load_catalogue
@@ -171,6 +172,7 @@ class Offer:
             self._knobs = self._named(catalogue)
             return self._make(names, self._knobs, ())
         libraries = libraries_loaded(self._loaded, catalogue)
+        self._check_loaded(catalogue, libraries)
         self._answers = ask_libraries(libraries, self._loaded, self._machine, self._environment)
         every = [
             *knobs_for(
@@ -225,7 +227,28 @@ class Offer:
     def _named(self, catalogue: Sequence[Library]) -> tuple[Knob, ...]:
         """Knobs that the user names, whether or not anything was seen to load what they are of."""
         found = [k for library in catalogue for k in library.knobs if k.name in (self._names or ())]
-        return tuple(as_set_by_the_user(k, self._environment) for k in found)
+        fitting = [replace(k, choices=runnable(k, self._machine)) for k in found]
+        for knob in fitting:
+            if not knob.choices:
+                raise InputError(
+                    f"this processor can run no value of the axis {knob.name}",
+                    "leave it out; `nodewise knobs` tells what each needs",
+                )
+        return tuple(as_set_by_the_user(k, self._environment) for k in fitting)
+
+    def _check_loaded(self, catalogue: Sequence[Library], loaded: Sequence[Library]) -> None:
+        """Raises InputError for a knob that is named of a library that a run, which was watched, did not load."""
+        if self._loaded is None or not self._loaded.watched:
+            return
+        there = {library.name for library in loaded}
+        for library in catalogue:
+            for knob in library.knobs:
+                if knob.name in (self._names or ()) and library.name not in there:
+                    raise InputError(
+                        f"the axis {knob.name} is of {library.title}, which the program does not load",
+                        f"`nodewise knobs -- COMMAND` lists those of what it loads; its variable can be tried all the same: "
+                        f"--env-axis {knob.setter.variable}=…",
+                    )
 
     def first_guesses(self, default: Point) -> list[Point]:
         """Points to run first of all: the program as it is, but for one thing that its user names or that promises much."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nodewise.base.errors import InputError
+from nodewise.base.lists import listed
 from nodewise.base.masking import masked_names, shell_text, to_be_set
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.records.experiment import Experiment
@@ -477,7 +478,7 @@ def describe(verdict: CompareVerdict, labels: Mapping[str, str] | None = None) -
     if len(rows) == 2 and (pair := rows[1].against_reference) is not None:
         answer = describe_pair(pair, called)
         failed = [called.get(r.name, r.name) for r in rows if r.error]
-        return f"{' and '.join(failed)} failed; before that {answer}" if failed else answer
+        return f"{listed(failed)} failed; before that {answer}" if failed else answer
     if len(fastest) == 1:
         return f"{fastest[0]} is the best of {len(rows)}"
     if len(fastest) > _NAMED:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from nodewise.base.arguments import checked
 from nodewise.machine.model import Machine
 from nodewise.placement.memory import MemoryPolicy, to_numactl
 from nodewise.placement.placement import Placement
@@ -46,6 +47,7 @@ class PlaceOutput:
         """Whether anything is held to less than all that may be used."""
         return is_bound(self.machine, self.placement)
 
+    @checked
     def render(self, dialect: str, hosts: Sequence[str] = ()) -> Rendering:
         """It written in a dialect: variables, words before the program, files; `hosts` name the nodes, for rank files.
 

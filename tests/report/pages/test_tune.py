@@ -16,6 +16,8 @@ from playwright.sync_api import Browser, Page
 
 from benchmarks._stored import write_tune
 from nodewise.base.errors import InputError
+from nodewise.experiments.compare import CompareQuestion, compare
+from nodewise.experiments.contenders import Contender
 from nodewise.experiments.tune import tune
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
@@ -137,6 +139,22 @@ def test_figures_are_drawn_as_wide_as_the_page_has_room(browser: Browser, tmp_pa
     view.close()
 
 
+def test_nothing_is_cut_on_a_desktop(browser: Browser, tmp_path: Path) -> None:
+    names = [f"./solver of a name that is long --with option={i} input-of-a-long-name.dat" for i in range(3)]
+    contenders = tuple(Contender(Setting(("true",), name=name), name) for name in names)
+    here = machine(4, 2)
+    question = CompareQuestion(contenders, here, tmp_path / "c", Budget(1000.0), most=8, environment={})
+    compare(question, Described(lambda s: 0.01 * len(s.key)))
+    view = browser.new_page(viewport={"width": 1400, "height": 900})
+    view.goto(write_page(tmp_path / "c").absolute().as_uri())
+    view.wait_for_function("[...document.querySelectorAll('.figure')].every(f => f.querySelector('svg'))")
+    view.wait_for_function(
+        "[...document.querySelectorAll('.figure, .scroll, section')].every(e => e.scrollWidth <= e.clientWidth + 1)",
+        timeout=15000,
+    )
+    view.close()
+
+
 def test_a_page_of_what_is_not_decided_shows_what_looked_best_and_what_would_decide(tmp_path: Path) -> None:
     experiment = read_experiment(_experiment(tmp_path / "x", "many cores"))
     verdict = judge_tune(experiment)
@@ -144,7 +162,7 @@ def test_a_page_of_what_is_not_decided_shows_what_looked_best_and_what_would_dec
         verdict, verdict=Word.UNDECIDED, best=verdict.baseline, more_runs=36, stopped="budget"
     )
     shown = tune_page(stored(experiment, undecided))
-    assert f"looked best, which is not decided: {label(experiment.settings[verdict.candidate].values)}" in shown
+    assert f"looked best, which is undecided: {label(experiment.settings[verdict.candidate].values)}" in shown
     assert "About 36 more runs would probably decide it" in shown and f"nodewise tune --resume {tmp_path}/x" in shown
     assert "looked best" not in tune_page(stored(experiment, verdict))
 

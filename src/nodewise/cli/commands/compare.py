@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,17 @@ from nodewise.cli.experiments import STDOUT, again_in, place_for, say_note
 from nodewise.cli.exports import asked_exports, export_options, write_export
 from nodewise.cli.hyperfine import HyperfineWords
 from nodewise.cli.keeping import hand_out, kept_in
+from nodewise.cli.kinds import (
+    PATH,
+    SHARE_OR_NONE,
+    budget_option,
+    json_option,
+    out_option,
+    refuse_beside,
+    resume_option,
+    seed_option,
+    within_option,
+)
 from nodewise.cli.options import run_options, same_output_options
 from nodewise.runner.same_output import Kind
 
@@ -50,22 +60,44 @@ _ANEW = (
     "-w",
     "--warmup",
     type=click.IntRange(0),
+    metavar="N",
     default=1,
     show_default=True,
     help="Runs of each that come first and are not counted.",
 )
-@click.option("-r", "--runs", type=click.IntRange(1), help="So many runs of each, and as many more as were disturbed.")
-@click.option("-m", "--min-runs", type=click.IntRange(1), default=1, help="At least so many runs of each.")
-@click.option("-M", "--max-runs", type=click.IntRange(1), help="At most so many runs of each.")
-@click.option("-s", "--setup", help="Shell command before the first run of each command.")
-@click.option("-p", "--prepare", multiple=True, help="Shell command before each run; once for all or once for each.")
-@click.option("--conclude", multiple=True, help="Shell command after each run; once for all or once for each.")
-@click.option("-c", "--cleanup", help="Shell command after the last run of each command.")
 @click.option(
-    "-n", "--command-name", multiple=True, help="A name for each command, in their order; it may hold {NAME}."
+    "-r",
+    "--runs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="So many runs of each, and as many more as were disturbed.",
+)
+@click.option("-m", "--min-runs", type=click.IntRange(1), metavar="N", default=1, help="At least so many runs of each.")
+@click.option("-M", "--max-runs", type=click.IntRange(1), metavar="N", help="At most so many runs of each.")
+@click.option("-s", "--setup", metavar="COMMAND", help="Shell command before the first run of each command.")
+@click.option(
+    "-p",
+    "--prepare",
+    multiple=True,
+    metavar="COMMAND",
+    help="Shell command before each run; once for all or once for each.",
 )
 @click.option(
-    "-S", "--shell", help="Shell for the commands and their steps, or none. [default: sh for all where one needs it]"
+    "--conclude", multiple=True, metavar="COMMAND", help="Shell command after each run; once for all or once for each."
+)
+@click.option("-c", "--cleanup", metavar="COMMAND", help="Shell command after the last run of each command.")
+@click.option(
+    "-n",
+    "--command-name",
+    multiple=True,
+    metavar="NAME",
+    help="A name for each command, in their order; it may hold {NAME}.",
+)
+@click.option(
+    "-S",
+    "--shell",
+    metavar="SHELL",
+    help="Shell for the commands and their steps, or none. [default: sh for all where one needs it]",
 )
 @click.option("-N", "no_shell", is_flag=True, help="Never a shell for the commands: --shell none.")
 @click.option("-i", "--ignore-failure", is_flag=True, help="Exit codes other than 0 count as well done.")
@@ -73,40 +105,26 @@ _ANEW = (
 @click.option(
     "--reference", metavar="COMMAND", help="A command that the others are held against. [default: the first one]"
 )
-@click.option("--reference-name", help="A name for --reference.")
-@click.option(
-    "--budget",
-    default="60s",
-    show_default=True,
-    help="How long it may take: 60s, 10min. Not given beside --runs or --min-runs it waits for these.",
-)
-@click.option("--within", default="1%", show_default=True, help="A difference up to this counts as none.")
+@click.option("--reference-name", metavar="NAME", help="A name for --reference.")
+@budget_option("60s", " Not given beside --runs or --min-runs it waits for these.")
+@within_option
 @click.option(
     "--baseline",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="DIR",
     help="Hold it against the earlier experiment in DIR, too, where machine and conditions are the same.",
 )
 @click.option(
     "--fail-if-slower",
+    type=SHARE_OR_NONE,
     metavar="SHARE",
     help="Exit code 1 where one is surely slower than the reference (or than at the baseline) by more, or fails.",
 )
-@click.option("--seed", type=int, default=0, help="Seed of the random order of runs.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Directory of the experiment. [default: a new one in nodewise-experiments]",
-)
-@click.option(
-    "--resume",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Go on with the comparison in DIR, as it was asked for then; --budget and exports may be given anew.",
-)
+@seed_option
+@out_option()
+@resume_option("--budget, --max-runs and exports")
 @export_options("compare")
-@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+@json_option()
 @run_options
 @same_output_options(Kind.OFF)
 @click.argument("commands", nargs=-1, metavar="COMMAND...")
@@ -131,6 +149,10 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     from nodewise.cli.progress import ProgressLine
     from nodewise.records.experiment import read_experiment
 
+    if given["runs"] is not None:
+        refuse_beside(context, "--runs says how many there are", ("min_runs", "max_runs"))
+    if given["no_shell"]:
+        refuse_beside(context, "-N says that there is none", ("shell",))
     comparison = _asked(run, given, context.get_parameter_source("budget") is ParameterSource.COMMANDLINE)
     # whether it can be kept is to be known before the time is spent
     targets = asked_exports(given, given["as_json"])
@@ -213,7 +235,7 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
         max_runs=given["max_runs"],
         warmup=given["warmup"],
         budget=given["budget"],
-        within=given["within"],
+        within=0.01 if given["within"] is None else given["within"],
         threshold=given["fail_if_slower"],
         baseline=given["baseline"],
         ignore_failure=given["ignore_failure"],
@@ -223,13 +245,6 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
         asked=("nodewise", *sys.argv[1:]),
         firm=budget_given or not (given["runs"] or given["min_runs"] > 1),
     )
-
-
-def accepted_codes(given: Mapping[str, Any]) -> frozenset[int] | None:
-    """The exit codes besides 0 that count as well done, by a comparison's parameters; None for all. Raises InputError."""
-    from nodewise.api.compare import accepted_codes as accepted
-
-    return accepted(given["ignore_failure"], _codes(given["accept_codes"]))
 
 
 def _codes(text: str | None) -> frozenset[int]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodewise.cli.options import run_options
+from nodewise.cli.kinds import PATH, json_option, refuse_beside
+from nodewise.cli.options import START, start_options
 
 if TYPE_CHECKING:
     from nodewise.api.options import RunChoice
@@ -35,20 +36,34 @@ _LEAST_SHOWN = 0.01
 @click.option(
     "--catalogue",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
+    metavar="DIR",
     help="A folder with files of your own; may be repeated.",
 )
 @click.option("--no-run", is_flag=True, help="Go by what the command's file needs, without running it.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-@run_options
+@json_option("it")
+@start_options
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
-def command(catalogue: tuple[Path, ...], no_run: bool, as_json: bool, run: RunChoice, words: tuple[str, ...]) -> None:
+@click.pass_context
+def command(
+    context: click.Context,
+    catalogue: tuple[Path, ...],
+    no_run: bool,
+    as_json: bool,
+    run: RunChoice,
+    words: tuple[str, ...],
+) -> None:
     """Without COMMAND list every knob that nodewise knows; with it run it once, and list those of what it loads.
 
     Each comes with its values, what it means, what it may cost and where it is documented; with COMMAND also with the share of
     the run's time that it bears on, and whether tune tries it by itself.
     """
     from nodewise.tuning.catalogue.read import load_catalogue
+
+    if not words:
+        refuse_beside(context, "there is no COMMAND to run", ("no_run", *START))
+    elif no_run:
+        refuse_beside(context, "COMMAND is not run", [name for name in START if name not in ("cwd", "env")])
 
     libraries = load_catalogue(catalogue)
     if words:

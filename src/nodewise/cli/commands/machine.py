@@ -12,20 +12,21 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes
+from nodewise.cli.kinds import PATH, allow_option, json_option, machine_option, svg_option
 
 if TYPE_CHECKING:
     from nodewise.machine.model import Machine
 
 
 @click.command()
-@click.option("--machine", "spec", help="Another machine: synthetic:TEXT, FILE.xml or FILE.json.")
-@click.option("--allow", help="As if only these processors might be used, such as 0-3,8.")
-@click.option("--json", "as_json", is_flag=True, help="Print all that is known as JSON.")
-@click.option("--svg", type=click.Path(path_type=Path), help="Draw it into this file.")
-@click.option("--png", type=click.Path(path_type=Path), help="The same as pixels.")
-@click.option("--save", type=click.Path(path_type=Path), help="Save it: FILE.xml for hwloc, FILE.json for nodewise.")
+@machine_option
+@allow_option
+@json_option("all that is known")
+@svg_option()
+@click.option("--png", type=PATH, metavar="FILE", help="The same as pixels.")
+@click.option("--save", type=PATH, metavar="FILE", help="Save it: FILE.xml for hwloc, FILE.json for nodewise.")
 def command(
-    spec: str | None, allow: str | None, as_json: bool, svg: Path | None, png: Path | None, save: Path | None
+    machine_spec: str | None, allow: str | None, as_json: bool, svg: Path | None, png: Path | None, save: Path | None
 ) -> None:
     """Show a machine: its sockets, caches, cores, hardware threads and memory, and what may be used of it."""
     from nodewise.cli.drawing_output import write_drawing
@@ -33,12 +34,12 @@ def command(
     from nodewise.records.experiment import write_whole
     from nodewise.report.drawings.machine import machine_svg
 
-    machine = load_machine(spec, allow)
+    machine = load_machine(machine_spec, allow)
     if save is not None:
         if save.suffix == ".json":
             write_whole(save, json.dumps(machine.to_json(), indent=1))
         elif save.suffix == ".xml":
-            write_whole(save, hwloc_xml(spec))
+            write_whole(save, hwloc_xml(machine_spec))
         else:
             raise InputError(f"a machine is saved as .xml or .json, not as {str(save)!r}")
     if svg is not None or png is not None:

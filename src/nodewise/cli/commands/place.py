@@ -17,6 +17,7 @@ import click
 
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.processors import format_processors
+from nodewise.cli.kinds import PATH, allow_option, given_options, json_option, machine_option, refuse_beside, svg_option
 
 if TYPE_CHECKING:
     from nodewise.api.place import Placed
@@ -39,7 +40,7 @@ class _Place(click.Command):
         if _BROUGHT not in ctx.meta:
             ctx.meta[_BROUGHT] = _brought(super().get_params(ctx))
         own = super().get_params(ctx)
-        at = next(i for i, parameter in enumerate(own) if parameter.name == "spec")
+        at = next(i for i, parameter in enumerate(own) if parameter.name == "machine_spec")
         return [*own[:at], *ctx.meta[_BROUGHT], *own[at:]]
 
 
@@ -67,34 +68,37 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
 
 
 @click.command(cls=_Place, context_settings={"allow_interspersed_args": True})
-@click.option("--threads", type=int, help="How many threads, of each rank (default: what fits).")
-@click.option("--ranks", type=int, default=0, help="How many MPI ranks, in all.")
-@click.option("--nodes", type=int, default=1, help="On how many nodes like this machine.")
+@click.option("--threads", type=int, metavar="N", help="How many threads, of each rank. [default: what fits]")
+@click.option("--ranks", type=int, metavar="N", default=0, help="How many MPI ranks, in all.")
+@click.option("--nodes", type=int, metavar="N", default=1, help="On how many nodes like this machine.")
 @click.option(
     "--zones", default="share", metavar="share|packed|none", help="What ranks get where no launcher is named."
 )
-@click.option("--hosts", default="", help="The nodes' names, for rank files: a,b,c.")
-@click.option("--machine", "spec", help="Another machine: synthetic:TEXT, FILE.xml or FILE.json.")
-@click.option("--allow", help="Use only these processors, such as 0-3,8.")
+@click.option("--hosts", metavar="A,B", default="", help="The nodes' names, for rank files: a,b,c.")
+@machine_option
+@allow_option
 @click.option(
     "--via", default="auto", metavar="auto|openmp|preload|mask", help="By which way COMMAND's threads are bound."
 )
 @click.option("--memory", metavar="POLICY", help="Where pages go: local, bind:0, preferred:fast, interleave:all, weighted-interleave:0=3,1=1.")  # fmt: skip
 @click.option("--huge-pages", default="default", metavar="KIND", help="default, transparent, reserved or never.")
-@click.option("--files", type=click.Path(path_type=Path), help="Write the files that --to needs into this directory.")
+@click.option("--files", type=PATH, metavar="DIR", help="Write the files that --to needs into this directory.")
 @click.option("--explain", "explained", is_flag=True, help="Explain what the setting does, and its traps.")
-@click.option("--json", "as_json", is_flag=True, help="Print the places as JSON.")
+@json_option("the places")
 @click.option(
     "--compare", "other", metavar="OTHER", help="Set it beside another: a policy, or 'places=cores bind=spread'."
 )
-@click.option("--svg", type=click.Path(path_type=Path), help="Draw it into this file.")
-@click.option("--png", type=click.Path(path_type=Path), help="The same as pixels.")
+@svg_option()
+@click.option("--png", type=PATH, metavar="FILE", help="The same as pixels.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[POLICY] [-- COMMAND...]")
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     threads: int | None,
     ranks: int,
     nodes: int,
-    spec: str | None,
+    machine_spec: str | None,
     allow: str | None,
     hosts: str,
     via: str,
@@ -115,10 +119,11 @@ def command(
     Show it, write it in another dialect, or run COMMAND so. With a text all words are the COMMAND's, and so they are where
     only memory is asked for (--memory, --huge-pages): threads are then left as they are.
     """
+    _check_together(context, bool(other))
     from nodewise.api.place import prepare_place
     from nodewise.machine.sources import load_machine
 
-    machine = load_machine(spec, allow)
+    machine = load_machine(machine_spec, allow)
     only_memory = (memory is not None or huge_pages != "default") and threads is None and not ranks
     request, command_words = _request(asked, words, only_memory)
     untouched = only_memory and command_words == words and set(request.given()) == {"policy"}
@@ -141,8 +146,10 @@ def command(
     if svg is not None or png is not None:
         _draw(svg, png, machine, placement, beside)
     if command_words:
+        refuse_beside(context, "a COMMAND is run", ("dialect", "files", "hosts", "as_json", "explained"))
         _run(placed, command_words, via, untouched)
         return
+    refuse_beside(context, "there is no COMMAND to run", ("via",))
     found = placed.output()
     if dialect is not None:
         _show_rendering(found.render(dialect, [h for h in hosts.split(",") if h]), files)
@@ -157,6 +164,20 @@ def command(
         print(f"launch     {launch.line()}")
 
 
+def _check_together(context: click.Context, beside: bool) -> None:
+    """Raises InputError for options that would do nothing beside others."""
+    given = given_options(context)
+    if "dialect" not in given:
+        refuse_beside(context, "it is for what --to writes", ("files", "hosts"))
+    for name in ("dialect", "as_json"):
+        if name in given:
+            refuse_beside(
+                context, f"{given[name]} prints one thing alone", {"dialect", "as_json", "explained"} - {name}
+            )
+    if beside and not {"svg", "png"} & given.keys():
+        refuse_beside(context, "--compare is seen in the terminal, or drawn by --svg and --png", ("dialect", "as_json"))
+
+
 def _request(
     asked: dict[str, Any], words: tuple[str, ...], only_memory: bool = False
 ) -> tuple[Request, tuple[str, ...]]:
@@ -169,10 +190,30 @@ def _request(
 
     texts = {name: text for name, text in asked.items() if name not in ("zones", "runtime")}
     policy, rest = None, words
+    _check_one_policy(words, any(text is not None for text in texts.values()))
     if words and all(text is None for text in texts.values()):
         alone = only_memory and words[0] not in POLICIES
         policy, rest = ("os", words) if alone else (words[0], words[1:])
     return request_of(policy, asked["zones"], asked["runtime"], texts), rest
+
+
+def _check_one_policy(words: tuple[str, ...], by_text: bool) -> None:
+    """Raises InputError where a policy's name stands where a COMMAND is expected, but behind --."""
+    from nodewise.placement.policies import POLICIES
+
+    if "--" in sys.argv:
+        return
+    if by_text and words and words[0] in POLICIES:
+        raise InputError(
+            f"the policy {words[0]} and a text both say where threads go",
+            f"give one of them; a program of that name is started by: -- {words[0]}",
+        )
+    if len(words) > 1 and words[0] in POLICIES and words[1] in POLICIES:
+        raise InputError(
+            f"two policies are named: {words[0]} and {words[1]}",
+            f"to see them beside each other: nodewise place {words[0]} --compare {words[1]}; "
+            f"a program of that name is started by: {words[0]} -- {words[1]}",
+        )
 
 
 def _beside(machine: Machine, other: str, asked: dict[str, Any], job: Job) -> Placement:

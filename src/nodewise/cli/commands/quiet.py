@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import sys
@@ -15,6 +14,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
+from nodewise.cli.kinds import PATH, TIME_OR_NONE, allow_option, json_option, refuse_beside
 from nodewise.machine.surroundings import Surroundings
 from nodewise.machine.watch import Watched
 from nodewise.report.quiet.finding import Finding, Severity
@@ -26,26 +26,35 @@ WATCH_S = 1.0
 @click.command()
 @click.option(
     "--seconds",
-    type=float,
-    default=5.0,
+    type=TIME_OR_NONE,
+    metavar="TIME",
+    default="5s",
     show_default=True,
-    help="How long to measure, on all processors together; 0: not.",
+    help="How long to look, on all processors together; 0: not.",
 )
-@click.option("--allow", help="As if only these processors might be used, such as 0-3,8.")
+@allow_option
 @click.option(
     "--all", "everything", is_flag=True, help="Say of all findings what they rest on, also of those that are well."
 )
 @click.option(
     "--fail-on", type=click.Choice(["noisy", "note"]), help="End with exit code 1 where a finding is so bad, or worse."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
+@json_option("all of it")
 @click.option(
     "--root",
-    type=click.Path(path_type=Path),
+    type=PATH,
+    metavar="DIR",
     help="Read this copy of another system's /proc and /sys; nothing is watched or measured then.",
 )
+@click.pass_context
 def command(
-    seconds: float, allow: str | None, everything: bool, fail_on: str | None, as_json: bool, root: Path | None
+    context: click.Context,
+    seconds: float,
+    allow: str | None,
+    everything: bool,
+    fail_on: str | None,
+    as_json: bool,
+    root: Path | None,
 ) -> int:
     """Say what on this machine makes a program's time vary, and what to do about each; nothing is changed.
 
@@ -57,8 +66,8 @@ def command(
     from nodewise.report.quiet.examine import examine
     from nodewise.verdicts.encoding import encode
 
-    if seconds < 0 or not math.isfinite(seconds):
-        raise InputError(f"--seconds {seconds:g} is no time to measure", "give some seconds, or 0 to measure nothing")
+    if root is not None:
+        refuse_beside(context, "of a copy nothing is measured", ("seconds",))
     if root is not None and not (root / "proc").is_dir():
         raise InputError(f"no copy of a system: {root}", "it must hold proc and sys")
     surroundings = read_surroundings(root or Path("/"), _processors(allow, root))

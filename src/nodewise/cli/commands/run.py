@@ -14,6 +14,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.units import format_bytes, format_seconds
 from nodewise.cli.experiments import again_in, place_for, say_note
 from nodewise.cli.keeping import hand_out, kept_in
+from nodewise.cli.kinds import allow_option, budget_option, json_option, out_option, resume_option
 from nodewise.cli.options import run_options
 from nodewise.cli.typed import options_left_out
 from nodewise.runner.launch import quoted_line
@@ -31,14 +32,28 @@ _ANEW = ("as_json", "budget")
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option(
-    "-r", "--runs", type=int, default=10, show_default=True, help="Runs to measure, and as many as were disturbed."
+    "-r",
+    "--runs",
+    type=click.IntRange(1),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="So many runs, and as many more as were disturbed.",
 )
-@click.option("-w", "--warmup", type=int, default=1, show_default=True, help="How many runs come before, unmeasured.")
-@click.option("--affinity", metavar="LIST", help="Hold the program to these processors, such as 0-3,8.")
-@click.option("--budget", default="10min", show_default=True, help="How long it may take.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Directory of the experiment.")
-@click.option("--resume", type=click.Path(path_type=Path), metavar="DIR", help="Go on with the run in this directory.")
-@click.option("--json", "as_json", is_flag=True, help="Print every sample as JSON.")
+@click.option(
+    "-w",
+    "--warmup",
+    type=click.IntRange(0),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Runs that come first and are not counted.",
+)
+@allow_option
+@budget_option("10min")
+@out_option()
+@resume_option()
+@json_option("every sample")
 @run_options
 @click.argument("command_words", nargs=-1, metavar="[--] COMMAND...")
 @click.pass_context
@@ -46,8 +61,8 @@ def command(
     context: click.Context,
     runs: int,
     warmup: int,
-    affinity: str | None,
-    budget: str,
+    allow: str | None,
+    budget: float,
     out: Path | None,
     resume: Path | None,
     as_json: bool,
@@ -77,7 +92,7 @@ def command(
         resume or out or place_for(Path(command_words[0]).name),
         runs=runs,
         warmup=warmup,
-        affinity=affinity,
+        allow=allow,
         budget=budget,
         resume=resume is not None,
         asked=("nodewise", *sys.argv[1:]),

@@ -14,8 +14,9 @@ import click
 
 from nodewise.api.given import check_threads
 from nodewise.base.errors import InputError
-from nodewise.base.units import format_percent, format_seconds, parse_seconds
-from nodewise.cli.options import wait_option
+from nodewise.base.units import format_percent, format_seconds
+from nodewise.cli.kinds import budget_option, json_option, out_option, refuse_beside, resume_option
+from nodewise.cli.options import disturbed_option, wait_option, wait_quiet_option
 from nodewise.cli.trust import trust_option
 
 if TYPE_CHECKING:
@@ -40,24 +41,26 @@ def split_knobs(words: Sequence[str]) -> list[str]:
     return knobs
 
 
+#: The options that a roofline has.
+_ROOFLINE = ("roofline", "threads", "budget", "out", "wait", "as_json")
+
+
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.option("--threads", type=int, help="How many threads (default: all that may be used).")
+@click.option("--threads", type=int, metavar="N", help="How many threads. [default: all that may be used]")
 @click.option("--quick", is_flag=True, help="End within a minute.")
 @click.option("--only", default="", metavar="A,B", help="Contenders to run, of all that there are.")
-@click.option("--blocks", type=int, default=25, show_default=True, help="How often each contender runs, at most.")
 @click.option(
-    "--budget", help="How long it may take. [default: 2min, or longer where each has not run six times by then]"
+    "--blocks", type=int, metavar="N", default=25, show_default=True, help="How often each contender runs, at most."
 )
+@budget_option(None, " [default: 2min, or longer where each has not run six times by then]")
 @click.option("--roofline", is_flag=True, help="Place all studies that compute, or NAME, under this machine's roofs.")
-@click.option("--out", type=click.Path(path_type=Path), help="Directory to make for the result and its page.")
-@click.option("--resume", type=click.Path(path_type=Path), help="Go on with the study in this directory.")
-@click.option("--accept-disturbed", is_flag=True, help="Let blocks decide that something disturbed, too.")
-@click.option(
-    "--wait-quiet", metavar="TIME", help="Before each block wait until the machine is quiet, at most so long."
-)
+@out_option()
+@resume_option()
+@disturbed_option
+@wait_quiet_option
 @wait_option
 @trust_option
-@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+@json_option("the rows")
 @click.argument("name", required=False, metavar="[NAME|FOLDER]")
 @click.argument("knob_words", nargs=-1, type=click.UNPROCESSED, metavar="[--KNOB VALUE]...")
 @click.pass_context
@@ -67,12 +70,12 @@ def command(
     quick: bool,
     only: str,
     blocks: int,
-    budget: str | None,
+    budget: float | None,
     roofline: bool,
     out: Path | None,
     resume: Path | None,
     accept_disturbed: bool,
-    wait_quiet: str | None,
+    wait_quiet: float | None,
     wait: bool,
     as_json: bool,
     name: str | None,
@@ -91,11 +94,13 @@ def command(
     if roofline and knob_words:
         raise InputError("a roofline has no knobs: studies run at their quick points", "leave them out")
     if roofline:
+        refuse_beside(context, "a roofline is measured with all that there is", but=_ROOFLINE)
         from nodewise.cli.roofline import run_roofline
 
-        run_roofline(threads, name, out, as_json, parse_seconds(budget, "--budget") if budget else None)
+        run_roofline(threads, name, out, as_json, budget, wait)
         return
     if name is None:
+        refuse_beside(context, "without a NAME the studies are listed", but=("as_json",))
         _list(as_json)
         return
     from nodewise.studies.discovery import find_study
@@ -105,6 +110,7 @@ def command(
     if use := next(
         (use for option, use in found.study.uses.items() if any(w.startswith(f"{option}=") for w in words)), None
     ):
+        refuse_beside(context, "nothing is measured here", but=("threads",))
         _use(use, words, threads or found.study.threads)
     # not before a use, which may be over before they are imported
     from nodewise.api.study import prepare_study
@@ -121,10 +127,10 @@ def command(
         quick=quick,
         only=tuple(filter(None, only.split(","))),
         blocks=blocks,
-        budget=budget or None,
+        budget=budget,
         resume=resume is not None,
         accept_disturbed=accept_disturbed,
-        wait_quiet=wait_quiet or None,
+        wait_quiet=wait_quiet,
         wait=wait,
         asked=("nodewise", *sys.argv[1:]),
     )

@@ -12,6 +12,17 @@ import click
 
 from nodewise.cli.experiments import again_in, check_target, place_for, say_note
 from nodewise.cli.keeping import hand_out, kept_in
+from nodewise.cli.kinds import (
+    allow_option,
+    budget_option,
+    json_option,
+    machine_option,
+    out_option,
+    refuse_beside,
+    resume_option,
+    seed_option,
+    within_option,
+)
 from nodewise.cli.options import parse_pair, run_options, same_output_options
 from nodewise.cli.typed import options_left_out
 from nodewise.runner.same_output import Kind
@@ -35,10 +46,13 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
-@click.option("--budget", default="2min", show_default=True, help="How long it may take: 60s, 10min, 1h.")
-@click.option("--max-runs", type=int, help="How many runs of the program it may take.")
+@budget_option("2min")
+@click.option(
+    "--max-runs", type=click.IntRange(1), metavar="N", help="At most so many runs of the program, of all settings."
+)
 @click.option(
     "--axes",
+    metavar="A,B",
     help="What may be changed: threads, ranks, placement, memory, hugepages, schedule, wait, allocator, flags, knobs (what is "
     "worth trying of the libraries that it loads) or knobs by name. [default: threads, placement, hugepages, memory, knobs]",
 )
@@ -50,20 +64,17 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     help="Try values for {NAME} in COMMAND: 1,2,4 or 1..64*2.",
 )
 @click.option("--env-axis", multiple=True, metavar="NAME=VALUES", help="Try values of a variable; unset is one, too.")
-@click.option("--build", help="Make the program with this shell command: 'cc {flags} -o app app.c'.")
-@click.option("--constraint", multiple=True, help="What must hold between axes: 'ranks * threads <= 64'.")
-@click.option("--machine", "machine_spec", help="Plan for another machine: synthetic:TEXT, FILE.xml or FILE.json.")
-@click.option("--allow", help="Use only these processors, such as 0-3,8.")
-@click.option("--within", default="1%", show_default=True, help="A difference up to this counts as none.")
-@click.option("--seed", type=int, default=0, help="Seed of the random order of runs.")
-@click.option("--out", type=click.Path(path_type=Path), help="Directory of the experiment.")
+@click.option("--build", metavar="COMMAND", help="Make the program with this shell command: 'cc {flags} -o app app.c'.")
 @click.option(
-    "--resume",
-    type=click.Path(path_type=Path),
-    help="Go on with the experiment in DIR, as it was asked for then; --budget, --max-runs and --script may be given anew.",
-    metavar="DIR",
+    "--constraint", multiple=True, metavar="CONDITION", help="What must hold between axes: 'ranks * threads <= 64'."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+@machine_option
+@allow_option
+@within_option
+@seed_option
+@out_option()
+@resume_option("--budget, --max-runs and --script")
+@json_option()
 @click.option(
     "--script",
     metavar="sh|slurm[=FILE]",
@@ -79,7 +90,7 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
 @click.pass_context
 def command(
     context: click.Context,
-    budget: str,
+    budget: float,
     max_runs: int | None,
     axes: str | None,
     parameter: tuple[str, ...],
@@ -88,7 +99,7 @@ def command(
     constraint: tuple[str, ...],
     machine_spec: str | None,
     allow: str | None,
-    within: str,
+    within: float | None,
     seed: int,
     out: Path | None,
     resume: Path | None,
@@ -117,6 +128,8 @@ def command(
     if resume is not None and not context.obj:
         again_in(context, resume, "tune", _ANEW)
         return
+    if dry_run:
+        refuse_beside(context, "a dry run keeps nothing", ("out", "script"))
     if left_out := options_left_out(context.command.params, sys.argv[1:], command_words):
         print(f"note: {left_out}", file=sys.stderr)
     tuning = prepare_tune(
@@ -132,7 +145,7 @@ def command(
         constraints=constraint,
         machine=machine_spec,
         allow=allow,
-        within=within,
+        within=0.01 if within is None else within,
         seed=seed,
         resume=resume is not None,
         asked=("nodewise", *sys.argv[1:]),

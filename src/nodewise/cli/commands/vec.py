@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.cli.kinds import PATH, json_option
 
 if TYPE_CHECKING:
     from nodewise.report.vectorization.loop_reports import LoopReport
@@ -31,18 +32,22 @@ if TYPE_CHECKING:
     "-p",
     "--commands",
     "database",
-    type=click.Path(path_type=Path),
+    type=PATH,
+    metavar="PATH",
     help="A compile database (compile_commands.json), or the folder that has it: the file's flags are taken from it.",
 )
 @click.option(
-    "--only", type=click.Choice(["missed", "vectorized"]), help="Only loops that some compiler missed, or did."
+    "--loops",
+    "only",
+    type=click.Choice(["missed", "vectorized"]),
+    help="Only loops that some compiler missed, or did.",
 )
 @click.option("--function", "function", metavar="NAME", help="Only loops in functions whose name has NAME in it.")
 @click.option("--lines", metavar="A-B", help="Only loops that begin on these lines.")
 @click.option(
-    "--causes", multiple=True, type=click.Path(path_type=Path), help="A file with causes of your own; may be repeated."
+    "--causes", multiple=True, type=PATH, metavar="FILE", help="A file with causes of your own; may be repeated."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
+@json_option("all of it")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="[-- FLAGS...]")
 def command(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import signal
 import sys
@@ -16,27 +17,40 @@ import click
 
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.masking import Masks
+from nodewise.cli.kinds import PATH, TIME, TIME_OR_NONE, json_option, refuse_beside, svg_option
 
 if TYPE_CHECKING:
+    from nodewise.runner.guarded import Guarded
     from nodewise.runner.observe import Observation
 
 
 @click.command()
-@click.option("--pid", type=int, help="Watch a process that runs already, and what it starts.")
-@click.option("--seconds", type=float, default=5.0, show_default=True, help="How long to watch with --pid.")
-@click.option("--interval", type=float, default=0.01, show_default=True, help="Seconds between samples, at least.")
-@click.option("--expect", type=click.Path(path_type=Path), help="Hold it against a plan: what `place --json` printed.")
+@click.option("--pid", type=int, metavar="N", help="Watch a process that runs already, and what it starts.")
+@click.option(
+    "--seconds",
+    type=TIME_OR_NONE,
+    metavar="TIME",
+    default="5s",
+    show_default=True,
+    help="How long to look, with --pid.",
+)
+@click.option(
+    "--interval", type=TIME, metavar="TIME", default="10ms", show_default=True, help="Between samples, at least."
+)
+@click.option("--plan", type=PATH, metavar="FILE", help="Hold it against a plan: what `place --json` printed.")
 @click.option("--memory", metavar="POLICY", help="Hold its pages against a policy, such as bind:0 or interleave:all.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all that was seen into this file.")
-@click.option("--svg", type=click.Path(path_type=Path), help="Draw it over time into this file.")
+@json_option("all that was seen", "; what COMMAND prints goes to standard error then")
+@svg_option("Draw it over time into this file.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.pass_context
 def command(
+    context: click.Context,
     pid: int | None,
     seconds: float,
     interval: float,
-    expect: Path | None,
+    plan: Path | None,
     memory: str | None,
-    json_file: Path | None,
+    as_json: bool,
     svg: Path | None,
     words: tuple[str, ...],
 ) -> None:
@@ -54,9 +68,11 @@ def command(
 
     if (pid is None) == (not words):
         raise InputError("name either a command after -- or a process with --pid")
-    asked = prepare_where(interval, expect, memory)
     if pid is None:
-        seen, status = _run(words, interval)
+        refuse_beside(context, "COMMAND is watched until it ends", ("seconds",))
+    asked = prepare_where(interval, plan, memory)
+    if pid is None:
+        seen, status = _run(words, interval, as_json)
     else:
         observer, status = observer_of(pid, seconds, interval, say_note), 0
         with contextlib.suppress(KeyboardInterrupt):
@@ -65,8 +81,8 @@ def command(
     _mask(seen, words)
     agreed = asked.judge(seen)
     print(where_table(seen, agreed), file=sys.stderr)
-    if json_file is not None:
-        write_whole(json_file, json.dumps(encode(where_output(seen, agreed)), indent=1))
+    if as_json:
+        print(json.dumps(encode(where_output(seen, agreed)), indent=1))
     if svg is not None:
         write_whole(svg, where_svg(seen, agreed))
     if status:
@@ -82,7 +98,7 @@ def _mask(seen: Observation, words: tuple[str, ...]) -> None:
         process.environment = masks.masked(process.environment)
 
 
-def _run(words: tuple[str, ...], interval: float) -> tuple[Observation, int]:
+def _run(words: tuple[str, ...], interval: float, quiet: bool) -> tuple[Observation, int]:
     from nodewise.runner.guarded import Guarded
     from nodewise.runner.observe import Observer
     from nodewise.runner.proc_files import children_of
@@ -90,11 +106,13 @@ def _run(words: tuple[str, ...], interval: float) -> tuple[Observation, int]:
     program = shutil.which(words[0])
     if program is None:
         raise ProgramError(f"no such program: {words[0]}", "give its path, or a name that is found on PATH")
-    with _interrupts_are_the_programs():
+    with _interrupts_are_the_programs() as told:
         try:
-            child = Guarded(words, program)
+            with _output_to_errors() if quiet else contextlib.nullcontext():
+                child = Guarded(words, program)
         except OSError as problem:
             raise ProgramError(f"{words[0]} cannot be executed: {problem.strerror}") from problem
+        told.append(child)
         with child:
             observer = Observer(child.pid, interval, lambda: children_of(child.guard))
             seen = observer.watch(lambda wait: child.wait(wait) is not None)
@@ -103,11 +121,33 @@ def _run(words: tuple[str, ...], interval: float) -> tuple[Observation, int]:
 
 
 @contextlib.contextmanager
-def _interrupts_are_the_programs() -> Iterator[None]:
-    """The terminal's Ctrl-C and Ctrl-\\ end the program, and what was seen is still reported."""
-    before = {s: signal.signal(s, lambda *_: None) for s in (signal.SIGINT, signal.SIGQUIT)}
+def _output_to_errors() -> Iterator[None]:
+    """What is started here prints to standard error: standard output is the answer's."""
+    sys.stdout.flush()
+    own = os.dup(1)
+    os.dup2(2, 1)
     try:
         yield
+    finally:
+        os.dup2(own, 1)
+        os.close(own)
+
+
+@contextlib.contextmanager
+def _interrupts_are_the_programs() -> Iterator[list[Guarded]]:
+    """Ctrl-C and Ctrl-\\, and the same signals sent to this process alone, end the program; what was seen is still reported.
+
+    Whatever program is put into the list is told.
+    """
+    told: list[Guarded] = []
+
+    def tell(number: int, _: object) -> None:
+        for child in told:
+            child.signalled(number)
+
+    before = {s: signal.signal(s, tell) for s in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        yield told
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

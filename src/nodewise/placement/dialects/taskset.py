@@ -3,32 +3,61 @@
 
 from __future__ import annotations
 
+import re
+
+from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Mask, Places, Text
 from nodewise.placement.processor_sets import permitted, read_ranges
 from nodewise.placement.rendering import Rendering, common
-from nodewise.placement.scan import Scanner
+from nodewise.placement.scan import LONGEST_RANGE, Scanner
+
+#: How taskset is given a list; without it there is a mask.
+_LIST = re.compile(r"\s*(?:-c(?![\w-])|-c(?=\d)|--cpu-list(?:=|\b))\s*")
+#: What taskset reads as a mask: hexadecimal digits, with or without 0x; a comma between them means nothing.
+_MASK = re.compile(r"(0x)?([0-9A-Fa-f]+(?:,[0-9A-Fa-f]+)*)")
+_LONGEST_SHOWN = 60
+#: More digits name processors that no system of Linux has.
+_MOST_DIGITS = LONGEST_RANGE // 4
 
 
 def read_taskset(machine: Machine, text: str) -> Mask:
-    """The set that a list `0-3,8,10-14:2` or a mask `0xff` names for taskset, as the kernel takes it, and notes.
+    """The set that a mask (`ff`, `0xff`) or a list (`-c 0-3,8,10-14:2`) names for taskset, as the kernel takes it, and notes.
 
-    Raises InputError with the column, or where none of it may be used.
+    As for taskset itself digits alone are a mask, `7` the processors 0 to 2: a note says so. Raises InputError with the column,
+    or where none of it may be used.
     """
+    listed = _LIST.match(text)
+    if listed is None:
+        return _mask(machine, text)
     scanner = Scanner("taskset", text)
-    scanner.skip_space()
-    if scanner.peek(2).lower() == "0x":
-        scanner.at += 2
-        digits = scanner.word(r"[0-9A-Fa-f,]+").replace(",", "")
-        if not digits:
-            raise scanner.error("the hexadecimal digits of a mask")
-        scanner.end("a hexadecimal digit or the end")
-        value = int(digits, 16)
-        found = {p for p in range(value.bit_length()) if value >> p & 1}
-    else:
-        found = read_ranges(scanner)
-    return Mask(*permitted(machine, found, "taskset"))
+    scanner.at = listed.end()
+    if scanner.done:
+        raise InputError("taskset: there is no list behind -c", "write both as one text: --taskset '-c 0-3'")
+    return Mask(*permitted(machine, read_ranges(scanner), "taskset"))
+
+
+def _mask(machine: Machine, text: str) -> Mask:
+    match = _MASK.fullmatch(text)
+    if match is None or len(match[2]) > _MOST_DIGITS:
+        shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+        raise InputError(
+            f"taskset={shown!r}, column 1: expected a mask of hexadecimal digits, or -c and a list",
+            f"a list of processors is written as for taskset: --taskset '-c {shown}'",
+        )
+    digits = match[2].replace(",", "")
+    found = {i for i, bit in enumerate(reversed(bin(int(digits, 16))[2:])) if bit == "1"}
+    told = (
+        []
+        if match[1]
+        else [f"taskset takes {text} for a mask: processors {format_processors(found)}; a list is -c {text}"]
+    )
+    try:
+        used, notes = permitted(machine, found, "taskset")
+    except InputError as problem:
+        raise InputError(problem.what, "; ".join([*told, problem.hint or ""])) from problem
+    return Mask(used, [*told, *notes])
 
 
 def write_taskset(machine: Machine, places: Places) -> Rendering:
@@ -39,7 +68,7 @@ def write_taskset(machine: Machine, places: Places) -> Rendering:
 
 DIALECT = Dialect(
     name="taskset",
-    texts=(Text("taskset", "A list or mask of taskset, such as 0-7 or 0xff."),),
+    texts=(Text("taskset", "A mask or list of taskset, such as 0xff or '-c 0-7'."),),
     mask=read_taskset,
     anew=True,
     write_process=write_taskset,

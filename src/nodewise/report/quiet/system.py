@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nodewise.base.lists import listed
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes, format_percent
 from nodewise.machine.surroundings import BUSYBODIES, CPU, STARTERS, Surroundings
@@ -329,7 +330,7 @@ def _timers(s: Surroundings) -> Finding:
     return Finding(
         "timed jobs",
         Severity.NOTE,
-        f"{' and '.join(named)} may start some",
+        f"{listed(named)} may start some",
         evidence,
         effect,
         f"systemctl stop {units}" if units and s.systemd else "stop them while you measure",

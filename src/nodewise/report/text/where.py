@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nodewise.base.lists import listed
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes, format_seconds
 from nodewise.runner.agreement import Agreement
@@ -114,5 +115,5 @@ def _verdict(seen: Observation, agreed: Agreement) -> str:
     if agreed.agrees is None:
         return f"Nothing was asked for that this could be held against ({taken})."
     sources = sorted({v.asked_by for v in agreed.verdicts.values() if v.asked_by})
-    by = f" by {' and '.join(sources)}" if sources else ""
+    by = f" by {listed(sources)}" if sources else ""
     return f"Threads were {'where' if agreed.agrees else 'NOT where'} they were asked to be{by} ({taken})."

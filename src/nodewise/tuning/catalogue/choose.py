@@ -105,7 +105,7 @@ def ask_libraries(
 
 
 def _taken(knob: Knob, path: str, machine: Machine, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for choice in _runnable(knob, machine):
+    for choice in runnable(knob, machine):
         for text in (choice.text, *choice.spellings):
             answer = ask_library(path, {"": knob.ask}, {**environment, **knob.setter.write(text, environment)})
             if answer.get("", "").lower() == choice.name.lower():
@@ -113,7 +113,8 @@ def _taken(knob: Knob, path: str, machine: Machine, environment: Mapping[str, st
                 break
 
 
-def _runnable(knob: Knob, machine: Machine) -> tuple[Choice, ...]:
+def runnable(knob: Knob, machine: Machine) -> tuple[Choice, ...]:
+    """The values of a knob that the machine's processor can run."""
     flags = set(machine.processor.flags)
     return tuple(c for c in knob.choices if flags.issuperset(c.needs))
 
@@ -160,7 +161,7 @@ def _fitting(
     taken = answers.taken.get(knob.name)
     choices = tuple(
         c if taken is None else replace(c, text=taken[c.name])
-        for c in _runnable(knob, machine)
+        for c in runnable(knob, machine)
         # a text that may mean something else is not for guessing
         if (not c.spellings if taken is None else c.name in taken)
     )

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from mmap import PAGESIZE
 from pathlib import Path
 
+from nodewise.base.lists import listed
 from nodewise.base.units import format_percent
 from nodewise.runner.loaded import Loaded
 from nodewise.runner.profile import KERNEL, Profile
@@ -167,7 +168,7 @@ class Spent:
             WITHIN: f"programs with {knob.title}",
         }
         named = [told[p] for p in knob.time if p in PLACES]
-        return " and ".join([*([knob.title] if len(named) < len(knob.time) else []), *named])
+        return listed([*([knob.title] if len(named) < len(knob.time) else []), *named])
 
     def _in_files(self, patterns: Sequence[str]) -> float | None:
         profile = self._profile

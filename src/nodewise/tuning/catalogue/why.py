@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from nodewise.base.lists import listed
 from nodewise.machine.model import Machine
 from nodewise.tuning.catalogue.choose import Answers
 from nodewise.tuning.catalogue.knob import UNSET, Knob
@@ -48,14 +49,10 @@ def why(knob: Knob, value: str, facts: Facts) -> str:
         if more:
             processor = f"this processor ({facts.processor})" if facts.processor else "this processor"
             without = f" and {before.name} does not" if before is not None else ""
-            sentences.append(f"{processor} has {_listed(more)}, which {value} uses{without}")
+            sentences.append(f"{processor} has {listed(more)}, which {value} uses{without}")
         if choice.meaning:
             sentences.append(f"{value}: {choice.meaning}")
     sentences.append(knob.helps_by(value))
     if risk := knob.risk_of(value):
         sentences.append(f"caution: {risk}")
     return " ".join(f"{s if s.startswith(value) else s[:1].upper() + s[1:]}." for s in sentences)
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

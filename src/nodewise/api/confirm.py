@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A promise repeated, from what is asked to whether it holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Unpack
+
+from nodewise.api.caller import Notify, question, unheard
+from nodewise.api.command_line import confirm_line
+from nodewise.api.given import Duration, Share, StrPath, seconds_of, share_of
+from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
+from nodewise.api.options import HowToRun, RunChoice, choose_run, with_rule, with_same_output
+from nodewise.api.recorded import environment_then, over, plain_how, recorded_how
+from nodewise.api.trust import check_owner
+from nodewise.base.errors import InputError
+from nodewise.experiments import confirm as confirmer
+from nodewise.experiments.compare import CompareQuestion
+from nodewise.experiments.confirm import Repetition, check_runnable, moved_paths, repetition_of
+from nodewise.experiments.progress import Progress
+from nodewise.machine.sources import load_machine
+from nodewise.records.budget import Budget
+from nodewise.records.experiment import TELLING, Experiment, read_experiment
+from nodewise.records.secret_file import Revealed
+from nodewise.runner.launch import start_of
+from nodewise.verdicts.confirm import ConfirmVerdict
+from nodewise.verdicts.question import Question, question_of
+
+_FEWEST = 6
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """A promise that is ready to be repeated; `notes` are what is to be said of how."""
+
+    repetition: Repetition
+    question: CompareQuestion
+    run: RunChoice
+    notes: tuple[str, ...] = ()
+
+    def answer(self, progress: Callable[[Progress], None] = unheard, note: Notify = unheard) -> ConfirmVerdict:
+        """Measure and judge. Ctrl-C ends with what there is. Raises what `experiments.compare.Comparer.run` does."""
+        asked, run = self.question, self.run
+        with launcher_for(run.options, asked.environment, note, run.wait) as launcher:
+            wait = quiet_wait(run.wait_quiet_s, asked.machine.allowed, note)
+            return confirmer.confirm(self.repetition, asked, launcher, progress, self.notes, wait)
+
+
+def prepare_confirm(
+    experiment: Path,
+    arguments: Sequence[str],
+    out: Path,
+    *,
+    runs: int | None = None,
+    max_runs: int | None = None,
+    warmup: int = 1,
+    budget: Duration = "60s",
+    within: Share | None = None,
+    seed: int = 0,
+    same_output: StrPath | bool | None = None,
+    tolerance: float | None = None,
+    resume: bool = False,
+    asked: Sequence[str] = (),
+    through: Revealed | None = None,
+    how: Mapping[str, Any] | None = None,
+) -> Confirmation:
+    """What repeats the promise of an experiment; `how` are keywords that go over those of then, `through` what shows its secrets.
+
+    `asked` is the command line that asks it again. Raises InputError.
+    """
+    if runs is not None and max_runs is not None:
+        raise InputError("--runs and --max-runs cannot both be given", "the first says how many there are")
+    for option, most in (("--runs", runs), ("--max-runs", max_runs)):
+        if most is not None and most < _FEWEST:
+            raise InputError(f"{most} runs of each decide nothing", f"give {option} {_FEWEST} or more")
+    if warmup < 0:
+        raise InputError(f"--warmup {warmup} is below none", "give 0 or more")
+    earlier = read_experiment(experiment, through=through or Revealed(experiment))
+    then = question_of(earlier)
+    run = _as_then(earlier, then, how or {}, same_output, tolerance)
+    environment = {**environment_then(then.environment), **run.env}
+    run_in = run.options.cwd or Path.cwd()
+    other, moved = moved_paths(arguments, run_in)
+    start = start_of(run.options, run.env)
+    # a line for the shell that one is in
+    start = replace(start, cwd="") if run_in.resolve() == Path.cwd().resolve() else start
+    repetition = repetition_of(earlier, other, start)
+    machine = load_machine()
+    check_runnable(repetition, machine)
+    asked_now = CompareQuestion(
+        contenders=repetition.contenders,
+        machine=machine,
+        out=out,
+        budget=Budget(seconds_of(budget, "--budget")),
+        fewest=1 if runs is None else runs,
+        most=max_runs if runs is None else runs,
+        warmup=warmup,
+        within=then.within if within is None else share_of(within, "--within"),
+        seed=seed,
+        timeout_s=run.options.timeout_s,
+        cwd=run.options.cwd,
+        environment=environment,
+        asked=tuple(asked),
+        objective=run.objective,
+        shown=run.shown,
+        resume=resume,
+        same=run.options.same,
+        accept_disturbed=run.accept_disturbed,
+        how=run.how,
+    )
+    return Confirmation(repetition, asked_now, run, (*moved, *_changed_environment(then)))
+
+
+def _as_then(
+    earlier: Experiment,
+    then: Question,
+    now: Mapping[str, Any],
+    same_output: StrPath | bool | None,
+    tolerance: float | None,
+) -> RunChoice:
+    """How the programs were run then, with what is given now over it."""
+    kept_how, codes, rule = recorded_how(earlier.question, earlier.path)
+    how = over({"cwd": then.cwd, **kept_how}, now)
+    if not Path(how["cwd"]).is_dir():
+        raise InputError(f"the directory in which it was run is gone: {how['cwd']}", "name another one with --cwd")
+    run = choose_run(**{**how, "cwd": Path(how["cwd"]).absolute()})
+    if codes:
+        accepted = None if codes.get("ignore_failure") else frozenset(map(int, codes.get("accept_codes", ())))
+        run = replace(run, options=replace(run.options, accepted=accepted))
+    if same_output is not None or tolerance is not None:
+        chosen = with_same_output(run, rule.kind, same_output, tolerance)
+        if same_output is not None:
+            return chosen
+        rule = replace(rule, tolerance=chosen.options.same.tolerance)
+    return with_rule(run, rule)
+
+
+def _changed_environment(then: Question) -> list[str]:
+    """What is set otherwise now than then of the variables that bear on a run: runs are made as then."""
+    now = {k: v for k, v in os.environ.items() if k.startswith(TELLING)}
+    old = then.environment
+    changed = sorted(k for k in now.keys() | old.keys() if now.get(k) != old.get(k))
+    return [
+        f"{name} is {now.get(name, 'not set')} now; runs are made as then, with it "
+        + (f"set to {old[name]}" if name in old else "not set")
+        for name in changed
+    ]
+
+
+@question()
+def confirm(
+    experiment: StrPath,
+    *,
+    arguments: Sequence[StrPath] = (),
+    runs: int | None = None,
+    max_runs: int | None = None,
+    warmup: int = 1,
+    budget: Duration = "60s",
+    within: Share | None = None,
+    seed: int = 0,
+    same_output: StrPath | bool | None = None,
+    tolerance: float | None = None,
+    out: StrPath | None = None,
+    resume: bool = False,
+    trust: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    note: Notify | None = None,
+    **how: Unpack[HowToRun],
+) -> ConfirmVerdict:
+    """Run again what a tune or a comparison promised, beside what it was promised against, and say whether it holds.
+
+    `experiment` is the folder that it left (`verdict.experiment`). Both settings run exactly as recorded, in fresh interleaved
+    blocks, in the directory and with the keywords of then; those given now go over them. `arguments` replace the program's, or
+    the whole command where they begin as it does. `within` is by default as then. What runs are the commands that the folder
+    names: where it belongs to another user that takes `trust`. `runs` or `max_runs` (of each, at least six), `budget` and the others are those
+    of `nodewise.compare`.
+
+    >>> import nodewise
+    >>> then = nodewise.compare("sleep 0.03", "sleep 0.01", runs=8, accept_disturbed=True)
+    >>> now = nodewise.confirm(then.experiment, max_runs=8)
+    >>> now.verdict.value, now.promise.ratio > 2
+    ('holds', True)
+
+    Raises InputError where the experiment promised nothing, cannot be repeated here or something given cannot be used,
+    ProgramError where the program does not run as it is, StoreError where the runs cannot be kept, and KeyboardInterrupt on
+    Ctrl-C, once the programs have ended.
+    """
+    with kept(out, resume, "confirm") as folder:
+        source = Path(experiment).absolute()
+        check_owner(source, trust)
+        words = tuple(os.fspath(word) for word in arguments)
+        given: dict[str, Any] = {
+            "budget": budget,
+            "runs": runs,
+            "max_runs": max_runs,
+            "warmup": warmup,
+            "within": within,
+            "seed": seed,
+            "same_output": same_output,
+            "tolerance": tolerance,
+        }
+        line = confirm_line(source, words, plain_how(how), **given)
+        asked = prepare_confirm(source, words, folder, **given, resume=resume, asked=line, how=how)
+        verdict = asked.answer(progress or unheard, note or unheard)
+        unless_interrupted(verdict.stopped, folder)
+        return verdict

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What options take, one reader for each kind of value in all commands, and the options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from nodewise.base.errors import InputError
+from nodewise.base.units import parse_seconds, parse_share
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _option_of(param: click.Parameter | None) -> str:
+    return next((o for o in param.opts if o.startswith("--")), "") if param is not None else ""
+
+
+if TYPE_CHECKING:
+    _Kind = click.ParamType[float]
+else:
+    _Kind = click.ParamType
+
+
+class _Time(_Kind):
+    """A duration in seconds: `90`, `90s`, `1.5min`; with `zero` also none."""
+
+    name = "TIME"
+
+    def __init__(self, zero: bool = False) -> None:
+        self._zero = zero
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        if self._zero and value.strip() == "0":
+            return 0.0
+        return parse_seconds(value, _option_of(param))
+
+
+class _Share(_Kind):
+    """A part of one: `1%`, `0.01`; `whole` where it may be nothing, or more than all."""
+
+    name = "SHARE"
+
+    def __init__(self, whole: bool = False) -> None:
+        self._most = None if whole else 1.0
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        return value if isinstance(value, float) else parse_share(value, _option_of(param), self._most)
+
+
+TIME, TIME_OR_NONE = _Time(), _Time(zero=True)
+SHARE, SHARE_OR_NONE = _Share(), _Share(whole=True)
+PATH = click.Path(path_type=Path)
+#: A path that may be standard output.
+TARGET = click.Path(path_type=Path, allow_dash=True)
+
+
+def out_option(what: str = "Directory of the experiment.") -> Decorator:
+    """`--out DIR`."""
+    usual = "[default: a new one in nodewise-experiments]"
+    return click.option("--out", type=PATH, metavar="DIR", help=f"{what} {usual}")
+
+
+def resume_option(again: str = "--budget") -> Decorator:
+    """`--resume DIR`; `again` may be given anew."""
+    return click.option(
+        "--resume",
+        type=PATH,
+        metavar="DIR",
+        help=f"Go on with what DIR holds, as it was asked for then; {again} may be given anew.",
+    )
+
+
+def json_option(what: str = "the verdict", more: str = "") -> Decorator:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help=f"Print {what} as JSON{more}.")
+
+
+def machine_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--machine MACHINE`."""
+    return click.option(
+        "--machine",
+        "machine_spec",
+        metavar="MACHINE",
+        help="Another machine than this one: synthetic:TEXT, FILE.xml or FILE.json.",
+    )(function)
+
+
+def allow_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--allow LIST`."""
+    return click.option("--allow", metavar="LIST", help="Use only these processors, such as 0-3,8.")(function)
+
+
+def budget_option(default: str | None, more: str = "") -> Decorator:
+    """`--budget TIME`."""
+    return click.option(
+        "--budget",
+        type=TIME,
+        metavar="TIME",
+        default=default,
+        show_default=default is not None,
+        help=f"How long it may take: 60s, 10min, 1h.{more}",
+    )
+
+
+within_option = click.option(
+    "--within", type=SHARE, metavar="SHARE", help="A difference up to this counts as none: 1% or 0.01. [default: 1%]"
+)
+seed_option = click.option("--seed", type=int, default=0, metavar="N", help="Seed of the random order of runs.")
+
+
+def svg_option(what: str = "Draw it into this file.") -> Decorator:
+    """`--svg FILE`."""
+    return click.option("--svg", type=PATH, metavar="FILE", help=what)
+
+
+def given_options(context: click.Context) -> dict[str, str]:
+    """By the name of its parameter each option that is on the command line, as it is spelled in the help."""
+    return {
+        p.name: p.opts[-1] if len(p.opts) == 1 else next(o for o in p.opts if o.startswith("--"))
+        for p in context.command.get_params(context)
+        if isinstance(p, click.Option)
+        and p.name
+        and context.get_parameter_source(p.name) is ParameterSource.COMMANDLINE
+    }
+
+
+def refuse_beside(
+    context: click.Context, why: str, names: Iterable[str] = (), but: Iterable[str] | None = None
+) -> None:
+    """Raises InputError for an option of `names` that is given (or for any `but` those), since it would be ignored."""
+    given = given_options(context)
+    wrong = [given[n] for n in given if (n not in but if but is not None else n in names)]
+    if wrong:
+        raise InputError(f"{wrong[0]} would do nothing: {why}", "leave it out")

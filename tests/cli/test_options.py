@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options of all commands: each name has one meaning, one kind of value and one reader; what would do nothing is refused."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from nodewise.cli.main import main, nodewise_command
+
+#: By option what it takes (`flag` for nothing) and what it means, wherever it is. A new one belongs here, with its meaning.
+OPTIONS: dict[str, tuple[str, str]] = {
+    "--accept-codes": ("LIST", "exit codes that count as well done"),
+    "--accept-disturbed": ("flag", "disturbed runs decide, too"),
+    "--all": ("flag", "what all findings rest on"),
+    "--allow": ("LIST", "use only these processors"),
+    "--any-output": ("flag", "outputs may differ"),
+    "--axes": ("A,B", "what may be changed"),
+    "--baseline": ("DIR", "an earlier experiment to hold against"),
+    "--blocks": ("N", "how often each contender runs"),
+    "--budget": ("TIME", "how long it may take"),
+    "--build": ("COMMAND", "makes the program"),
+    "--catalogue": ("DIR", "knobs of one's own"),
+    "--causes": ("FILE", "causes of one's own"),
+    "--cleanup": ("COMMAND", "after the last run of each"),
+    "--command-name": ("NAME", "of each command"),
+    "--commands": ("PATH", "a compile database"),
+    "--compare": ("OTHER", "another placement"),
+    "--compiler": ("NAME", "which compiles"),
+    "--conclude": ("COMMAND", "after each run"),
+    "--constraint": ("CONDITION", "between axes"),
+    "--cost": ("PRICE/h", "of the machine"),
+    "--cost-per-core": ("flag", "only what a setting uses"),
+    "--cwd": ("DIR", "to run in"),
+    "--dry-run": ("flag", "what would be tried"),
+    "--env": ("NAME=VALUE", "for the program"),
+    "--env-axis": ("NAME=VALUES", "values of a variable"),
+    "--expect": ("REGEX", "that the output holds"),
+    "--explain": ("flag", "what a setting does"),
+    "--fail-if-slower": ("SHARE", "for CI"),
+    "--fail-on": ("noisy|note", "for CI"),
+    "--files": ("DIR", "for rank files"),
+    "--function": ("NAME", "of loops"),
+    "--hosts": ("A,B", "names of nodes"),
+    "--huge-pages": ("KIND", "of memory"),
+    "--ignore-failure": ("flag", "any exit code is well done"),
+    "--input": ("FILE", "standard input"),
+    "--interval": ("TIME", "between samples"),
+    "--json": ("flag", "the answer as JSON on standard output"),
+    "--limit": ("NAME=SIZE", "resource limit"),
+    "--lines": ("A-B", "of loops"),
+    "--loops": ("missed|vectorized", "which ones"),
+    "--machine": ("MACHINE", "another one"),
+    "--maximize": ("METRIC", "decides"),
+    "--memory": ("POLICY", "where pages are to be"),
+    "--metric": ("NAME=REGEX", "a number of the output"),
+    "--min-runs": ("N", "of each"),
+    "--minimize": ("METRIC", "decides"),
+    "--no-run": ("flag", "by the file alone"),
+    "--nodes": ("N", "like this machine"),
+    "--only": ("A,B", "contenders"),
+    "--out": ("DIR", "of the experiment"),
+    "--parameter": ("NAME=VALUES", "values for {NAME}"),
+    "--pid": ("N", "a process"),
+    "--plan": ("FILE", "to hold placement against"),
+    "--prepare": ("COMMAND", "before each run"),
+    "--quick": ("flag", "within a minute"),
+    "--ranks": ("N", "of MPI"),
+    "--reference": ("COMMAND", "that others are held against"),
+    "--reference-name": ("NAME", "of --reference"),
+    "--resume": ("DIR", "go on"),
+    "--roofline": ("flag", "under the machine's roofs"),
+    "--root": ("DIR", "copy of a system"),
+    "--runs": ("N", "exactly so many of each"),
+    "--runtime": ("intel|llvm|gnu", "whose rules"),
+    "--same-output": ("[FILE|REGEX]", "that may not differ"),
+    "--save": ("FILE", "a machine"),
+    "--script": ("sh|slurm[=FILE]", "of the launch line"),
+    "--seconds": ("TIME", "how long to look"),
+    "--seed": ("N", "of the order"),
+    "--setup": ("COMMAND", "before the first run of each"),
+    "--shell": ("SHELL", "for commands"),
+    "--show": ("METRIC[:max]", "a further metric"),
+    "--svg": ("FILE", "a drawing"),
+    "--png": ("FILE", "a drawing as pixels"),
+    "--threads": ("N", "of each rank"),
+    "--timeout": ("TIME", "of a run"),
+    "--to": ("DIALECT", "to write in"),
+    "--tolerance": ("SHARE", "of numbers in an output"),
+    "--trust": ("flag", "another user's commands"),
+    "--via": ("auto|openmp|preload|mask", "how threads are bound"),
+    "--wait": ("flag", "for other experiments"),
+    "--wait-quiet": ("TIME", "for a quiet machine"),
+    "--warmup": ("N", "runs that are not counted"),
+    "--within": ("SHARE", "counts as no difference"),
+    "--work": ("REGEX", "amount of work"),
+    "--zones": ("share|packed|none", "of ranks"),
+}
+#: A name that means more than one thing, and why.
+KNOWN = {
+    "--max-runs": "of each command in compare and confirm as in hyperfine; of all settings together in tune, whose runs it bounds",
+    "-p": "--prepare in compare as in hyperfine; the compile database in vec, as of clang's tools",
+}
+#: Commands whose options are looked at elsewhere.
+ELSEWHERE = {"report"}
+
+
+def _commands() -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(nodewise_command)
+    for name in nodewise_command.list_commands(context):
+        command = nodewise_command.get_command(context, name)
+        if command is not None and name not in ELSEWHERE:
+            yield name, command
+
+
+def _options() -> Iterator[tuple[str, str, click.Option]]:
+    """Command, spelling and option; texts of dialects are those of the dialects."""
+    from nodewise.placement.registry import all_texts
+
+    brought = {text.option for text in all_texts().values()}
+    for name, command in _commands():
+        for option in command.get_params(click.Context(command)):
+            if isinstance(option, click.Option):
+                for spelling in option.opts:
+                    if spelling not in brought and not spelling.startswith("--export-") and spelling != "--help":
+                        yield name, spelling, option
+
+
+def _takes(option: click.Option) -> str:
+    if option.is_flag:
+        return "flag"
+    if isinstance(option.type, click.Choice):
+        return "|".join(option.type.choices)
+    return option.make_metavar(click.Context(click.Command("x")))
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_option_takes_the_same_everywhere(name: str) -> None:
+    found = {(command, _takes(option)) for command, spelling, option in _options() if spelling == name}
+    assert found and {takes for _, takes in found} == {OPTIONS[name][0]}, found
+
+
+def test_every_option_has_its_meaning_here() -> None:
+    second = {"-P", "--parameter-scan", "--parameter-list", "-n"}  # hyperfine's own, in compare
+    there = {spelling for _, spelling, _ in _options() if spelling.startswith("--")} - second
+    assert there - OPTIONS.keys() - KNOWN.keys() == set()
+    assert OPTIONS.keys() - there == set()
+
+
+def test_an_option_has_one_reader() -> None:
+    readers: dict[str, set[object]] = {}
+    for _, spelling, option in _options():
+        kind = option.type
+        reader = type(kind).__name__ if not isinstance(kind, click.IntRange) else "IntParamType"
+        reader = reader.replace("IntegerParamType", "IntParamType")
+        readers.setdefault(spelling, set()).add((reader, option.multiple))
+    assert {name: kinds for name, kinds in readers.items() if len(kinds) > 1 and name not in KNOWN} == {}
+
+
+def test_a_letter_stands_for_one_option() -> None:
+    letters: dict[str, set[str]] = {}
+    for _, spelling, option in _options():
+        if not spelling.startswith("--"):
+            letters.setdefault(spelling, set()).add(option.name or "")
+    assert {letter for letter, names in letters.items() if len(names) > 1} <= KNOWN.keys()
+    for name in ("run", "compare", "confirm"):
+        spelled = {s for command, s, _ in _options() if command == name}
+        assert {"-r", "-w"} <= spelled, name
+
+
+def _said(words: list[str], capfd: pytest.CaptureFixture[str]) -> str:
+    assert main(words) == 2
+    error = capfd.readouterr().err
+    assert "Traceback" not in error
+    return error
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "--runs", "3", "--max-runs", "9", "true", "true"],
+        ["compare", "--runs", "3", "--min-runs", "2", "true", "true"],
+        ["compare", "-N", "--shell", "bash", "true", "true"],
+        ["confirm", "--runs", "7", "--max-runs", "9", "."],
+        ["knobs", "--timeout", "5s"],
+        ["knobs", "--no-run"],
+        ["knobs", "--no-run", "--expect", "x", "--", "true"],
+        ["place", "compact", "--hosts", "a,b"],
+        ["place", "compact", "--files", "x"],
+        ["place", "compact", "--to", "omp", "--json"],
+        ["place", "compact", "--json", "--explain"],
+        ["place", "compact", "--via", "mask"],
+        ["place", "compact", "--to", "omp", "--", "true"],
+        ["place", "compact", "--json", "--", "true"],
+        ["quiet", "--root", ".", "--seconds", "1s"],
+        ["study", "--roofline", "--blocks", "3"],
+        ["study", "--roofline", "--wait-quiet", "3s"],
+        ["study", "--threads", "1"],
+        ["tune", "--dry-run", "--script", "sh", "--", "true"],
+        ["tune", "--dry-run", "--out", "x", "--", "true"],
+        ["where", "--seconds", "3s", "--", "true"],
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "would do nothing" in _said(words, capfd)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["run", "--budget", "soon", "--", "true"], "not a duration: --budget: 'soon'"),
+        (["study", "is", "--wait-quiet", "-1"], "not a duration: --wait-quiet"),
+        (["where", "--interval", "x", "--", "true"], "not a duration: --interval"),
+        (["quiet", "--seconds", "nan"], "not a duration: --seconds"),
+        (["tune", "--within", "2", "--", "true"], "--within: not a share: '2'"),
+        (["compare", "--fail-if-slower", "x", "true", "true"], "--fail-if-slower: not a share"),
+        (["tune", "--tolerance", "1.5", "--same-output", "--", "true"], "--tolerance: not a share: '1.5'"),
+        (["run", "--allow", "99999", "--", "true"], "99999"),
+    ],
+)
+def test_what_is_none_is_told_alike(words: list[str], what: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert what in _said(words, capfd)
+
+
+def test_where_writes_no_file_called_as_its_next_word(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "nodewise", "where", "--json", "--", "echo", "said"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("{") and done.stderr.startswith("said\n") and list(tmp_path.iterdir()) == []
