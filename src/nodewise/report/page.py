@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.files import write_whole
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes, format_seconds
 from nodewise.machine.model import Machine
-from nodewise.records.experiment import Experiment, read_experiment, write_whole
+from nodewise.records.experiment import Experiment, read_experiment
 from nodewise.report.comparison import shown_cells, table_rows
 from nodewise.report.figures import make_figures, placement_drawings
 from nodewise.report.going_on import going_on, last_budget

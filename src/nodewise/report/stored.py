@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from nodewise.records.experiment import write_whole
+from nodewise.base.files import write_whole
 from nodewise.report.csv_cells import csv_of
 from nodewise.report.pictures import write_pictures
 from nodewise.report.roofline_figure import roofline_figure

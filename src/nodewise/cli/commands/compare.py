@@ -172,7 +172,7 @@ def _hand_out(
     experiment: Any, verdict: CompareVerdict, targets: dict[str, Path], as_json: bool, threshold: float | None
 ) -> None:
     """The words, the exports and the page. What was found is told also where a file cannot be written: StoreError then."""
-    from nodewise.records.experiment import write_whole
+    from nodewise.base.files import write_whole
     from nodewise.report.comparison import comparison_lines
     from nodewise.report.exports import export_text
     from nodewise.report.page import write_report

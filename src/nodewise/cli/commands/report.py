@@ -42,7 +42,8 @@ def command(
 
     Without options the page is written to DIRECTORY/report.html.
     """
-    from nodewise.records.experiment import read_experiment, write_whole
+    from nodewise.base.files import write_whole
+    from nodewise.records.experiment import read_experiment
     from nodewise.records.result_store import holds_result
     from nodewise.report.anonymous import FOLDER, Anonymous
     from nodewise.report.figures import write_figures
@@ -86,7 +87,7 @@ def _redraw(
     as_json: bool,
 ) -> None:
     """The same of a study or a roofline."""
-    from nodewise.records.experiment import write_whole
+    from nodewise.base.files import write_whole
     from nodewise.report.anonymous import FOLDER, Anonymous
     from nodewise.report.stored import stored_csv, stored_page, write_stored_figures
     from nodewise.verdicts.encoding import encode
