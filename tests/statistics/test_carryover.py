@@ -52,9 +52,9 @@ def said(seed: int, contenders: int, most_blocks: int, dropped: float = 0.0, slo
 
 @pytest.mark.parametrize(("contenders", "dropped"), [(2, 0.0), (2, 0.15), (3, 0.0), (3, 0.15), (5, 0.0)])
 def test_what_slows_its_followers_down_makes_no_difference(contenders: int, dropped: float) -> None:
-    wrong = sum(said(seed, contenders, 24, dropped) for seed in range(60))
-    # 60 at 5 %: more than 8 would come once in 250 times; with the blocks as they come it is most of them
-    assert wrong <= 8
+    wrong = sum(said(seed, contenders, 24, dropped) for seed in range(24))
+    # 24 at 5 %: more than 4 would come once in 170 times; with the blocks as they come it is most of them
+    assert wrong <= 4
 
 
 def test_two_random_orders_alone_would_not_do() -> None:

@@ -46,19 +46,22 @@ UNIMODAL: dict[str, Family] = {
 }
 
 
-@pytest.mark.parametrize("n", [10, 30, 100])
+@pytest.mark.parametrize(("n", "times"), [(10, 500), (30, 300), (100, 150)])
 @pytest.mark.parametrize("family", UNIMODAL)
-def test_one_mode_is_taken_for_several_in_at_most_2_of_100(family: str, n: int) -> None:
+def test_one_mode_is_taken_for_several_in_at_most_2_of_100(family: str, n: int, times: int) -> None:
     r = np.random.default_rng(20)
-    said = sum(modes(UNIMODAL[family](r, n)).bimodal for _ in range(500))
-    assert said <= 10
+    said = sum(modes(UNIMODAL[family](r, n)).bimodal for _ in range(times))
+    assert said <= 0.02 * times
+
+
+TIMES = 120
 
 
 @pytest.mark.parametrize(("n", "least"), [(30, 0.5), (50, 0.72), (100, 0.9)])
 def test_two_modes_are_found_where_they_are(n: int, least: float) -> None:
     r = np.random.default_rng(21)
     found = 0
-    for _ in range(300):
+    for _ in range(TIMES):
         slow = r.random(n) < r.uniform(0.3, 0.7)
         seen = modes((1 + 0.01 * r.normal(size=n)) * np.where(slow, 1.05, 1))
         if seen.bimodal and len(seen.modes) == 2:
@@ -66,7 +69,7 @@ def test_two_modes_are_found_where_they_are(n: int, least: float) -> None:
             found += abs(first.seconds - 1) < 0.01 and abs(second.seconds - 1.05) < 0.01
             assert first.share == pytest.approx(1 - slow.mean(), abs=0.15)
             assert first.share + second.share == pytest.approx(1)
-    assert found >= least * 300
+    assert found >= least * TIMES
 
 
 def test_three_modes_are_three() -> None:
@@ -102,7 +105,7 @@ def test_the_dip_is_the_published_one() -> None:
     # Hartigan and Hartigan 1985, table 1: of 50 uniform values one dip in twenty is above 0.0702, of 100 above 0.0511
     r = np.random.default_rng(23)
     for n, cut in ((50, 0.0702), (100, 0.0511)):
-        above = np.mean([dip(r.random(n)) > cut for _ in range(600)])
+        above = np.mean([dip(r.random(n)) > cut for _ in range(300)])
         assert above == pytest.approx(0.05, abs=0.03)
     assert dip_p_value(heaps) == pytest.approx(0.001) and dip_p_value(r.normal(size=80)) > 0.05
     assert dip_p_value([1.0, 2.0]) == 1
