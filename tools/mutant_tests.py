@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import re
@@ -33,6 +34,8 @@ _SLOWER, _LATER_S = 5.0, 10.0
 _MOST_BYTES = 6 << 30
 #: So long are tests of other files run, which are not known to come by the broken place.
 _REST_S = 0.2
+#: So much is run of a mutant, in seconds that its tests take unbroken: what is noticed later is noticed by chance.
+_MOST_S = 30.0
 
 #: Put where Python looks first, so that each program of the tests has the broken module, too.
 IMPORTER = """
@@ -182,7 +185,8 @@ class Choosing:
         kept = [i for i in items if i.nodeid not in self._known.failed and (i in near or seconds[i] < _REST_S)]
         first = items[0].path if items else None
         kept.sort(key=lambda i: (i not in near, seconds[i] > 1.0, i.path != first, seconds[i]))
-        items[:] = kept
+        until = itertools.accumulate(seconds[i] for i in kept)
+        items[:] = [i for i, end in zip(kept, until, strict=True) if end <= max(_MOST_S, seconds[kept[0]])]
 
     def pytest_runtest_setup(self, item: Any) -> None:
         """A test that takes much longer than it did hangs: the signal ends the process, and that is noticed."""
