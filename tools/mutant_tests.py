@@ -179,14 +179,14 @@ class Choosing:
         self._chosen = chosen
 
     def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
-        """Called with all tests, file by file, the file named after the module first."""
+        """Called with all tests of some files."""
         seconds = {i: self._known.seconds.get(i.nodeid, 0.0) for i in items}
         near = {i for i in items if self._chosen is None or i.nodeid in self._chosen}
         kept = [i for i in items if i.nodeid not in self._known.failed and (i in near or seconds[i] < _REST_S)]
-        first = items[0].path if items else None
-        kept.sort(key=lambda i: (i not in near, seconds[i] > 1.0, i.path != first, seconds[i]))
+        order = {path: n for n, path in enumerate(dict.fromkeys(i.path for i in items))}
+        kept.sort(key=lambda i: (i not in near, seconds[i] > 1.0, order[i.path] > 2, seconds[i]))
         until = itertools.accumulate(seconds[i] for i in kept)
-        items[:] = [i for i, end in zip(kept, until, strict=True) if end <= max(_MOST_S, seconds[kept[0]])]
+        items[:] = [i for i, end in zip(kept, until, strict=True) if end - seconds[i] <= _MOST_S]
 
     def pytest_runtest_setup(self, item: Any) -> None:
         """A test that takes much longer than it did hangs: the signal ends the process, and that is noticed."""
@@ -213,18 +213,19 @@ class Tests:
         os.waitpid(pid, 0)
         return (Known(json.loads(noted.read_text())) if noted.exists() else None), (folder / "out").read_text()
 
-    def start(
-        self, files: list[Path], known: Known, chosen: set[str] | None, own: Path, source: str
-    ) -> tuple[int, Path]:
-        """A process that runs those files' tests with that source in place of a module's; its id, and its folder."""
+    def start(self, known: Known, chosen: set[str] | None, own: Path, source: str) -> tuple[int, Path]:
+        """A process that runs a module's tests with that source in place of it; its id, and its folder."""
 
         def run(folder: Path) -> int:
             (folder / "mutant.py").write_text(source)
             name = ".".join(("nodewise", *own.relative_to(SOURCES).with_suffix("").parts)).removesuffix(".__init__")
             os.environ |= {"MUTANT_NAME": name, "MUTANT_FILE": str(folder / "mutant.py"), "MUTANT_OWN": str(own)}
             exec(compile(IMPORTER, "importer", "exec"), {})
-            signal.setitimer(signal.ITIMER_REAL, 60.0)
-            return self._pytest(files, folder, Choosing(known, chosen), "-x")
+            for files in filter(None, tests_of(own)):
+                signal.setitimer(signal.ITIMER_REAL, 60.0)
+                if self._pytest(files, folder, Choosing(known, chosen), "-x") == NOTICED:
+                    return NOTICED
+            return MISSED
 
         return self._fork(run)
 
@@ -267,11 +268,11 @@ class Tests:
             os._exit(code)
 
 
-def tests_of(path: Path) -> list[Path]:
-    """The files of tests of a source's layer: those named after it first, then those that import it."""
+def tests_of(path: Path) -> tuple[list[Path], list[Path]]:
+    """The files of tests that are named after a source or its folder, and the others of its layer, those that import it first."""
     inside = path.relative_to(SOURCES)
     name = ".".join(("nodewise", *inside.with_suffix("").parts))
     every = sorted((ROOT / "tests" / inside.parts[0]).rglob("test_*.py"))
-    own = [t for t in every if t.name == f"test_{inside.stem}.py"]
-    shelf = [t for t in every if t.name == f"test_{inside.parent.name}.py"]
-    return list(dict.fromkeys([*own, *shelf, *(t for t in every if name in t.read_text()), *every]))
+    own = [t for t in every if t.stem in (f"test_{inside.stem}", f"test_{inside.parent.name}")]
+    rest = sorted((t for t in every if t not in own), key=lambda t: name not in t.read_text())
+    return own, rest

@@ -32,7 +32,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools.mutant_tests import IMPORTER, MISSED, SOURCES, Tests, tests_of  # noqa: E402
+from tools.mutant_tests import IMPORTER, MISSED, SOURCES, Tests  # noqa: E402
 from tools.mutants import Mutant, broken, mutants_of  # noqa: E402
 
 EQUIVALENT = Path(__file__).with_name("mutants-equivalent.txt")
@@ -122,7 +122,7 @@ def judge(chosen: list[Mutant], jobs: int, scratch: Path) -> tuple[list[Mutant],
             mutant = waiting.pop()
             own = SOURCES / mutant.path
             bearing = known.tests(mutant.path, mutant.function)
-            pid, folder = runner.start(tests_of(own), known, bearing, own, ast.unparse(broken(mutant, SOURCES)))
+            pid, folder = runner.start(known, bearing, own, ast.unparse(broken(mutant, SOURCES)))
             running[pid] = Job(mutant, time.monotonic() + _MOST_S, folder)
         pid, status = os.waitpid(-1, os.WNOHANG)
         for number, job in running.items():
@@ -166,6 +166,9 @@ def rate(words: list[str], asked: argparse.Namespace) -> float:
         (scratch / "sitecustomize.py").write_text(IMPORTER)
         paths = filter(None, (str(scratch), os.environ.get("PYTHONPATH")))
         sys.pycache_prefix = str(scratch / "pycache")
+        # each mutant would compile all tests again
+        sys.dont_write_bytecode = False
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ |= {
             "PYTHONPATH": os.pathsep.join(paths),
             "PYTHONPYCACHEPREFIX": sys.pycache_prefix,

@@ -105,6 +105,6 @@ def test_the_latest_that_favour_one_are_left_out_until_the_rest_is_even() -> Non
     assert comparable("A", "B", [("C", "D"), ("D", "C"), ("C", "D"), ("C", "D"), ("C", "D")]) == [0, 1, 2, 3]
     # three predecessors: what favours most goes first, and one of them at a time
     after = [("C", "D")] * 3 + [("E", "D")] * 2 + [("C", "B")]
-    assert comparable("A", "B", after) == [0, 1, 3]
+    assert comparable("A", "B", after) == [0, 3, 5]
     # the same before both counts, and each after the other or itself does not
     assert comparable("A", "B", [("C", "C")] * 5 + [("A", "B"), ("B", "A")]) == [0, 1, 2, 3, 4]
