@@ -14,12 +14,6 @@ EXAMPLE = Path(__file__).parent.parent.parent / "examples/matmul.py"
 WAITING = ("-c", "import time; time.sleep(0.1)")
 
 
-@pytest.fixture
-def nodewise(nodewise_here: Command) -> Command:
-    """The command line, in this process."""
-    return nodewise_here
-
-
 def test_the_catalogue_is_listed_with_sources(nodewise: Command) -> None:
     done = nodewise("knobs")
     assert done.returncode == 0
