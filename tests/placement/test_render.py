@@ -37,7 +37,8 @@ def _said(text: str, allow: str | None, job: Job, asked: dict[str, str]) -> list
         return [head, f"  {problem.what} | {problem.hint}"]
     found = [head]
     hosts = ("alpha", "beta")[: job.nodes] if job.nodes > 1 else ()
-    for name in writers():
+    # that of the mpirun on PATH is one of the other two
+    for name in [n for n in writers() if n != "openmpi"]:
         try:
             made = render(name, machine, placement, hosts)
         except InputError as problem:
