@@ -40,11 +40,12 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that a reader, or a kill, sees the old one or the new one and nothing between. Raises StoreError."""
     data = content.encode(errors=SHOWN) if isinstance(content, str) else content
     try:
-        # a device or a pipe is written to, never replaced; of a link it is what it leads to
-        path = path.resolve()
+        # a device or a pipe is written to, never replaced; what /dev/fd names may have no other path
         if path.exists() and not path.is_file():
             _write_through(path, data)
             return
+        # of a link it is what it leads to
+        path = path.resolve()
     except (OSError, RuntimeError) as problem:
         reason = problem if isinstance(problem, OSError) else OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         raise store_error(path, reason) from problem
