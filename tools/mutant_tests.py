@@ -178,7 +178,17 @@ class Choosing:
         self._known = known
         self._chosen = chosen
 
-    def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
+    def pytest_collection(self) -> None:
+        """Called before tests are read: an example that fails is not made smaller."""
+        with contextlib.suppress(ImportError):
+            from hypothesis import Phase, settings
+
+            settings.register_profile(
+                "mutants", derandomize=True, deadline=None, phases=(Phase.explicit, Phase.generate)
+            )
+            settings.load_profile("mutants")
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Called with all tests of some files."""
         seconds = {i: self._known.seconds.get(i.nodeid, 0.0) for i in items}
         near = {i for i in items if self._chosen is None or i.nodeid in self._chosen}
