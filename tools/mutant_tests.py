@@ -34,6 +34,8 @@ _SLOWER, _LATER_S = 5.0, 10.0
 _MOST_BYTES = 6 << 30
 #: So long are tests of other files run, which are not known to come by the broken place.
 _REST_S = 0.2
+#: After so many calls a test has come by all that it comes by.
+_MOST_CALLS = 100_000
 #: So much is run of a mutant, in seconds that its tests take unbroken: what is noticed later is noticed by chance.
 _MOST_S = 30.0
 
@@ -87,6 +89,7 @@ class Reached:
 
     def __init__(self) -> None:
         self._codes: set[CodeType] = set()
+        self._calls = 0
 
     def __enter__(self) -> Reached:
         sys.settrace(self._called)
@@ -99,10 +102,15 @@ class Reached:
 
     def _called(self, frame: FrameType, event: str, argument: object) -> None:
         self._codes.add(frame.f_code)
+        # a simulation calls the same again and again
+        self._calls += 1
+        if self._calls > _MOST_CALLS:
+            sys.settrace(None)
 
     def take(self) -> set[str]:
         """Those since it was last asked."""
         found, self._codes = self._codes, set()
+        self._calls = 0
         return {place_of(c) for c in found if c.co_filename.startswith(str(SOURCES))}
 
 
@@ -219,6 +227,7 @@ class Tests:
         for name in (folder / "modules").read_text().splitlines():
             with contextlib.suppress(BaseException):
                 __import__(name)
+        assert not any(name.partition(".")[0] == "nodewise" for name in sys.modules), "a mutant would not be seen"
         pid, folder = self._fork(lambda folder: self._pytest(files, folder, Noting(noted)))
         os.waitpid(pid, 0)
         return (Known(json.loads(noted.read_text())) if noted.exists() else None), (folder / "out").read_text()
@@ -243,7 +252,8 @@ class Tests:
     def _modules(files: list[Path], folder: Path) -> int:
         with contextlib.redirect_stdout(io.StringIO()):
             pytest.main([*map(str, files), "--collect-only", "-p", "no:cacheprovider"])
-        others = [n for n in sys.modules if not re.match(r"nodewise|tests\b|test_|tools\b|conftest", n)]
+        # all of the checkout is imported anew in each mutant, as it may have imported what is broken
+        others = [n for n in sys.modules if not re.match(r"(nodewise|tests|tools|benchmarks|conftest)\b|test_", n)]
         (folder / "modules").write_text("\n".join(others))
         return 0
 
