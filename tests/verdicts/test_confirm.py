@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from nodewise.base.errors import InputError
+from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.verdict import Word, judge
 from nodewise.verdicts.confirm import Held, Promise, confirm_verdict, judge_promise, promise_of
 from nodewise.verdicts.pair import PairVerdict
-from tests.verdicts.cases import Runs, compared, hold
+from tests.verdicts.cases import Runs, compared, hold, tuned
+
+BASELINE, BETTER = Setting(("app",)), Setting(("app",), {"a": 1}, name="better")
 
 
 def promise(ratio: float, low: float, high: float) -> Promise:
@@ -130,6 +133,15 @@ def test_what_promises_nothing_is_bad_input(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=what) as caught:
             promise_of(compared(tmp_path / name, runs))
         assert hint in (caught.value.hint or "")
+    unsure = tuned(
+        tmp_path / "tune",
+        [(BASELINE, Runs(1.0), [1]), (BETTER, Runs(0.999), [1])],
+        {BASELINE.key: Runs(1.0, 0.1), BETTER.key: Runs(0.99, 0.1)},
+        candidate=BETTER.key,
+    )
+    with pytest.raises(InputError, match=r"promises nothing: not decided: \d") as caught:
+        promise_of(unsure)
+    assert hint in (caught.value.hint or "")
     with pytest.raises(InputError, match="holds no tune and no comparison"):
         promise_of(compared(tmp_path / "run", {"a": Runs(1.0)}, kind="run"))
 
