@@ -15,9 +15,9 @@ JUDGED = {name: noise for name, noise in (FAMILIES | HARDER).items() if name != 
 @pytest.mark.parametrize("family", JUDGED)
 def test_equal_commands_are_seldom_called_different(family: str) -> None:
     random = np.random.default_rng([11, list(JUDGED).index(family)])
-    same = [sequential(random, JUDGED[family], 1.0)[0] for _ in range(EXPERIMENTS - 20)]
-    # 40 at 4 %: more than 5 would come once in 200 times
-    assert sum(word in (Word.FASTER, Word.SLOWER) for word in same) <= 5
+    same = [sequential(random, JUDGED[family], 1.0)[0] for _ in range(EXPERIMENTS)]
+    # 60 at 4 %: more than 7 would come once in 300 times
+    assert sum(word in (Word.FASTER, Word.SLOWER) for word in same) <= 7
 
 
 @pytest.mark.parametrize("family", FAMILIES)
