@@ -128,6 +128,12 @@ def test_verdicts_and_reports_are_made_of_values_alone() -> None:
         assert not read & live, path
 
 
+#: A file that was longer when this was written, and may become no longer.
+LONGER = {"src/nodewise/experiments/tune.py": 502}
+
+
 def test_files_stay_short() -> None:
-    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "native").rglob("*.cpp"), *(ROOT / "src").rglob("*.cpp")]:
-        assert len(path.read_text().splitlines()) <= 600, path
+    rooms = ("src", "native", "tests", "tools", "benchmarks")
+    for path in [p for room in rooms for kind in ("*.py", "*.cpp", "*.h") for p in (ROOT / room).rglob(kind)]:
+        most = LONGER.get(str(path.relative_to(ROOT)), 500)
+        assert len(path.read_text().splitlines()) <= most, f"{path} is longer than {most} lines"

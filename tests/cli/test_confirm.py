@@ -30,6 +30,12 @@ print(json.dumps({{"nodewise": 1, "seconds": (share if fast else 1.0) * random.R
 """
 
 
+@pytest.fixture
+def nodewise(nodewise_here: Command) -> Command:
+    """The command line, in this process."""
+    return nodewise_here
+
+
 def write_app(folder: Path) -> str:
     path = folder / "app"
     path.write_text(APP.format(python=sys.executable))

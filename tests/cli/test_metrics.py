@@ -10,6 +10,12 @@ import pytest
 from tests.cli.conftest import Command
 
 
+@pytest.fixture
+def nodewise(nodewise_here: Command) -> Command:
+    """The command line, in this process."""
+    return nodewise_here
+
+
 def test_a_comparison_shows_what_was_asked_for(nodewise: Command, tmp_path: Path) -> None:
     words = ("compare", "sleep 0.01", "sleep 0.02", "-r", "6", "--show", "context_switches:max", "--cost", "3.2EUR/h")
     done = nodewise(*words, "--out", "x")

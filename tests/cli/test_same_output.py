@@ -22,6 +22,12 @@ print(json.dumps({{"nodewise": 1, "seconds": seconds}}))
 
 
 @pytest.fixture
+def nodewise(nodewise_here: Command) -> Command:
+    """The command line, in this process."""
+    return nodewise_here
+
+
+@pytest.fixture
 def app(tmp_path: Path) -> str:
     path = tmp_path / "app"
     path.write_text(APP.format(python=sys.executable))

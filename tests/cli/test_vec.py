@@ -52,6 +52,12 @@ MACHINE = subprocess.run(["uname", "-m"], capture_output=True, text=True, check=
 
 
 @pytest.fixture
+def nodewise(nodewise_here: Command) -> Command:
+    """The command line, in this process."""
+    return nodewise_here
+
+
+@pytest.fixture
 def source(tmp_path: Path) -> Path:
     path = tmp_path / "loops.cpp"
     path.write_text(SOURCE)

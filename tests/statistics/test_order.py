@@ -55,3 +55,37 @@ def test_what_ran_outside_of_a_block_comes_before_the_next() -> None:
     for name in "ABCABC":
         order.ran(name)
         assert order.next("ABC")[0] == name
+
+
+def test_two_contenders_are_kept_so_many_blocks_and_what_starts_anew_as_many_as_at_first() -> None:
+    def broken(blocks: int, seed: int, restart: int = 0) -> list[int]:
+        order, last, found = BalancedOrder(Random(seed)), "", []
+        for number in range(blocks):
+            if restart and number == restart:
+                order.restart()
+            made = order.next("AB")
+            if last and made[0] != last:
+                found.append(number)
+            last = made[-1]
+        return found
+
+    first, later, anew = set(), set(), set()
+    for seed in range(400):
+        at = broken(80, seed)
+        first.add(at[0])
+        later |= {b - a for a, b in itertools.pairwise(at)}
+        anew.add(broken(40, seed, 5)[0])
+    # the first block follows none
+    assert (min(first), max(first)) == (10, 17)
+    assert (min(later), max(later)) == (8, 15)
+    assert (min(anew), max(anew)) == (14, 21)
+
+
+def test_of_two_random_orders_the_one_whose_neighbours_have_met_less_often_is_taken() -> None:
+    met: Counter[tuple[str, str]] = Counter()
+    order, run = BalancedOrder(Random(7)), []
+    for _ in range(40):
+        run += order.next("ABCDEF")
+    met.update(itertools.pairwise(run))
+    # 239 steps over 36 pairs; by chance alone some pair is met twice as often as another
+    assert max(met.values()) - min(met[pair] for pair in itertools.product("ABCDEF", repeat=2)) <= 6

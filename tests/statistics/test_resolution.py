@@ -61,3 +61,32 @@ def test_robust_scores_cost_what_is_said() -> None:
     slope = float((inside * (5 * inside - 4) * normal).sum() * width)
     variance = float(((z * inside**2) ** 2 * normal).sum() * width)
     assert pytest.approx(variance / slope**2, abs=0.001) == resolution._SCORE_COST
+
+
+def test_windows_are_counted_and_compared_as_they_are_said_to_be() -> None:
+    # 100 pieces of 1 s, of which a run of 10 s takes ten: ten windows beside each other, one a piece further each
+    pieces = [1.0] * 95 + [2.0] + [1.0] * 4
+    seen = window_noise([pieces, pieces], 101 / 10)
+    assert seen is not None and (seen.seconds, seen.windows) == (10.1, 20)
+    assert seen.mad == 0 and seen.worst == pytest.approx(0.1)
+    # five must fit, or nearly so
+    assert window_noise([[1.0] * 20], 4.0) is not None and window_noise([[1.0] * 20], 5.0) is None
+    assert window_noise([[1.0] * 99], 20.0) is not None and window_noise([[1.0] * 98], 20.0) is None
+    assert window_noise([[0.0] * 20], 4.0) is None
+    # a series that is too short takes the others along
+    assert window_noise([[1.0] * 100, [1.0] * 10], 10.0) is None
+    # of a window of one piece there have to be two others
+    assert window_noise([[1.0] * 5], 1.0) is not None
+
+
+def test_numbers_of_runs_are_those_of_the_formula() -> None:
+    # (1.96 + 1.2816) deviations of sqrt(2 × 1.166) × 1.4826 MAD, and 1.96² / 2 runs more for the noise's own doubt
+    assert runs_needed(0.01, 0.01) == 57
+    assert runs_needed(0.01, 0.01, power=0.5) == 22
+    assert runs_needed(0.01, 0.01, level=0.99) == 81
+    assert smallest_difference(0.01, 57) == pytest.approx(0.01, rel=0.01)
+    assert smallest_difference(0.01, 6) == pytest.approx(0.0370, abs=0.0005)
+    with pytest.raises(ValueError, match="6 runs of each are the fewest"):
+        smallest_difference(0.01, 5)
+    with pytest.raises(ValueError, match="above zero"):
+        runs_needed(0.01, 0.0)

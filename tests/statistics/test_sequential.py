@@ -60,3 +60,31 @@ def test_looks_grow_rarer_and_one_between_two_is_the_next_one() -> None:
     assert due[:34] == list(range(7, 41)) and due[34:38] == [44, 49, 54, 60]
     assert looks.level(46) == looks.level(49) > looks.level(44)
     assert all(looks.level(a) < looks.level(b) for a, b in itertools.pairwise(due) if b <= 40)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "comparisons", "fewest", "chances"),
+    [
+        (0.05, 1, 7, {7: 1 / 64, 8: 0.0113465346, 20: 0.00425012602, 40: 0.00179025706, 100: 0.000891185321}),
+        (0.05, 3, 9, {9: 1 / 256, 10: 0.00310989813, 41: 0.000831791605, 44: 0.000831791605, 1000: 2.62152724e-05}),
+        (0.2, 2, 6, {6: 1 / 32, 7: 0.0246565412, 60: 0.00319081434}),
+    ],
+)
+def test_levels_are_the_same_everywhere(alpha: float, comparisons: int, fewest: int, chances: dict[int, float]) -> None:
+    looks = OpenLooks(alpha, comparisons)
+    assert looks.fewest == fewest
+    assert {n: 1 - looks.level(n) for n in chances} == pytest.approx(chances, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("most", "alpha", "at", "chance"),
+    [
+        (7, 0.05, (7,), 0.05),
+        (12, 0.05, (7, 9, 12), 0.0217895508),
+        (40, 0.05, (9, 12, 16, 20, 25, 32, 40), 0.0115722656),
+        (40, 0.01, (12, 16, 20, 25, 32, 40), 0.00234130859),
+    ],
+)
+def test_planned_looks_are_the_same_everywhere(most: int, alpha: float, at: tuple[int, ...], chance: float) -> None:
+    looks = plan_looks(most, alpha)
+    assert (looks.at, looks.alpha) == (at, alpha) and 1 - looks.level == pytest.approx(chance)

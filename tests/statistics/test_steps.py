@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from nodewise.statistics.compare import ratio_interval
-from nodewise.statistics.steps import infer_step, rounding_doubt
+from nodewise.statistics.steps import infer_step, rounding_doubt, spread_ties, widened
 from nodewise.statistics.unpaired import unpaired_interval
 from nodewise.statistics.verdict import Word, judge
+from tests.statistics.series import uneven
 
 
 @pytest.mark.parametrize(
@@ -81,3 +82,55 @@ def test_the_doubt_falls_with_the_noise() -> None:
     # another mode far off smooths nothing
     assert rounding_doubt([1.0] * 10 + [9.0] * 10, 1.0) == 0.5
     assert rounding_doubt([1.0, 2.0], 0.0) == 0
+
+
+def test_doubts_are_the_same_everywhere() -> None:
+    spread = [rounding_doubt([float(round(s * v)) for v in uneven(60, 1)], 1.0) for s in (0.2, 0.3, 0.5, 0.8)]
+    assert spread == pytest.approx([0.17696096, 0.0854843574, 0.00853240201, 0.00038094636], rel=1e-6)
+    assert rounding_doubt([1.0, 1.0, 2.0], 1.0) == pytest.approx(0.0646002493)
+    assert rounding_doubt([0.5, 0.5, 0.75, 0.75, 0.75, 1.0], 0.25) == pytest.approx(0.00290833626)
+    assert rounding_doubt([0.5] * 9, 0.25) == 0.125 and rounding_doubt([0.5] * 9, -1.0) == 0
+
+
+def test_an_interval_is_widened_by_the_doubt_of_both_centres() -> None:
+    fine, coarse = np.array([0.51, 0.52, 0.52]), np.array([0.41, 0.41, 0.42])
+    assert widened((1.1, 1.3), fine, coarse, 0.01) == pytest.approx((1.09414322, 1.30366909))
+    # a centre of less than half a step may be zero
+    least, usual = np.array([0.004] * 3), np.array([0.5] * 3)
+    assert widened((1.1, 1.3), usual, least, 0.01) == pytest.approx((0.314285714, np.inf))
+    assert widened((1.1, 1.3), least, usual, 0.01) == pytest.approx((0.0, 4.55))
+
+
+def test_ties_are_spread_evenly_and_alike_over_the_step() -> None:
+    one, other = np.array([0.51, 0.52, 0.52, 0.51, 0.53]), np.array([0.41, 0.41, 0.42, 0.41, 0.42])
+    spread = [times.tolist() for times in spread_ties(one, other, 0.01)]
+    assert spread[0] == pytest.approx([0.507548777, 0.515097553, 0.52264633, 0.510195107, 0.527743883])
+    assert spread[1] == pytest.approx([0.405698403, 0.411396806, 0.417095209, 0.412793612, 0.418492015])
+
+    def stay(one: list[float], other: list[float], step: float) -> bool:
+        got = spread_ties(np.array(one), np.array(other), step)
+        return got[0].tolist() == one and got[1].tolist() == other
+
+    # nothing to spread, no step, a step that is small against the noise or large against the times
+    assert stay([1.0] * 5, [2.0] * 5, 0.1) and stay([1.0, 1.1], [1.0, 1.1], 0.0)
+    assert stay([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0], 0.19) and not stay([1.0, 2.0, 3.0, 4.0], [2.0] * 4, 0.2)
+    assert stay([1.0, 1.2, 1.4], [1.0] * 3, 0.11) and not stay([1.0, 1.2, 1.4], [1.0] * 3, 0.1)
+
+
+def test_what_a_step_needs_to_be_seen() -> None:
+    # six values, of which no one is zero, off by no more than a thousandth of the step
+    assert infer_step([0.5, 0.51, 0.52], [0.5, 0.51, 0.53]) == 0.01 and infer_step([0.5, 0.51, 0.52], [0.5, 0.51]) == 0
+    assert infer_step([0.0, 0.5, 0.51], [0.5, 0.51, 0.53]) == 0
+    assert (
+        infer_step([0.500009] + [0.5] * 2, [0.51] * 3) == 0.01
+        and infer_step([0.500011] + [0.5] * 2, [0.51] * 3) == 1e-6
+    )
+    # four different values tell that they share more than a decimal
+    assert infer_step([0.5, 0.52, 0.54], [0.56, 0.5, 0.5]) == 0.02 and infer_step([0.5, 0.52, 0.54], [0.5] * 3) == 0.01
+    # levels at even distances: three of them, no more than three quarters of all, a tenth of the values
+    third = 1 / 30
+    assert infer_step([1 / 3, 1 / 3 + third, 1 / 3 + 2 * third, 1 / 3]) == pytest.approx(third)
+    assert infer_step([1 / 3, 1 / 3 + third, 1 / 3 + third, 1 / 3]) == 0
+    assert infer_step([1 / 3, 1 / 3 + third, 1 / 3 + 2 * third, 1 / 3 + 3 * third]) == 0
+    assert infer_step([1 / 3, 1 / 3 + third, 1 / 3 + 2.06 * third, 1 / 3]) == 0
+    assert infer_step([0.3, 0.3 + third, 0.3 + 2 * third, 0.3]) == 0

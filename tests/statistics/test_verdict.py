@@ -6,7 +6,7 @@ import math
 import pytest
 
 from nodewise.statistics.compare import Ratio
-from nodewise.statistics.verdict import Word, format_ratio, is_settled, judge
+from nodewise.statistics.verdict import Verdict, Word, format_ratio, is_settled, judge
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,63 @@ def test_more_runs_change_little_once_the_size_is_known_to_a_tenth() -> None:
     assert settled(2.0, 0.03) and not settled(2.0, 0.05)
     assert settled(1.05, 0.009) and not settled(1.05, 0.012)
     assert settled(1.0, 0.009) and not settled(1.0, 0.02)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "low", "high", "how", "word"),
+    [
+        # a quarter and its fractions are exact
+        (1.0, 0.8, 1.25, {}, Word.NO_DIFFERENCE),
+        (1.5, 1.0, 2.0, {}, Word.UNDECIDED),
+        (1.25, 1.125, 1.5, {}, Word.UNDECIDED),
+        (1.5, 1.125, 2.0, {}, Word.FASTER),
+        (1.5, 1.25, 2.0, {"surely": True}, Word.UNDECIDED),
+        (0.5, 0.25, 1.0, {}, Word.UNDECIDED),
+        (0.8, 0.5, 0.9, {}, Word.UNDECIDED),
+        (0.5, 0.25, 0.9, {}, Word.SLOWER),
+        (0.5, 0.25, 0.8, {"surely": True}, Word.UNDECIDED),
+        (1.1, 0.8, 2.25, {"final": True}, Word.NO_DIFFERENCE),
+        (1.1, 0.8, 2.25, {}, Word.UNDECIDED),
+        (1.1, 0.8, 2.26, {"final": True}, Word.UNDECIDED),
+    ],
+)
+def test_what_lies_on_an_edge_is_not_beyond_it(
+    ratio: float, low: float, high: float, how: dict[str, bool], word: Word
+) -> None:
+    verdict = judge(Ratio(ratio, low, high, 20), 0.25, **how)
+    assert (verdict.word, verdict.within, verdict.ratio.ratio) == (word, 0.25, ratio)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (Ratio(1.3, 0.0, 2.0, 3), "1.3× (too few runs for an interval)"),
+        (Ratio(1.3, 1.0, math.inf, 3), "1.3× (too few runs for an interval)"),
+        (Ratio(2.0, 2.0, 2.0, 20), "2.00× (2.00–2.00)"),
+        (Ratio(5.0, 2.0, 9.0, 20), "5.00× (2.00–9.00)"),
+        (Ratio(1.5, 1.499999, 1.500001, 20), "1.5000× (1.5000–1.5000)"),
+        (Ratio(1.1, 1.0, 1.2, 20), "1.10× (1.00–1.20)"),
+        (Ratio(1.3, 1.00001, 1.6, 20), "1.3000× (1.0000–1.6000)"),
+        (Ratio(100.0, 90.0, 110.0, 20), "100× (90–110)"),
+        (Ratio(100.0, 99.999, 100.001, 20), "100.0× (100.0–100.0)"),
+        (Ratio(99.0, 90.0, 108.0, 20), "99.00× (90.00–108.00)"),
+    ],
+)
+def test_digits_are_two_to_four_and_of_large_ratios_fewer(ratio: Ratio, text: str) -> None:
+    assert format_ratio(ratio) == text
+
+
+def test_each_word_has_its_sentence() -> None:
+    ratio = Ratio(1.005, 0.9921, 1.0161, 20)
+    assert Verdict(Word.FASTER, ratio, 0.01).sentence == f"{format_ratio(ratio)} faster"
+    assert Verdict(Word.SLOWER, ratio, 0.01).sentence == f"{format_ratio(ratio)}: slower"
+    assert Verdict(Word.UNDECIDED, ratio, 0.01).sentence == f"not decided: {format_ratio(ratio)}"
+    # rounded up, and no less than what was asked to count as none
+    assert Verdict(Word.NO_DIFFERENCE, ratio, 0.01).sentence == f"no difference beyond 1.7%: {format_ratio(ratio)}"
+    assert Verdict(Word.NO_DIFFERENCE, ratio, 0.05).sentence == f"no difference beyond 5%: {format_ratio(ratio)}"
+    assert Verdict(Word.NO_DIFFERENCE, Ratio(1.0, 0.99, 1.016, 9), 0.01).sentence.startswith(
+        "no difference beyond 1.6%"
+    )
+    few = Ratio(1.005, 0.0, 1.1, 3)
+    assert Verdict(Word.NO_DIFFERENCE, few, 0.01).beyond == math.inf
+    assert Verdict(Word.NO_DIFFERENCE, few, 0.01).sentence == f"no difference beyond ?: {format_ratio(few)}"

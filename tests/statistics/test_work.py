@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Speed, rate and redundancy, and intervals of series that were not interleaved."""
 
-import itertools
-import math
-
-import numpy as np
 import pytest
 
-from nodewise.statistics.unpaired import unpaired_interval
 from nodewise.statistics.work import efficiency
 
 #: Published: the trapezoid rule in four ways; processor seconds and floating-point operations.
@@ -38,30 +33,15 @@ def test_unknown_work_leaves_rate_and_redundancy_open() -> None:
             efficiency(*bad)
 
 
-def test_the_unpaired_interval_inverts_the_exact_rank_sum_test() -> None:
-    one, other = np.array([0.3, 0.1, 0.7, 0.45, 0.9, 0.5]), np.array([0.2, 0.05, 0.6, 0.33, 0.4, 0.12])
-    got = unpaired_interval(list(np.exp(one)), list(np.exp(other)))
-
-    def p_value(shift: float) -> float:
-        moved = np.concatenate([one - shift, other])
-        ranks = np.argsort(np.argsort(moved))
-        seen = ranks[:6].sum()
-        sums = [sum(c) for c in itertools.combinations(range(12), 6)]
-        return 2 * min(np.mean([s <= seen for s in sums]), np.mean([s >= seen for s in sums]))
-
-    inside = [s for s in np.linspace(-1, 2, 3001) if p_value(s) > 0.05]
-    assert math.log(got.low) == pytest.approx(min(inside), abs=0.002)
-    assert math.log(got.high) == pytest.approx(max(inside), abs=0.002)
-
-
-def test_the_unpaired_interval_covers_the_true_ratio() -> None:
-    random = np.random.default_rng(1)
-    hits = 0
-    for n, m in [(10, 10), (8, 30), (60, 60)] * 60:
-        got = unpaired_interval(list(1.3 * random.lognormal(0, 0.05, n)), list(random.lognormal(0, 0.05, m)))
-        hits += got.low <= 1.3 <= got.high
-    # 180 at 95 %: fewer than 161 would come once in a thousand times
-    assert hits >= 161
-    few = unpaired_interval([1.0, 1.1, 1.2, 1.3, 1.4], [1.0 + i / 10 for i in range(20)])
-    assert (few.low, few.high) == (0.0, math.inf) and not few.has_interval
-    assert unpaired_interval([1.0] * 5000, [2.0] * 5000).ratio == 0.5
+def test_speedups_that_were_got_better_replace_the_ratios() -> None:
+    rows = efficiency([2.0, 1.0], [4.0, 8.0], reference=1, speedups=[0.4, 1.0])
+    assert [(r.speedup, r.rate, r.rate_ratio, r.redundancy) for r in rows] == [
+        (0.4, 2.0, 0.2, 0.5),
+        (1.0, 8.0, 1.0, 1.0),
+    ]
+    for reference in (-1, 2):
+        with pytest.raises(ValueError, match=f"2 times, 2 amounts of work, reference {reference}"):
+            efficiency([2.0, 1.0], [4.0, 8.0], reference)
+    for times, work in (([0.0, 1.0], [None, None]), ([1.0, 2.0], [None, 0.0])):
+        with pytest.raises(ValueError, match="above zero"):
+            efficiency(times, work)

@@ -2,6 +2,7 @@
 """Which blocks decide, and when none do."""
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 from nodewise.statistics.spoiled import Met, disturbance
@@ -78,3 +79,55 @@ def test_medians_that_say_something_else_are_explained() -> None:
     few = _judged(_pairs(3, 1.5, 0))
     assert "0.83×" in medians_explained(few, (1.0, 1.2)) and medians_explained(few, (1.2, 1.0)) == ""
     assert all(a <= b for a, b in pairwise((told.low or 0, told.ratio, told.high or 0)))
+
+
+def test_each_reason_is_said() -> None:
+    def reason(pairs: Pairs, **more: object) -> tuple[str, str]:
+        verdict, why = judge_pairs(pairs, lambda _: 0.95, 0.01, final=True, **more)  # type: ignore[arg-type]
+        return verdict.word.value, why
+
+    assert reason(_pairs(40, 1.6, 0)) == ("faster", "")
+    assert reason(Pairs((), (), ())) == ("undecided", "no block has a good run of both")
+    assert reason(_pairs(1, 1.6, 0)) == ("undecided", "1 block is too few")
+    assert reason(_pairs(5, 1.6, 0)) == ("undecided", "5 blocks are too few")
+    assert reason(_pairs(7, 1.6, 2)) == ("undecided", "5 undisturbed blocks are too few")
+    assert reason(_pairs(12, 1.6, 7)) == ("undecided", "the machine was busy (7 of 24 runs, other load)")
+    assert reason(_pairs(12, 1.6, 7), accept_disturbed=True) == ("faster", "")
+    spread = Pairs((1.0, 2.0, 0.5, 1.5, 0.7, 1.2, 0.9), (1.0,) * 7, tuple(range(7)))
+    assert reason(spread) == ("undecided", "the noise leaves it open")
+    surely = Pairs(tuple(1.02 + 0.008 * (i % 5 - 2) for i in range(20)), (1.0,) * 20, tuple(range(20)))
+    assert reason(surely) == ("faster", "")
+    nearly = Pairs(tuple(1.06 + 0.03 * (i % 5 - 2) for i in range(12)), (1.0,) * 12, tuple(range(12)))
+    assert reason(nearly, surely=True) == ("undecided", "the gain may be no more than counts as none, 1%")
+    # what ran before favours the one in all but two blocks
+    after = (("b", "a"),) * 10 + (("a", "a"),) * 2
+    assert reason(Pairs((2.0,) * 12, (1.0,) * 12, tuple(range(12)), after=after, names=("a", "b"))) == (
+        "undecided",
+        "2 comparable blocks are too few",
+    )
+
+
+def test_all_of_a_pair_is_handed_on() -> None:
+    told = _judged(_pairs(40, 1.6, 10))
+    assert (told.one, told.other, told.pairs, told.blocks, told.disturbed) == ("a", "b", 30, 40, 10)
+    assert (told.within, told.busy, told.reason) == (0.01, False, "")
+    assert told.low is not None and told.high is not None and told.low < told.ratio < told.high
+    assert told.beyond is not None and told.beyond == max(told.high, 1 / told.low) - 1
+    assert (told.interval.ratio, told.interval.low, told.interval.high) == (told.ratio, told.low, told.high)
+    assert told.interval.pairs == 30
+    busy = _judged(_pairs(40, 1.6, 21))
+    assert busy.busy and busy.beyond is None and (busy.interval.low, busy.interval.high) == (0.0, float("inf"))
+    assert abs(busy.ratio - 1.6) < 0.02 and busy.pairs == 0
+    assert not _judged(_pairs(40, 1.6, 21), accept=True).busy
+
+
+def test_medians_at_an_end_of_the_interval_agree_with_it() -> None:
+    told = _judged(_pairs(20, 1.75, 0))
+    assert told.low is not None and told.high is not None
+    assert medians_explained(told, (told.low, 1.0)) == medians_explained(told, (told.high, 1.0)) == ""
+    assert medians_explained(told, (told.low - 0.01, 1.0)) and medians_explained(told, (told.high + 0.01, 1.0))
+    assert medians_explained(told, (0.0, 1.0)) == "" and medians_explained(told, ()) == ""
+    few = _judged(_pairs(3, 1.5, 0))
+    # neither is off by more than counts as none
+    assert medians_explained(replace(few, ratio=1.009), (0.995, 1.0)) == ""
+    assert medians_explained(replace(few, ratio=1.02), (0.995, 1.0)) and medians_explained(few, (1.0, 1.0)) == ""

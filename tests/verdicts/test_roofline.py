@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which roof bounds a kernel."""
 
+from pathlib import Path
+
 import pytest
 
 from nodewise.verdicts.roofline import Roof, RoofKind, bound_of
 from tests.report.stored import roofline_result
+from tests.verdicts.cases import hold
 
 ROOFS = [
     Roof("f64 peak", RoofKind.FLOPS, 100.0, 90.0, None, "f64", {}),
@@ -39,3 +42,8 @@ def test_what_came_out_is_said_once_and_the_nearest_kernel_is_named() -> None:
     found = roofline_result(2)
     assert found.headline == "238 GFLOP/s, 81 GB/s"
     assert found.sentence.endswith("study0 way-best, 90.3% of f64 peak · 5 blocks in 88 s")
+
+
+@pytest.mark.parametrize("kernels", [0, 8])
+def test_all_that_is_said(tmp_path: Path, kernels: int) -> None:
+    hold(f"roofline {kernels}", roofline_result(kernels), tmp_path)

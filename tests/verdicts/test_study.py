@@ -4,6 +4,7 @@
 import random
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from nodewise.studies.commands import Contender
 from nodewise.studies.discovery import find_study
 from nodewise.verdicts.pair import PairVerdict
 from nodewise.verdicts.series import Series
-from nodewise.verdicts.study import StudyRow, study_verdict
+from nodewise.verdicts.study import StudyRow, StudyVerdict, furthest_ahead, ratio_text, study_verdict
+from tests.report.stored import judged, series, study_result
+from tests.verdicts.cases import hold
 
 IS = find_study("is").study
 
@@ -108,3 +111,53 @@ def test_disturbed_blocks_are_counted_in_the_sentence() -> None:
     busy = _series({"mine": 0.05, "peer": 0.1}, 20, 0.01, disturbed=11)
     assert "20 blocks (11 disturbed) in" in study_verdict(busy, IS, {}, 1, 20).sentence
     assert "20 blocks (11 disturbed, accepted) in" in study_verdict(busy, IS, {}, 1, 20, accept=True).sentence
+
+
+def _given(*times: tuple[str, str, float | None], **more: dict[str, float]) -> list[Series]:
+    return [series(name, kind, seconds, **more.get(name, {})) for name, kind, seconds in times]
+
+
+def _failed(one: Series, after: int) -> Series:
+    one.add(after, Sample(0.1, 0.1, 0.0, error="wrong result", output=" what it printed \n"), "other")
+    return one
+
+
+CASES: dict[str, StudyVerdict] = {
+    "usual": study_result(),
+    "peers": judged(
+        _given(("fast", "variant", 0.02), ("plain", "variant", 0.1), ("one", "peer", 0.03), ("two", "peer", 0.025))
+    ),
+    "behind": judged(_given(("plain", "variant", 0.1), ("one", "peer", 0.03), ("two", "peer", 0.09))),
+    "for scale": judged(
+        _given(("fast", "variant", 0.02), ("plain", "variant", 0.03), ("one", "peer", 0.03), fast={"for_scale": 1.0})
+    ),
+    "failing": judged(
+        [_failed(series("fast", "variant", 0.02), 3), *_given(("plain", "variant", 0.1), ("one", "peer", None))]
+    ),
+    "none": judged(_given(("plain", "variant", None), ("one", "peer", 0.1))),
+    "above its limit": judged(_given(("plain", "variant", 0.1), ("f", "limit", 0.12), ("b", "limit", 0.11))),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_that_is_said(tmp_path: Path, name: str) -> None:
+    hold(f"study {name}", CASES[name], tmp_path)
+
+
+def test_what_stands_in_the_rows_can_be_asked_for() -> None:
+    found = CASES["peers"]
+    fast, plain, two = (found.row(name) for name in ("fast", "plain", "two"))
+    assert fast is not None and plain is not None and two is not None and found.row("none") is None
+    assert found.ratio_to_peer(two) == 1 and found.ratio_to_plain(plain) == 1
+    assert found.ratio_to_peer(fast) == pytest.approx(1.25, rel=0.02) and found.ratio_to_plain(fast) == pytest.approx(
+        5, rel=0.02
+    )
+    assert CASES["none"].ratio_to_plain(CASES["none"].rows[0]) is None
+    assert found.where == "n 1024, 2 threads" and replace(found, threads=1).where == "n 1024, 1 thread"
+    assert found.binding_limit is None
+    limited = study_result()
+    lowest = limited.binding_limit
+    assert lowest is not None and lowest.contender == "flops f64"
+    ahead, behind = CASES["peers"], CASES["behind"]
+    assert furthest_ahead([behind, ahead]) is ahead and furthest_ahead([CASES["none"], behind]) is behind
+    assert ratio_text(replace(_pair(fast), low=None)) == "1.25×, undecided"

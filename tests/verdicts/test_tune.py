@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A tune's verdict from its stored runs: what is said of the axes of a gain."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nodewise.records.columns import Record
-from nodewise.records.experiment import Plan, Writer, read_experiment
+from nodewise.records.experiment import Experiment, Plan, Writer, read_experiment
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.tune import CONFIRM, TuneVerdict, tune_verdict
 from tests.questions import tune_question
+from tests.verdicts.cases import BUSY, Runs, hold, tuned
 
 BASELINE = Setting(("app",))
 BOTH = Setting(("app",), {"a": 1, "b": 1}, name="both")
@@ -39,3 +42,120 @@ def test_an_axis_that_adds_nothing_is_named(tmp_path: Path, without_b: float, sh
     assert verdict.axes["b"] == pytest.approx(share, abs=0.01)
     named = [note for note in verdict.notes if "made no measurable difference" in note]
     assert [note.split()[0] for note in named] == ([] if share else ["b"])
+
+
+ONE = Setting(
+    ("app",), {"threads": 4, "wait": "active"}, {"OMP_NUM_THREADS": "4", "OMP_WAIT_POLICY": "active"}, name="one"
+)
+TWO = Setting(("app",), {"threads": 2}, {"OMP_NUM_THREADS": "2"}, ("KMP_AFFINITY",), places=((0,), (1,)), name="two")
+THREE = Setting(("app",), {"threads": 1}, {"OMP_NUM_THREADS": "1"}, name="three")
+NO_WAIT = Setting(("app",), {"threads": 4}, {"OMP_NUM_THREADS": "4"}, name="no wait")
+AXES = {"threads": [1, 2, 4], "wait": ["default", "active"], "hugepages": ["default"]}
+KNOBS = {
+    "wait": {
+        "title": "OpenMP",
+        "exact": True,
+        "variable": "OMP_WAIT_POLICY",
+        "source": "https://example.org/openmp",
+        "why": {"active": "It waits actively."},
+        "sources": {"active": "https://example.org/active"},
+    }
+}
+SEARCH = [
+    (BASELINE, Runs(1.0), range(1, 9)),
+    (ONE, Runs(0.8), range(1, 9)),
+    (TWO, Runs(0.9), range(1, 5)),
+    (THREE, Runs(1.4), [1]),
+    (NO_WAIT, Runs(0.85), [1, 2]),
+]
+
+
+def _fails(last: int) -> Callable[[int], dict[str, Any]]:
+    return lambda run: {"error": "exit code 3\nmore"} if run < last else {}
+
+
+def _confirmed(path: Path, one: Runs, blocks: int = 20, **more: Any) -> Experiment:
+    return tuned(path, SEARCH, {BASELINE.key: Runs(1.0), ONE.key: one}, blocks, candidate=ONE.key, axes=AXES, **more)
+
+
+CASES: dict[str, tuple[Callable[[Path], Experiment], str]] = {
+    "gain": (
+        lambda path: _confirmed(
+            path,
+            Runs(0.8),
+            ablations={"wait": (NO_WAIT.key, Runs(0.85)), "threads": (TWO.key, Runs(0.97))},
+            knobs=KNOBS,
+        ),
+        "decided",
+    ),
+    "one axis": (
+        lambda path: tuned(
+            path,
+            SEARCH,
+            {BASELINE.key: Runs(1.0), TWO.key: Runs(0.9)},
+            candidate=TWO.key,
+            axes=AXES,
+            machine_is_live=False,
+        ),
+        "decided",
+    ),
+    "no difference": (lambda path: _confirmed(path, Runs(1.0, 0.008), 60, plans=2), "budget"),
+    "slower": (lambda path: _confirmed(path, Runs(1.2)), "decided"),
+    "small": (lambda path: _confirmed(path, Runs(0.988, 0.012), 14), "budget"),
+    "noisy": (lambda path: _confirmed(path, Runs(0.9, 0.2), 12), "budget"),
+    "too few": (lambda path: _confirmed(path, Runs(0.8), 4), "budget"),
+    "busy": (lambda path: _confirmed(path, Runs(0.8, change=lambda run: {"marks": (BUSY,)})), "budget"),
+    "partly busy": (
+        lambda path: _confirmed(path, Runs(0.8, change=lambda run: {"marks": (BUSY,)} if run % 4 == 1 else {})),
+        "decided",
+    ),
+    "accepted": (
+        lambda path: _confirmed(path, Runs(0.8, change=lambda run: {"marks": (BUSY,)}), accept_disturbed=True),
+        "decided",
+    ),
+    "failing candidate": (lambda path: _confirmed(path, Runs(0.8, change=_fails(19))), "budget"),
+    "candidate that failed once": (lambda path: _confirmed(path, Runs(0.8, change=_fails(1))), "decided"),
+    "failing program": (
+        lambda path: tuned(
+            path,
+            [(BASELINE, Runs(1.0, change=_fails(3)), range(1, 9)), (ONE, Runs(0.8, change=_fails(2)), range(1, 9))],
+            axes=AXES,
+        ),
+        "budget",
+    ),
+    "search alone": (lambda path: tuned(path, SEARCH, axes=AXES), "interrupted"),
+    "one run of each": (lambda path: tuned(path, [(s, r, [1]) for s, r, _ in SEARCH], axes=AXES), "cut off"),
+    "baseline alone": (lambda path: tuned(path, SEARCH[:1], axes=AXES), "budget"),
+    "cut off": (
+        lambda path: tuned(
+            path,
+            [
+                (BASELINE, Runs(1.0), [1, 2]),
+                (ONE, Runs(3.0, change=lambda run: {"error": "cut off", "cut_off": True}), [1, 2]),
+            ],
+        ),
+        "budget",
+    ),
+    "rates": (
+        lambda path: tuned(
+            path,
+            [
+                (s, Runs(1.0, change=lambda run, r=r: {"metrics": {"rate": (1 + 0.001 * (run % 5)) / r.seconds}}), b)
+                for s, r, b in SEARCH
+            ],
+            objective={"metric": "rate", "maximise": True},
+            axes=AXES,
+        ),
+        "budget",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_that_is_said(name: str, tmp_path: Path) -> None:
+    make, stopped = CASES[name]
+    verdict = tune_verdict(make(tmp_path / "x"), stopped)
+    hold(f"tune {name}", verdict, tmp_path / "x")
+    assert verdict.summary(BASELINE.key).runs
+    with pytest.raises(KeyError):
+        verdict.summary("none")

@@ -16,8 +16,9 @@ from typing import Any, TypeGuard
 
 from nodewise.api import call_worker
 from nodewise.base.errors import InputError
+from nodewise.base.files import make_directory, write_whole
 from nodewise.experiments.contenders import Contender, Steps
-from nodewise.records.experiment import CALLS, make_directory, write_whole
+from nodewise.records.experiment import CALLS
 from nodewise.runner.setting import Setting
 
 _LONGEST_SHOWN = 60

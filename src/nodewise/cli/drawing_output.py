@@ -11,7 +11,7 @@ _SCALE = 2.0
 
 def write_drawing(svg: Path | None, png: Path | None, drawing: str) -> None:
     """Write an SVG text into one file or both, each whole. Raises StoreError where that fails."""
-    from nodewise.records.experiment import write_whole
+    from nodewise.base.files import write_whole
 
     if svg is not None:
         write_whole(svg, drawing)

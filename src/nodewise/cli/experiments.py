@@ -16,10 +16,11 @@ import click
 from click.core import ParameterSource
 
 from nodewise.base.errors import InputError, StoreError
+from nodewise.base.files import make_directory
 from nodewise.cli.masked_terminal import hide
 from nodewise.cli.trust import check_owner
 from nodewise.experiments.progress import Note
-from nodewise.records.experiment import CALLS, make_directory, read_question
+from nodewise.records.experiment import CALLS, read_question
 from nodewise.records.secret_file import Revealed
 
 _FOLDER = Path("nodewise-experiments")

@@ -55,7 +55,7 @@ def asked_exports(parameters: Mapping[str, Any], as_json: bool) -> dict[str, Pat
 
 def write_export(name: str, stored: Stored[Any], target: Path) -> None:
     """Write one. Raises InputError where the format is not for such an experiment, StoreError where it cannot be written."""
-    from nodewise.records.experiment import write_whole
+    from nodewise.base.files import write_whole
     from nodewise.report.exports.registry import export_text
 
     text = export_text(name, stored)

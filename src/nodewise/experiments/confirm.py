@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError, StoreError
+from nodewise.base.files import write_whole
 from nodewise.base.processors import format_processors
 from nodewise.experiments.compare import CompareQuestion, compare
 from nodewise.experiments.contenders import Contender, Steps
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
-from nodewise.records.experiment import Experiment, read_experiment, write_whole
+from nodewise.records.experiment import Experiment, read_experiment
 from nodewise.runner.launch import Start, launch_of
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.setting import Setting

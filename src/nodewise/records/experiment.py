@@ -8,7 +8,6 @@ a line in one write, so that a kill at any moment costs at most the line being w
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import json
 import os
@@ -27,7 +26,7 @@ import numpy.typing as npt
 import nodewise
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, StoreError
-from nodewise.base.escaping import SHOWN
+from nodewise.base.files import make_directory, store_error, write_whole
 from nodewise.base.masking import Masks
 from nodewise.base.shapes import ShapeError
 from nodewise.machine.model import Machine
@@ -153,65 +152,6 @@ class Experiment:
         return [self.records[int(i)] for i in self.records.of(key, phase)]
 
 
-def _store_error(path: Path, problem: OSError) -> StoreError:
-    hints = {
-        errno.ENOSPC: "free some space, or choose another directory with --out; what was written so far is kept",
-        errno.EDQUOT: "the quota is used up: free some space, or choose another directory with --out",
-        errno.EFBIG: "a file size limit (ulimit -f) is in force: raise it, or choose another directory with --out",
-        errno.EACCES: "choose a directory that you may write to with --out",
-        errno.EPERM: "choose a directory that you may write to with --out",
-        errno.EROFS: "choose a directory on a writable filesystem with --out",
-        errno.ENOTDIR: "a part of that path is a file: choose another directory with --out",
-        errno.ENOENT: "the directory that it is to be in is not there: make it first",
-        errno.EEXIST: "there is a file of that name: choose another directory with --out",
-    }
-    return StoreError(f"cannot write {path}: {problem.strerror or problem}", hints.get(problem.errno or 0))
-
-
-def make_directory(path: Path) -> None:
-    """Make a directory, and those above it, where they are missing. Raises StoreError."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise _store_error(path, problem) from problem
-
-
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file so that a reader, or a kill, sees the old one or the new one and nothing between. Raises StoreError."""
-    data = content.encode(errors=SHOWN) if isinstance(content, str) else content
-    try:
-        # a device or a pipe is written to, never replaced; of a link it is what it leads to
-        path = path.resolve()
-        if path.exists() and not path.is_file():
-            _write_through(path, data)
-            return
-    except (OSError, RuntimeError) as problem:
-        reason = problem if isinstance(problem, OSError) else OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        raise _store_error(path, reason) from problem
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as problem:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise _store_error(path, problem) from problem
-
-
-def _write_through(path: Path, data: bytes) -> None:
-    """Write to what is there and no regular file. Raises OSError, also for a pipe that nobody reads."""
-    file = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        os.set_blocking(file, True)
-        while data:
-            data = data[os.write(file, data) :]
-    finally:
-        os.close(file)
-
-
 def is_own(path: Path) -> bool:
     """Whether it is this process that writes, or wrote, the experiment in a directory."""
     return path.absolute() in _OWN
@@ -245,7 +185,7 @@ class Writer:
             self._samples = os.open(path / "samples.jsonl", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except (OSError, StoreError) as problem:
             self._take_back_folders()
-            raise problem if isinstance(problem, StoreError) else _store_error(path, problem) from problem
+            raise problem if isinstance(problem, StoreError) else store_error(path, problem) from problem
         try:
             fcntl.flock(self._samples, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
@@ -304,7 +244,7 @@ class Writer:
             try:
                 write_secrets(self.path, used)
             except OSError as problem:
-                raise _store_error(self.path / SECRETS, problem) from problem
+                raise store_error(self.path / SECRETS, problem) from problem
             self._saved = set(used)
 
     def masked(self, text: str) -> str:
@@ -376,7 +316,7 @@ class Writer:
                 data = data[os.write(self._samples, data) :]
         except OSError as problem:
             os.ftruncate(self._samples, start)
-            raise _store_error(self.path / "samples.jsonl", problem) from problem
+            raise store_error(self.path / "samples.jsonl", problem) from problem
 
     def note_neighbours(self) -> list[Neighbour]:
         """Append who else measures on this machine now, each once; all that were seen. Raises StoreError."""

@@ -29,9 +29,9 @@ def command(
     machine_spec: str | None, allow: str | None, as_json: bool, svg: Path | None, png: Path | None, save: Path | None
 ) -> None:
     """Show a machine: its sockets, caches, cores, hardware threads and memory, and what may be used of it."""
+    from nodewise.base.files import write_whole
     from nodewise.cli.drawing_output import write_drawing
     from nodewise.machine.sources import hwloc_xml, load_machine
-    from nodewise.records.experiment import write_whole
     from nodewise.report.drawings.machine import machine_svg
 
     machine = load_machine(machine_spec, allow)

@@ -260,7 +260,7 @@ def _draw(svg: Path | None, png: Path | None, machine: Machine, placement: Place
 
 def _show_rendering(rendering: Rendering, folder: Path | None) -> None:
     """The line on standard output, with its files: written where a directory is given, shown where not."""
-    from nodewise.records.experiment import write_whole
+    from nodewise.base.files import write_whole
 
     if folder is not None and rendering.files:
         try:

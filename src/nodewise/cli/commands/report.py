@@ -44,7 +44,7 @@ def command(
 
     Without options the page is written to DIRECTORY/report.html. Exports are for comparisons.
     """
-    from nodewise.records.experiment import write_whole
+    from nodewise.base.files import write_whole
     from nodewise.report.anonymous import FOLDER, Anonymous
     from nodewise.report.exports.pictures import write_pictures
     from nodewise.verdicts.encoding import encode

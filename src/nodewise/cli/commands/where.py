@@ -59,8 +59,8 @@ def command(
     Exits as COMMAND does.
     """
     from nodewise.api.where import observer_of, prepare_where, watch_for
+    from nodewise.base.files import write_whole
     from nodewise.cli.experiments import say_note
-    from nodewise.records.experiment import write_whole
     from nodewise.report.drawings.where import where_svg
     from nodewise.report.text.where import where_table
     from nodewise.verdicts.encoding import encode

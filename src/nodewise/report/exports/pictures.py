@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
-from nodewise.records.experiment import make_directory, write_whole
+from nodewise.base.files import make_directory, write_whole
 
 #: Pixels for each unit of a drawing.
 _SCALE = 2

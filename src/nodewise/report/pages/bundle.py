@@ -15,7 +15,7 @@ from importlib.metadata import version
 
 from nodewise.base.cache import cache_folder
 from nodewise.base.errors import NodewiseError, StoreError
-from nodewise.records.experiment import write_whole
+from nodewise.base.files import write_whole
 
 _MAKE = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle('window.vegaEmbed = vegaEmbed;').encode())"
 

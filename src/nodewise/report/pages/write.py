@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nodewise.records.experiment import write_whole
+from nodewise.base.files import write_whole
 from nodewise.verdicts.stored import read_stored
 
 

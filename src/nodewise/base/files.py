@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files written whole or not at all, and what is told of those that cannot be written."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from pathlib import Path
+
+from nodewise.base.errors import StoreError
+from nodewise.base.escaping import SHOWN
+
+
+def store_error(path: Path, problem: OSError) -> StoreError:
+    """What is told of a file or a directory that cannot be written, with what helps."""
+    hints = {
+        errno.ENOSPC: "free some space, or choose another directory with --out; what was written so far is kept",
+        errno.EDQUOT: "the quota is used up: free some space, or choose another directory with --out",
+        errno.EFBIG: "a file size limit (ulimit -f) is in force: raise it, or choose another directory with --out",
+        errno.EACCES: "choose a directory that you may write to with --out",
+        errno.EPERM: "choose a directory that you may write to with --out",
+        errno.EROFS: "choose a directory on a writable filesystem with --out",
+        errno.ENOTDIR: "a part of that path is a file: choose another directory with --out",
+        errno.ENOENT: "the directory that it is to be in is not there: make it first",
+        errno.EEXIST: "there is a file of that name: choose another directory with --out",
+    }
+    return StoreError(f"cannot write {path}: {problem.strerror or problem}", hints.get(problem.errno or 0))
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory, and those above it, where they are missing. Raises StoreError."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise store_error(path, problem) from problem
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file so that a reader, or a kill, sees the old one or the new one and nothing between. Raises StoreError."""
+    data = content.encode(errors=SHOWN) if isinstance(content, str) else content
+    try:
+        # a device or a pipe is written to, never replaced; what /dev/fd names may have no other path
+        if path.exists() and not path.is_file():
+            _write_through(path, data)
+            return
+        # of a link it is what it leads to
+        path = path.resolve()
+    except (OSError, RuntimeError) as problem:
+        reason = problem if isinstance(problem, OSError) else OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        raise store_error(path, reason) from problem
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as problem:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise store_error(path, problem) from problem
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    """Write to what is there and no regular file. Raises OSError, also for a pipe that nobody reads."""
+    file = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        os.set_blocking(file, True)
+        while data:
+            data = data[os.write(file, data) :]
+    finally:
+        os.close(file)

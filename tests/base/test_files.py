@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files written whole: what a full disk leaves, and what is no regular file."""
+
+import errno
+import os
+import resource
+import signal
+from pathlib import Path
+
+import pytest
+
+from nodewise.base.errors import StoreError
+from nodewise.base.files import make_directory, store_error, write_whole
+
+
+def test_a_failed_whole_write_leaves_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "f"
+    write_whole(target, "old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        with pytest.raises(StoreError):
+            write_whole(target, "x" * 1000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_device_or_a_pipe_is_written_to_and_never_replaced(tmp_path: Path) -> None:
+    for name in ("/dev/null", str(tmp_path / "link")):
+        if not Path(name).exists():
+            Path(name).symlink_to("/dev/null")
+        write_whole(Path(name), "x")
+        assert Path(name).is_char_device()
+    with pytest.raises(StoreError, match="No space"):
+        write_whole(Path("/dev/full"), "x")
+    assert Path("/dev/full").is_char_device()
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "other").symlink_to("target")
+    write_whole(tmp_path / "other", "new")
+    assert (tmp_path / "other").is_symlink() and (tmp_path / "target").read_text() == "new"
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError):
+        write_whole(tmp_path / "pipe", "x")
+
+
+@pytest.mark.parametrize("name", ["/", ".", "", "loop", "n" * 300, "file/x"])
+def test_a_name_that_cannot_be_written_to_is_one_message(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+    Path("file").write_text("")
+    with pytest.raises(StoreError):
+        write_whole(Path(name), "x")
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [
+        (errno.ENOSPC, "free some space"),
+        (errno.EDQUOT, "the quota is used up"),
+        (errno.EFBIG, "ulimit -f"),
+        (errno.EACCES, "a directory that you may write to"),
+        (errno.EPERM, "a directory that you may write to"),
+        (errno.EROFS, "a writable filesystem"),
+        (errno.ENOTDIR, "a part of that path is a file"),
+        (errno.ENOENT, "make it first"),
+        (errno.EEXIST, "there is a file of that name"),
+    ],
+)
+def test_each_reason_has_what_helps(number: int, hint: str) -> None:
+    told = store_error(Path("x"), OSError(number, os.strerror(number)))
+    assert told.what == f"cannot write x: {os.strerror(number)}" and hint in (told.hint or "")
+    assert store_error(Path("x"), OSError("odd")).hint is None
+    assert store_error(Path("x"), OSError("odd")).what == "cannot write x: odd"
+
+
+def test_directories_are_made_with_those_above_them(tmp_path: Path) -> None:
+    make_directory(tmp_path / "a/b")
+    make_directory(tmp_path / "a/b")
+    assert (tmp_path / "a/b").is_dir()
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file/x"):
+        with pytest.raises(StoreError, match="cannot write"):
+            make_directory(path)
+
+
+def test_texts_and_bytes_are_written_as_they_are(tmp_path: Path) -> None:
+    write_whole(tmp_path / "t", "ü")
+    write_whole(tmp_path / "b", b"\xff")
+    assert (tmp_path / "t").read_bytes() == "ü".encode() and (tmp_path / "b").read_bytes() == b"\xff"
+    write_whole(tmp_path / "odd", "a\udcffb")
+    assert (tmp_path / "odd").read_text() == "a\\xffb"
+    read, write = os.pipe()
+    try:
+        write_whole(Path(f"/proc/self/fd/{write}"), "through")
+        assert os.read(read, 99) == b"through"
+    finally:
+        os.close(read)
+        os.close(write)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Placements written in each dialect, in full, with the reasons of those that cannot express one."""
+
+import pytest
+
+from nodewise.base.errors import InputError
+from nodewise.machine.sources import load_machine
+from nodewise.placement.job import Job
+from nodewise.placement.registry import writers
+from nodewise.placement.render import common_openmp, launch_rendering, place_rank_script, render
+from nodewise.placement.resolve import Request, resolve
+from tests.placement.whole import hold
+
+TWO = "synthetic:pack:2 numa:1 l3:2 core:2 pu:2(indexes=" + ",".join(f"{i},{i + 8}" for i in range(8)) + ")"
+ONE = "synthetic:core:3 pu:1"
+JOBS = [Job(3), Job(2, 2), Job(1, 8, 2), Job(20), Job(8)]
+ASKED = [
+    {"policy": "compact"},
+    {"policy": "scatter"},
+    {"policy": "balanced"},
+    {"places": "cores", "bind": "close"},
+]
+ODD = [
+    {"gomp": "0-3 8"},
+    {"places": "{0,8},{4:2}", "bind": "close"},
+    {"taskset": "0-3,9"},
+    {"mpich": "-bind-to core:2"},
+]
+
+
+def _said(text: str, allow: str | None, job: Job, asked: dict[str, str]) -> list[str]:
+    machine = load_machine(text, allow)
+    head = f"# {text[10:24]} {allow or 'all'} {job.threads}x{job.ranks}/{job.nodes} {asked}"
+    try:
+        placement = resolve(machine, job, Request(**asked)).placement
+    except InputError as problem:
+        return [head, f"  {problem.what} | {problem.hint}"]
+    found = [head]
+    hosts = ("alpha", "beta")[: job.nodes] if job.nodes > 1 else ()
+    # that of the mpirun on PATH is one of the other two
+    for name in [n for n in writers() if n != "openmpi"]:
+        try:
+            made = render(name, machine, placement, hosts)
+        except InputError as problem:
+            found.append(f"  {name}: {problem.what}")
+            continue
+        files = " ".join(f"<{file}: {content!r}>" for file, content in made.files.items() if not file.endswith(".sh"))
+        scripts = sum(len(content) for file, content in made.files.items() if file.endswith(".sh"))
+        found.append(f"  {name}: {made.line(['APP'])} {files}{scripts or ''} {'; '.join(made.notes)}".rstrip())
+    return found
+
+
+def test_all_that_is_written() -> None:
+    said = [line for asked in ASKED for job in JOBS for line in _said(TWO, None, job, asked)]
+    said += [line for asked in ODD for job in JOBS[:2] for line in _said(TWO, None, job, asked)]
+    said += [line for asked in ASKED[:3] for job in JOBS[:2] for line in _said(ONE, None, job, asked)]
+    said += [line for asked in ASKED[:3] for job in JOBS[:2] for line in _said(TWO, "2-5,10-13", job, asked)]
+    hold("render", said)
+
+
+def test_the_script_of_ranks_is_written_whole() -> None:
+    machine = load_machine(ONE)
+    placement = resolve(machine, Job(1, 2), Request(policy="compact")).placement
+    script = render("gomp", machine, placement).files["place-rank.sh"]
+    hold("script", [*script.splitlines(), *place_rank_script(((), ()), ((0,), (1, 2)), openmp=False).splitlines()])
+
+
+def test_what_cannot_be_written_says_why() -> None:
+    machine = load_machine(TWO)
+    placement = resolve(machine, Job(2, 4, 2), Request(policy="compact")).placement
+    with pytest.raises(InputError, match="unknown dialect: 'none'") as caught:
+        render("none", machine, placement)
+    assert caught.value.hint is not None and caught.value.hint.startswith("known are: ") and "omp" in caught.value.hint
+    with pytest.raises(InputError, match="1 hosts are named for 2 nodes") as caught:
+        render("slurm", machine, placement, ["a"])
+    assert caught.value.hint == "name one for each node"
+    narrow = load_machine(TWO, "0-3")
+    with pytest.raises(
+        InputError, match="processors 4-15 are outside of what this process may use, where threads are bound only by: "
+    ):
+        render("omp", narrow, resolve(machine, Job(16), Request(policy="compact")).placement)
+
+
+def test_what_starts_most_programs() -> None:
+    machine = load_machine(TWO)
+    one = resolve(machine, Job(2), Request(policy="compact")).placement
+    assert launch_rendering(machine, one) == render("omp", machine, one)
+    assert launch_rendering(load_machine(TWO, "7"), one).env.keys() | {"words"} != {"OMP_PLACES"}
+    spread = resolve(machine, Job(2, 2), Request(places="cores", bind="spread")).placement
+    assert common_openmp(machine, spread) == {"OMP_PLACES": "cores", "OMP_PROC_BIND": "spread"}
+    odd = resolve(machine, Job(2, 2), Request(policy="compact")).placement
+    assert common_openmp(machine, odd) == {"OMP_PLACES": "threads", "OMP_PROC_BIND": "close"}

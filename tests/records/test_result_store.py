@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Results without an experiment of their own, kept and read back."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nodewise.base.errors import InputError
+from nodewise.records.experiment import Writer
+from nodewise.records.result_store import ROOFLINE, STUDY, holds_result, keep_result, read_result
+from tests.questions import tune_question
+from tests.surfaces import machine
+
+
+def test_what_is_kept_is_read_back_in_one(tmp_path: Path) -> None:
+    kept = keep_result(
+        tmp_path / "x", STUDY, {"readme": "how", "results": [1]}, machine(2, 1), {"OMP_X": "1", "Y": "2"}, ["a"]
+    )
+    assert json.loads(json.dumps(kept)) == read_result(tmp_path / "x")
+    assert (kept["kind"], kept["readme"], kept["results"], kept["asked"]) == ("study", "how", [1], ["a"])
+    assert kept["environment"] == {"OMP_X": "1"} and kept["nodewise_experiment"] == 1
+    assert "results" not in (tmp_path / "x/question.json").read_text()
+    assert holds_result(tmp_path / "x") and not holds_result(tmp_path)
+    roofline = keep_result(tmp_path / "r", ROOFLINE, {"result": {"a": 1}}, machine(2, 1), {}, [])
+    assert roofline["result"] == {"a": 1} and holds_result(tmp_path / "r")
+
+
+def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
+    Writer(tmp_path / "tune", tune_question()).close()
+    assert not holds_result(tmp_path / "tune")
+    with pytest.raises(InputError, match="holds no study and no roofline but a tune"):
+        read_result(tmp_path / "tune")
+    keep_result(tmp_path / "x", ROOFLINE, {"result": {}}, machine(2, 1), {}, [])
+    verdict = tmp_path / "x/verdict.json"
+    for text, told in (("{}", "it holds no result"), ("[]", "it holds no result"), ("{", "is damaged: ")):
+        verdict.write_text(text)
+        with pytest.raises(InputError, match=told):
+            read_result(tmp_path / "x")
+    verdict.unlink()
+    with pytest.raises(InputError, match=r"was cut off before its end \(no verdict.json\)") as caught:
+        read_result(tmp_path / "x")
+    assert caught.value.hint == f"go on with it: nodewise study --resume {tmp_path / 'x'}"
+    verdict.mkdir()
+    with pytest.raises(InputError, match="cannot be read: "):
+        read_result(tmp_path / "x")

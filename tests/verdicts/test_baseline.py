@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An experiment held against an earlier one: what differs is named, and only what is alike is compared."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodewise.machine.model import Machine
+from nodewise.statistics.verdict import Word
+from nodewise.verdicts.baseline import against_baseline, differences
+from tests.surfaces import machine
+from tests.verdicts.cases import Runs, compared
+
+HERE = replace(machine(2, 1), hostname="here", memory_bytes=64 << 30, kernel="6.1", transparent_huge_pages="madvise")
+
+
+def _made(
+    path: Path, a: float = 1.0, here: Machine = HERE, names: str = "ab", blocks: int = 12, **question: Any
+) -> Any:
+    runs = {name: Runs(a if name == names[0] else 0.5) for name in names}
+    return compared(path, runs, blocks, machine=here.to_json(), **question)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"hostname": "there"}, "host: here then, there now"),
+        ({"kernel": "6.2"}, "kernel: 6.1 then, 6.2 now"),
+        ({"transparent_huge_pages": "never"}, "transparent huge pages: madvise then, never now"),
+        ({"memory_bytes": 32 << 30}, "memory: 256 then, 128 now"),
+        ({"processor": replace(HERE.processor, model="other")}, "processor: imaginary then, other now"),
+        ({"processor": replace(HERE.processor, governor="powersave")}, "governor: None then, powersave now"),
+        ({"limits": replace(HERE.limits, cpu_quota=1.5)}, "quota: None then, 1.5 now"),
+        ({"limits": replace(HERE.limits, processors=(0,))}, "allowed processors: 0-1 then, 0 now"),
+    ],
+)
+def test_each_fact_of_the_machine_that_differs_is_named(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+    then, now = _made(tmp_path / "then"), _made(tmp_path / "now", here=replace(HERE, **change))
+    assert differences(now, then) == [told]
+    found = against_baseline(now, then)
+    assert found.differences == (told,)
+    assert {(p.name, p.comparable, p.ratio, p.verdict) for p in found.pairs} == {(n, False, None, None) for n in "ab"}
+
+
+def test_memory_that_differs_by_little_more_cores_and_what_was_asked(tmp_path: Path) -> None:
+    then = _made(tmp_path / "then", environment={"OMP_NUM_THREADS": "2", "KMP_AFFINITY": "none"})
+    bit = _made(tmp_path / "bit", here=replace(HERE, memory_bytes=(64 << 30) + (1 << 20)))
+    assert differences(bit, then) == [
+        "KMP_AFFINITY: none then, not set now",
+        "OMP_NUM_THREADS: 2 then, not set now",
+    ]
+    assert differences(then, bit)[1] == "OMP_NUM_THREADS: not set then, 2 now"
+    larger = _made(tmp_path / "larger", here=replace(machine(4, 2), hostname="here"))
+    assert {"cores: 2 then, 4 now", "hardware threads: 2 then, 8 now"} <= set(differences(larger, bit))
+    rates = _made(tmp_path / "rates", objective={"metric": "rate", "maximise": True})
+    assert differences(rates, bit) == ["what is compared: seconds then, rate now"]
+
+
+def test_each_is_held_against_the_one_of_its_name(tmp_path: Path) -> None:
+    then, now = _made(tmp_path / "then"), _made(tmp_path / "now", 0.8)
+    found = against_baseline(now, then)
+    assert (found.experiment, found.differences) == (str(tmp_path / "then"), ())
+    assert found.taken_at == then.question["started_at"]
+    first, second = sorted(found.pairs, key=lambda pair: pair.name)
+    assert (first.name, first.comparable, first.verdict) == ("a", True, Word.FASTER)
+    assert first.ratio == pytest.approx(1.25, rel=0.01) and first.low < 1.25 < first.high
+    assert first.sentence.endswith(" faster")
+    assert (second.name, second.verdict) == ("b", Word.NO_DIFFERENCE)
+
+
+def test_the_only_ones_are_compared_whatever_their_names_and_others_are_not(tmp_path: Path) -> None:
+    one, other = _made(tmp_path / "one", names="a"), _made(tmp_path / "other", 0.5, names="z")
+    (pair,) = against_baseline(other, one).pairs
+    assert (pair.name, pair.comparable, pair.verdict) == ("z", True, Word.FASTER)
+    none = against_baseline(_made(tmp_path / "none", names="xy"), one)
+    assert none.pairs == () and none.differences == ("commands: a then, y, x now",)
+
+
+def test_few_runs_have_a_ratio_and_no_interval(tmp_path: Path) -> None:
+    found = against_baseline(_made(tmp_path / "now", 0.8, blocks=3), _made(tmp_path / "then", blocks=3))
+    (pair,) = [p for p in found.pairs if p.name == "a"]
+    assert (pair.low, pair.high, pair.verdict) == (None, None, Word.UNDECIDED)
+    assert pair.ratio == pytest.approx(1.25, rel=0.05)

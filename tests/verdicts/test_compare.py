@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is said of a comparison, in full, from runs made of numbers."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodewise.base.errors import InputError
+from nodewise.records.experiment import Experiment
+from nodewise.verdicts.compare import compare_verdict, comparisons, describe, format_span, looks_of
+from tests.verdicts.cases import BUSY, Runs, compared, hold, usage
+
+ENERGY = {"energy_j": 12.0, "energy_dram_j": 1.0}
+
+
+def _failing(first: int) -> Callable[[int], dict[str, Any]]:
+    return lambda run: {"error": "exit code 3"} if run >= first else {}
+
+
+def _marked(runs: set[int], mark: str = BUSY) -> Callable[[int], dict[str, Any]]:
+    return lambda run: {"marks": (mark,)} if run in runs else {}
+
+
+def _clear(path: Path) -> Experiment:
+    return compared(
+        path,
+        {
+            "a": Runs(1.0, fields={"metrics": {"flops": 4e9}, "usage": usage(1.0, peak_bytes=2e6)}),
+            "b": Runs(0.8, fields={"metrics": {"flops": 2e9, "error": 0.5}, "usage": usage(0.8, peak_bytes=3e6)}),
+            "c": Runs(1.3, fields={"usage": usage(1.3, peak_bytes=1e6)}),
+        },
+    )
+
+
+CASES: dict[str, tuple[Callable[[Path], Experiment], str, str]] = {
+    "three": (_clear, "decided", "b is the best of 3"),
+    "noisy": (
+        lambda path: compared(path, {"a": Runs(1.0, 0.1), "b": Runs(0.98, 0.1)}, blocks=9),
+        *("budget", "not decided: 0.98× (0.78–1.24), b against a"),
+    ),
+    "few": (lambda path: compared(path, {"a": Runs(1.0), "b": Runs(0.9)}, blocks=3), "runs", ""),
+    "equal": (
+        lambda path: compared(path, {"a": Runs(1.0, 0.002), "b": Runs(1.0, 0.002)}, blocks=30),
+        *("decided", "no difference beyond 1%: 1.000× (0.998–1.002)"),
+    ),
+    "busy": (
+        lambda path: compared(path, {"a": Runs(1.0, change=_marked(set(range(12)))), "b": Runs(0.9)}),
+        *("budget", ""),
+    ),
+    "accepted": (
+        lambda path: compared(
+            path, {"a": Runs(1.0, change=_marked(set(range(12)))), "b": Runs(0.9)}, accept_disturbed=True
+        ),
+        *("decided", ""),
+    ),
+    "partly": (
+        lambda path: compared(path, {"a": Runs(1.0), "b": Runs(0.9, change=_marked({1, 2, 5, 9, 11}))}),
+        *("decided", ""),
+    ),
+    "failing": (
+        lambda path: compared(
+            path, {"a": Runs(1.0), "b": Runs(0.9, change=_failing(14)), "c": Runs(1.1)}, warmed=("a", "b", "c!")
+        ),
+        *("failed", ""),
+    ),
+    "failed": (
+        lambda path: compared(path, {"a": Runs(1.0), "b": Runs(0.9, change=_failing(10))}, blocks=11),
+        *("failed", ""),
+    ),
+    "shaped": (
+        lambda path: compared(
+            path,
+            {
+                "drifting": Runs(1.0, 0.002, change=lambda run: {"seconds": 1.0 + 0.004 * run}),
+                "bimodal": Runs(1.0, change=lambda run: {"seconds": (1.0 if run % 5 < 3 else 1.2) + 1e-4 * (run % 7)}),
+                "starting": Runs(0.5, 0.001, change=lambda run: {} if run else {"seconds": 0.9}),
+                "warmed": Runs(0.4, 0.001),
+            },
+            blocks=30,
+            warmed=("warmed",),
+            warmup=1,
+        ),
+        *("decided", ""),
+    ),
+    "short": (
+        lambda path: compared(
+            path,
+            {n: Runs(0.003 + 0.0001 * i, 0.05, {"usage": usage(0.0001)}) for i, n in enumerate("abc")},
+            contenders=[{"name": n, "text": f"{n} | cat", "shell": "/bin/sh", "steps": {}} for n in "abc"],
+        ),
+        *("interrupted", ""),
+    ),
+    "waiting": (
+        lambda path: compared(
+            path, {n: Runs(0.2 + 0.1 * i, fields={"usage": usage(0.1)}) for i, n in enumerate("abcd")}
+        ),
+        *("decided", ""),
+    ),
+    "many": (
+        lambda path: compared(
+            path, {n: Runs(1 + (0.02 if i % 2 else -0.02) * (i % 4), 0.005) for i, n in enumerate("abcdefgh")}
+        ),
+        *("runs", ""),
+    ),
+    "many alike": (
+        lambda path: compared(path, {n: Runs(1.0, 0.05) for n in "abcdefgh"}, blocks=12),
+        *("runs", "the best cannot be told apart: a, b, c, d, e, f and 2 more"),
+    ),
+    "energy": (
+        lambda path: compared(
+            path,
+            {
+                "a": Runs(0.01, fields={"conditions": ENERGY, "usage": usage(0.01, peak_bytes=1e6)}),
+                "b": Runs(
+                    0.009, fields={"conditions": {**ENERGY, "energy_j": 14.0}, "usage": usage(0.009, peak_bytes=1e6)}
+                ),
+                "c": Runs(
+                    0.012, fields={"conditions": {**ENERGY, "energy_j": 16.0}, "usage": usage(0.01, peak_bytes=1e6)}
+                ),
+            },
+            shown={"metrics": [{"metric": "energy_j", "maximise": False}], "currency": "EUR"},
+        ),
+        *("decided", ""),
+    ),
+    "rates": (
+        lambda path: compared(
+            path,
+            {
+                n: Runs(1.0, change=lambda run, i=i: {"metrics": {"rate": (5 + i) * (1 + 0.001 * (run % 9))}})
+                for i, n in enumerate("ab")
+            },
+            objective={"metric": "rate", "maximise": True},
+        ),
+        *("decided", ""),
+    ),
+    "hanging": (
+        lambda path: compared(
+            path,
+            {
+                "a": Runs(
+                    1.0, change=lambda run: {"error": "cut off", "cut_off": True, "wall_s": 1.7} if run == 9 else {}
+                ),
+                "b": Runs(0.9, missing=frozenset({9})),
+            },
+            blocks=10,
+        ),
+        *("budget", ""),
+    ),
+    "between": (
+        # blocks of which one is slower by much, and in which the one of the two does not run
+        lambda path: compared(
+            path,
+            {
+                "a": Runs(1.0, 0.001, missing=frozenset(range(0, 20, 2))),
+                "b": Runs(0.9, 0.001, change=lambda run: {} if run % 2 else {"seconds": 3.0}),
+            },
+        ),
+        *("decided", ""),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_that_is_said(name: str, tmp_path: Path) -> None:
+    make, stopped, sentence = CASES[name]
+    verdict = compare_verdict(make(tmp_path / "x"), stopped)
+    hold(f"compare {name}", verdict, tmp_path / "x")
+    assert describe(verdict) == sentence or not sentence
+
+
+def test_up_to_five_are_held_against_each_other_and_more_against_the_first() -> None:
+    assert len(comparisons("abcde")) == 10 and comparisons("abcdef") == [("a", x) for x in "bcdef"]
+    assert comparisons("a") == [] and looks_of(0).comparisons == 1 and looks_of(10).comparisons == 10
+    assert looks_of(1).alpha == 0.05
+    assert format_span(0.98, 1.0312) == "0.980× to 1.031×"
+
+
+def test_one_that_ran_alone_is_described_by_its_time_and_none_is_bad_input(tmp_path: Path) -> None:
+    made = compared(tmp_path / "x", {"a": Runs(2.0), "b": Runs(0.9, change=_failing(0))})
+    assert describe(compare_verdict(made, "failed"), {"a": "first"}) == "first: 2 s"
+    none = compared(tmp_path / "y", {"a": Runs(1.0, change=_failing(0)), "b": Runs(0.9, change=_failing(0))}, blocks=1)
+    with pytest.raises(InputError, match="holds no good run of a") as caught:
+        describe(compare_verdict(none, "failed"))
+    assert caught.value.hint == "nothing can be said of it; compare again"
+    names = {"a": "old", "b": "new"}
+    faster = compared(tmp_path / "z", {"a": Runs(1.0), "b": Runs(0.5)})
+    assert describe(compare_verdict(faster, "decided"), names).startswith("new is 2.0")
+    slower = compared(tmp_path / "s", {"a": Runs(0.5), "b": Runs(1.0)})
+    assert " slower than old (" in describe(compare_verdict(slower, "decided"), names)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What disturbed runs, asked for the contenders of one comparison at a time."""
+
+from pathlib import Path
+
+import pytest
+
+from nodewise.runner.sample import Sample
+from nodewise.verdicts.disturbed import PhaseMet, met_of, phase_met, quota_of
+from tests.verdicts.cases import BUSY, Runs, compared
+
+
+def test_a_run_used_the_larger_of_its_processor_time_and_its_duration() -> None:
+    run = Sample(1.0, 2.0, 0.0, usage={"user_s": 1.5, "system_s": 1.0}, conditions={"rest_s": 0.5, "rest_busy_s": 0.1})
+    met = met_of(7, "a", run)
+    assert (met.block, met.contender, met.used_s, met.rest_s, met.rest_busy_s) == (7, "a", 2.5, 0.5, 0.1)
+    waiting = met_of(1, "a", Sample(1.0, 2.0, 0.0, usage={"user_s": 0.5}, marks=(BUSY,)))
+    assert (waiting.used_s, waiting.rest_s, waiting.rest_busy_s, waiting.marks) == (2.0, 0.0, 0.0, (BUSY,))
+
+
+def test_a_third_contender_says_nothing_of_two(tmp_path: Path) -> None:
+    marked = {"usage": {"user_s": 1.0}, "conditions": {"rest_s": 0.25}}
+    made = compared(
+        tmp_path / "x",
+        {
+            "a": Runs(1.0),
+            "b": Runs(1.0),
+            "c": Runs(1.0, fields=marked, change=lambda run: {"marks": (BUSY,)} if run < 3 else {}),
+        },
+        blocks=8,
+    )
+    met = phase_met(made, "compare")
+    assert met.of("a", "b").disturbed_runs == 0 and met.of("a", "b").runs == 16
+    assert met.of("a", "c").disturbed_blocks == 3 and met.of("a", "c").which == {1, 2, 3}
+    assert met.of().runs == 24 and met.of("c").runs == 8 and met.of("none").runs == 0
+    assert met.of("a", "c") is met.of("a", "c")
+    assert phase_met(made, "confirm").of().runs == 0
+
+
+def test_runs_are_judged_in_the_order_in_which_they_were_made() -> None:
+    # steal of short runs is told from those that follow each other: twenty in a row are one disturbance
+    def run(block: int, who: str, stolen: float) -> Sample:
+        return Sample(0.02, 0.02, float(block), conditions={"mask_steal_s": stolen, "steal_s": stolen})
+
+    runs = [met_of(b, who, run(b, who, 0.02 * (100 <= b < 150))) for b in range(400) for who in "ab"]
+    assert 90 <= PhaseMet(runs).of("a", "b").disturbed_runs <= 140
+    assert PhaseMet(runs, 1.5).of("a").conditions[-1] == "a quota of 1.5 processors"
+
+
+@pytest.mark.parametrize(
+    ("question", "quota"),
+    [
+        ({"machine": {"limits": {"cpu_quota": 1.5}}}, 1.5),
+        ({"machine": {"limits": {"cpu_quota": None}}}, None),
+        ({"machine": {"limits": []}}, None),
+        ({"machine": []}, None),
+        ({}, None),
+    ],
+)
+def test_the_quota_is_that_of_then(question: dict[str, object], quota: float | None) -> None:
+    assert quota_of(question) == quota

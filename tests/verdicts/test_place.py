@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where threads would sit: what binds them, with memory and pages."""
+
+from dataclasses import replace
+
+import nodewise
+from nodewise.machine.sources import load_machine
+from nodewise.placement.memory import read_memory
+from nodewise.verdicts.place import PlaceOutput, is_bound
+
+MACHINE = load_machine("synthetic:numa:2 core:2 pu:1")
+
+
+def _place(policy: str, **more: object) -> PlaceOutput:
+    return nodewise.place(policy, machine=MACHINE, **more)  # type: ignore[arg-type]
+
+
+def test_what_is_bound_is_less_than_all_that_may_be_used() -> None:
+    assert _place("compact", threads=2).bound and not _place("os", threads=2).bound
+    one = _place("compact", threads=2)
+    assert is_bound(one.machine, one.placement)
+
+
+def test_what_starts_a_program_so() -> None:
+    compact = _place("compact", threads=2)
+    launched = compact.launch()
+    assert launched is not None and launched.env["OMP_NUM_THREADS"] == "2" and launched.words == ()
+    assert _place("os", threads=2).launch() is None
+    assert _place("compact", ranks=2).launch() is None
+    free = _place("os", threads=2)
+    policy = read_memory(MACHINE, "interleave:0-1")
+    with_memory = replace(free, pages=(policy, "default")).launch()
+    assert with_memory is not None and with_memory.words == ("numactl", "--interleave=0-1") and with_memory.env == {}
+    assert replace(free, pages=(None, "transparent")).launch() is not None
+
+
+def test_memory_is_written_before_the_program_in_every_dialect() -> None:
+    policy = read_memory(MACHINE, "bind:0")
+    placed = replace(_place("compact", threads=1), pages=(policy, "default"))
+    assert placed.render("taskset").words[-2:] == ("numactl", "--membind=0")
+    assert placed.render("numactl").words.count("numactl") == 1
+    assert "--membind=0" in placed.render("numactl").words

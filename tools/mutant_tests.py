@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests run in processes that have a broken module: which of them bear on it, and in what order.
+
+The process that forks them has imported all that is not nodewise's own, so that a mutant costs little more than its tests do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import json
+import os
+import re
+import resource
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "src/nodewise"
+NOTICED, MISSED, BROKEN = 1, 0, 2
+#: A test that takes so many times what it takes unbroken, and so many seconds more, hangs.
+_SLOWER, _LATER_S = 5.0, 10.0
+_MOST_BYTES = 6 << 30
+#: So long are tests of other files run, which are not known to come by the broken place.
+_REST_S = 0.2
+#: After so many calls a test has come by all that it comes by.
+_MOST_CALLS = 100_000
+#: So much is run of a mutant, in seconds that its tests take unbroken: what is noticed later is noticed by chance.
+_MOST_S = 30.0
+
+#: Put where Python looks first, so that each program of the tests has the broken module, too.
+IMPORTER = """
+import importlib.abc, importlib.util, os, sys
+class Broken(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    def find_spec(self, name, path=None, target=None):
+        if name != os.environ.get("MUTANT_NAME"):
+            return None
+        own = os.environ["MUTANT_OWN"]
+        inside = [os.path.dirname(own)] if own.endswith("__init__.py") else None
+        return importlib.util.spec_from_file_location(name, own, loader=self, submodule_search_locations=inside)
+    def get_source(self, name):
+        return open(os.environ["MUTANT_FILE"]).read()
+    def get_code(self, name):
+        return compile(self.get_source(name), os.environ["MUTANT_OWN"], "exec")
+if os.environ.get("MUTANT_NAME"):
+    sys.meta_path.insert(0, Broken())
+"""
+
+
+class Known:
+    """What was noted of the tests unbroken: seconds, failures, and which come by a function."""
+
+    def __init__(self, noted: dict[str, Any]):
+        self.seconds: dict[str, float] = noted["seconds"]
+        self.failed: set[str] = set(noted["failed"])
+        self._by_test: dict[str, set[str]] = {test: set(places) for test, places in noted["reached"].items()}
+        self._everywhere = set(noted["everywhere"])
+        self._at_import = set(noted["at_import"])
+
+    def tests(self, path: Path, function: str) -> set[str] | None:
+        """Those that come by a function of a file, or None: all of its layer, where that cannot be told."""
+        place = f"{path}:{function}"
+        if not function or place in self._at_import or "cache" in (SOURCES / path).read_text():
+            return None
+        found = {test for test, places in self._by_test.items() if place in places}
+        # of a class, and of a function in another that is named by another word, nothing was noted
+        return found | self._everywhere if found else None
+
+
+def place_of(code: CodeType) -> str:
+    """As Known knows it: file and names, less what is not named."""
+    names = [n for n in code.co_qualname.split(".") if not n.startswith("<")]
+    return f"{code.co_filename[len(str(SOURCES)) + 1 :]}:{'.'.join(names)}"
+
+
+class Reached:
+    """Notes which functions of nodewise are called, of all threads."""
+
+    def __init__(self) -> None:
+        self._codes: set[CodeType] = set()
+        self._calls = 0
+
+    def __enter__(self) -> Reached:
+        sys.settrace(self._called)
+        threading.settrace(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+
+    def _called(self, frame: FrameType, event: str, argument: object) -> None:
+        self._codes.add(frame.f_code)
+        # a simulation calls the same again and again
+        self._calls += 1
+        if self._calls > _MOST_CALLS:
+            sys.settrace(None)
+
+    def take(self) -> set[str]:
+        """Those since it was last asked."""
+        found, self._codes = self._codes, set()
+        self._calls = 0
+        return {place_of(c) for c in found if c.co_filename.startswith(str(SOURCES))}
+
+
+class Noting:
+    """A plugin of pytest that notes seconds, failures and what tests come by."""
+
+    def __init__(self, noted: Path):
+        self._noted = noted
+        self._seconds: dict[str, float] = defaultdict(float)
+        self._failed: set[str] = set()
+        self._reached: dict[str, set[str]] = defaultdict(set)
+        self._of_file: dict[str, set[str]] = defaultdict(set)
+        self._programs: set[str] = set()
+        self._at_import: set[str] = set()
+        self._now = ""
+        self._trace = Reached()
+        sys.addaudithook(self._heard)
+        self._trace.__enter__()
+
+    def _heard(self, event: str, arguments: object) -> None:
+        if event in ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.exec"):
+            self._programs.add(self._now)
+
+    def pytest_collection_finish(self) -> None:
+        """What was called while tests were found is at work in all of them."""
+        self._at_import |= self._trace.take()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
+        """Called around each test."""
+        self._now = item.nodeid
+        self._trace.__enter__()
+        try:
+            return (yield)
+        finally:
+            self._reached[item.nodeid] |= self._trace.take()
+            self._now = ""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[Any]:
+        """Called around each fixture: what is made once is at work in all tests of its file."""
+        before = self._trace.take()
+        self._reached[self._now] |= before
+        result = yield
+        if fixturedef.scope != "function":
+            self._of_file[self._now.partition("::")[0]] |= self._trace.take()
+        return result
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Called for each test's set-up, call and end."""
+        self._seconds[report.nodeid] += report.duration
+        if report.failed:
+            self._failed.add(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        """Called once."""
+        self._trace.__exit__()
+        reached = {t: sorted(p | self._of_file[t.partition("::")[0]]) for t, p in self._reached.items() if t}
+        noted = {
+            "seconds": self._seconds,
+            "failed": sorted(self._failed),
+            "reached": reached,
+            "everywhere": sorted(self._programs - {""}),
+            "at_import": sorted(self._at_import),
+        }
+        self._noted.write_text(json.dumps(noted))
+
+
+class Choosing:
+    """A plugin of pytest that runs the tests that come by a place, the quick ones first, then all others that are quick."""
+
+    def __init__(self, known: Known, chosen: set[str] | None):
+        self._known = known
+        self._chosen = chosen
+
+    def pytest_collection(self) -> None:
+        """Called before tests are read: an example that fails is not made smaller."""
+        with contextlib.suppress(ImportError):
+            from hypothesis import Phase, settings
+
+            settings.register_profile(
+                "mutants", derandomize=True, deadline=None, phases=(Phase.explicit, Phase.generate)
+            )
+            settings.load_profile("mutants")
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Called with all tests of some files."""
+        seconds = {i: self._known.seconds.get(i.nodeid, 0.0) for i in items}
+        near = {i for i in items if self._chosen is None or i.nodeid in self._chosen}
+        kept = [i for i in items if i.nodeid not in self._known.failed and (i in near or seconds[i] < _REST_S)]
+        order = {path: n for n, path in enumerate(dict.fromkeys(i.path for i in items))}
+        kept.sort(key=lambda i: (i not in near, seconds[i] > 1.0, order[i.path] > 2, seconds[i]))
+        until = itertools.accumulate(seconds[i] for i in kept)
+        items[:] = [i for i, end in zip(kept, until, strict=True) if end - seconds[i] <= _MOST_S]
+
+    def pytest_runtest_setup(self, item: Any) -> None:
+        """A test that takes much longer than it did hangs: the signal ends the process, and that is noticed."""
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, _LATER_S + _SLOWER * self._known.seconds.get(item.nodeid, 0.0))
+
+
+class Tests:
+    """Runs tests in processes forked from this one."""
+
+    def __init__(self, scratch: Path):
+        self._scratch = scratch
+        self._number = 0
+
+    def unbroken(self, files: list[Path]) -> tuple[Known | None, str]:
+        """What is to be known of the tests, or None and what was printed; imports here what they import of others."""
+        noted = self._scratch / "noted.json"
+        pid, folder = self._fork(lambda folder: self._modules(files, folder))
+        os.waitpid(pid, 0)
+        for name in (folder / "modules").read_text().splitlines():
+            with contextlib.suppress(BaseException):
+                __import__(name)
+        assert not any(name.partition(".")[0] == "nodewise" for name in sys.modules), "a mutant would not be seen"
+        pid, folder = self._fork(lambda folder: self._pytest(files, folder, Noting(noted)))
+        os.waitpid(pid, 0)
+        return (Known(json.loads(noted.read_text())) if noted.exists() else None), (folder / "out").read_text()
+
+    def start(self, known: Known, chosen: set[str] | None, own: Path, source: str) -> tuple[int, Path]:
+        """A process that runs a module's tests with that source in place of it; its id, and its folder."""
+
+        def run(folder: Path) -> int:
+            (folder / "mutant.py").write_text(source)
+            name = ".".join(("nodewise", *own.relative_to(SOURCES).with_suffix("").parts)).removesuffix(".__init__")
+            os.environ |= {"MUTANT_NAME": name, "MUTANT_FILE": str(folder / "mutant.py"), "MUTANT_OWN": str(own)}
+            exec(compile(IMPORTER, "importer", "exec"), {})
+            for files in filter(None, tests_of(own)):
+                signal.setitimer(signal.ITIMER_REAL, 60.0)
+                if self._pytest(files, folder, Choosing(known, chosen), "-x") == NOTICED:
+                    return NOTICED
+            return MISSED
+
+        return self._fork(run)
+
+    @staticmethod
+    def _modules(files: list[Path], folder: Path) -> int:
+        with contextlib.redirect_stdout(io.StringIO()):
+            pytest.main([*map(str, files), "--collect-only", "-p", "no:cacheprovider"])
+        # all of the checkout is imported anew in each mutant, as it may have imported what is broken
+        others = [n for n in sys.modules if not re.match(r"(nodewise|tests|tools|benchmarks|conftest)\b|test_", n)]
+        (folder / "modules").write_text("\n".join(others))
+        return 0
+
+    @staticmethod
+    def _pytest(files: list[Path], folder: Path, plugin: object, *words: str) -> int:
+        always = ["-p", "no:cacheprovider", "--tb=short", f"--basetemp={folder}/t", "--rootdir", str(ROOT)]
+        done = pytest.main([*map(str, files), *always, *words], plugins=[plugin])
+        return MISSED if done in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else NOTICED
+
+    def _fork(self, run: Any) -> tuple[int, Path]:
+        self._number += 1
+        folder = self._scratch / str(self._number)
+        folder.mkdir()
+        pid = os.fork()
+        if pid:
+            return pid, folder
+        code = BROKEN
+        try:
+            os.setsid()
+            resource.setrlimit(resource.RLIMIT_DATA, (_MOST_BYTES, _MOST_BYTES))
+            out = os.open(folder / "out", os.O_WRONLY | os.O_CREAT)
+            os.dup2(out, 1)
+            os.dup2(out, 2)
+            os.environ["TMPDIR"] = str(folder)
+            tempfile.tempdir = None
+            code = run(folder)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            with contextlib.suppress(BaseException):
+                sys.stdout.flush()
+            os._exit(code)
+
+
+def tests_of(path: Path) -> tuple[list[Path], list[Path]]:
+    """The files of tests that are named after a source or its folder, and the others of its layer, those that import it first."""
+    inside = path.relative_to(SOURCES)
+    name = ".".join(("nodewise", *inside.with_suffix("").parts))
+    every = sorted((ROOT / "tests" / inside.parts[0]).rglob("test_*.py"))
+    own = [t for t in every if t.stem in (f"test_{inside.stem}", f"test_{inside.parent.name}")]
+    rest = sorted((t for t in every if t not in own), key=lambda t: name not in t.read_text())
+    return own, rest
