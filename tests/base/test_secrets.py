@@ -3,7 +3,8 @@
 
 import pytest
 
-from nodewise.base.secrets import is_secret, parts_of_text, parts_of_words, variable_name
+from nodewise.base.secret_names import is_secret, variable_name
+from nodewise.base.secrets import parts_of_text, parts_of_words
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, unquote
 
-from nodewise.base.secrets import Part, is_secret, is_secret_name, parts_of_text, parts_of_words, variable_name
+from nodewise.base.secret_names import is_secret, is_secret_name, variable_name
+from nodewise.base.secrets import Part, parts_of_text, parts_of_words
 
 
 def _set(words: str) -> frozenset[str]:
@@ -152,7 +153,7 @@ class Masks:
         if isinstance(value, list | tuple) and (name in filled or is_secret_name(name)):
             return [self._entry(name, v, within, filled) for v in value]
         text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
-        if text and (is_secret(name, text) or (name in filled and not MASK.fullmatch(text))):
+        if text and (is_secret(name, text, literal=True) or (name in filled and not MASK.fullmatch(text))):
             return self._name(filled.get(name) or variable_name(name), text, True)
         return self._masked(value, within, name)
 
