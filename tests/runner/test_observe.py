@@ -268,7 +268,9 @@ def test_what_a_process_had_stays_known_after_its_end(monkeypatch):
 def test_what_ran_before_the_program_took_its_place_is_not_the_programs():
     (one, *_) = sorted(os.sched_getaffinity(0))
     # as taskset does: it runs a while where it likes, binds itself and becomes the program
-    bind = f"import os, time\nend = time.time() + 0.3\nwhile time.time() < end: pass\nos.sched_setaffinity(0, {{{one}}})\n"
+    bind = (
+        f"import os, time\nend = time.time() + 0.3\nwhile time.time() < end: pass\nos.sched_setaffinity(0, {{{one}}})\n"
+    )
     become = "os.execvp('sh', ['sh', '-c', 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'])"
     child = subprocess.Popen([sys.executable, "-c", bind + become])
     sweeps = Observer(child.pid, 0.005).watch(lambda wait_s: child.poll() is not None or time.sleep(wait_s) is not None)
