@@ -186,10 +186,33 @@ def test_another_users_folder_is_not_run_without_trust(
         monkeypatch.setattr(os, "geteuid", lambda: 65534)
     done = nodewise_here(*command)
     assert done.returncode == 2 and "belongs to" in done.stderr and "--trust" in done.stderr
-    assert './app --password "$PASSWORD"' in done.stderr and SECRET not in done.stderr
+    # who has to judge them sees them whole
+    line = f"./app --password {SECRET} https://me:{SECRET}@host/x"
+    assert f"\n  {line}\n" in done.stderr and f"\n  with the variable: API_TOKEN={TOKEN}\n" in done.stderr
     assert len(_got(tmp_path)) == before
     trusted = nodewise_here(*command, "--trust")
     assert "belongs to" not in trusted.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+@pytest.mark.parametrize("readable", [True, False])
+def test_what_would_be_run_is_shown_as_it_would_be(
+    nodewise_here: Command, tmp_path: Path, app: str, monkeypatch: pytest.MonkeyPatch, readable: bool
+) -> None:
+    monkeypatch.setenv("CI_TOKEN", "known-to-the-terminal")
+    _told(nodewise_here("run", "--runs", "1", "--out", "r", "--", app, *WORDS))
+    shutil.chown(tmp_path / "r", 65534)
+    question = json.loads((tmp_path / "r/question.json").read_text())
+    question["environment"]["LD_PRELOAD"] = "/tmp/evil\x1b[2K.so"
+    (tmp_path / "r/question.json").write_text(json.dumps(question))
+    # a mask that stands for more than a word, and a line in which the cursor goes back
+    secrets = json.loads((tmp_path / "r/secrets.json").read_text())
+    secrets["values"]["PASSWORD"] = ["x; touch stolen\r./app"]
+    (tmp_path / "r/secrets.json").write_text(json.dumps(secrets) if readable else "{")
+    told = nodewise_here("run", "--resume", "r").stderr
+    assert "with the variable: LD_PRELOAD='/tmp/evil\\x1b[2K.so'" in told and "\x1b" not in told
+    assert ("--password x; touch stolen\\r./app" in told) == readable
+    assert ('--password "$PASSWORD"' in told and "secrets.json is damaged" in told) != readable
 
 
 def test_a_file_of_another_user_in_an_own_folder_counts_too(nodewise: Command, tmp_path: Path, app: str) -> None:

@@ -15,6 +15,8 @@ from nodewise.base.masking import MASK, Masks, naming
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"(\s*:)?')
 #: What is known to those that are running, the innermost last; of each what was named first.
 _running: list[list[Masks]] = []
+#: Lines that are printed with what they hold of secrets.
+_as_it_is: set[str] = set()
 
 
 class _Masking:
@@ -39,6 +41,12 @@ class _Masking:
 
 
 def _shown(text: str, known: Sequence[Masks]) -> str:
+    if _as_it_is and not _as_it_is.isdisjoint(lines := text.split("\n")):
+        return "\n".join(line if line in _as_it_is else _masked(line, known) for line in lines)
+    return _masked(text, known)
+
+
+def _masked(text: str, known: Sequence[Masks]) -> str:
     # what is not known yet may become known, as a record comes upon it
     known = [masks for masks in known if masks.known]
     if text.startswith(("{", "[")):
@@ -80,6 +88,7 @@ def masked_terminal(words: Sequence[str]) -> Iterator[None]:
     finally:
         del naming[named_before:]
         _running.pop()
+        _as_it_is.clear()
         # one that is closed has been put in its place on purpose
         for name, made, stream in zip(("stdout", "stderr"), own, before, strict=True):
             if getattr(sys, name) is made:
@@ -91,3 +100,8 @@ def hide(masks: Masks) -> None:
     if _running:
         _running[-1].insert(0, masks)
         naming.append(masks)
+
+
+def show_as_it_is(lines: Iterable[str]) -> None:
+    """Print these lines with the true values in them: who has to judge a command must see it."""
+    _as_it_is.update(lines)
