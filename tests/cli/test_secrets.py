@@ -3,8 +3,11 @@
 
 import csv
 import io
+import itertools
 import json
 import os
+import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -84,6 +87,40 @@ def test_a_run_keeps_none(nodewise: Command, app: str, tmp_path: Path) -> None:
     _told(nodewise("run", "--resume", "r"))
     _told(nodewise("report", "r", "--csv", "r/x.csv", "--html", "r/x.html"))
     assert _leaks(tmp_path / "r") == []
+
+
+#: Spellings of secrets that nothing but themselves, or the program before them, shows to be some.
+SPELLED = [
+    *(
+        "-Dpassword={}",
+        "--pwd",
+        "{}",
+        "https://h/x?sig={}&b=1",
+        "https://h/x?X-Amz-Signature={}",
+        '{{"password": "{}"}}',
+    ),
+    *("Server=h;User Id=me;Password={};Encrypt=yes", "AccountName=me;AccountKey={}=", "-H", "Authorization: Bearer {}"),
+    *("-H", "X-Api-Key: {}", "-H", "Cookie: a={}; b={}", "-e", "TOKEN={}", "curl", "-u", "me:{}", "-ume:{}"),
+    *("sqlcmd", "-P", "{}", "mysql", "-p{}", "redis-cli", "-a", "{}", "sshpass", "-p", "{}", "ssh", "-p", "22"),
+]
+
+
+def test_secrets_in_spellings_of_all_sorts_are_kept_by_none(nodewise: Command, app: str, tmp_path: Path) -> None:
+    (tmp_path / "app").write_text('#!/bin/sh\nfor word; do echo "$word"; done | tee -a got; exit 3\n')
+    number = itertools.count(100)
+    # each its own, so that none is known by another
+    words = [
+        re.sub(r"{}", lambda _: f"{SECRET}{next(number)}", word).replace("{{", "{").replace("}}", "}")
+        for word in SPELLED
+    ]
+    assert next(number) > 117
+    done = nodewise("run", "--runs", "1", "--out", "r", "--", app, *words)
+    _told(done, 2)
+    assert words[-1] in done.stderr
+    compared = nodewise("compare", "--runs", "2", "-i", "--out", "c", shlex.join([app, *words]), f"{app} x")
+    assert SECRET not in compared.stdout + compared.stderr and (tmp_path / "c/secrets.json").exists()
+    assert _leaks(tmp_path) == []
+    assert (tmp_path / "got").read_text().splitlines()[: len(words)] == words
 
 
 def test_a_failure_tells_none(nodewise: Command, app: str, tmp_path: Path) -> None:
