@@ -43,6 +43,8 @@ _OPEN_KEYS = _set(
     data hotkey map
     """
 )
+#: Others, by the whole name.
+_NAMES = frozenset(("REDISCLI_AUTH", "DOCKER_AUTH_CONFIG", "COMPOSER_AUTH", "_auth"))
 _SWITCHES = _set("true false yes no on off none null")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
@@ -66,6 +68,8 @@ def _split(name: str) -> list[str]:
 def is_secret_name(name: str) -> bool:
     """Whether a variable or an option of that name holds a secret: DB_PASSWORD, --api-key, secretAccessKey."""
     words = _split(name)
+    if name in _NAMES:
+        return True
     if not words or words[0] in _NO_SECRET_IF_FIRST:
         return False
     while words[-1].isdigit() and len(words) > 1:
@@ -87,7 +91,7 @@ def is_secret(name: str, value: str, *, literal: bool = False) -> bool:
     if not value or is_reference(value, literal) or value.lower() in _SWITCHES or not is_secret_name(name):
         return False
     strong = _STRONG.intersection(_split(name))
-    if strong and not strong <= {"credential", "credentials"}:
+    if name in _NAMES or (strong and not strong <= {"credential", "credentials"}):
         return True
     # a key that is written with 64 signs may begin with one of a path
     path = _PATH.fullmatch(value) and not value.endswith("=")

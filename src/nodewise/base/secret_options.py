@@ -70,6 +70,8 @@ RULES = (
     Rule("vault", word=r"(hvs\..+|s\..+)", after="login", name="TOKEN"),
     Rule("wandb", word=r"([0-9a-f]{40,})", after="login", name="TOKEN"),
 )
+#: What means the same in any program.
+_ANYWHERE = Rule(".*", "--auth --basic-auth --proxy-auth --creds --userpass", behind=":")
 
 
 def _set(words: str) -> frozenset[str]:
@@ -112,11 +114,11 @@ class Found:
 
 def secrets_by_program(words: Sequence[str]) -> Iterator[Found]:
     """Where secrets stand among the words of a command, or of several with separators between them."""
-    rules: list[Rule] = []
+    rules = [_ANYWHERE]
     begin, begun, starting, naming = 0, False, False, False
     for i, word in enumerate(words):
         if word in SEPARATORS:
-            rules, begin, begun, starting, naming = [], i, False, False, False
+            rules, begin, begun, starting, naming = [_ANYWHERE], i, False, False, False
             continue
         name = PurePosixPath(word).name
         if not (begun and word.startswith("-") and word != "--") and not _ASSIGNMENT.fullmatch(word):

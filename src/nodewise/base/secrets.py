@@ -32,6 +32,10 @@ _PRIVATE_KEY = re.compile(
 _URL = re.compile(
     r"(?<![\w+.-])[A-Za-z][\w+.-]*://[^\s/:@?#'\"]*:(?:([^\s/'\"]+)@|(?!\d+/|[${])([^\s@'\"]{1,300})@[\w.\[])"
 )
+#: The same of drivers that write no URL: me:secret@tcp(host:1), jdbc:oracle:thin:me/secret@host.
+_DRIVER = re.compile(
+    r"(?<![\w.%-])[\w.%-]{1,100}:([^\s'\"@]{1,300})@(?:tcp|unix|udp)\(|jdbc:oracle:\w+:[\w.$#]+/([^\s@]+)@"
+)
 #: Names in a URL's query that are those of secrets there, with the least length that tells one from another thing.
 _QUERY = {"sig": 1, "signature": 1, "auth": 1, "jwt": 1, "sas": 1, "apikey": 1, "code": 20, "key": 20}
 _IN_QUERY = re.compile(r"[?&;]([\w.~-]+)=([^&\s#'\"<>]+)")
@@ -84,7 +88,7 @@ def parts_of_words(words: Sequence[str], *, lines: bool = True) -> list[list[Par
             if not _is_line(word, before, lines):
                 found[i] += _single(word, whole)
         elif (
-            _OPTION.fullmatch(word)
+            (_OPTION.fullmatch(word) or _sets_the_next(words, i))
             and not _NEXT_OPTION.fullmatch(following)
             and following not in SEPARATORS
             and is_secret(word, following, literal=lines)
@@ -102,6 +106,12 @@ def parts_of_words(words: Sequence[str], *, lines: bool = True) -> list[list[Par
         if word.startswith(f"{_PATTERN_OPTION}=") or (i and words[i - 1] == _PATTERN_OPTION):
             made[i] = []
     return made
+
+
+def _sets_the_next(words: Sequence[str], i: int) -> bool:
+    """Whether a word is a variable's name and the next one its value: -genv NAME VALUE, configure set NAME VALUE."""
+    before = tuple(words[max(0, i - 2) : i])
+    return before[-1:] in (("-genv",), ("-env",)) or before in (("configure", "set"), ("config", "set"))
 
 
 def _of_header(header: re.Match[str]) -> list[Part]:
@@ -166,6 +176,10 @@ def parts_of_text(text: str) -> list[Part]:
 def _inside(text: str) -> Iterator[Part]:
     """Secrets that show by what stands around them, or by themselves."""
     for found in _URL.finditer(text):
+        group = 1 if found[1] is not None else 2
+        if not is_reference(found[group]):
+            yield Part(found.start(group), found.end(group), "PASSWORD")
+    for found in _DRIVER.finditer(text):
         group = 1 if found[1] is not None else 2
         if not is_reference(found[group]):
             yield Part(found.start(group), found.end(group), "PASSWORD")
