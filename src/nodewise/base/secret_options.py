@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 
@@ -123,7 +124,7 @@ def secrets_by_program(words: Sequence[str]) -> Iterator[Found]:
         name = PurePosixPath(word).name
         if not (begun and word.startswith("-") and word != "--") and not _ASSIGNMENT.fullmatch(word):
             known = not naming and "://" not in word and not (name in _ORDINARY and begun and not starting)
-            new = [rule for rule in RULES if known and re.fullmatch(rule.programs, name) and rule not in rules]
+            new = [rule for rule in (_rules_of(name) if known else ()) if rule not in rules]
             naming = naming or (not begun and name in _NAMING)
             starting = starting or name in _STARTING
             begun = True
@@ -136,6 +137,11 @@ def secrets_by_program(words: Sequence[str]) -> Iterator[Found]:
             yield from found
             if found and rule.first:
                 rules.remove(rule)
+
+
+@lru_cache(1000)
+def _rules_of(name: str) -> tuple[Rule, ...]:
+    return tuple(rule for rule in RULES if re.fullmatch(rule.programs, name))
 
 
 def _by_rule(rule: Rule, words: Sequence[str], i: int) -> Iterator[Found]:

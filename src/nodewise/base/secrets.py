@@ -26,7 +26,7 @@ _TOKENS = re.compile(
     r"|SG\.[\w-]{16,}\.[\w-]{16,}|dckr_pat_[\w-]{20,}|dop_v1_[0-9a-f]{40,})"
 )
 _PRIVATE_KEY = re.compile(
-    r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(.{1,20000}?)-----END [A-Z ]{0,30}PRIVATE KEY-----", re.DOTALL
+    r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(.{1,6000}?)-----END [A-Z ]{0,30}PRIVATE KEY-----", re.DOTALL
 )
 #: What stands behind the user's name in a URL. A slash may be in it where no port is, but then a sign `@` follows.
 _URL = re.compile(
@@ -57,6 +57,7 @@ _ELEMENT = re.compile(r"<([A-Za-z_][\w.:-]*)>([^<>]+)</")
 _CONNECTION = re.compile(
     r"\s*[A-Za-z][\w .-]*=[^;]*(?:;\s*[A-Za-z][\w .-]*=(?:\{[^}]*\}|\"[^\"]*\"|'[^']*'|[^;]*))+;?\s*"
 )
+_LONGEST_CONNECTION = 5000
 _KEY_OF_CONNECTION = re.compile(
     r"(?:^|;)\s*(?:server|data source|host|hostname|addr|address|endpoint|driver|provider|dsn|uid|user|user id|username"
     r"|database|initial catalog|accountname|defaultendpointsprotocol)\s*=",
@@ -203,12 +204,16 @@ def _by_name(text: str) -> Iterator[Part]:
         least = _QUERY.get(found[1].lower(), 1 if found[1].lower().endswith("-signature") else 0)
         if least and len(found[2]) >= least and not is_reference(found[2]):
             yield Part(found.start(2), found.end(2), variable_name(found[1]))
-    for found in _NAMED.finditer(text):
+    at = 0
+    while (found := _NAMED.search(text, at)) is not None:
+        at = found.end()
         if _is_pattern(text, found.start()) or not (is_secret_name(found[2]) or is_secret_name(found[2][1:])):
             continue
         start, end = _value_of(text, found)
         if (name := _named(found[1], found[2], text[start:end])) is not None:
             yield from _single(text, Part(start, end, name))
+            # what is in it is no other one
+            at = max(at, end)
 
 
 def _is_pattern(text: str, at: int) -> bool:
@@ -235,7 +240,12 @@ def _value_of(text: str, named: re.Match[str]) -> tuple[int, int]:
 
 
 def _of_connection(text: str) -> Iterator[Part]:
-    if ";" not in text or not _CONNECTION.fullmatch(text) or not _KEY_OF_CONNECTION.search(text):
+    if (
+        ";" not in text
+        or len(text) > _LONGEST_CONNECTION
+        or not _CONNECTION.fullmatch(text)
+        or not _KEY_OF_CONNECTION.search(text)
+    ):
         return
     for found in _IN_CONNECTION.finditer(text):
         name, value, start = found[1], found[2].rstrip(), found.start(2)
