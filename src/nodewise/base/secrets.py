@@ -205,12 +205,12 @@ def _by_name(text: str) -> Iterator[Part]:
         if least and len(found[2]) >= least and not is_reference(found[2]):
             yield Part(found.start(2), found.end(2), variable_name(found[1]))
     at = 0
-    while (found := _NAMED.search(text, at)) is not None:
-        at = found.end()
-        if _is_pattern(text, found.start()) or not (is_secret_name(found[2]) or is_secret_name(found[2][1:])):
+    while (named := _NAMED.search(text, at)) is not None:
+        at = named.end()
+        if _is_pattern(text, named.start()) or not (is_secret_name(named[2]) or is_secret_name(named[2][1:])):
             continue
-        start, end = _value_of(text, found)
-        if (name := _named(found[1], found[2], text[start:end])) is not None:
+        start, end = _value_of(text, named)
+        if (name := _named(named[1], named[2], text[start:end])) is not None:
             yield from _single(text, Part(start, end, name))
             # what is in it is no other one
             at = max(at, end)
