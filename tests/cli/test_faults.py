@@ -287,6 +287,7 @@ def test_a_zero_byte_a_link_in_a_circle_and_a_pipe_that_nobody_writes_are_one_me
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "a.c").write_text("void f(int* a) { for (int i = 0; i < 99; ++i) a[i]++; }\n")
     asked = [["report", "a\0b"], ["study", "loop"], ["vec", "loop"], ["vec", "--commands", "fifo", "a.c"]]
+    asked.append(["vec", "--causes", "/dev/full", "a.c"])
     for words in [*asked, ["confirm", "loop"], ["report", "loop"], ["tune", "--resume", "loop"]]:
         done = nodewise_here(*words)
         assert done.returncode == 2 and done.stderr.startswith("error: "), (words, done.stderr)
