@@ -37,12 +37,12 @@ from tests.attack.place import DEFECT, LEFT, LONG, LOST, Finding, Place  # noqa:
 
 #: Each kind's attack, and its share of the time.
 KINDS = {
-    "kills": (kills.attack, 0.22),
-    "signals": (kills.attack_by_signals, 0.16),
-    "disks": (disks.attack, 0.12),
-    "stores": (stores.attack, 0.18),
-    "children": (children.attack, 0.14),
-    "inputs": (inputs.attack, 0.18),
+    "kills": (kills.attack, 0.2),
+    "signals": (kills.attack_by_signals, 0.14),
+    "disks": (disks.attack, 0.11),
+    "stores": (stores.attack, 0.16),
+    "children": (children.attack, 0.13),
+    "inputs": (inputs.attack, 0.26),
 }
 #: One attack takes no longer, in seconds.
 LIMITS = {"inputs": 40.0}

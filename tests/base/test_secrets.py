@@ -3,7 +3,8 @@
 
 import pytest
 
-from nodewise.base.secrets import is_secret, parts_of_text, parts_of_words, variable_name
+from nodewise.base.secret_names import is_secret, variable_name
+from nodewise.base.secrets import parts_of_text, parts_of_words
 
 
 @pytest.mark.parametrize(
@@ -107,6 +108,8 @@ def test_a_quoted_value_is_found_as_it_stands() -> None:
 def test_a_long_text_takes_no_time() -> None:
     # quadratic patterns would take minutes
     assert parts_of_text("a" * 200_000) == [] and parts_of_text("a:b=" * 50_000) == []
+    for text in ("password=", "password='", "a://b:c", "?a=b&sig=", "host=a;PWD={", "curl -u a:b ", "Cookie: a=b;"):
+        assert parts_of_text(text * 4000) is not None
 
 
 def test_names_of_variables() -> None:

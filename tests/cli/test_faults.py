@@ -19,6 +19,7 @@ import pytest
 from nodewise.base.errors import InputError, StoreError
 from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.records.experiment import Writer
+from tests.cli.conftest import Command
 
 COMPARE = ("compare", "--accept-disturbed", "--runs", "6")
 
@@ -277,3 +278,17 @@ def test_names_that_the_system_refuses_are_one_message(tmp_path: Path, name: str
     for words in (["report"], ["confirm"], ["tune", "--resume"], ["run", "--cwd", name, "--"], ["machine", "--save"]):
         code, _, error = _run(tmp_path, *words, name)
         assert code == 2 and error.startswith("error: ") and "defect" not in error, error
+
+
+def test_a_zero_byte_a_link_in_a_circle_and_a_pipe_that_nobody_writes_are_one_message(
+    nodewise_here: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "a.c").write_text("void f(int* a) { for (int i = 0; i < 99; ++i) a[i]++; }\n")
+    asked = [["report", "a\0b"], ["study", "loop"], ["vec", "loop"], ["vec", "--commands", "fifo", "a.c"]]
+    asked.append(["vec", "--causes", "/dev/full", "a.c"])
+    for words in [*asked, ["confirm", "loop"], ["report", "loop"], ["tune", "--resume", "loop"]]:
+        done = nodewise_here(*words)
+        assert done.returncode == 2 and done.stderr.startswith("error: "), (words, done.stderr)
+        assert "defect" not in done.stderr

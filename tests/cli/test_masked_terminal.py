@@ -24,12 +24,12 @@ def test_what_is_printed_names_the_variable(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == f"{SECRET}\n"
 
 
-def test_what_a_record_has_masked_stays(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_record_has_masked_names_its_variable(capsys: pytest.CaptureFixture[str]) -> None:
     with masked_terminal(["tune", "-P", "p=aaaaaa,bbbbbb", "--", "./app", "--password", "{p}"]):
         print("best      p=<masked:PASSWORD_2>: 518 ms, not p=aaaaaa: 1 s")
         print('launch    ./app --password "$PASSWORD_2" "https://me:$PASSWORD@host"')
     assert capsys.readouterr().out.splitlines() == [
-        'best      p=<masked:PASSWORD_2>: 518 ms, not p="$PASSWORD": 1 s',
+        'best      p="$PASSWORD_2": 518 ms, not p="$PASSWORD": 1 s',
         'launch    ./app --password "$PASSWORD_2" "https://me:$PASSWORD@host"',
     ]
 
@@ -45,3 +45,22 @@ def test_secrets_of_a_record_are_hidden_up_to_the_end_of_the_command(capsys: pyt
         hide(Masks({"TOKEN": [SECRET]}, {}))
         print(f"it printed {SECRET}")
     assert capsys.readouterr().out == 'it printed "$TOKEN"\n'
+
+
+def test_one_value_has_one_name_in_what_is_printed_and_in_what_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    one, other, third = (f"{SECRET}-{i}" for i in range(3))
+    with masked_terminal(["compare", f"./a --password {one}", f"./b --password {other}"]):
+        # a record comes upon them in another order, and upon one more
+        record = Masks(environment={})
+        assert record.masked({"x": f"./c --password {third}", "y": ["./b", "--password", other]}) == {
+            "x": "./c --password <masked:PASSWORD_3>",
+            "y": ["./b", "--password", "<masked:PASSWORD_2>"],
+        }
+        print(f"leader {third}")
+    assert capsys.readouterr().out == 'leader "$PASSWORD_3"\n'
+    with masked_terminal(["compare", "--resume", "c"]):
+        kept = Masks({"PASSWORD_2": [one], "PASSWORD": [other]}, {})
+        hide(kept)
+        assert Masks(environment={}).masked(["--password", one])[1] == "<masked:PASSWORD_2>"
+        assert kept.used == {"PASSWORD_2": [one], "PASSWORD": [other]}
+    assert Masks(environment={}).masked(["--password", third])[1] == "<masked:PASSWORD>"

@@ -3,8 +3,11 @@
 
 import csv
 import io
+import itertools
 import json
 import os
+import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -84,6 +87,40 @@ def test_a_run_keeps_none(nodewise: Command, app: str, tmp_path: Path) -> None:
     _told(nodewise("run", "--resume", "r"))
     _told(nodewise("report", "r", "--csv", "r/x.csv", "--html", "r/x.html"))
     assert _leaks(tmp_path / "r") == []
+
+
+#: Spellings of secrets that nothing but themselves, or the program before them, shows to be some.
+SPELLED = [
+    *(
+        "-Dpassword={}",
+        "--pwd",
+        "{}",
+        "https://h/x?sig={}&b=1",
+        "https://h/x?X-Amz-Signature={}",
+        '{{"password": "{}"}}',
+    ),
+    *("Server=h;User Id=me;Password={};Encrypt=yes", "AccountName=me;AccountKey={}=", "-H", "Authorization: Bearer {}"),
+    *("-H", "X-Api-Key: {}", "-H", "Cookie: a={}; b={}", "-e", "TOKEN={}", "curl", "-u", "me:{}", "-ume:{}"),
+    *("sqlcmd", "-P", "{}", "mysql", "-p{}", "redis-cli", "-a", "{}", "sshpass", "-p", "{}", "ssh", "-p", "22"),
+]
+
+
+def test_secrets_in_spellings_of_all_sorts_are_kept_by_none(nodewise: Command, app: str, tmp_path: Path) -> None:
+    (tmp_path / "app").write_text('#!/bin/sh\nfor word; do echo "$word"; done | tee -a got; exit 3\n')
+    number = itertools.count(100)
+    # each its own, so that none is known by another
+    words = [
+        re.sub(r"{}", lambda _: f"{SECRET}{next(number)}", word).replace("{{", "{").replace("}}", "}")
+        for word in SPELLED
+    ]
+    assert next(number) > 117
+    done = nodewise("run", "--runs", "1", "--out", "r", "--", app, *words)
+    _told(done, 2)
+    assert words[-1] in done.stderr
+    compared = nodewise("compare", "--runs", "2", "-i", "--out", "c", shlex.join([app, *words]), f"{app} x")
+    assert SECRET not in compared.stdout + compared.stderr and (tmp_path / "c/secrets.json").exists()
+    assert _leaks(tmp_path) == []
+    assert (tmp_path / "got").read_text().splitlines()[: len(words)] == words
 
 
 def test_a_failure_tells_none(nodewise: Command, app: str, tmp_path: Path) -> None:
@@ -184,10 +221,33 @@ def test_another_users_folder_is_not_run_without_trust(
         monkeypatch.setattr(os, "geteuid", lambda: 65534)
     done = nodewise_here(*command)
     assert done.returncode == 2 and "belongs to" in done.stderr and "--trust" in done.stderr
-    assert './app --password "$PASSWORD"' in done.stderr and SECRET not in done.stderr
+    # who has to judge them sees them whole
+    line = f"./app --password {SECRET} https://me:{SECRET}@host/x"
+    assert f"\n  {line}\n" in done.stderr and f"\n  with the variable: API_TOKEN={TOKEN}\n" in done.stderr
     assert len(_got(tmp_path)) == before
     trusted = nodewise_here(*command, "--trust")
     assert "belongs to" not in trusted.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+@pytest.mark.parametrize("readable", [True, False])
+def test_what_would_be_run_is_shown_as_it_would_be(
+    nodewise_here: Command, tmp_path: Path, app: str, monkeypatch: pytest.MonkeyPatch, readable: bool
+) -> None:
+    monkeypatch.setenv("CI_TOKEN", "known-to-the-terminal")
+    _told(nodewise_here("run", "--runs", "1", "--out", "r", "--", app, *WORDS))
+    shutil.chown(tmp_path / "r", 65534)
+    question = json.loads((tmp_path / "r/question.json").read_text())
+    question["environment"]["LD_PRELOAD"] = "/tmp/evil\x1b[2K.so"
+    (tmp_path / "r/question.json").write_text(json.dumps(question))
+    # a mask that stands for more than a word, and a line in which the cursor goes back
+    secrets = json.loads((tmp_path / "r/secrets.json").read_text())
+    secrets["values"]["PASSWORD"] = ["x; touch stolen\r./app"]
+    (tmp_path / "r/secrets.json").write_text(json.dumps(secrets) if readable else "{")
+    told = nodewise_here("run", "--resume", "r").stderr
+    assert "with the variable: LD_PRELOAD='/tmp/evil\\x1b[2K.so'" in told and "\x1b" not in told
+    assert ("--password x; touch stolen\\r./app" in told) == readable
+    assert ('--password "$PASSWORD"' in told and "secrets.json is damaged" in told) != readable
 
 
 def test_a_file_of_another_user_in_an_own_folder_counts_too(nodewise: Command, tmp_path: Path, app: str) -> None:

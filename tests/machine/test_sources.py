@@ -74,6 +74,12 @@ def test_a_part_of_a_machine_can_be_asked_for() -> None:
         load_machine("synthetic:core:4 pu:2", "9")
 
 
+@pytest.mark.parametrize("text", ["x\udcff", "core:2 pu:\udcff", "é", "pu:2\n\udc80"])
+def test_a_description_with_other_signs_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="synthetic"):
+        load_machine(f"synthetic:{text}")
+
+
 @pytest.mark.parametrize(
     "content",
     ["", "<", "<topology", "not xml", "<html></html>", '<?xml version="1.0"?><topology version="2.0"></topology>'],

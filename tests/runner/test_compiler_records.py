@@ -4,6 +4,7 @@
 import gzip
 import io
 import json
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from nodewise.report.vectorization.causes import UNKNOWN, find_cause, load_cause
 from nodewise.runner.compilers.attempt import Attempt, Outcome
 from nodewise.runner.compilers.clang_record import read_clang_record
 from nodewise.runner.compilers.gcc_record import message_text, read_gcc_record, read_gcc_stream
+from nodewise.runner.compilers.toolchain import Compiler, compile_recorded
 
 RECORDED = Path(__file__).parent / "recorded_compilers"
 FILES = sorted(RECORDED.glob("*.gz"))
@@ -255,3 +257,18 @@ def test_every_loop_of_a_record_appears_once(kinds: list[str]) -> None:
     attempts = read_gcc_record(record(*entries), "gcc")
     assert [a.place.line for a in attempts] == list(range(1, len(kinds) + 1))
     assert [a.outcome is Outcome.MISSED for a in attempts] == [k == "missed" for k in kinds]
+
+
+def test_what_a_compiler_leaves_behind_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passing = tmp_path / "passing"
+    passing.mkdir()
+    monkeypatch.setenv("TMPDIR", str(passing))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    compiler = tmp_path / "gcc"
+    # as one that is killed between its parts
+    compiler.write_text('#!/bin/sh\n: > "$TMPDIR/ccleft.s" && echo "error: killed after $TMPDIR" >&2\nexit 1\n')
+    compiler.chmod(0o755)
+    file = tmp_path / "a.c"
+    file.write_text("int a;\n")
+    compiled = compile_recorded(Compiler("gcc", str(compiler), "12"), file, [])
+    assert f"killed after {passing}" in compiled.problem and list(passing.iterdir()) == []

@@ -5,19 +5,29 @@ from __future__ import annotations
 
 import os
 import pwd
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.base.lists import listed
-from nodewise.base.masking import shell_text
+from nodewise.base.masking import has_masks, shell_text
 
 #: What of a folder says which commands are run, and how.
 _TELLING = ("question.json", "samples.jsonl", "secrets.json")
 
 
+class ForeignError(InputError):
+    """A folder is another user's. `lines` show what would be run, with true values: who has to judge must see them."""
+
+    def __init__(self, what: str, hint: str, lines: Sequence[str]):
+        super().__init__(what, hint)
+        self.lines = tuple(lines)
+
+
 def check_owner(folder: Path, trust: bool) -> None:
-    """Raises InputError where a folder, or what it holds, is another user's, whom one does not `trust`."""
+    """Raises ForeignError where a folder, or what it holds, is another user's, whom one does not `trust`."""
     if trust:
         return
     owners = dict.fromkeys(
@@ -26,19 +36,59 @@ def check_owner(folder: Path, trust: bool) -> None:
     others = [uid for uid in owners if uid != os.geteuid()]
     if not others:
         return
-    # commands that need no trust are over before these are imported
-    from nodewise.records.experiment import read_question
-    from nodewise.runner.launch import quoted_line
-
-    question = read_question(folder)
     whose = listed([_user(uid) for uid in others])
-    asked = [word.replace("\n", " ") for word in question["asked"]]
-    commands = [f"  {' '.join(shell_text(text).split())}" for text in _commands(question)]
-    raise InputError(
+    lines = _would_be_run(folder)
+    raise ForeignError(
         f"{folder} belongs to {whose}, not to you ({_user(os.geteuid())}), and these commands of {whose} would be run:\n"
-        + "\n".join([*commands, f"  asked for as: {quoted_line(asked)}"]),
+        + "\n".join(lines),
         "where you trust them, give --trust",
+        lines,
     )
+
+
+def _would_be_run(folder: Path) -> list[str]:
+    """The commands, and where and with which variables they are run, with their true values where these can be read."""
+    # commands that need no trust are over before these are imported
+    from nodewise.records.experiment import read_experiment
+    from nodewise.records.secret_file import SECRETS, Revealed
+    from nodewise.runner.launch import quoted, quoted_line
+
+    through: Revealed | None = None
+    unknown = ""
+    try:
+        through = Revealed(folder)
+        found = read_experiment(folder, judged=False, through=through)
+    except InputError as problem:
+        found = read_experiment(folder, judged=False)
+        unknown = f"what is written as a variable here is not known: {problem}" if has_masks(found.question) else ""
+    question = found.question
+    start = question.get("start") or {}
+    asked = quoted_line(question["asked"])
+    settings = [quoted_line(s.command) for s in found.settings.values()]
+    builds = [s.build for s in found.settings.values() if s.build]
+    commands = [shell_text(text) for text in dict.fromkeys([*_commands(question), *settings, *builds])]
+    variables = {k: v for k, v in question["environment"].items() if os.environ.get(k) != v}
+    variables |= _given_variables(question["asked"]) | start.get("env", {})
+    told = {f"{k}={quoted(v)}" for s in found.settings.values() for k, v in s.env.items()}
+    told |= {f"{k}={quoted(v)}" for k, v in variables.items()}
+    lines = [*commands, f"asked for as: {asked}", f"in the directory: {start.get('cwd') or question['cwd']}"]
+    lines += [f"with the input: {start['stdin']}"] if start.get("stdin") else []
+    lines += [f"with the variable: {text}" for text in sorted(told)]
+    lines += [unknown.replace(str(folder / SECRETS), SECRETS)] if unknown else []
+    return [f"  {_printable(line)}" for line in lines]
+
+
+def _given_variables(asked: Sequence[str]) -> dict[str, str]:
+    """What --env sets, of a kind of experiment that keeps it in the line that asked for it alone."""
+    own = list(asked[: asked.index("--")] if "--" in asked else asked)
+    texts = [word.removeprefix("--env=") for word in own if word.startswith("--env=")]
+    texts += [word for option, word in pairwise(own) if option == "--env"]
+    return {name: value for name, _, value in (text.partition("=") for text in texts)}
+
+
+def _printable(text: str) -> str:
+    """One line in which nothing is hidden from who reads it."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
 def _commands(question: dict[str, Any]) -> list[str]:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,13 +21,25 @@ def ended_like_ctrl_c() -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
+    def once_more(unraisable: sys.UnraisableHookArgs) -> None:
+        # it came where Python drops what is raised, as in the end of an object: a moment later it is heard
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            dropped(unraisable)
+            return
+        again = threading.Timer(0.01, _thread.interrupt_main, ([*before, signal.SIGINT][0],))
+        again.daemon = True
+        again.start()
+
     before = {}
+    dropped = sys.unraisablehook
     if threading.current_thread() is threading.main_thread():
         heard = [s for s in _LIKE_CTRL_C if signal.getsignal(s) != signal.SIG_IGN]
         before = {s: signal.signal(s, interrupt) for s in heard}
+        sys.unraisablehook = once_more
     try:
         yield
     finally:
+        sys.unraisablehook = dropped
         for number, handler in before.items():
             signal.signal(number, handler)
 

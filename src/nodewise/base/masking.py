@@ -15,7 +15,8 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, unquote
 
-from nodewise.base.secrets import Part, is_secret, is_secret_name, parts_of_text, parts_of_words, variable_name
+from nodewise.base.secret_names import is_secret, is_secret_name, variable_name
+from nodewise.base.secrets import Part, parts_of_text, parts_of_words
 
 
 def _set(words: str) -> frozenset[str]:
@@ -44,6 +45,11 @@ _LISTS_OF_TWO = ("-L", "--parameter-list")
 _OF_PARAMETERS = ("parameters", "values", "axes")
 #: What a shell takes for more than itself between double quotes.
 _ACTIVE = re.compile('[\\\\"$`!\n\udc80-\udcff]')
+
+
+#: Those whose names the others in this process take over, the last one first: what is printed while a command runs and what is
+#: written then call a value alike.
+naming: list[Masks] = []
 
 
 def _mask(name: str, spelling: int = 0) -> str:
@@ -152,7 +158,7 @@ class Masks:
         if isinstance(value, list | tuple) and (name in filled or is_secret_name(name)):
             return [self._entry(name, v, within, filled) for v in value]
         text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
-        if text and (is_secret(name, text) or (name in filled and not MASK.fullmatch(text))):
+        if text and (is_secret(name, text, literal=True) or (name in filled and not MASK.fullmatch(text))):
             return self._name(filled.get(name) or variable_name(name), text, True)
         return self._masked(value, within, name)
 
@@ -226,13 +232,20 @@ class Masks:
 
     def _name(self, wanted: str, value: str, use: bool = False) -> str:
         """The mask of a value, which is named now if it has no name yet, or is but another spelling of one that is used."""
-        if value not in self._masks or (use and self._spellings[masked_names(self._masks[value])[0]][0] != value):
-            name, number = wanted, 1
-            while name in self._spellings or self._environment.get(name, value) != value:
-                number += 1
-                name = f"{wanted}_{number}"
-            self._enter(name, [value, *_spelled(value)])
+        self._call(wanted, value, use)
         return self._use(self._masks[value]) if use else self._masks[value]
+
+    def _call(self, wanted: str, value: str, own: bool) -> None:
+        if value in self._masks and not (own and self._spellings[masked_names(self._masks[value])[0]][0] != value):
+            return
+        if naming and naming[-1] is not self:
+            naming[-1]._call(wanted, value, True)
+            wanted = masked_names(naming[-1]._masks[value])[0]
+        name, number = wanted, 1
+        while name in self._spellings or self._environment.get(name, value) != value:
+            number += 1
+            name = f"{wanted}_{number}"
+        self._enter(name, [value, *_spelled(value)])
 
     def _enter(self, name: str, spellings: Sequence[str]) -> None:
         self._spellings[name] = list(spellings)

@@ -1,94 +1,71 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Secrets: which arguments and variables look like one, by their names or their own shape, and where in a text they stand.
-
-What is taken for one though it is none costs a variable in a launch line; what is missed is there for all to read. So names
-decide, and those that are known to be of something else (a size, a file, a key to sort by) do not count.
-"""
+"""Secrets: where they stand among the words of a command and in other texts, by names, by programs and by their own shape."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
+from nodewise.base.secret_names import is_reference, is_secret, is_secret_name, variable_name
+from nodewise.base.secret_options import SEPARATORS, secrets_by_program
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-#: Words of a name that make it that of a secret, whatever the value; and those that do so at its end only.
-_STRONG = _set(
-    """
-    password passwd passphrase passcode secret secrets token credential credentials apikey secretkey accesskey
-    privatekey authtoken accesstoken
-    """
-)
-_WEAK = frozenset(("key", "pass", "pwd"))
-#: Words behind these say that it is about a secret and none itself; words before them the same.
-_ABOUT = _set(
-    """
-    file files path dir directory folder size sizes length len count counts type types name names id ids url uri
-    endpoint ttl expiry expires expiration timeout format limit limits bits env var variable policy parallelism
-    stdin prompt field column header algorithm mode rate budget per index num number strategy age range manager
-    provider service kind version location fd usage second seconds
-    """
-)
-_NO_SECRET_IF_FIRST = _set("max min num n no ask use per total without enable disable show hide list omp")
-#: Keys that open nothing.
-_OPEN_KEYS = _set(
-    """
-    sort primary foreign partition group index hot public pub cache row routing join search hash map order
-    ordering lookup object config shard cluster clustering distribution dist range compose any by natural unique
-    alternate composite first last start end min max next prev field column label json dict context register num
-    data hotkey map
-    """
-)
-_SWITCHES = _set("true false yes no on off none null")
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
-_PATH = re.compile(r"(~|\.{1,2})?/.*|.*\.(pem|key|pub|crt|json|txt|ya?ml|ini|conf)", re.DOTALL)
-#: What stands for a value and is none: a variable or command of the shell, a parameter, a mask.
-_REFERENCE = re.compile(r"\$(\w+|\{[^}]*\}|\(.*\))|`.*`|\{[\w-]+\}|\*+|-|<masked:.*", re.DOTALL)
 _OPTION = re.compile(r"--?[A-Za-z][\w.-]*")
 #: What variables follow, each a word of its own.
 _BEFORE_VARIABLES = ("env", "export", "-e", "-x", "-E", "--env", "--env-axis", "-P", "-genv", "-env")
 #: Behind an option another one, and no value.
 _NEXT_OPTION = re.compile(r"--[A-Za-z].*|-[A-Za-z]", re.DOTALL)
-_ASSIGNED = re.compile(r"-{0,2}([A-Za-z_][\w.-]*)=(.*)", re.DOTALL)
-#: What no other text looks like: tokens of well-known services, and signed ones (RFC 7519).
+_ASSIGNED = re.compile(r"(-{0,2})([A-Za-z_][\w.-]*)=(.*)", re.DOTALL)
+#: Options of one letter to which NAME=VALUE is attached: -Dpassword=x.
+_BEFORE_NAMES = frozenset("DPJVXeExocs")
+#: What no other text looks like: tokens of well-known services, signed ones (RFC 7519), private keys (RFC 7468).
 _TOKENS = re.compile(
     r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}|glpat-[\w-]{20,}|xox[abeoprs]-[\w-]{10,}"
-    r"|hf_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{20,}|AKIA[A-Z0-9]{16}(?![A-Z0-9])|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,})"
+    r"|hf_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{20,}|A[KS]IA[A-Z0-9]{16}(?![A-Z0-9])|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"
+    r"|AIza[\w-]{35}|npm_[A-Za-z0-9]{36}|pypi-[\w-]{40,}|hvs\.[\w-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"
+    r"|SG\.[\w-]{16,}\.[\w-]{16,}|dckr_pat_[\w-]{20,}|dop_v1_[0-9a-f]{40,})"
 )
-_URL = re.compile(r"(?<![\w+.-])[A-Za-z][\w+.-]*://[^\s/:@?#'\"]*:([^\s/'\"]+)@")
-_HEADER = re.compile(
-    r"(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token|digest)\s+)?([^\s'\"]+)", re.IGNORECASE
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(.{1,6000}?)-----END [A-Z ]{0,30}PRIVATE KEY-----", re.DOTALL
 )
-#: NAME=VALUE, NAME: VALUE and "NAME": "VALUE" within a text.
-_NAMED = re.compile(r"(?<![\w.-])-{0,2}([A-Za-z_][\w.-]*)[\"']?(?:=|[ \t]*:(?!//)[ \t]*)[\"']?")
-_VALUE = re.compile(r"[^\s,;&'\"(){}#|<>]+")
-#: What follows these options of these programs is a secret; of those with a sign only what is behind it.
-_ATTACHED_P = re.compile(r"mysql\w*|mariadb[\w-]*|sshpass|7z[ar]?")
-_FOLLOWED = {
-    "sshpass": {"-p": ""},
-    "curl": {"-u": ":", "--user": ":", "-U": ":", "--proxy-user": ":"},
-    "redis-cli": {"-a": ""},
-    "redis-benchmark": {"-a": ""},
-    "valkey-cli": {"-a": ""},
-    "valkey-benchmark": {"-a": ""},
-    "ldapsearch": {"-w": ""},
-    "ldapadd": {"-w": ""},
-    "ldapmodify": {"-w": ""},
-    "zip": {"-P": ""},
-    "unzip": {"-P": ""},
-    "mongo": {"-p": ""},
-    "mongosh": {"-p": ""},
-    "mongodump": {"-p": ""},
-    "ipmitool": {"-P": ""},
-    "smbclient": {"-U": "%"},
-    "ab": {"-A": ":"},
-}
+#: What stands behind the user's name in a URL. A slash may be in it where no port is, but then a sign `@` follows.
+_URL = re.compile(
+    r"(?<![\w+.-])[A-Za-z][\w+.-]*://[^\s/:@?#'\"]*:(?:([^\s/'\"]+)@|(?!\d+/|[${])([^\s@'\"]{1,300})@[\w.\[])"
+)
+#: The same of drivers that write no URL: me:secret@tcp(host:1), jdbc:oracle:thin:me/secret@host.
+_DRIVER = re.compile(
+    r"(?<![\w.%-])[\w.%-]{1,100}:([^\s'\"@]{1,300})@(?:tcp|unix|udp)\(|jdbc:oracle:\w+:[\w.$#]+/([^\s@]+)@"
+)
+#: Names in a URL's query that are those of secrets there, with the least length that tells one from another thing.
+_QUERY = {"sig": 1, "signature": 1, "auth": 1, "jwt": 1, "sas": 1, "apikey": 1, "code": 20, "key": 20}
+_IN_QUERY = re.compile(r"[?&;]([\w.~-]+)=([^&\s#'\"<>]+)")
+_SCHEME = "bearer|basic|token|digest|negotiate|apikey|key|aws4-hmac-sha256|splunk|ssws|hawk|oauth"
+_HEADER = re.compile(rf"(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:{_SCHEME})\s+)?([^\s'\"]+)", re.IGNORECASE)
+#: A word that is a header of HTTP, alone or behind the option or the setting that sends it.
+_HEADER_WORD = re.compile(
+    r"(?:-H|-{0,2}[A-Za-z][\w.-]*=)?\s*(?:(?:proxy-)?authorization\s*:\s*(?:[A-Za-z][\w-]*\s+)?(?P<whole>\S.*)"
+    r"|(?:set-)?cookie\s*:\s*(?P<cookies>\S.*))",
+    re.IGNORECASE | re.DOTALL,
+)
+#: NAME=VALUE, NAME: VALUE and "NAME": "VALUE" within a text, also where its quotes are escaped.
+_NAMED = re.compile(
+    r"(?<![\w.-])(-{0,2})([A-Za-z_][\w.-]*)(?:\\{0,3}[\"'])?(?:=|[ \t]*:(?!//)[ \t]*)(\\{0,3}[\"']|\{)?"
+)
+_VALUE = re.compile(r"[^\s,;&'\"(){}|<>]+")
+_ELEMENT = re.compile(r"<([A-Za-z_][\w.:-]*)>([^<>]+)</")
+#: Where to connect to, in a line of keys and values with `;` between them: a value may hold blanks, and PWD is a password.
+_CONNECTION = re.compile(
+    r"\s*[A-Za-z][\w .-]*=[^;]*(?:;\s*[A-Za-z][\w .-]*=(?:\{[^}]*\}|\"[^\"]*\"|'[^']*'|[^;]*))+;?\s*"
+)
+_LONGEST_CONNECTION = 5000
+_KEY_OF_CONNECTION = re.compile(
+    r"(?:^|;)\s*(?:server|data source|host|hostname|addr|address|endpoint|driver|provider|dsn|uid|user|user id|username"
+    r"|database|initial catalog|accountname|defaultendpointsprotocol)\s*=",
+    re.IGNORECASE,
+)
+_IN_CONNECTION = re.compile(r"(?:^|;)\s*([A-Za-z][\w .-]*?)\s*=\s*(\{[^}]*\}|\"[^\"]*\"|'[^']*'|[^;]*)")
+#: What follows this option of nodewise's own is a name with a pattern: neither is a secret.
+_PATTERN_OPTION = "--metric"
 
 
 @dataclass(frozen=True)
@@ -100,78 +77,61 @@ class Part:
     name: str
 
 
-#: Names that are written in one word end in these, as PGPASSWORD and MYTOKEN do.
-_ENDS = ("password", "passwd", "passphrase", "secret", "token", "sshpass", "dbpass", "storepass", "keypass")
-
-
-def _split(name: str) -> list[str]:
-    words = [word.lower() for word in _WORDS.findall(name)]
-    # what a single letter is before is an option with its value: -psecret
-    return ["password" if word.endswith(_ENDS) and not word[1:].startswith(_ENDS) else word for word in words]
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a variable or an option of that name holds a secret: DB_PASSWORD, --api-key, secretAccessKey."""
-    words = _split(name)
-    if not words or words[0] in _NO_SECRET_IF_FIRST:
-        return False
-    while words[-1].isdigit() and len(words) > 1:
-        words.pop()
-    at = max((i for i, word in enumerate(words) if word in _STRONG), default=-1)
-    if at >= 0:
-        return not _ABOUT.intersection(words[at + 1 :])
-    last, before = words[-1], words[-2] if len(words) > 1 else ""
-    if last not in _WEAK or (last != "pass" and not before):
-        return False
-    return last != "key" or before not in _OPEN_KEYS
-
-
-def is_secret(name: str, value: str) -> bool:
-    """Whether the value of a variable or option is a secret: its name says so, and it is no switch, number or file instead."""
-    if not value or _REFERENCE.fullmatch(value) or value.lower() in _SWITCHES or not is_secret_name(name):
-        return False
-    strong = _STRONG.intersection(_split(name))
-    if strong and not strong <= {"credential", "credentials"}:
-        return True
-    return not _PATH.fullmatch(value) and (bool(strong) or not _NUMBER.fullmatch(value))
-
-
-def variable_name(name: str) -> str:
-    """What a variable of the shell may be called that holds the value of an option, or of another variable, of that name."""
-    if re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
-        return name
-    words = [w.upper() for w in _WORDS.findall(name)][-3:]
-    made = "_".join(words) or "SECRET"
-    return f"SECRET_{made}" if made[0].isdigit() else made
-
-
 def parts_of_words(words: Sequence[str], *, lines: bool = True) -> list[list[Part]]:
     """Where secrets stand in each word of a command; with `lines` a word with blanks may be a line for a shell."""
     found: list[list[Part]] = [[] for _ in words]
-    program = ""
     for i, word in enumerate(words):
         following = words[i + 1] if i + 1 < len(words) else ""
         before = words[i - 1] if i else ""
-        if (whole := _assigned(word)) is not None:
+        if (header := _HEADER_WORD.fullmatch(word)) is not None:
+            found[i] += _of_header(header)
+        elif (whole := _assigned(word, literal=lines)) is not None:
             if not _is_line(word, before, lines):
-                found[i].append(whole)
-        elif _OPTION.fullmatch(word) and not _NEXT_OPTION.fullmatch(following) and is_secret(word, following):
-            found[i + 1].append(Part(0, len(following), variable_name(word)))
-        elif not word.startswith("-") and (
-            (name := PurePosixPath(word).name) in _FOLLOWED or _ATTACHED_P.fullmatch(name)
+                found[i] += _single(word, whole)
+        elif (
+            (_OPTION.fullmatch(word) or _sets_the_next(words, i))
+            and not _NEXT_OPTION.fullmatch(following)
+            and following not in SEPARATORS
+            and is_secret(word, following, literal=lines)
         ):
-            program = name
-        elif program:
-            found[i] += _attached(program, word)
-            if following and word in (known := _FOLLOWED.get(program, {})):
-                start = following.find(known[word]) + 1 if known[word] else 0
-                if (start or not known[word]) and not _REFERENCE.fullmatch(following[start:]):
-                    found[i + 1].append(Part(start, len(following), "PASSWORD"))
+            found[i + 1] += _single(following, Part(0, len(following), variable_name(word)))
+    for one in secrets_by_program(words):
+        if not is_reference(words[one.word][one.start : one.end], lines):
+            found[one.word] += _single(words[one.word], Part(one.start, one.end, one.name))
     # a word with blanks in it may be the text of another command
-    return [
+    made = [
         _apart([*own, *(parts_of_text(word) if re.search(r"\s", word) else _inside(word))])
         for own, word in zip(found, words, strict=True)
     ]
+    for i, word in enumerate(words):
+        if word.startswith(f"{_PATTERN_OPTION}=") or (i and words[i - 1] == _PATTERN_OPTION):
+            made[i] = []
+    return made
+
+
+def _sets_the_next(words: Sequence[str], i: int) -> bool:
+    """Whether a word is a variable's name and the next one its value: -genv NAME VALUE, configure set NAME VALUE."""
+    before = tuple(words[max(0, i - 2) : i])
+    return before[-1:] in (("-genv",), ("-env",)) or before in (("configure", "set"), ("config", "set"))
+
+
+def _of_header(header: re.Match[str]) -> list[Part]:
+    if header["whole"] is not None:
+        value = header["whole"]
+        return [] if is_reference(value) else [Part(*header.span("whole"), "TOKEN")]
+    return _cookies(header["cookies"], header.start("cookies"))
+
+
+def _single(text: str, part: Part) -> list[Part]:
+    """A secret, or those that it consists of."""
+    value = text[part.start : part.end]
+    return _cookies(value, part.start) if part.name.endswith("COOKIE") and "=" in value else [part]
+
+
+def _cookies(text: str, start: int) -> list[Part]:
+    """The values of cookies; their names stay."""
+    values = [m for m in re.finditer(r"=([^;]+)", text) if not is_reference(m[1])]
+    return [Part(start + m.start(1), start + m.end(1), "COOKIE") for m in values]
 
 
 def _is_line(word: str, before: str, lines: bool) -> bool:
@@ -182,23 +142,23 @@ def _is_line(word: str, before: str, lines: bool) -> bool:
     return before == "-c" or (lines and before not in _BEFORE_VARIABLES and not variable)
 
 
-def _assigned(word: str) -> Part | None:
+def _assigned(word: str, *, literal: bool = False) -> Part | None:
     """The secret up to the end of NAME=VALUE, --NAME=VALUE or --env=NAME=VALUE; None where the word is no such one."""
     at = 0
     while (assigned := _ASSIGNED.fullmatch(word, at)) is not None:
-        if is_secret(assigned[1], assigned[2]):
-            return Part(assigned.start(2), len(word), variable_name(assigned[1]))
-        at = assigned.start(2)
+        if (name := _named(assigned[1], assigned[2], assigned[3], literal)) is not None:
+            return Part(assigned.start(3), len(word), name)
+        at = assigned.start(3)
     return None
 
 
-def _attached(program: str, word: str) -> list[Part]:
-    fits = len(word) > 2 and word.startswith("-p") and _ATTACHED_P.fullmatch(program) and not _OPTION_P.fullmatch(word)
-    return [Part(2, len(word), "PASSWORD")] if fits and not _REFERENCE.fullmatch(word[2:]) else []
-
-
-#: Long options that some spell with one dash.
-_OPTION_P = re.compile(r"-p(ort|ipe|lugin|rotocol|rogress|ager|rint).*")
+def _named(dashes: str, name: str, value: str, literal: bool = False) -> str | None:
+    """What a variable with that value may be called, where the name says that it is a secret; None where it says none."""
+    attached = dashes == "-" and name[0] in _BEFORE_NAMES
+    for said in [name[1:], name] if attached else [name]:
+        if is_secret(said, value, literal=literal):
+            return variable_name(said)
+    return None
 
 
 def parts_of_text(text: str) -> list[Part]:
@@ -210,23 +170,90 @@ def parts_of_text(text: str) -> list[Part]:
         for (_, places), parts in zip(words, made, strict=True):
             found += [Part(places[p.start], places[p.end - 1] + 1, p.name) for p in parts if p.end > p.start]
     elif (whole := _assigned(text)) is not None:
-        found.append(whole)
+        found += _single(text, whole)
     return _apart([*found, *_inside(text)])
 
 
 def _inside(text: str) -> Iterator[Part]:
     """Secrets that show by what stands around them, or by themselves."""
     for found in _URL.finditer(text):
-        if not _REFERENCE.fullmatch(found[1]):
-            yield Part(found.start(1), found.end(1), "PASSWORD")
+        group = 1 if found[1] is not None else 2
+        if not is_reference(found[group]):
+            yield Part(found.start(group), found.end(group), "PASSWORD")
+    for found in _DRIVER.finditer(text):
+        group = 1 if found[1] is not None else 2
+        if not is_reference(found[group]):
+            yield Part(found.start(group), found.end(group), "PASSWORD")
     for found in _HEADER.finditer(text):
-        if not _REFERENCE.fullmatch(found[1]):
+        if not is_reference(found[1]):
             yield Part(found.start(1), found.end(1), "TOKEN")
-    for found in _NAMED.finditer(text):
-        if is_secret_name(found[1]) and (value := _VALUE.match(text, found.end())) and is_secret(found[1], value[0]):
-            yield Part(value.start(), value.end(), variable_name(found[1]))
+    for found in _ELEMENT.finditer(text):
+        if is_secret(found[1], found[2]):
+            yield Part(found.start(2), found.end(2), variable_name(found[1]))
     for found in _TOKENS.finditer(text):
         yield Part(found.start(), found.end(), "TOKEN")
+    for found in _PRIVATE_KEY.finditer(text):
+        yield Part(found.start(1), found.end(1), "PRIVATE_KEY")
+    yield from _by_name(text)
+    yield from _of_connection(text)
+
+
+def _by_name(text: str) -> Iterator[Part]:
+    """Secrets behind their names."""
+    for found in _IN_QUERY.finditer(text):
+        least = _QUERY.get(found[1].lower(), 1 if found[1].lower().endswith("-signature") else 0)
+        if least and len(found[2]) >= least and not is_reference(found[2]):
+            yield Part(found.start(2), found.end(2), variable_name(found[1]))
+    at = 0
+    while (named := _NAMED.search(text, at)) is not None:
+        at = named.end()
+        if _is_pattern(text, named.start()) or not (is_secret_name(named[2]) or is_secret_name(named[2][1:])):
+            continue
+        start, end = _value_of(text, named)
+        if (name := _named(named[1], named[2], text[start:end])) is not None:
+            yield from _single(text, Part(start, end, name))
+            # what is in it is no other one
+            at = max(at, end)
+
+
+def _is_pattern(text: str, at: int) -> bool:
+    """Whether what begins there follows an option that takes a pattern."""
+    return text[max(0, at - len(_PATTERN_OPTION) - 3) : at].rstrip("'\"= ").endswith(_PATTERN_OPTION)
+
+
+def _value_of(text: str, named: re.Match[str]) -> tuple[int, int]:
+    """From where to where a value stands: up to the quote that closes it, or to what cannot be in one."""
+    start, sign = named.end(), named[3] or ""
+    if sign and sign != "{":
+        closing = re.compile(rf"(?:\\[^\"'\n]|[^\\\n]){{0,4000}}?(?={re.escape(sign)})")
+        if (quoted := closing.match(text, start)) is not None:
+            return start, quoted.end()
+    plain = _VALUE.match(text, start)
+    if sign == "{" and plain is not None and text[plain.end() : plain.end() + 1] == "}":
+        # a parameter, and no value
+        return start, start
+    if plain is None:
+        return start, start
+    # in a URL what is behind is the place in a page
+    part = text.find("#", start, plain.end()) if text[named.start() - 1 : named.start()] in ("?", "&") else -1
+    return start, part if part >= 0 else plain.end()
+
+
+def _of_connection(text: str) -> Iterator[Part]:
+    if (
+        ";" not in text
+        or len(text) > _LONGEST_CONNECTION
+        or not _CONNECTION.fullmatch(text)
+        or not _KEY_OF_CONNECTION.search(text)
+    ):
+        return
+    for found in _IN_CONNECTION.finditer(text):
+        name, value, start = found[1], found[2].rstrip(), found.start(2)
+        if len(value) > 2 and value[0] in "\"'{":
+            value, start = value[1:-1], start + 1
+        known = (value and name.upper() == "PWD") or is_secret(name, value)
+        if known and not is_reference(value):
+            yield Part(start, start + len(value), "PASSWORD" if name.upper() == "PWD" else variable_name(name))
 
 
 def _apart(parts: Sequence[Part]) -> list[Part]:
@@ -261,6 +288,8 @@ def _shell_words(text: str) -> Iterator[tuple[str, list[int]]]:
         elif sign.isspace() or sign in ";|&()":
             if begun or word:
                 yield "".join(word), places
+            if sign in SEPARATORS:
+                yield sign, [at]
             word, places, begun = [], [], False
             at += 1
             continue

@@ -98,7 +98,7 @@ def main(arguments: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=SHOWN)
-    if (missing := _missing()) is not None:
+    if (missing := _missing(words)) is not None:
         _complain(*missing)
         return BAD_INPUT
     try:
@@ -130,8 +130,11 @@ def _open_standard_streams() -> None:
             setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w"))  # noqa: SIM115 - for good
 
 
-def _missing() -> tuple[str, str] | None:
+def _missing(words: list[str]) -> tuple[str, str] | None:
     """What a process cannot do without and this one lacks, with a hint; None where all is there."""
+    # none that a system starts has one
+    if (number := next((i for i, word in enumerate(words, 1) if "\0" in word), 0)) > 0:
+        return f"argument {number} holds a zero byte", "no name and no text that is read here has one"
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files != resource.RLIM_INFINITY and files < _FEWEST_FILES:
         return f"only {files} files may be open at once, and nodewise needs {_FEWEST_FILES}", "raise it: ulimit -n 1024"

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from nodewise.base.masking import MASK, Masks
+from nodewise.base.masking import MASK, Masks, naming
 
 #: A text in JSON, and whether it is the name of a field.
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"(\s*:)?')
-#: A mask that is in a text already, and how it is told from a new one.
-_BEGIN, _KEPT = "<masked:", "<masked:\0"
-#: What is known to those that are running, the innermost last.
+#: What is known to those that are running, the innermost last; of each what was named first.
 _running: list[list[Masks]] = []
+#: Lines that are printed with what they hold of secrets.
+_as_it_is: set[str] = set()
 
 
 class _Masking:
@@ -41,14 +41,22 @@ class _Masking:
 
 
 def _shown(text: str, known: Sequence[Masks]) -> str:
-    for masks in known:
-        if text.startswith(("{", "[")):
+    if _as_it_is and not _as_it_is.isdisjoint(lines := text.split("\n")):
+        return "\n".join(line if line in _as_it_is else _masked(line, known) for line in lines)
+    return _masked(text, known)
+
+
+def _masked(text: str, known: Sequence[Masks]) -> str:
+    # what is not known yet may become known, as a record comes upon it
+    known = [masks for masks in known if masks.known]
+    if text.startswith(("{", "[")):
+        for masks in known:
             text = _in_json(text, masks)
-            continue
-        # masks that are there already are of a record, and stay
-        made = masks.masked(text.replace(_BEGIN, _KEPT), within=True)
-        text = MASK.sub(lambda m: f'"${m[1]}"', made).replace(_KEPT, _BEGIN)
-    return text
+        return text
+    for masks in known:
+        text = masks.masked(text, within=True)
+    # those that were there before are of a record
+    return MASK.sub(lambda m: f'"${m[1]}"' if m[1] else "<masked:", text)
 
 
 def _in_json(text: str, masks: Masks) -> str:
@@ -73,11 +81,14 @@ def masked_terminal(words: Sequence[str]) -> Iterator[None]:
     _running.append(known)
     masks = Masks()
     masks.masked(list(words))
+    named_before = len(naming)
     hide(masks)
     try:
         yield
     finally:
+        del naming[named_before:]
         _running.pop()
+        _as_it_is.clear()
         # one that is closed has been put in its place on purpose
         for name, made, stream in zip(("stdout", "stderr"), own, before, strict=True):
             if getattr(sys, name) is made:
@@ -85,6 +96,12 @@ def masked_terminal(words: Sequence[str]) -> Iterator[None]:
 
 
 def hide(masks: Masks) -> None:
-    """Print nothing of these either, up to the end of the command."""
-    if _running and masks.known:
-        _running[-1].append(masks)
+    """Print nothing of these either, up to the end of the command, and call it as they do."""
+    if _running:
+        _running[-1].insert(0, masks)
+        naming.append(masks)
+
+
+def show_as_it_is(lines: Iterable[str]) -> None:
+    """Print these lines with the true values in them: who has to judge a command must see it."""
+    _as_it_is.update(lines)

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from nodewise.cli.masked_terminal import show_as_it_is
+
 
 def trust_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """The option of commands that go on with what a folder holds; whoever opens the folder reads it: `check_owner`."""
@@ -30,7 +32,11 @@ def check_owner(folder: Path, context: click.Context) -> None:
     """Raises InputError where a folder, or what it holds, is another user's and --trust is not given."""
     from nodewise.api import trust
 
-    trust.check_owner(folder, is_trusted(context))
+    try:
+        trust.check_owner(folder, is_trusted(context))
+    except trust.ForeignError as foreign:
+        show_as_it_is(foreign.lines)
+        raise
 
 
 def is_trusted(context: click.Context) -> bool:

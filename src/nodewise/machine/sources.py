@@ -112,7 +112,8 @@ def _topology(source: Source) -> _core.Topology:
                     pass
                 return _core.Topology.from_xml(source.text)
             if source.kind == "synthetic":
-                return _core.Topology.from_synthetic(source.text)
+                # no description has another sign than those of ASCII
+                return _core.Topology.from_synthetic(source.text.encode("ascii", "replace").decode())
             return _core.Topology.live()
     except OSError as problem:
         raise InputError(f"cannot read {source.text}: {problem.strerror}") from problem

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A record to be shown to strangers: host, user, paths and commands are left out before anything is made of it.
 
-What was found stays: machine, settings, times. What a program printed goes, and so does what a user wrote to ask.
+What was found stays: machine, settings, times. What a program printed goes, and so does what a user wrote to ask: names of
+parameters, of their values and of metrics become `param-1`, `value-1` and `metric-1`, alike wherever they stand.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 import socket
 import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +22,85 @@ from nodewise.base.errors import InputError
 from nodewise.base.masking import ORDINARY
 from nodewise.records.experiment import TELLING
 from nodewise.runner.setting import setting_from_json
+from nodewise.tuning.axes import AXES
+from nodewise.tuning.catalogue.read import load_catalogue
 from nodewise.tuning.ranks import read_ranked
 
 #: What the folder is called in the place of its own name.
 FOLDER = Path("DIR")
 PROGRAM = "program"
 #: Folders that are alike on all machines.
-_SYSTEM = "usr|lib|lib32|lib64|bin|sbin|proc|sys|dev|etc|opt|run|boot|nix"
+_SYSTEM = "usr(?!/local/)|lib|lib32|lib64|bin|sbin|proc|sys|dev|etc|boot|nix"
 _IN_PATH = r"[^\s'\"`:,;()<>|&\[\]{}]"
 _PATH = re.compile(rf"(?<![\w/.:~])(?:~/|/(?!(?:{_SYSTEM})(?:/|\b))){_IN_PATH}+")
 _HOME = re.compile(r"/(?:home|Users)/([^/\s'\"]+)")
 #: In the values of a parameter what looks like the name of a file.
 _FILE = re.compile(r".*/.*|[\w.-]*\.[A-Za-z]\w*", re.DOTALL)
+#: A number, a size or a level of optimising says nothing of who uses it.
+_AMOUNT = re.compile(r"[+-]?[\d.,:]+([eE][+-]?\d+)?([kKmMgGtT]?i?[bB]?|[mun]?s|%)|-O(\d|s|z|fast|g)|[A-Za-z]")
+#: NAME=VALUE in the key of a setting.
+_ASSIGNED = re.compile(r"(?<!\S)([A-Za-z_][\w-]*)=(\S+)")
+#: Questions about users' own programs; those of a study are of numbers that the study names.
+_ASKED_BY_USERS = ("tune", "compare", "run", "confirm")
+#: What nodewise counts of a run, or any program may.
+_COUNTED = frozenset(
+    [
+        "seconds",
+        "wall_s",
+        "cpu_s",
+        "work",
+        "flops",
+        "items",
+        "bytes",
+        "cost",
+        "verified",
+        "user_s",
+        "system_s",
+        "peak_bytes",
+        "context_switches",
+        "migrations",
+        "involuntary_switches",
+        "waited_s",
+        "watched_s",
+        "watched_threads",
+        "minor_faults",
+        "major_faults",
+        "exit_code",
+        "cycles",
+        "instructions",
+        "cache_misses",
+        "branch_misses",
+        "steal_s",
+        "busy_s",
+        "mask_steal_s",
+        "mask_busy_s",
+        "domain_busy_s",
+        "processors",
+        "ready",
+        "pressure_cpu_s",
+        "pressure_memory_s",
+        "pressure_io_s",
+        "throttled_s",
+        "heat_events",
+        "frequency_hz",
+        "base_frequency_hz",
+        "load_average",
+        "energy_j",
+        "energy_package_j",
+        "energy_dram_j",
+        "energy_psys_j",
+        "rest_s",
+        "rest_busy_s",
+    ]
+)
 #: Shorter words of a command are in other texts by chance.
 _SHORTEST = 4
+
+
+@cache
+def axis_names() -> frozenset[str]:
+    """The names of all axes that come with nodewise."""
+    return frozenset((*AXES, *(knob.name for library in load_catalogue() for knob in library.knobs)))
 
 
 class Anonymous:
@@ -46,6 +113,10 @@ class Anonymous:
         self._paths: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._keys: dict[str, str] = {}
+        self._parameters: dict[str, str] = {}
+        self._values: dict[str, str] = {}
+        self._metrics: dict[str, str] = {}
+        self._kind = ""
 
     # --- what is looked for
 
@@ -86,9 +157,12 @@ class Anonymous:
         return self._paths.setdefault(path.rstrip("/"), f"path-{len(self._paths) + 1}")
 
     def _text(self, text: str) -> str:
-        """A text without paths, host, user and the words of commands."""
+        """A text without paths, host, user, the words of commands and names of the user's own."""
         if text in self._names:
             return self._names[text]
+        own = {**self._metrics, **self._parameters, **self._values}
+        for name in sorted((n for n in own if len(n) >= _SHORTEST), key=len, reverse=True):
+            text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", own[name], text)
         for name in sorted(self._names, key=len, reverse=True):
             text = text.replace(name, self._names[name])
         text = self._pattern.sub(lambda found: self._literal.get(found[0]) or self._numbered(found[0]), text)
@@ -101,21 +175,50 @@ class Anonymous:
             return {k: self._all(v) for k, v in value.items()}
         return [self._all(v) for v in value] if isinstance(value, list) else value
 
-    def _value(self, value: Any) -> Any:
-        """A value of a parameter: the name of a file goes, others are kept apart by theirs."""
-        file = isinstance(value, str) and _FILE.fullmatch(value) and not _is_plain(value)
-        return self._numbered(value) if file else self._all(value)
+    def _parameter(self, name: str) -> str:
+        """A name of nodewise's own axes, or of a variable that is everywhere; that of a user's by its number."""
+        if name in axis_names() or name.startswith(TELLING):
+            return name
+        return self._parameters.setdefault(name, f"param-{len(self._parameters) + 1}")
+
+    def _value(self, name: str, value: Any) -> Any:
+        """A value of a parameter: numbers, sizes and words of nodewise's own stay, others are kept apart by numbers."""
+        if not isinstance(value, str) or _is_plain(value) or _AMOUNT.fullmatch(value):
+            return value
+        if _FILE.fullmatch(value):
+            return self._numbered(value)
+        if self._parameter(name) == name:
+            return self._text(value)
+        return self._values.setdefault(value, f"value-{len(self._values) + 1}")
+
+    def _valued(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Values by the names of their parameters; of some, lists of them."""
+        return {
+            self._parameter(k): [self._value(k, one) for one in v] if isinstance(v, list) else self._value(k, v)
+            for k, v in values.items()
+        }
+
+    def _metric(self, name: str) -> str:
+        """A number that nodewise counts, or any program; that of a user's own by its number."""
+        base = name.removesuffix("/s")
+        if base in _COUNTED or self._kind not in _ASKED_BY_USERS:
+            return name
+        return self._metrics.setdefault(base, f"metric-{len(self._metrics) + 1}") + name[len(base) :]
 
     # --- the record
 
     def question(self, data: dict[str, Any]) -> dict[str, Any]:
         """The question without what was typed, where and by whom."""
+        self._kind = str(data["kind"])
         self._learn(data)
+        wanted = data.get("wanted") or {}
+        for name in (*wanted.get("parameters", ()), *wanted.get("variables", ()), *data.get("axes", ())):
+            self._parameter(name)
         contenders = data.get("contenders") or ()
         for i, one in enumerate(contenders, 1):
-            # a name that its user gave, or that of a setting, is no command
             self._names[one["text"]] = f"command {i}"
-            if one["text"] in one["name"]:
+            # one that is repeated is called as its setting
+            if self._kind != "confirm" or one["text"] in one["name"]:
                 self._names[one["name"]] = f"command {i}"
         made = {
             k: v if k in ("machine", "readme", "kind") else self._all(v)
@@ -134,12 +237,7 @@ class Anonymous:
         if "start" in data:
             start = data["start"]
             made["start"] = {**start, "cwd": "", "stdin": "", "env": self._environment(start.get("env") or {})}
-        if "wanted" in data:
-            wanted = data["wanted"]
-            kept = {name: [self._value(v) for v in values] for name, values in wanted["parameters"].items()}
-            made["wanted"] = {**made["wanted"], "parameters": kept, "build": None}
-        if "axes" in data:
-            made["axes"] = {name: [self._value(v) for v in values] for name, values in data["axes"].items()}
+        made |= self._searched(data, made)
         if contenders:
             made["contenders"] = [
                 {
@@ -164,6 +262,26 @@ class Anonymous:
             made["promise"] = {**made["promise"], **named, **shown}
         return made
 
+    def _searched(self, data: Mapping[str, Any], plain: Mapping[str, Any]) -> dict[str, Any]:
+        """What was tried and what was looked at, of a question whose other texts are `plain`."""
+        made: dict[str, Any] = {}
+        if "wanted" in data:
+            wanted = data["wanted"]
+            kept = {name: self._valued(wanted[name]) for name in ("parameters", "variables")}
+            constraints = [self._constraint(text) for text in wanted["constraints"]]
+            made["wanted"] = {**plain["wanted"], **kept, "build": None, "constraints": constraints}
+        if "axes" in data:
+            made["axes"] = self._valued(data["axes"])
+        if "objective" in data:
+            made["objective"] = {**data["objective"], "metric": self._metric(data["objective"]["metric"])}
+        if "shown" in data:
+            shown_ones = [{**one, "metric": self._metric(one["metric"])} for one in data["shown"]["metrics"]]
+            made["shown"] = {**data["shown"], "metrics": shown_ones}
+        if "knobs" in data:
+            # what a knob is for is the catalogue's; why it may help names files of the program
+            made["knobs"] = {self._parameter(k): self._knob(k, knob) for k, knob in data["knobs"].items()}
+        return made
+
     def _environment(self, variables: Mapping[str, str]) -> dict[str, str]:
         """Those that bear on a run; others say more of their user than of the result."""
         return {k: self._text(v) for k, v in variables.items() if k.startswith(TELLING)}
@@ -179,11 +297,24 @@ class Anonymous:
     def _key(self, key: str) -> str:
         """A setting's key; two are never made one."""
         if key not in self._keys:
-            made = self._text(key)
+            made = self._names.get(key) or self._text(_ASSIGNED.sub(self._assigned, key))
             if made in self._keys.values():
                 made = f"{made} ({len(self._keys) + 1})"
             self._keys[key] = made
         return self._keys[key]
+
+    def _knob(self, name: str, knob: Mapping[str, Any]) -> dict[str, Any]:
+        if (called := self._parameter(name)) == name:
+            return {**knob, "why": {}}
+        return {**knob, "why": {}, "sources": {}, "source": "", "title": called, "variable": called}
+
+    def _assigned(self, found: re.Match[str]) -> str:
+        return f"{self._parameter(found[1])}={self._value(found[1], found[2])}"
+
+    def _constraint(self, text: str) -> str:
+        """A condition on parameters by their names; what is text in it are values."""
+        named = re.sub(r"[A-Za-z_][\w-]*", lambda m: self._parameters.get(m[0], m[0]), text)
+        return re.sub(r"'([^']*)'|\"([^\"]*)\"", lambda m: f"'{self._values.get(m[1] or m[2], 'value')}'", named)
 
     def line(self, data: dict[str, Any]) -> dict[str, Any]:
         """A line of samples: settings without their commands, runs without what they printed."""
@@ -193,12 +324,14 @@ class Anonymous:
         if kind == "sample":
             made = {k: v for k, v in data.items() if k != "output"}
             made["setting"] = self._key(str(data.get("setting")))
+            if isinstance(numbers := data.get("metrics"), Mapping):
+                made["metrics"] = {self._metric(str(name)): number for name, number in numbers.items()}
             made |= {name: self._all(data[name]) for name in ("marks", "error") if data.get(name)}
             return made | ({"differs": "some place"} if data.get("differs") else {})
         if kind == "differs":
             return {**data, "differs": "some place"}
         if kind == "plan" and isinstance(data.get("ablations"), dict):
-            ablations = {axis: self._key(str(key)) for axis, key in data["ablations"].items()}
+            ablations = {self._parameter(axis): self._key(str(key)) for axis, key in data["ablations"].items()}
             return {**data, "candidate": self._key(str(data.get("candidate"))), "ablations": ablations}
         if kind == "neighbour":
             return {**data, "pid": 0, "user": "another user", "directory": "another folder"}
@@ -207,16 +340,20 @@ class Anonymous:
 
     def _setting(self, data: dict[str, Any]) -> dict[str, Any]:
         setting = setting_from_json(data)
-        known = (*TELLING, *(name for name in setting.env if name in setting.values))
+        env = {k: self._text(v) for k, v in setting.env.items() if k.startswith(TELLING) and k not in setting.values}
+        env |= {self._parameter(k): str(self._value(k, v)) for k, v in setting.env.items() if k in setting.values}
         made = {
             **data,
             "command": self._command(list(setting.command)),
-            "env": {k: self._text(v) for k, v in setting.env.items() if k.startswith(known)},
-            "values": {k: self._value(v) for k, v in setting.values.items()},
+            "env": env,
+            "values": self._valued(setting.values),
         }
         made = {k: v for k, v in made.items() if k not in ("name", "broken", "build")}
         if setting.broken:
             made["broken"] = "it could not be made"
+        plain = setting_from_json(made).key
+        if not setting.name and setting.key not in self._keys and plain not in self._keys.values():
+            self._keys[setting.key] = plain
         key = self._key(setting.key)
         return made if setting_from_json(made).key == key else {**made, "name": key}
 

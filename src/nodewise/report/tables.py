@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nodewise.base.masking import shell_text
 from nodewise.machine.model import Machine
 from nodewise.placement.policies import POLICIES, place
 from nodewise.records.experiment import Experiment
@@ -49,8 +50,12 @@ def labels_of(experiment: Experiment) -> dict[str, str]:
         return _apart({key: label(s.values) for key, s in settings.items()}, settings)
     names = {key: ", ".join(f"{k}={v}" for k, v in s.values.items()) for key, s in settings.items()}
     if not all(names.values()) or len(set(names.values())) < len(names):
-        names = {key: key if len(key) <= _LONG else f"{key[: _LONG // 2]} … {key[-_LONG // 2 :]}" for key in settings}
-    return names if len(set(names.values())) == len(names) else {key: key for key in settings}
+        lines = {key: shell_text(key) for key in settings}
+        names = {
+            key: text if len(text) <= _LONG else f"{text[: _LONG // 2]} … {text[-_LONG // 2 :]}"
+            for key, text in lines.items()
+        }
+    return names if len(set(names.values())) == len(names) else {key: shell_text(key) for key in settings}
 
 
 def _apart(labels: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[str, str]:

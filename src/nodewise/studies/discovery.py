@@ -44,7 +44,8 @@ def find_study(name: str) -> Found:
     if name in study_names():
         folder = _HERE / name
         return Found(_load(folder), folder, native_path(f"studies/{name}.so"))
-    folder = Path(name).resolve()
+    # links that lead in a circle are no folder
+    folder = Path(os.path.realpath(name))
     if not (folder / "study.py").is_file():
         raise InputError(
             f"unknown study: {name!r}", f"the studies are: {', '.join(study_names())}; or give a folder with a study.py"

@@ -25,7 +25,7 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--anonymous",
     is_flag=True,
-    help="Leave out host, user, paths, the command and what it printed, of all that is made.",
+    help="Leave out host, user, paths, the command and what it printed; names of your own become numbers.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @export_options()

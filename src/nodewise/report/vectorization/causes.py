@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
 
 UNKNOWN = "unknown"
@@ -53,13 +54,17 @@ class Causes:
     notes: tuple[Cause, ...]
 
 
+#: The longest file of causes.
+_MOST_BYTES = 1 << 24
+
+
 def load_causes(more: Iterable[Path] = ()) -> Causes:
     """Those of files of the user's own, which go first, and those that nodewise has. Raises InputError."""
     read = []
     for path in more:
         try:
-            read.append(_read(path.read_text(), str(path)))
-        except (OSError, UnicodeDecodeError) as problem:
+            read.append(_read(read_bounded(path, _MOST_BYTES).decode(), str(path)))
+        except (OSError, ValueError) as problem:
             raise InputError(
                 f"cannot read {path}: {problem}", "--causes names a TOML file such as causes.toml"
             ) from problem

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError
 
 #: Flags about files and outputs, which a compile of our own chooses itself.
@@ -79,14 +79,14 @@ def find_command(database: Path, file: Path) -> Command:
     """The command of `file` in a compile database, or in the folder that has one. Raises InputError."""
     path = database / "compile_commands.json" if database.is_dir() else database
     try:
-        entries = json.loads(path.read_text())
+        entries = parse_json(read_bounded(path))
     except OSError as problem:
         raise InputError(
             f"no compile database: {path}",
             "CMake writes one with -DCMAKE_EXPORT_COMPILE_COMMANDS=ON; bear -- make, too",
         ) from problem
     except ValueError as problem:
-        raise InputError(f"{path} is no JSON: {problem}", _WITHOUT) from problem
+        raise InputError(f"{path} cannot be read: {problem}", _WITHOUT) from problem
     wanted = file.resolve()
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, dict) or not isinstance(entry.get("file"), str):

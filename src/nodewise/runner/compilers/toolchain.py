@@ -173,8 +173,10 @@ def _compile(
             "-g1",
         ]
     words = [compiler.program, *flags, "-w", *record, "-c", str(file), "-o", str(folder / _OBJECT)]
+    # a compiler that is killed leaves files between its parts behind
+    environment = {**_environment(), "TMPDIR": str(folder)}
     try:
-        done = run_whole(words, _COMPILE_LIMIT_S, begun, cwd=cwd, env=_environment())
+        done = run_whole(words, _COMPILE_LIMIT_S, begun, cwd=cwd, env=environment)
     except subprocess.TimeoutExpired:
         return f"it took longer than {_COMPILE_LIMIT_S:g} s", []
     except OSError as failure:

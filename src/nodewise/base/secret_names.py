@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Names of secrets: which variables and options hold one, by their names, and what a variable with its value may be called.
+
+What is taken for one though it is none costs a variable in a launch line; what is missed is there for all to read. So names
+decide, and those that are known to be of something else (a size, a file, a key to sort by) do not count.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+#: Words of a name that make it that of a secret, whatever the value; and those that do so at its end only.
+_STRONG = _set(
+    """
+    password passwd passphrase passcode secret secrets token credential credentials apikey secretkey accesskey
+    privatekey authtoken accesstoken
+    """
+)
+_WEAK = frozenset(("key", "pass", "pwd", "cookie", "psk", "jwt", "bearer"))
+#: Those of them that mean one when they stand alone; PWD is a directory, `--pwd` may be either.
+_ALONE = frozenset(("pass", "cookie", "psk", "jwt", "bearer"))
+#: Words behind these say that it is about a secret and none itself; words before them the same.
+_ABOUT = _set(
+    """
+    file files path dir directory folder size sizes length len count counts type types name names id ids url uri
+    endpoint ttl expiry expires expiration timeout format limit limits bits env var variable policy parallelism
+    stdin prompt field column header algorithm mode rate budget per index num number strategy age range manager
+    provider service kind version location fd usage second seconds
+    """
+)
+_NO_SECRET_IF_FIRST = _set("max min num n no ask use per total without enable disable show hide list omp")
+#: Keys that open nothing.
+_OPEN_KEYS = _set(
+    """
+    sort primary foreign partition group index hot public pub cache row routing join search hash map order
+    ordering lookup object config shard cluster clustering distribution dist range compose any by natural unique
+    alternate composite first last start end min max next prev field column label json dict context register num
+    data hotkey map
+    """
+)
+#: Others, by the whole name.
+_NAMES = frozenset(("REDISCLI_AUTH", "DOCKER_AUTH_CONFIG", "COMPOSER_AUTH", "_auth"))
+_SWITCHES = _set("true false yes no on off none null")
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_PATH = re.compile(r"(~|\.{1,2})?/.*|\.{1,2}|~|.*\.(pem|key|pub|crt|json|txt|ya?ml|ini|conf)", re.DOTALL)
+#: What stands for a value and is none: a variable or command of the shell, a parameter, a mask.
+_REFERENCE = re.compile(r"\$(\w*|\{[^}]*\}|\(.*)|`.*`|\{[\w-]+\}|\*+|-|<masked:.*", re.DOTALL)
+#: Such a thing where no shell reads it, but for what its user would call a variable.
+_LITERAL = re.compile(r"\$(?![({]|[A-Z_][A-Z0-9_]*$).*|`.*`", re.DOTALL)
+
+
+#: Names that are written in one word end in these, as PGPASSWORD and MYTOKEN do.
+_ENDS = ("password", "passwd", "passphrase", "secret", "token", "sshpass", "dbpass", "storepass", "keypass")
+
+
+def _split(name: str) -> list[str]:
+    words = [word.lower() for word in _WORDS.findall(name)]
+    # what a single letter is before is an option with its value: -psecret
+    return ["password" if word.endswith(_ENDS) and not word[1:].startswith(_ENDS) else word for word in words]
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or an option of that name holds a secret: DB_PASSWORD, --api-key, secretAccessKey."""
+    words = _split(name)
+    if name in _NAMES:
+        return True
+    if not words or words[0] in _NO_SECRET_IF_FIRST:
+        return False
+    while words[-1].isdigit() and len(words) > 1:
+        words.pop()
+    at = max((i for i, word in enumerate(words) if word in _STRONG), default=-1)
+    if at >= 0:
+        return not _ABOUT.intersection(words[at + 1 :])
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last not in _WEAK or (last not in _ALONE and not before):
+        return name.lstrip("-") in ("pwd", "Pwd")
+    return last != "key" or before not in _OPEN_KEYS
+
+
+def is_secret(name: str, value: str, *, literal: bool = False) -> bool:
+    """Whether the value of a variable or option is a secret: its name says so, and it is no switch, number or file instead.
+
+    What is `literal` no shell reads: `$ecret` is a value there.
+    """
+    if not value or is_reference(value, literal) or value.lower() in _SWITCHES or not is_secret_name(name):
+        return False
+    strong = _STRONG.intersection(_split(name))
+    if name in _NAMES or (strong and not strong <= {"credential", "credentials"}):
+        return True
+    # a key that is written with 64 signs may begin with one of a path
+    path = _PATH.fullmatch(value) and not value.endswith("=")
+    return not path and (bool(strong) or not _NUMBER.fullmatch(value))
+
+
+def is_reference(value: str, literal: bool = False) -> bool:
+    """Whether a value only stands for another one: a variable of the shell, a parameter, a mask."""
+    return bool(_REFERENCE.fullmatch(value)) and not (literal and _LITERAL.fullmatch(value))
+
+
+def variable_name(name: str) -> str:
+    """What a variable of the shell may be called that holds the value of an option, or of another variable, of that name."""
+    if name.lstrip("-").lower() == "pwd":
+        # the variable of that name is the directory
+        return "PASSWORD"
+    if re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
+        return name
+    words = [w.upper() for w in _WORDS.findall(name)][-3:]
+    made = "_".join(words) or "SECRET"
+    return f"SECRET_{made}" if made[0].isdigit() else made

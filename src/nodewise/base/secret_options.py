@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options of well-known programs whose value is a secret though their name does not say so: a table, and how it is read.
+
+Most are of one letter, which is something else in other programs: `-p` is a port, a partition or a password.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What of some programs' words is a secret.
+
+    `programs` is a pattern of names. Behind one of `options` stands the secret: in the next word, behind `=` after a long
+    one, attached to a short one; in the same word alone with `attached`. With `behind` only what follows that sign is a
+    secret, with `only_with` the value is one where it holds that sign. `flags` are letters that may stand before a short
+    option in one word. `after` is a word that has to come first, as a subcommand does. `word` is a pattern of words that
+    are no options; its group is the secret.
+    """
+
+    programs: str
+    options: str = ""
+    attached: bool = False
+    behind: str = ""
+    only_with: str = ""
+    flags: str = ""
+    after: str = ""
+    word: str = ""
+    first: bool = False
+    name: str = "PASSWORD"
+
+
+_CURL_FLAGS = "#0123468BafGgIiJjkLlMNnOpqRSsvZ"
+RULES = (
+    Rule("curl", "-u --user -U --proxy-user -E --cert --proxy-cert", behind=":", flags=_CURL_FLAGS),
+    Rule("curl", "-b --cookie", only_with="=", flags=_CURL_FLAGS, name="COOKIE"),
+    Rule("curl", "--oauth2-bearer", name="TOKEN"),
+    Rule("https?|xhs?|hey", "-a --auth", behind=":"),
+    Rule("lftp", "-u --user", behind=","),
+    Rule("ab", "-A -P", behind=":"),
+    Rule("ab", "-C", only_with="=", name="COOKIE"),
+    # a word apart is a database, and the password is asked for
+    Rule(r"mysql\w*|mariadb[\w-]*|mydumper|myloader", "-p", attached=True),
+    Rule(r"mongo\w*|cqlsh|rdesktop|ncftp\w*", "-p"),
+    Rule(r"(redis|valkey|keydb)-(cli|benchmark)|memtier_benchmark", "-a"),
+    Rule("memtier_benchmark", "--authenticate"),
+    Rule("etcdctl", "--user", behind=":"),
+    Rule("sqlcmd|bcp|isql|osql|tsql|fisql", "-P"),
+    Rule("sqlplus|sqlldr|rman|expdp|impdp", word=r"(?:userid=)?[\w.$#]+/([^@\s]+)(?:@.*)?"),
+    Rule("sshpass", "-p", first=True),
+    Rule("plink|pscp|psftp|putty", "-pw"),
+    Rule(r"ldap(search|add|modify|delete|compare|modrdn|whoami|passwd|exop)", "-w"),
+    Rule("ipmitool", "-P"),
+    Rule(r"snmp(get|getnext|bulkget|walk|bulkwalk|set|table|status|trap|inform|test)", "-c -A -X"),
+    Rule(r"smb(client|get|cacls|tree|cquotas)|rpcclient|net", "-U --user", behind="%"),
+    Rule("xfreerdp3?|wlfreerdp3?", word=r"/p:(.+)"),
+    Rule(r"mosquitto_(pub|sub|rr)", "-P"),
+    Rule("zip|unzip|zipcloak|funzip", "-P"),
+    Rule("7z[arz]?", "-p", attached=True),
+    Rule("rar|unrar", "-p -hp", attached=True),
+    Rule("openssl", "-k -K"),
+    Rule("openssl", word=r"pass:(.+)"),
+    Rule("docker|podman|nerdctl|buildah|skopeo|helm|oc|az|crane|oras|regctl", "-p", after="login"),
+    Rule("podman|buildah|skopeo", "--creds --src-creds --dest-creds", behind=":"),
+    Rule("vault", word=r"(hvs\..+|s\..+)", after="login", name="TOKEN"),
+    Rule("wandb", word=r"([0-9a-f]{40,})", after="login", name="TOKEN"),
+)
+#: What means the same in any program.
+_ANYWHERE = Rule(".*", "--auth --basic-auth --proxy-auth --creds --userpass", behind=":")
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+#: Programs with names that are ordinary words elsewhere: known where a command begins only.
+_ORDINARY = _set("ab az http https hey net oc putty rar vault zip helm crane")
+#: What only names other programs.
+_NAMING = _set(
+    """
+    man which whereis type echo printf grep egrep fgrep rg apt apt-get dnf yum apk brew pip install dpkg rpm ls file
+    whatis apropos pgrep pkill killall ldd
+    """
+)
+#: What starts another program that its later words name.
+_STARTING = _set(
+    """
+    env time nice ionice nohup sudo doas su srun mpirun mpiexec mpiexec.hydra orterun prterun taskset numactl timeout
+    stdbuf strace ltrace perf setsid unshare nsenter chroot chrt prlimit xargs exec command parallel watch hyperfine
+    nodewise likwid-pin likwid-perfctr aprun jsrun ibrun flux then do else ! if while until -- eval bash sh dash zsh ksh
+    """
+)
+#: What ends a command in a line for a shell.
+SEPARATORS = frozenset((";", "|", "&", "(", ")", "\n"))
+#: Long options that some programs spell with one dash.
+_LONG_P = re.compile(r"-p(ort|ipe|lugin|rotocol|rogress|ager|rint|rompt|layer).*")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A secret in the word of that number, from `start` up to `end`; `name` is what it may be called."""
+
+    word: int
+    start: int
+    end: int
+    name: str
+
+
+def secrets_by_program(words: Sequence[str]) -> Iterator[Found]:
+    """Where secrets stand among the words of a command, or of several with separators between them."""
+    rules = [_ANYWHERE]
+    begin, begun, starting, naming = 0, False, False, False
+    for i, word in enumerate(words):
+        if word in SEPARATORS:
+            rules, begin, begun, starting, naming = [_ANYWHERE], i, False, False, False
+            continue
+        name = PurePosixPath(word).name
+        if not (begun and word.startswith("-") and word != "--") and not _ASSIGNMENT.fullmatch(word):
+            known = not naming and "://" not in word and not (name in _ORDINARY and begun and not starting)
+            new = [rule for rule in (_rules_of(name) if known else ()) if rule not in rules]
+            naming = naming or (not begun and name in _NAMING)
+            starting = starting or name in _STARTING
+            begun = True
+            # one may start the other, or be named for it
+            rules += new
+            if new:
+                continue
+        for rule in [*rules]:
+            found = list(_by_rule(rule, words, i)) if not rule.after or rule.after in words[begin:i] else []
+            yield from found
+            if found and rule.first:
+                rules.remove(rule)
+
+
+@lru_cache(1000)
+def _rules_of(name: str) -> tuple[Rule, ...]:
+    return tuple(rule for rule in RULES if re.fullmatch(rule.programs, name))
+
+
+def _by_rule(rule: Rule, words: Sequence[str], i: int) -> Iterator[Found]:
+    word = words[i]
+    if rule.word and (found := re.fullmatch(rule.word, word, re.DOTALL)) is not None:
+        yield Found(i, found.start(1), found.end(1), rule.name)
+    following = words[i + 1] if i + 1 < len(words) and words[i + 1] not in SEPARATORS else ""
+    for option in rule.options.split():
+        short = len(option) == 2
+        bare = option if not (short and rule.flags) else _cluster(rule, option, word)
+        at, start = i, 0
+        if word == bare and not rule.attached and following:
+            at = i + 1
+        elif not short and not rule.attached and word.startswith(f"{option}="):
+            start = len(option) + 1
+        elif (
+            (short or rule.attached) and word.startswith(bare) and len(word) > len(bare) and not _LONG_P.fullmatch(word)
+        ):
+            start = len(bare)
+        else:
+            continue
+        if rule.behind:
+            start = words[at].find(rule.behind, start) + 1
+        if (rule.behind and not start) or rule.only_with not in words[at][start:] or start == len(words[at]):
+            continue
+        yield Found(at, start, len(words[at]), rule.name)
+
+
+def _cluster(rule: Rule, option: str, word: str) -> str:
+    """The beginning of a word that is a short option, with others before it that take no value: -sSu."""
+    found = re.match(rf"-[{re.escape(rule.flags)}]*{option[1]}", word)
+    return found[0] if found else option

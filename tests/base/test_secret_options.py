@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Spellings of secrets: each is masked exactly where it stands and comes back; what only looks like one stays."""
+
+import json
+import re
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from nodewise.base.masking import MASK, Masks
+from nodewise.base.secret_options import RULES, secrets_by_program
+
+#: Programs that the patterns of the table mean, one each.
+_PROGRAMS = {
+    "https?|xhs?|hey": "xh",
+    r"mysql\w*|mariadb[\w-]*|mydumper|myloader": "mysqldump",
+    r"mongo\w*|cqlsh|rdesktop|ncftp\w*": "mongodump",
+    "(redis|valkey|keydb)-(cli|benchmark)|memtier_benchmark": "redis-cli",
+    "sqlcmd|bcp|isql|osql|tsql|fisql": "sqlcmd",
+    "sqlplus|sqlldr|rman|expdp|impdp": "sqlplus",
+    "plink|pscp|psftp|putty": "plink",
+    "ldap(search|add|modify|delete|compare|modrdn|whoami|passwd|exop)": "ldapsearch",
+    "snmp(get|getnext|bulkget|walk|bulkwalk|set|table|status|trap|inform|test)": "snmpwalk",
+    "smb(client|get|cacls|tree|cquotas)|rpcclient|net": "smbclient",
+    "xfreerdp3?|wlfreerdp3?": "xfreerdp",
+    "mosquitto_(pub|sub|rr)": "mosquitto_pub",
+    "zip|unzip|zipcloak|funzip": "unzip",
+    "7z[arz]?": "7z",
+    "rar|unrar": "unrar",
+    "docker|podman|nerdctl|buildah|skopeo|helm|oc|az|crane|oras|regctl": "podman",
+    "podman|buildah|skopeo": "skopeo",
+}
+_WORDS = {
+    r"(?:userid=)?[\w.$#]+/([^@\s]+)(?:@.*)?": "scott/S@db",
+    "/p:(.+)": "/p:S",
+    "pass:(.+)": "pass:S",
+    r"(hvs\..+|s\..+)": "s.S",
+    "([0-9a-f]{40,})": "0" * 40,
+}
+
+
+def _spellings() -> list[list[str]]:
+    """Every rule of the table, in all the ways in which a program takes it; S stands for the secret."""
+    made = []
+    for rule in RULES:
+        head = [_PROGRAMS.get(rule.programs, rule.programs), *([rule.after] if rule.after else []), "-x"]
+        value = f"{'k' if rule.only_with else 'me' if rule.behind else ''}{rule.behind or rule.only_with}S"
+        for option in rule.options.split():
+            short = len(option) == 2
+            made += [] if rule.attached else [[*head, option, value, "-y"]]
+            made += [[*head, f"{option}{value}"]] if short or rule.attached else [[*head, f"{option}={value}"]]
+            made += [[*head, f"-sS{option[1]}", value]] if rule.flags and short else []
+        made += [[*head, _WORDS[rule.word]]] if rule.word else []
+    return made
+
+
+#: The word that is a secret is S; those of all sorts of texts, and those that stand where only some signs may.
+_ANY = [
+    ["./app", "--password", "S", "-v"],
+    ["./app", "--password=S"],
+    ["./app", "-Dpassword=S"],
+    ["java", "-Ddb.apiToken=S"],
+    ["cmake", "-DAPI_TOKEN=S"],
+    ["docker", "run", "-e", "TOKEN=S", "image"],
+    ["docker", "run", "-eTOKEN=S", "image"],
+    ["podman", "run", "--env=TOKEN=S", "image"],
+    ["terraform", "apply", "-var=db_password=S"],
+    ["ssh", "-oPassword=S"],
+    ["env", "PGPASSWORD=S", "psql"],
+    ["env", "REDISCLI_AUTH=S", "redis-cli"],
+    ["mpiexec", "-genv", "API_TOKEN", "S", "./app"],
+    ["aws", "configure", "set", "aws_secret_access_key", "S"],
+    ["./app", "--auth", "me:S"],
+    ["./app", "--basic-auth=me:S"],
+]
+_SOME = [
+    ["./app", "--pwd", "S"],
+    ["./app", "--pwd=S"],
+    ["get", "https://h/x?sv=1&sig=S&se=2"],
+    ["get", "https://h/x?sig=S"],
+    ["get", "https://h/x?X-Amz-Date=1&X-Amz-Signature=S"],
+    ["get", "https://h/x?access_token=S#top"],
+    ["get", "postgres://me:S@h:5432/db?sslmode=require"],
+    ["./app", "--dsn", "me:S@tcp(127.0.0.1:3306)/db"],
+    ["./app", "jdbc:oracle:thin:me/S@h:1521:x"],
+    ["./app", "jdbc:mysql://h/db?user=me&password=S"],
+    ["srun", "--export=ALL,TOKEN=S", "./app"],
+    ["curl", "-d", "grant_type=password&client_secret=S"],
+    ["curl", "-H", "Authorization: Bearer S"],
+    ["curl", "-HAuthorization: Basic S"],
+    ["curl", "--header=Authorization: Bearer S"],
+    ["git", "-c", "http.extraHeader=Authorization: Basic S"],
+    ["curl", "-H", "X-Api-Key: S"],
+    ["curl", "-H", "Cookie: session=S; theme=S"],
+    ["./app", "Server=h;User Id=me;Password=S;Encrypt=yes"],
+    ["./app", "DefaultEndpointsProtocol=https;AccountName=me;AccountKey=S;EndpointSuffix=x"],
+    ["./app", "Driver={X};UID=me;PWD={S}"],
+    ["./app", '{"user": "me", "password":"S", "n": 1}'],
+    ["./app", r"{\"user\": \"me\", \"password\": \"S\"}"],
+    ["./app", "<login><password>S</password></login>"],
+    ["sh", "-c", "TOKEN=S ./app --secret 'S' | sort"],
+    ["sh", "-c", "exec ./app -Dpassword=S"],
+    ["./app", "-----BEGIN RSA PRIVATE KEY-----S-----END RSA PRIVATE KEY-----"],
+]
+_BEHIND = ["env A=1", "srun -n 4", "time -p", "mpirun -n 2", "sudo -u me", "numactl -N 0 --", "/usr/bin/timeout 9"]
+
+
+def _masked(words: list[str]) -> list[str]:
+    masks = Masks(environment={})
+    masked: list[str] = masks.masked(words)
+    assert masks.revealed(masked) == words
+    assert Masks(masks.used, {}).revealed(json.loads(json.dumps(masked))) == words
+    return [re.sub(MASK, "S", word) for word in masked]
+
+
+def _put(words: list[str], secret: str) -> list[str]:
+    return [
+        re.sub(r"(?<![A-Za-z-])S(?![A-Za-z])|(?<=-----)S(?=-----)|(?<=[opPuUkKAXcCEahw])S$", lambda _: secret, word)
+        for word in words
+    ]
+
+
+@pytest.mark.parametrize("words", [*_ANY, *_SOME, *_spellings()], ids=" ".join)
+def test_a_spelling_is_masked_where_the_secret_stands_and_nowhere_else(words: list[str]) -> None:
+    if words[-1] == "0" * 40:
+        assert _masked(words) == [*words[:-1], "S"]
+        return
+    secret = "s.aB3x9.qw" if words[-1] == "s.S" else "hunter2Zq9"
+    expected = [*words[:-1], "S"] if words[-1] == "s.S" else words
+    given_words = [*words[:-1], secret] if words[-1] == "s.S" else _put(words, secret)
+    assert given_words != words
+    assert _masked(given_words) == expected
+
+
+@pytest.mark.parametrize("before", _BEHIND)
+def test_a_program_is_known_behind_what_starts_it(before: str) -> None:
+    for words in (["sqlcmd", "-P", "S"], ["zip", "-P", "S", "a"], ["/usr/bin/curl", "-ume:S"], ["mysql", "-pS"]):
+        whole = [*before.split(), *words]
+        assert _masked(_put(whole, "hunter2Zq9")) == whole
+        line = ["sh", "-c", " ".join(whole)]
+        assert _masked(_put(line, "hunter2Zq9")) == line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sort -u a:b",
+        "grep -P x:y file",
+        "mpirun -p x:y ./a",
+        "./compress --format zip -P 4",
+        "man curl -u me:x",
+        "docker run -p 8080:80 -u 1000:1000 image",
+        "docker run --user me:group image",
+        "mysql -p database",
+        "mysql --port 3 -port=3",
+        "sshpass -p {p} ssh -p 22 -oPort=3 h",
+        "curl -b jar -c jar -o pw:x https://h/mysql",
+        "curl https://h/sqlcmd -P x",
+        "curl x | sort -u a:b",
+        "psql -p 5432 -U me",
+        "ssh -p 22 -i key h",
+        "clang -Rpass=inline -mtoken x.c",
+        "PGPASSFILE=/x/y ./app --pwd /x --cookie-jar c",
+        "env PGPASSFILE=x PWD=x ./app",
+        "nodewise run --metric password=found:\\s(.*) -- x",
+        "nodewise run --metric=token=found:(.*) -- x",
+        "get https://h/x?key=name&code=200&signed=1",
+        "get http://h:8000/@scope/x http://h:{port}/@x",
+        "TOKEN=$(cat f) ./app --token $T",
+        "./app --auth none --dsn me@tcp(h:1) likwid-pin -c S0:0-3@S1:0-3",
+        "mpiexec -genv KEYBOARD us ./app config set size 4",
+        "cookies=3 ./app --cookie true",
+        "./app key=a;b=c",
+    ],
+)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert _masked(text.split()) == text.split()
+    assert _masked([text]) == [text]
+
+
+_TEXT = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), min_size=1, max_size=20)
+_SAFE = st.text(st.sampled_from("abcXYZ019._~%+-"), min_size=1, max_size=30)
+
+
+def _is_one(secret: str) -> bool:
+    # a parameter, a mask, a switch, another option
+    switches = ("true", "false", "yes", "no", "on", "off", "none", "null")
+    return secret.lower() not in switches and not re.match(r"[\s;|&()<{*$`-]", secret) and secret.strip() == secret
+
+
+@given(st.sampled_from(_ANY), _TEXT)
+@example(["./app", "--password", "S"], "$ecret")
+@example(["./app", "--password=S"], "a;b c='d' \"e\" <masked:X>")
+@settings(max_examples=200, deadline=None)
+def test_a_word_of_its_own_is_masked_whatever_it_is(words: list[str], secret: str) -> None:
+    assume(secret[0] == "$" or _is_one(secret))
+    # a line for a shell that begins with a variable
+    assume(not re.search(r"\s", secret) or not any(word.startswith(("TOKEN=", "PGPASS")) for word in words))
+    assert _masked(_put(words, secret)) == words
+
+
+@given(st.sampled_from([*_SOME, *(w for w in _spellings() if w[-1] not in ("s.S", "0" * 40))]), _SAFE)
+@settings(max_examples=300, deadline=None)
+def test_other_spellings_are_masked_with_any_value(words: list[str], secret: str) -> None:
+    assume(_is_one(secret) and not secret.startswith((".", "~")) and not re.fullmatch(r"[\d.]+", secret))
+    assert _masked(_put(words, secret)) == words
+
+
+def test_a_long_command_takes_no_time() -> None:
+    assert list(secrets_by_program(["./app", *(["-x", "y"] * 50_000)])) == []
