@@ -8,7 +8,7 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.records.experiment import Writer
-from nodewise.records.result_store import ROOFLINE, STUDY, holds_result, keep_result, read_result
+from nodewise.records.result_store import ROOFLINE, STUDY, keep_result, read_result
 from tests.questions import tune_question
 from tests.surfaces import machine
 
@@ -21,15 +21,13 @@ def test_what_is_kept_is_read_back_in_one(tmp_path: Path) -> None:
     assert (kept["kind"], kept["readme"], kept["results"], kept["asked"]) == ("study", "how", [1], ["a"])
     assert kept["environment"] == {"OMP_X": "1"} and kept["nodewise_experiment"] == 1
     assert "results" not in (tmp_path / "x/question.json").read_text()
-    assert holds_result(tmp_path / "x") and not holds_result(tmp_path)
     roofline = keep_result(tmp_path / "r", ROOFLINE, {"result": {"a": 1}}, machine(2, 1), {}, [])
-    assert roofline["result"] == {"a": 1} and holds_result(tmp_path / "r")
+    assert roofline["result"] == {"a": 1}
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     Writer(tmp_path / "tune", tune_question()).close()
-    assert not holds_result(tmp_path / "tune")
-    with pytest.raises(InputError, match="holds no study and no roofline but a tune"):
+    with pytest.raises(InputError, match="holds a tune, whose verdict is judged from its samples"):
         read_result(tmp_path / "tune")
     keep_result(tmp_path / "x", ROOFLINE, {"result": {}}, machine(2, 1), {}, [])
     verdict = tmp_path / "x/verdict.json"

@@ -17,6 +17,7 @@ from nodewise.experiments.blocks import Arm, Block, Blocks
 from nodewise.experiments.confirmation import Confirmation, fewest_blocks, further_looks
 from nodewise.experiments.costs import Costs
 from nodewise.experiments.progress import Progress
+from nodewise.experiments.reserve import CLEAR_GAIN, KEPT_BLOCKS, REDUCTION_BLOCKS, Reserve
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Writer, read_experiment
@@ -42,19 +43,11 @@ FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS
 #: Several settings may be confirmed one after another. The first has this share of the error rate, each further one this
 #: share of what is left then, so that all that is said of them holds together.
 _ALPHA, _FIRST_SHARE = 0.05, 0.9
-#: How many standard errors the gain should lie above none after the confirmation.
-_SURE = 3.5
-#: What the confirmation may take of all runs at most: the one where a run's time varies as usual, up to the other.
-_CONFIRM_SHARES, _USUAL_NOISE = (0.5, 0.65), 0.01
-#: How many runs it has beyond the fewest where the gain is clear: this share of all, and no more than so many.
-_SPARE_SHARE, _MOST_SPARE = 0.08, 60
 _MOST_BLOCKS = 400
 #: A plan that was left open is followed by others down to this share of the error rate.
 _LEAST_SHARE = 0.005
 #: In how many blocks after the comparison the candidate also runs with one axis put back.
 _ABLATION_BLOCKS = 6
-#: A gain of at least this (in log time) keeps so many of those blocks from the comparison: a gain whose cause is not known is half an answer.
-_CLEAR_GAIN, _KEPT_BLOCKS = 0.08, 3
 #: A run may take this many times the baseline's time, and a little for the start, before it is cut off; this many times
 #: where the search would otherwise eat up what the confirmation needs.
 _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
@@ -62,8 +55,6 @@ _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
 _AROUND_S = 0.001
 #: The first run is stopped after this share of the budget: a verdict needs many more.
 _FIRST_RUN_SHARE = 0.25
-#: So many blocks go to telling what carries a gain.
-_REDUCTION_BLOCKS = 5
 SEARCH = "search"
 #: So many runs that were cut off end a candidate.
 _MOST_CUT = 2
@@ -263,6 +254,7 @@ class Tuner:
         apart = self._setting(space.default).key != BASELINE
         guesses = self._offer.first_guesses(space.default)
         self._search = GuidedSearch(space, self._question.seed, guesses, apart=apart)
+        self._reserve = Reserve(self._search, space, self._costs, self._question.within)
         stopped, alpha = "nothing ran", _ALPHA * _FIRST_SHARE
         while True:
             self._explore(alpha)
@@ -307,7 +299,8 @@ class Tuner:
         """Block after block, until the confirmation needs what is left or nothing more is to be found."""
         while True:
             left = self._affordable()
-            room = left - self._reserve(left, alpha)
+            best = self._best()
+            room = left - self._reserve.runs(best, self._pair_s(best), left + self._meter.runs, alpha)
             points = self._search.ask(max(0, room))
             if not points or not self._race(points, room):
                 return
@@ -334,43 +327,6 @@ class Tuner:
             return AtLeast(self._costs.times[BASELINE].median * sample.wall_s / self._costs.baseline_s)
         return None
 
-    def _needed(self, alpha: float, total: int) -> float:
-        """How many runs a confirmation of the best so far takes, so that its gain is sure; infinite where it may be none."""
-        point = self._best()
-        if point is None:
-            return math.inf
-        gain, deviation = self._search.gain(point, self._search.reference)
-        sure = gain - deviation - self._question.within
-        if sure <= 0:
-            return math.inf
-        spare = min(_MOST_SPARE, int(total * _SPARE_SHARE))
-        changed = len(self._options.space.changed(point))
-        if changed > 1 and sure > _CLEAR_GAIN:
-            spare += min(_KEPT_BLOCKS * (1 + changed), total // 6)
-        return max(2 * fewest_blocks(alpha) + spare, 4 * (_SURE * self._search.noise / sure) ** 2)
-
-    def _reserve(self, left: int, alpha: float) -> int:
-        """How many of the runs left are kept for the confirmation: few for a large gain, most that it may have for a small one."""
-        total = left + self._meter.runs
-        least_share, most_share = _CONFIRM_SHARES
-        share = min(most_share, least_share * max(1.0, self._search.noise / _USUAL_NOISE))
-        # the baseline is slower than what the search has come to run; where runs are counted one is one
-        price = max(1.0, self._pair_s(self._best()) / 2 / self._costs.typical_s)
-        if self._search.unseen:
-            # a value that never ran may be the best of all
-            return math.ceil(2 * fewest_blocks(alpha) * price)
-        return math.ceil(
-            min(
-                max(2 * fewest_blocks(alpha) * price, total * share),
-                self._needed(alpha, total) * price + self._kept_to_reduce(total),
-            )
-        )
-
-    def _kept_to_reduce(self, total: int) -> int:
-        """How many runs are kept to tell what of the best so far carries its gain."""
-        changed = len(self._options.space.changed(self._best() or {}))
-        return min(_REDUCTION_BLOCKS * (1 + changed), total // 6) if changed > 1 else 0
-
     def _pair_s(self, point: Point | None) -> float:
         """What a block of the baseline and a point costs; where runs are counted each is as dear as any other."""
         if self._question.budget.seconds is None:
@@ -390,8 +346,8 @@ class Tuner:
         arms = reduction.arms(point)
         if arms:
             left = self._affordable()
-            room = left - min(left, self._needed(alpha, left + self._meter.runs))
-            for _ in range(min(_REDUCTION_BLOCKS, int(room) // (1 + len(arms)))):
+            room = left - min(left, self._reserve.needed(self._best(), left + self._meter.runs, alpha))
+            for _ in range(min(REDUCTION_BLOCKS, int(room) // (1 + len(arms)))):
                 if not self._race([point, *arms], int(room)):
                     break
         reduced = reduction.of(point)
@@ -416,9 +372,9 @@ class Tuner:
 
     def _kept_for_ablation(self, point: Point, arms: int, affordable: int) -> int:
         """How many runs the comparison leaves, to tell apart what a clear gain is from; `affordable` are those that it can spare."""
-        if not arms or self._search.gain(point, self._search.reference)[0] < _CLEAR_GAIN:
+        if not arms or self._search.gain(point, self._search.reference)[0] < CLEAR_GAIN:
             return 0
-        return min(_KEPT_BLOCKS, max(0, affordable) // (1 + arms)) * (1 + arms)
+        return min(KEPT_BLOCKS, max(0, affordable) // (1 + arms)) * (1 + arms)
 
     def _confirm_on(self, candidate: Setting, point: Point, alpha: float) -> tuple[str | None, bool, float]:
         """As `_confirm`; again with the share of `alpha` then left, where the blocks planned left it open and the budget has more.

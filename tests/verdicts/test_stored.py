@@ -6,23 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nodewise.verdicts.kept import KeptRoofline, KeptStudy, read_kept
 
 from nodewise.base.errors import InputError
+from nodewise.verdicts.stored import read_stored
 from tests.report.stored import roofline_page_of, roofline_result, study_page_of, study_result
 from tests.surfaces import machine
 
 
 def test_what_was_kept_comes_back(tmp_path: Path) -> None:
     study_page_of([study_result(), study_result(seconds=0.03)], "how", tmp_path / "s")
-    kept = read_kept(tmp_path / "s")
-    assert isinstance(kept, KeptStudy)
-    assert kept.results == (study_result(), study_result(seconds=0.03))
+    kept = read_stored(tmp_path / "s")
+    assert kept.verdicts == (study_result(), study_result(seconds=0.03))
     assert (kept.question.kind, kept.question.readme, kept.machine) == ("study", "how", machine(2, 1))
     roofline_page_of(roofline_result(), tmp_path / "r")
-    found = read_kept(tmp_path / "r")
-    assert isinstance(found, KeptRoofline)
-    assert (found.result, found.question.kind, found.machine) == (roofline_result(), "roofline", machine(2, 1))
+    found = read_stored(tmp_path / "r")
+    assert (found.verdict, found.question.kind, found.machine) == (roofline_result(), "roofline", machine(2, 1))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +38,7 @@ def test_what_cannot_be_read_says_why_and_how_it_is_made_anew(tmp_path: Path, te
     study_page_of(study_result(), "", tmp_path)
     (tmp_path / "verdict.json").write_text(json.dumps(text))
     with pytest.raises(InputError, match=told) as caught:
-        read_kept(tmp_path)
+        read_stored(tmp_path)
     assert str(tmp_path / "verdict.json") in caught.value.what
     assert caught.value.hint == f"nodewise study --resume {tmp_path} judges its runs again"
 
@@ -49,5 +47,5 @@ def test_a_roofline_is_measured_again(tmp_path: Path) -> None:
     roofline_page_of(roofline_result(), tmp_path)
     (tmp_path / "verdict.json").write_text(json.dumps({"result": {"schema_version": 1}}))
     with pytest.raises(InputError) as caught:
-        read_kept(tmp_path)
+        read_stored(tmp_path)
     assert caught.value.hint == "measure it again: nodewise study --roofline"

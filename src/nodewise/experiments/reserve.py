@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reserve: how many of a tune's runs are kept for the confirmation while it searches."""
+
+from __future__ import annotations
+
+import math
+
+from nodewise.experiments.confirmation import fewest_blocks
+from nodewise.experiments.costs import Costs
+from nodewise.search.guided import GuidedSearch
+from nodewise.search.space import Point, Space
+
+#: How many standard errors the gain should lie above none after the confirmation.
+_SURE = 3.5
+#: What the confirmation may take of all runs at most: the one where a run's time varies as usual, up to the other.
+_CONFIRM_SHARES, _USUAL_NOISE = (0.5, 0.65), 0.01
+#: How many runs it has beyond the fewest where the gain is clear: this share of all, and no more than so many.
+_SPARE_SHARE, _MOST_SPARE = 0.08, 60
+#: A gain of at least this (in log time) keeps so many blocks with one axis put back: a gain whose cause is not known is half an answer.
+CLEAR_GAIN, KEPT_BLOCKS = 0.08, 3
+#: So many blocks go to telling what carries a gain.
+REDUCTION_BLOCKS = 5
+
+
+class Reserve:
+    """Of one search: the runs that confirming its best point takes. `within` is the difference (of log time) that counts as none."""
+
+    def __init__(self, search: GuidedSearch, space: Space, costs: Costs, within: float):
+        self._search = search
+        self._space = space
+        self._costs = costs
+        self._within = within
+
+    def needed(self, best: Point | None, total: int, alpha: float) -> float:
+        """How many runs of `total` a confirmation takes, so that the gain of the best point is sure; infinite where it may be none."""
+        if best is None:
+            return math.inf
+        gain, deviation = self._search.gain(best, self._search.reference)
+        sure = gain - deviation - self._within
+        if sure <= 0:
+            return math.inf
+        spare = min(_MOST_SPARE, int(total * _SPARE_SHARE))
+        changed = len(self._space.changed(best))
+        if changed > 1 and sure > CLEAR_GAIN:
+            spare += min(KEPT_BLOCKS * (1 + changed), total // 6)
+        return max(2 * fewest_blocks(alpha) + spare, 4 * (_SURE * self._search.noise / sure) ** 2)
+
+    def runs(self, best: Point | None, pair_s: float, total: int, alpha: float) -> int:
+        """How many runs are kept: few for a large gain, most that it may have for a small one.
+
+        `pair_s` is what a run of the baseline and one of the best point take together.
+        """
+        least_share, most_share = _CONFIRM_SHARES
+        share = min(most_share, least_share * max(1.0, self._search.noise / _USUAL_NOISE))
+        # the baseline is slower than what the search has come to run; where runs are counted one is one
+        price = max(1.0, pair_s / 2 / self._costs.typical_s)
+        fewest = 2 * fewest_blocks(alpha) * price
+        if self._search.unseen:
+            # a value that never ran may be the best of all
+            return math.ceil(fewest)
+        enough = self.needed(best, total, alpha) * price + self._to_reduce(best, total)
+        return math.ceil(min(max(fewest, total * share), enough))
+
+    def _to_reduce(self, best: Point | None, total: int) -> int:
+        """How many runs are kept to tell what of the best point carries its gain."""
+        changed = len(self._space.changed(best or {}))
+        return min(REDUCTION_BLOCKS * (1 + changed), total // 6) if changed > 1 else 0
