@@ -102,7 +102,9 @@ def _read_back(dialect, machine, rendering, threads):
     held = variable_texts()
     texts = {held[name].name: value for name, value in rendering.env.items() if name in held}
     if rendering.words:
-        words = [word for word in rendering.words[1:] if word not in ("-c", "--")]
+        # for taskset that word makes a list of what would be a mask
+        dropped = ("--",) if dialect == "taskset" else ("-c", "--")
+        words = [word for word in rendering.words[1:] if word not in dropped]
         texts = {writers()[dialect].texts[0].name: shlex.join(words)}
     return resolve(machine, Job(threads), Request(**texts)).placement.places
 

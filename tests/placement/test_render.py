@@ -23,7 +23,7 @@ ASKED = [
 ODD = [
     {"gomp": "0-3 8"},
     {"places": "{0,8},{4:2}", "bind": "close"},
-    {"taskset": "0-3,9"},
+    {"taskset": "-c 0-3,9"},
     {"mpich": "-bind-to core:2"},
 ]
 

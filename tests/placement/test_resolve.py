@@ -63,7 +63,7 @@ TEXTS: dict[str, list[str]] = {
         "E:N",
         "9-",
     ],
-    "taskset": ["0-3", "0xff", "0,99", "-c 2-5", "99", "3-1", "x", ""],
+    "taskset": ["-c 0-3", "0-3", "0xff", "-c 0,99", "-c 2-5", "-c 99", "-c 3-1", "x", ""],
     "hwloc": [
         "package:0",
         "core:0-1",
@@ -212,14 +212,14 @@ def test_all_that_comes_of_jobs_runtimes_and_parts_of_a_machine() -> None:
         said += _said(Job(1, 8, 2), slurm=f"--cpu-bind=cores {text}")
     for pair in (
         {"slurm": "--cpu-bind=cores", "mpich": "-bind-to core"},
-        {"taskset": "0", "hwloc": "pu:0"},
+        {"taskset": "-c 0", "hwloc": "pu:0"},
         {"affinity": "compact", "gomp": "0"},
         {"policy": "compact", "likwid": "0"},
         {"subset": "1c", "place_threads": "1c"},
         {"affinity": "compact", "runtime": "gnu"},
         {"affinity": "scatter", "places": "threads", "bind": "close"},
         {"openmpi4": "--map-by socket --bind-to socket", "places": "cores", "bind": "spread"},
-        {"taskset": "0-3", "places": "cores", "bind": "close"},
+        {"taskset": "-c 0-3", "places": "cores", "bind": "close"},
         {"numactl": "-N 0", "policy": "scatter"},
         {"policy": "pear"},
         {"bind": "pear", "places": "cores"},
@@ -237,7 +237,7 @@ def test_how_many_threads_fit_where_nobody_says() -> None:
         return fitting_threads(load_machine(TWO, allow), job, Request(**asked))
 
     assert fits() == 16 and fits(allow="0-4") == 5
-    assert fits(gomp="0-3") == 4 and fits(taskset="0-2") == 3 and fits(likwid="0,1") == 2
+    assert fits(gomp="0-3") == 4 and fits(taskset="-c 0-2") == 3 and fits(likwid="0,1") == 2
     assert fits(Job(1, 4)) == 4 and fits(Job(1, 2), policy="compact") == 8
     assert fits(slurm="--cpu-bind=cores -n 4 -c 2") == 2
     assert fits(subset="1s,2c", affinity="compact") == 4

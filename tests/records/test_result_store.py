@@ -38,7 +38,7 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     verdict.unlink()
     with pytest.raises(InputError, match=r"was cut off before its end \(no verdict.json\)") as caught:
         read_result(tmp_path / "x")
-    assert caught.value.hint == f"go on with it: nodewise study --resume {tmp_path / 'x'}"
+    assert caught.value.hint == "get it with: nodewise study --roofline"
     verdict.mkdir()
     with pytest.raises(InputError, match="cannot be read: "):
         read_result(tmp_path / "x")

@@ -334,8 +334,8 @@ def test_of_steal_a_twentieth_is_no_harm_and_less_than_a_hundredth_is_not_named(
         found = disturbance([_met(b, "a", used=10 * (1 - share), stolen=10 * share) for b in range(runs)])
         return found.disturbed_runs, found.conditions
 
-    assert alike(0.009) == (0, ()) and alike(0.011) == (0, ("steal of 1 % in all runs",))
-    assert alike(0.2) == (0, ("steal of 20 % in all runs",))
+    assert alike(0.009) == (0, ()) and alike(0.011) == (0, ("steal of 1% in all runs",))
+    assert alike(0.2) == (0, ("steal of 20% in all runs",))
     # nine of ten are all
     for others, disturbed in ((3, 3), (4, 30)):
         runs = [_met(b, "a", used=9.0, stolen=1.0) if b >= others else _met(b, "a", used=10.0) for b in range(30)]

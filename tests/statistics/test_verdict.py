@@ -124,7 +124,7 @@ def test_each_word_has_its_sentence() -> None:
     ratio = Ratio(1.005, 0.9921, 1.0161, 20)
     assert Verdict(Word.FASTER, ratio, 0.01).sentence == f"{format_ratio(ratio)} faster"
     assert Verdict(Word.SLOWER, ratio, 0.01).sentence == f"{format_ratio(ratio)}: slower"
-    assert Verdict(Word.UNDECIDED, ratio, 0.01).sentence == f"not decided: {format_ratio(ratio)}"
+    assert Verdict(Word.UNDECIDED, ratio, 0.01).sentence == f"undecided: {format_ratio(ratio)}"
     # rounded up, and no less than what was asked to count as none
     assert Verdict(Word.NO_DIFFERENCE, ratio, 0.01).sentence == f"no difference beyond 1.7%: {format_ratio(ratio)}"
     assert Verdict(Word.NO_DIFFERENCE, ratio, 0.05).sentence == f"no difference beyond 5%: {format_ratio(ratio)}"

@@ -23,8 +23,9 @@ from nodewise.experiments.confirm import Repetition, check_runnable, moved_paths
 from nodewise.experiments.progress import Progress
 from nodewise.machine.sources import load_machine
 from nodewise.records.budget import Budget
-from nodewise.records.experiment import TELLING, Experiment, read_experiment
+from nodewise.records.experiment import Experiment, read_experiment
 from nodewise.records.secret_file import Revealed
+from nodewise.records.telling import TELLING
 from nodewise.runner.launch import start_of
 from nodewise.verdicts.confirm import ConfirmVerdict
 from nodewise.verdicts.question import Question, question_of

@@ -12,7 +12,7 @@ from typing import Any
 from nodewise.api.given import seconds_of
 from nodewise.base.arguments import checked_arguments
 from nodewise.base.errors import InputError
-from nodewise.records.experiment import TELLING
+from nodewise.records.telling import TELLING
 from nodewise.runner.same_output import SameOutput, same_output_from_json
 
 #: Flags of a regular expression by the letter that sets them in its text; those of one that is given as text have MULTILINE.

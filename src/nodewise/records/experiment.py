@@ -36,6 +36,7 @@ from nodewise.records.neighbours import Running
 from nodewise.records.question import check_question
 from nodewise.records.sample_lines import Neighbour, Plan, read_lines
 from nodewise.records.secret_file import SECRETS, Revealed, Through, write_secrets
+from nodewise.records.telling import TELLING
 from nodewise.records.veil import Veil, masked_question
 from nodewise.runner.marks import UNREAD
 from nodewise.runner.objective import Objective, Shown
@@ -50,42 +51,6 @@ _OWN: set[Path] = set()
 CALLS = "calls"
 #: The file with the answer of the baseline's first run, where answers are compared.
 _REFERENCE = "reference-output"
-#: Beginnings of the names of variables that bear on a run: of what is loaded, of OpenMP, MPI and BLAS, of allocators, of
-#: languages' runtimes and of libraries with threads of their own. The catalogue of knobs has none besides.
-TELLING = (
-    *(
-        "LD_PRELOAD",
-        "LD_LIBRARY_PATH",
-        "LD_BIND_NOW",
-        "GLIBC_TUNABLES",
-        "MALLOC_",
-        "MIMALLOC_",
-        "TCMALLOC_",
-        "_RJEM_",
-        "JE_",
-    ),
-    *("OMP_", "KMP_", "GOMP_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_", "ONEDNN_", "DNNL_", "VECLIB_", "FLEXIBLAS"),
-    *("OMPI_MCA_", "PRTE_MCA_", "UCX_", "FI_", "MPICH_", "MPIR_CVAR_", "I_MPI_"),
-    *("GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG", "JAVA_", "JDK_", "_JAVA_", "NODE_OPTIONS", "UV_THREADPOOL_SIZE"),
-    *(
-        "PYTHONMALLOC",
-        "PYTHON_GIL",
-        "PYTHON_JIT",
-        "NUMPY_",
-        "NPY_",
-        "NUMBA_",
-        "NUMEXPR_",
-        "LOKY_",
-        "POLARS_",
-        "RAYON_",
-        "TBB_",
-        "DUCKDB_",
-        "ARROW_",
-        "TF_NUM_",
-        "TORCH_",
-    ),
-    *("ATEN_", "THP_", "JULIA_"),
-)
 
 
 @dataclass

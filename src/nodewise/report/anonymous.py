@@ -20,7 +20,7 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.base.masking import ORDINARY
-from nodewise.records.experiment import TELLING
+from nodewise.records.telling import TELLING
 from nodewise.runner.setting import setting_from_json
 from nodewise.tuning.axes import AXES
 from nodewise.tuning.catalogue.read import load_catalogue

@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 
 from nodewise.base.errors import InputError
-from nodewise.records.experiment import TELLING
+from nodewise.records.telling import TELLING
 from nodewise.tuning.catalogue.knob import Choice
 from nodewise.tuning.catalogue.read import OWN_FOLDER, load_catalogue, read_library
 from tests.catalogue import CATALOGUE, KNOBS

@@ -149,6 +149,9 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     from nodewise.cli.progress import ProgressLine
     from nodewise.records.experiment import read_experiment
 
+    if context.obj and given["runs"] is not None and given["max_runs"] is not None:
+        # a comparison that goes on may have more runs than then
+        given |= {"runs": None, "min_runs": min(given["runs"], given["max_runs"])}
     if given["runs"] is not None:
         refuse_beside(context, "--runs says how many there are", ("min_runs", "max_runs"))
     if given["no_shell"]:
