@@ -320,3 +320,14 @@ def test_a_value_that_ran_beside_a_crash_alone_is_seen_again() -> None:
     assert {("k0", 1), ("k1", 2)} <= set(search.unseen)
     search.tell({space.default.having(k0=1): None, space.default.having(k1=2): 1.0})
     assert not {("k0", 1), ("k1", 2)} & set(search.unseen)
+
+
+def test_a_value_that_starts_as_another_one_did_was_tried() -> None:
+    axes = (Axis("where", ("os", "compact", "scatter"), ("os", "compact", "scatter"), "os"), *_knobs(1, 2).axes)
+    # two threads on two cores sit alike, whatever that is called
+    space = Space(axes, lambda p: (p["where"] if p["where"] == "os" else "bound", p["k0"]))
+    search = GuidedSearch(space)
+    search.tell({space.default: 1.0, space.default.having(k0=2): None})
+    assert search.untried == [("where", "compact"), ("where", "scatter"), ("k0", 1)]
+    search.tell({space.default.having(where="scatter"): 1.0})
+    assert search.untried == [("k0", 1)]

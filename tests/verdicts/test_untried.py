@@ -13,33 +13,27 @@ from nodewise.verdicts.untried import untried, untried_notes
 from tests.questions import tune_question
 
 AXES = {"a": [0, 1, 2], "b": ["x", "y"], "threads": [1, 2, 3, 4]}
-#: By position; of the numbers of threads only 4 is natural besides the program's own.
-WORTH = [[1, 2], [1], [3]]
 
 
 @pytest.mark.parametrize(
-    ("ran", "left", "said"),
+    ("at", "left", "said"),
     [
         (
-            [{"a": 1, "b": "y"}],
+            [[2], [], [3]],
             {"a": [2], "threads": [4]},
             "no run had these 2 values, for which the runs did not suffice: a: 2; threads: 4",
         ),
-        ([{"a": 1, "b": "y"}, {"a": 2, "threads": 4}], {}, None),
-        (
-            [{"a": 1, "threads": 4}, {"a": 2}],
-            {"b": ["y"]},
-            "no run had this value, for which the runs did not suffice: b: y",
-        ),
+        ([[], [], []], {}, None),
+        ([[], [1], []], {"b": ["y"]}, "no run had this value, for which the runs did not suffice: b: y"),
+        ([], {}, None),
     ],
 )
 def test_what_no_run_had_is_said(
-    tmp_path: Path, ran: list[dict[str, object]], left: dict[str, list[object]], said: str
+    tmp_path: Path, at: list[list[int]], left: dict[str, list[object]], said: str | None
 ) -> None:
-    with Writer(tmp_path / "x", {**tune_question(axes=AXES), "worth": WORTH}) as writer:
-        for number, values in enumerate([{}, *ran]):
-            setting = Setting(("app",), values)
-            writer.add(Record(setting.key, "search", number, 0, Sample(1.0, 1.0, 0.0)), setting)
+    with Writer(tmp_path / "x", {**tune_question(axes=AXES), "untried": at}) as writer:
+        setting = Setting(("app",))
+        writer.add(Record(setting.key, "search", 0, 0, Sample(1.0, 1.0, 0.0)), setting)
     experiment = read_experiment(tmp_path / "x")
     assert untried(experiment) == left
     assert untried_notes(experiment) == ([said] if said else [])
@@ -47,7 +41,7 @@ def test_what_no_run_had_is_said(
 
 def test_many_values_are_counted(tmp_path: Path) -> None:
     axes = {"a": list(range(7)), "b": list(range(5))}
-    with Writer(tmp_path / "x", {**tune_question(axes=axes), "worth": [list(range(1, 7)), [1, 2, 3, 4]]}) as writer:
+    with Writer(tmp_path / "x", {**tune_question(axes=axes), "untried": [list(range(1, 7)), [1, 2, 3, 4]]}) as writer:
         setting = Setting(("app",))
         writer.add(Record(setting.key, "search", 0, 0, Sample(1.0, 1.0, 0.0)), setting)
     (note,) = untried_notes(read_experiment(tmp_path / "x"))

@@ -241,10 +241,7 @@ class Tuner:
             )
         if "loaded" not in earlier:
             axes = {a.name: list(a.values) for a in space.axes}
-            worth = [[i for i, v in enumerate(a.values) if v in a.worth] for a in space.axes]
-            self._writer.amend(
-                {"axes": axes, "worth": worth, "loaded": self._offer.loaded_json, "knobs": self._offer.reasons()}
-            )
+            self._writer.amend({"axes": axes, "loaded": self._offer.loaded_json, "knobs": self._offer.reasons()})
 
     # --- the search
 
@@ -255,6 +252,15 @@ class Tuner:
         guesses = self._offer.first_guesses(space.default)
         self._search = GuidedSearch(space, self._question.seed, guesses, apart=apart)
         self._reserve = Reserve(self._search, space, self._costs, self._question.within)
+        try:
+            return self._decided()
+        finally:
+            untried = self._search.untried
+            at = [[i for i, v in enumerate(a.values) if (a.name, v) in untried] for a in space.axes]
+            self._writer.amend({"untried": at})
+
+    def _decided(self) -> str:
+        """What ended the search and the comparisons with what it found."""
         stopped, alpha = "nothing ran", _ALPHA * _FIRST_SHARE
         while True:
             self._explore(alpha)

@@ -89,6 +89,7 @@ class GuidedSearch:
         self._stale = False
         self._first: list[Point] | None = None
         self._screened = False
+        self._failed: set[Point] = set()
         self._failed_with: Counter[tuple[str, Any]] = Counter()
         self._size = 0
         self._explore = self._explored = 0
@@ -161,6 +162,18 @@ class GuidedSearch:
     def _plain(self, point: Point) -> Point:
         """A point of the space proper: for the reference the default."""
         return self._space.default if point == self.reference else point
+
+    @property
+    def untried(self) -> list[tuple[str, Any]]:
+        """Values worth a run, as (axis, value), with which nothing was started, nor with what starts alike under another name."""
+        ran = [self._plain(p) for p in (*self._points, *self._failed)]
+
+        def had(name: str, value: Any) -> bool:
+            return any(p[name] == value for p in ran) or any(
+                self._key(p) == self._key(p.having(**{name: value})) for p in ran
+            )
+
+        return [(a.name, v) for a in self._space.open for v in a.worth if not had(a.name, v)]
 
     @property
     def unseen(self) -> list[tuple[str, Any]]:
@@ -373,6 +386,7 @@ class GuidedSearch:
             key = self._key(point)
             self._failures.tell(key, point, self._row(point), outcome is None, point == self.reference)
             if outcome is None:
+                self._failed.add(point)
                 self._failed_with.update(self._plain(point).items())
                 continue
             if key not in self._index:

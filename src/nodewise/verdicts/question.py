@@ -48,7 +48,7 @@ class Question:
 
     `asked` are the words of the command line, `command` those of the program, or the texts of the commands compared;
     `environment` holds the variables that bear on a run, `start` what holds for every start. `wanted` is what a tune was
-    asked to try; of `axes` `worth` says by position which values of each are worth a run besides the program's own. `within` is the difference that counts as none; `readme` is a study's.
+    asked to try; of each of `axes` `untried` has the positions of the values that no run had, once it is known. `within` is the difference that counts as none; `readme` is a study's.
     """
 
     kind: str
@@ -61,7 +61,7 @@ class Question:
     command: tuple[str, ...] = ()
     contenders: tuple[AskedContender, ...] = ()
     axes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    worth: tuple[tuple[int, ...], ...] = ()
+    untried: tuple[tuple[int, ...], ...] = ()
     knobs: Mapping[str, AskedKnob] = field(default_factory=dict)
     start: Start = field(default_factory=Start)
     wanted: Wanted = field(default_factory=Wanted)

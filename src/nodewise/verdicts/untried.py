@@ -15,14 +15,9 @@ _MOST_NAMED = 8
 def untried(experiment: Experiment) -> dict[str, list[Any]]:
     """By axis the values worth a run with which none was started, axes without any left out."""
     question = question_of(experiment)
-    ran = [experiment.settings[key].values for key in experiment.records.keys if key in experiment.settings]
-    found: dict[str, list[Any]] = {}
-    # an experiment of an older version does not say what was worth a run
-    for (name, values), worth in zip(question.axes.items(), question.worth, strict=False):
-        seen = [setting[name] for setting in ran if name in setting]
-        if left := [values[i] for i in worth if i < len(values) and values[i] not in seen]:
-            found[name] = left
-    return found
+    # one that was cut off does not say
+    left = zip(question.axes.items(), question.untried, strict=False)
+    return {name: [values[i] for i in at if i < len(values)] for (name, values), at in left if at}
 
 
 def untried_notes(experiment: Experiment) -> list[str]:
