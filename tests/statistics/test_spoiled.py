@@ -341,7 +341,7 @@ def test_of_steal_a_twentieth_is_no_harm_and_less_than_a_hundredth_is_not_named(
         runs = [_met(b, "a", used=9.0, stolen=1.0) if b >= others else _met(b, "a", used=10.0) for b in range(30)]
         found = disturbance(runs)
         assert found.disturbed_runs == (disturbed if others == 3 else 26)
-        assert found.conditions == (("steal of 10 % in all runs",) if others == 3 else ())
+        assert found.conditions == (("steal of 10% in all runs",) if others == 3 else ())
 
 
 def test_load_that_rests_needs_most_blocks_three_looks_and_a_twentieth() -> None:
