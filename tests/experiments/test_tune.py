@@ -287,3 +287,27 @@ def test_a_program_that_fails_by_itself_is_tuned_and_that_is_said(tmp_path: Path
     assert result.verdict == "faster" and result.best.env == {"KNOB": "b"}
     assert any(re.match(r"the program failed in \d+ of \d+ runs as it is", note) for note in result.notes)
     assert not any("was left out" in note for note in result.notes)
+
+
+def test_where_every_other_value_is_cut_off_the_baseline_stays(tmp_path: Path) -> None:
+    launcher = Clocked(lambda setting: 20.0 if setting.env.get("MODE") else 1.0)
+    wanted = Wanted(variables={"MODE": ("a", "b", "c", "d")})
+    question = Question(("./app",), KNC, ("MODE",), tmp_path / "x", Budget(None, 17), environment={}, wanted=wanted)
+    result = tune(question, launcher, clock=launcher.clock)
+    assert result.verdict == "undecided" and result.best.env == {}
+    assert result.reason == "no other setting ran to its end"
+
+
+def test_what_is_confirmed_ran_before(tmp_path: Path) -> None:
+    # together they gain, alone neither does: what is left of the two is no guess
+    for seed in range(6):
+        wanted = Wanted(variables={"A": ("1", "2"), "B": ("1", "2")})
+        out = tmp_path / str(seed)
+        question = Question(
+            ("./app",), KNC, ("A", "B"), out, Budget(None, 40), environment={}, wanted=wanted, seed=seed
+        )
+
+        def seconds(setting: Setting) -> float:
+            return 0.7 if (setting.env.get("A"), setting.env.get("B")) == ("2", "1") else 1.0
+
+        assert tune(question, Scripted(seconds, seed, 0.02)).best.env == {"A": "2", "B": "1"}

@@ -331,3 +331,30 @@ def test_a_value_that_starts_as_another_one_did_was_tried() -> None:
     assert search.untried == [("where", "compact"), ("where", "scatter"), ("k0", 1)]
     search.tell({space.default.having(where="scatter"): 1.0})
     assert search.untried == [("k0", 1)]
+
+
+@pytest.mark.parametrize(("axes", "values", "runs"), [(2, 2, 16), (2, 3, 26), (4, 1, 30)])
+def test_a_gain_that_two_values_have_only_together_is_found_in_a_small_space(axes: int, values: int, runs: int) -> None:
+    space = _knobs(axes, values)
+    for seed in range(6):
+        rng = random.Random(seed)
+        (one, first), (other, second) = (
+            (n, rng.randint(1, values)) for n in rng.sample([a.name for a in space.axes], 2)
+        )
+
+        def formula(p: Mapping[str, Any], a: str = one, b: str = other, v: int = first, w: int = second) -> float:
+            return 0.7 if p[a] == v and p[b] == w else 1.1 if p[a] == v or p[b] == w else 1.0
+
+        best = _Run(space, formula, runs, seed).ranking[0]
+        assert best[one] == first and best[other] == second
+
+
+def test_only_so_many_combinations_are_gone_through_as_are_asked_for() -> None:
+    space = _knobs(2, 3)
+    search = GuidedSearch(space)
+    search.tell({search.reference: 1.0, space.default.having(k0=1, k1=1): None})
+    assert len(search.untried_pairings(14)) == 14 and search.untried_pairings(13) == []
+    ordered = GuidedSearch(_space(THREADS, *_knobs(1, 3).axes))
+    ordered.tell({ordered.reference: 1.0})
+    # what a model can tell from neighbours is not gone through
+    assert ordered.untried_pairings(1000) == []

@@ -45,8 +45,8 @@ class Reserve:
             spare += min(KEPT_BLOCKS * (1 + changed), total // 6)
         return max(2 * fewest_blocks(alpha) + spare, 4 * (_SURE * self._search.noise / sure) ** 2)
 
-    def runs(self, best: Point | None, pair_s: float, total: int, alpha: float) -> int:
-        """How many runs are kept: few for a large gain, most that it may have for a small one.
+    def runs(self, best: Point | None, pair_s: float, left: int, total: int, alpha: float) -> int:
+        """How many of the runs `left` of `total` are kept: few for a large gain, most that it may have for a small one.
 
         `pair_s` is what a run of the baseline and one of the best point take together.
         """
@@ -55,8 +55,8 @@ class Reserve:
         # the baseline is slower than what the search has come to run; where runs are counted one is one
         price = max(1.0, pair_s / 2 / self._costs.typical_s)
         fewest = 2 * fewest_blocks(alpha) * price
-        if self._search.unseen:
-            # a value that never ran may be the best of all
+        if self._search.unseen or self._search.untried_pairings((left - math.ceil(fewest)) // 2):
+            # what never ran may be the best of all
             return math.ceil(fewest)
         enough = self.needed(best, total, alpha) * price + self._to_reduce(best, total)
         return math.ceil(min(max(fewest, total * share), enough))

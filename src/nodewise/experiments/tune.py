@@ -306,7 +306,7 @@ class Tuner:
         while True:
             left = self._affordable()
             best = self._best()
-            room = left - self._reserve.runs(best, self._pair_s(best), left + self._meter.runs, alpha)
+            room = left - self._reserve.runs(best, self._pair_s(best), left, left + self._meter.runs, alpha)
             points = self._search.ask(max(0, room))
             if not points or not self._race(points, room):
                 return
@@ -357,6 +357,12 @@ class Tuner:
                 if not self._race([point, *arms], int(room)):
                     break
         reduced = reduction.of(point)
+        if not self._search.ran(reduced):
+            # what it would do is a guess as long as it never ran
+            spare = self._affordable() - 2 * fewest_blocks(alpha)
+            ran = spare >= 2 and self._race([point, reduced], spare)
+            reduced = reduction.of(point) if ran else point
+            reduced = reduced if self._search.ran(reduced) else point
         for values in (reduction.bare(reduced), reduced, reduction.bare(point)):
             setting = self._setting(values)
             if setting.key != BASELINE and self._start(setting) not in self._closed:

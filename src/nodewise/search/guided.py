@@ -53,6 +53,8 @@ _DOUBT = 0.5
 _ENOUGH = 3
 #: Of two settings whose difference is less than this, or less than so many of its deviations, the simpler one leads.
 _TIE, _TIE_DEVIATIONS = 0.005, 1.5
+#: Of spaces of more combinations than this not all are tried.
+_MOST_COMBINED = 100
 #: A value that failed in so many runs, each time beside others perhaps, is not looked at for its own sake again.
 _TRIED = 2
 #: A retry of what failed once is worth it where so many deviations in its favour would make it the best.
@@ -120,6 +122,10 @@ class GuidedSearch:
         mean, covariance = self._model.predict(*self._at([point, over]))
         variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
         return float(mean[1] - mean[0]), math.sqrt(max(0.0, float(variance)))
+
+    def ran(self, point: Point) -> bool:
+        """Whether a point ran well, under whatever name."""
+        return self._runs(point) > 0
 
     def failed(self, point: Point) -> bool:
         """Whether a point is to blame for failures."""
@@ -196,9 +202,20 @@ class GuidedSearch:
             rank[name] += 1
         return [found[i] for i in sorted(range(len(found)), key=lambda i: places[i])]
 
+    def untried_pairings(self, most: int) -> list[Point]:
+        """Of a small space the combinations of values that never ran, the leader's threads and placement with them; empty where
+        they are more than `most`: a gain that two values have only together shows in no other way.
+        """
+        self._judge()
+        if not self._order:
+            return []
+        leader = self._plain(self._points[self._order[0]])
+        left = [p for p in self._unknown(self._pooled.combined(leader, _MOST_COMBINED)) if self._may(p)]
+        return left if len(left) <= most else []
+
     def _screen(self, affordable: int) -> list[Point]:
         """The best so far with each value of each further axis: by itself where the runs allow it, else what no run had yet,
-        several values at once. Empty where every value was seen.
+        several values at once; then the combinations of a small space. Empty where all that was seen.
         """
         again = [self._points[i] for i in self._order[: 2 if affordable >= 12 else 1]]
         leader = self._plain(again[0])
@@ -210,7 +227,7 @@ class GuidedSearch:
                 return self._distinct([*again, *singles])[:affordable]
         unseen = self.unseen
         if not unseen:
-            return []
+            return self.untried_pairings(affordable // 2)
         longest = max(Counter(name for name, _ in unseen).values())
         rows = min(max(most, longest), affordable)
         return self._unknown(self._pooled.cover(leader, unseen, rows, self._may))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -44,6 +45,19 @@ class Pool:
         """The centre with each other value of each axis that is not crossed."""
         further = [a for a in self._space.open if not a.crossed]
         return [centre.having(**{a.name: v}) for a in further for v in (a.default, *a.worth) if v != centre[a.name]]
+
+    def combined(self, centre: Point, most: int) -> list[Point]:
+        """All combinations of the values of the axes that are neither crossed nor ordered, the other axes as the centre has
+        them; empty where those are more than `most`.
+        """
+        mixed = [a for a in self._space.open if not a.crossed and not a.ordered]
+        if len(mixed) < 2 or math.prod(len(a.values) for a in mixed) > most:
+            return []
+        names = [a.name for a in mixed]
+        return [
+            centre.having(**dict(zip(names, values, strict=True)))
+            for values in itertools.product(*(a.values for a in mixed))
+        ]
 
     def cover(
         self, centre: Point, changes: Sequence[tuple[str, Any]], rows: int, may: Callable[[Point], bool]

@@ -188,8 +188,10 @@ def _candidate(experiment: Experiment) -> str:
     One that fails more often than the program as it is, is never the candidate.
     """
     failed = _to_blame(experiment)
-    if experiment.plan is not None and experiment.plan.candidate not in failed:
-        return experiment.plan.candidate
+    plan = experiment.plan
+    # of one that was only ever cut off nothing is known but that it is slower
+    if plan is not None and plan.candidate not in failed and costs_of(experiment, plan.candidate):
+        return plan.candidate
     times = {
         key: good
         for key in experiment.settings
@@ -224,7 +226,7 @@ def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, st
     plan = experiment.plan
     nothing = Pairs((), (), ())
     if candidate == BASELINE:
-        why = "no other setting ran"
+        why = "no other setting ran" + " to its end" * (len(experiment.settings) > 1)
         return nothing, Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within), why
     if plan is not None and plan.candidate == candidate:
         pairs = pair_up(experiment, BASELINE, candidate, CONFIRM)
