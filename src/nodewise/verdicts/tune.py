@@ -190,7 +190,8 @@ def _candidate(experiment: Experiment) -> str:
     failed = _to_blame(experiment)
     plan = experiment.plan
     # of one that was only ever cut off nothing is known but that it is slower
-    if plan is not None and plan.candidate not in failed and costs_of(experiment, plan.candidate):
+    known = plan is not None and plan.candidate in experiment.settings and plan.candidate not in failed
+    if plan is not None and known and costs_of(experiment, plan.candidate):
         return plan.candidate
     times = {
         key: good
