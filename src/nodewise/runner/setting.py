@@ -78,7 +78,7 @@ class Setting:
 def setting_from_json(data: Any) -> Setting:
     """Rebuild a Setting from `Setting.to_json`; raises ShapeError where it is no such record."""
     setting: Setting = fit(data, Setting)
-    fit(data["values"], Mapping[str, Scalar], "values")
+    fit(data.get("values", {}), Mapping[str, Scalar], "values")
     if not setting.command:
         raise ShapeError("command", "it is empty")
     if setting.memory is not None and setting.memory.mode not in MODES:
