@@ -15,24 +15,20 @@ namespace {
 constexpr std::uint64_t kChunk = std::uint64_t{64} << 10;
 constexpr std::size_t kWords = 4096;
 
-// splitmix64
+// One random number after the other.
 class Random {
   public:
     explicit Random(std::uint64_t state) : state_(state) {}
 
-    std::uint64_t next() {
-        std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-        return z ^ (z >> 31);
-    }
+    std::uint64_t next() { return nw_random(state_, index_++); }
 
     std::uint64_t below(std::uint64_t most) { return next() % most; }
 
-    double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+    double uniform() { return nw_uniform(next()); }
 
   private:
     std::uint64_t state_;
+    std::uint64_t index_ = 0;
 };
 
 // A word by its rank; made from its rank alone, so that all chunks share one vocabulary.

@@ -8,12 +8,13 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
+from nodewise.studies.contract import Knob, Library, Limit, Published, Study
+from nodewise.studies.libraries import find_library
+
 from .advice import advice, levels_of, listing, overview, parse_link
 from .disk import Nearness, near
 from .files import Seen, look
 from .levels import LEVELS, USUAL, WHEEL, asked, knob_of
-from nodewise.studies.contract import Knob, Library, Limit, Published, Study
-from nodewise.studies.libraries import find_library
 
 _WHERE = "ISA-L's compression sample, Calgary and Silesia corpora"
 #: A file that was left out is named; of more than these, how many.

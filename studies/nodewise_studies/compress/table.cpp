@@ -47,8 +47,17 @@ class Table {
         add_levels<Library::kLibdeflate>(kLibdeflate, from_one<12>());
         add_levels<Library::kZstd>(kZstd, from_one<19>());
         add_levels<Library::kLz4>(kLz4, std::integer_sequence<int, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>());
-        study_ = {NW_ABI,          "compress",     compress::layout,  compress::fill,   nullptr,
-                  compress::check, compress::work, compress::release, variants_.data(), variants_.size()};
+        study_ = {
+            .abi = NW_ABI,
+            .name = "compress",
+            .layout = compress::layout,
+            .fill = compress::fill,
+            .check = compress::check,
+            .work = compress::work,
+            .release = compress::release,
+            .variants = variants_.data(),
+            .variant_count = variants_.size(),
+        };
     }
 
     [[nodiscard]] const nw_study* study() const { return &study_; }
@@ -65,8 +74,11 @@ class Table {
     void add(const Family& family) {
         const std::string of = level == compress::kSemiDynamic ? "semi" : std::to_string(level);
         names_.push_back(std::string(family.name) + "-" + of);
-        variants_.push_back({names_.back().c_str(), family.kind, "", compress::round_trip, prepare<library, level>,
-                             nullptr, family.name});
+        variants_.push_back({.name = names_.back().c_str(),
+                             .kind = family.kind,
+                             .run = compress::round_trip,
+                             .prepare = prepare<library, level>,
+                             .library = family.name});
     }
 
     std::vector<std::string> names_;

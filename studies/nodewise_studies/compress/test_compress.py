@@ -15,11 +15,11 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.studies.commands import native_contenders, script_contenders, work_of
+from nodewise.studies.discovery import find_study
 from nodewise_studies.compress.advice import PLAIN, Level, advice, best_of, frontier, listing, overview, parse_link
 from nodewise_studies.compress.disk import near, parse_cpulist
 from nodewise_studies.compress.files import look, split_paths, windows_of
 from nodewise_studies.compress.levels import LEVELS, asked
-from nodewise.studies.discovery import find_study
 
 COMPRESS = find_study("compress")
 EVERY = [c for c in native_contenders(COMPRESS, {}) if c.not_run is None]

@@ -9,7 +9,7 @@
 
 #include "gemm.h"
 #include "processor.h"
-#include "variants.h"
+#include "study.h"
 
 namespace dgemm {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "gemm.h"
-#include "variants.h"
+#include "study.h"
 
 namespace dgemm {
 namespace {
@@ -32,11 +32,8 @@ struct Matrix {
     std::int64_t across, along;  // from one row, from one column to the next
 };
 
-// Counter-based, so that it does not depend on the threads.
 double sign(std::uint64_t seed, std::uint64_t at, std::uint64_t which) {
-    std::uint64_t x = (seed * 0x9e3779b97f4a7c15U + at * 4 + which + 1) * 0xbf58476d1ce4e5b9U;
-    x = (x ^ (x >> 29U)) * 0x94d049bb133111ebU;
-    return (x >> 63U) != 0 ? 1.0 : -1.0;
+    return (nw_random(seed, at * 4 + which) >> 63U) != 0 ? 1.0 : -1.0;
 }
 
 // y += factor M x, for rows `begin` to `end`. Goes along what lies side by side.

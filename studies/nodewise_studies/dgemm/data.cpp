@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "gemm.h"
-#include "variants.h"
+#include "study.h"
 
 namespace dgemm {
 namespace {
@@ -21,13 +21,6 @@ bool says(const nw_run* run, const char* knob, const char* text) {
     return given != nullptr && std::strcmp(given, text) == 0;
 }
 
-std::uint64_t splitmix64(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15U;
-    x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-    x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-    return x ^ (x >> 31U);
-}
-
 // A matrix as it is stored; what lies between its rows and the next column is never to be read or written.
 struct Stored {
     const char* name;
@@ -37,14 +30,14 @@ struct Stored {
 
 void fill_matrix(const nw_run* run, const Stored& s, std::uint64_t which) {
     auto* data = static_cast<double*>(nw_data(run, s.name));
-    const std::uint64_t start = splitmix64(run->seed * 4 + which);
+    const std::uint64_t start = nw_mix(run->seed * 4 + which);
     const bool is_c = which == 2;
 #pragma omp parallel for schedule(static) num_threads(run->threads)
     for (std::int64_t j = 0; j < std::max<std::int64_t>(s.columns, 1); ++j) {
         for (std::int64_t i = 0; i < s.leading; ++i) {
             const auto at = static_cast<std::uint64_t>(j * s.leading + i);
             const bool inside = i < s.rows && j < s.columns;
-            const auto bits = static_cast<double>(splitmix64(start + at) >> 11U);
+            const auto bits = static_cast<double>(nw_mix(start + at) >> 11U);
             const bool never = inside ? s.unread : !is_c;
             data[at] = never ? std::numeric_limits<double>::quiet_NaN() : bits * 0x1p-52 - 1;
         }

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "gemm.h"
-#include "variants.h"
+#include "study.h"
 
 namespace dgemm {
 namespace {

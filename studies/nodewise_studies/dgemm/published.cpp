@@ -8,7 +8,7 @@
 
 #include "gemm.h"
 #include "schedule.h"
-#include "variants.h"
+#include "study.h"
 
 namespace dgemm {
 namespace {

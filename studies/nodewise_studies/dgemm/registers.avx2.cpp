@@ -5,7 +5,7 @@
 #define NW_EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #include "registers.h"
 
-#include "variants.h"
+#include "study.h"
 
 namespace dgemm {
 

@@ -7,7 +7,7 @@
 #define NW_EACH(X) NW_HALF(X) NW_REST(X)
 #include "registers.h"
 
-#include "variants.h"
+#include "study.h"
 
 namespace dgemm {
 

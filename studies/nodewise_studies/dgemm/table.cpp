@@ -1,34 +1,65 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "variants.h"
+#include "study.h"
 
 namespace {
 
 constexpr nw_variant kVariants[] = {
-    {"naive", NW_VARIANT, "", dgemm::naive, nullptr, nullptr, nullptr},
-    {"tiled", NW_VARIANT, "", dgemm::tiled, dgemm::prepare_tiled, nullptr, nullptr},
+    {.name = "naive", .run = dgemm::naive},
+    {.name = "tiled", .run = dgemm::tiled, .prepare = dgemm::prepare_tiled},
 #if defined(__x86_64__)
-    {"registers", NW_VARIANT, "avx512f", dgemm::registers_avx512, dgemm::prepare_registers_avx512, nullptr, nullptr},
-    {"prefetch", NW_VARIANT, "avx512f", dgemm::prefetch_avx512, dgemm::prepare_registers_avx512, nullptr, nullptr},
-    {"registers-avx2", NW_VARIANT, "avx2,fma", dgemm::registers_avx2, dgemm::prepare_registers_avx2, nullptr, nullptr},
-    {"prefetch-avx2", NW_VARIANT, "avx2,fma", dgemm::prefetch_avx2, dgemm::prepare_registers_avx2, nullptr, nullptr},
+    {.name = "registers",
+     .needs = "avx512f",
+     .run = dgemm::registers_avx512,
+     .prepare = dgemm::prepare_registers_avx512},
+    {.name = "prefetch", .needs = "avx512f", .run = dgemm::prefetch_avx512, .prepare = dgemm::prepare_registers_avx512},
+    {.name = "registers-avx2",
+     .needs = "avx2,fma",
+     .run = dgemm::registers_avx2,
+     .prepare = dgemm::prepare_registers_avx2},
+    {.name = "prefetch-avx2",
+     .needs = "avx2,fma",
+     .run = dgemm::prefetch_avx2,
+     .prepare = dgemm::prepare_registers_avx2},
 #endif
-    {"best", NW_VARIANT, "", dgemm::best, dgemm::prepare_best, nullptr, nullptr},
+    {.name = "best", .run = dgemm::best, .prepare = dgemm::prepare_best},
 #if defined(__x86_64__)
-    {"best-avx512", NW_VARIANT, "avx512f,avx512bw,avx512dq,avx512vl", dgemm::best_avx512, dgemm::prepare_best_avx512,
-     nullptr, nullptr},
-    {"best-avx2", NW_VARIANT, "avx2,fma", dgemm::best_avx2, dgemm::prepare_best_avx2, nullptr, nullptr},
+    {.name = "best-avx512",
+     .needs = "avx512f,avx512bw,avx512dq,avx512vl",
+     .run = dgemm::best_avx512,
+     .prepare = dgemm::prepare_best_avx512},
+    {.name = "best-avx2", .needs = "avx2,fma", .run = dgemm::best_avx2, .prepare = dgemm::prepare_best_avx2},
 #endif
-    {"best-simd", NW_VARIANT, "simd", dgemm::best_simd, dgemm::prepare_best_simd, nullptr, nullptr},
-    {"openblas", NW_PEER, "", dgemm::openblas64, dgemm::prepare_openblas64, nullptr, "openblas"},
-    {"openblas-skylakex", NW_PEER, "", dgemm::openblas64, dgemm::prepare_openblas64, nullptr, "openblas-skylakex"},
-    {"openblas-system", NW_PEER, "", dgemm::openblas, dgemm::prepare_openblas, nullptr, "openblas-system"},
-    {"blis", NW_PEER, "", dgemm::blis, dgemm::prepare_blis, nullptr, "blis"},
-    {"mkl", NW_PEER, "", dgemm::mkl, dgemm::prepare_mkl, nullptr, "mkl"},
+    {.name = "best-simd", .needs = "simd", .run = dgemm::best_simd, .prepare = dgemm::prepare_best_simd},
+    {.name = "openblas",
+     .kind = NW_PEER,
+     .run = dgemm::openblas64,
+     .prepare = dgemm::prepare_openblas64,
+     .library = "openblas"},
+    {.name = "openblas-skylakex",
+     .kind = NW_PEER,
+     .run = dgemm::openblas64,
+     .prepare = dgemm::prepare_openblas64,
+     .library = "openblas-skylakex"},
+    {.name = "openblas-system",
+     .kind = NW_PEER,
+     .run = dgemm::openblas,
+     .prepare = dgemm::prepare_openblas,
+     .library = "openblas-system"},
+    {.name = "blis", .kind = NW_PEER, .run = dgemm::blis, .prepare = dgemm::prepare_blis, .library = "blis"},
+    {.name = "mkl", .kind = NW_PEER, .run = dgemm::mkl, .prepare = dgemm::prepare_mkl, .library = "mkl"},
 };
 
 constexpr nw_study kStudy{
-    NW_ABI,       "dgemm",     dgemm::layout,  dgemm::fill, dgemm::reset,
-    dgemm::check, dgemm::work, dgemm::release, kVariants,   sizeof kVariants / sizeof *kVariants,
+    .abi = NW_ABI,
+    .name = "dgemm",
+    .layout = dgemm::layout,
+    .fill = dgemm::fill,
+    .reset = dgemm::reset,
+    .check = dgemm::check,
+    .work = dgemm::work,
+    .release = dgemm::release,
+    .variants = kVariants,
+    .variant_count = sizeof kVariants / sizeof *kVariants,
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include "tiled.h"
 
 #include "processor.h"
-#include "variants.h"
+#include "study.h"
 
 namespace dgemm {
 namespace {

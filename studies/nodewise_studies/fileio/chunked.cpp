@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "way.h"
+#include "study.h"
 
 namespace fileio {
 namespace {

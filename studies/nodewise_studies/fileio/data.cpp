@@ -5,21 +5,10 @@
 #include <cstring>
 #include <limits>
 
-#include "way.h"
+#include "study.h"
 
 namespace fileio {
 namespace {
-
-// splitmix64 of an index: the same for any number of threads
-std::uint64_t bits_of(std::uint64_t seed, std::int64_t index) {
-    std::uint64_t z = (seed + 1) * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(index);
-    for (int round = 0; round < 2; ++round) {
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-        z ^= z >> 31;
-    }
-    return z;
-}
 
 // Values that a format could lose: signed zero, the largest and smallest, and those below the normal ones.
 constexpr double kEdges[] = {0.0,
@@ -44,7 +33,7 @@ int fill(nw_run* run) {
 #pragma omp parallel for schedule(static) num_threads(run->threads)
     for (std::int64_t at = 0; at < count; ++at) {
         const std::int64_t i = repeats ? at % kPeriod : at;
-        const std::uint64_t bits = bits_of(run->seed, i);
+        const std::uint64_t bits = nw_random(run->seed, static_cast<std::uint64_t>(i));
         const double fraction = 2 * static_cast<double>(bits >> 11) * 0x1p-53 - 1;
         data[at] = i < kEdgeCount ? kEdges[i] : std::ldexp(fraction, static_cast<int>(bits & 31U) - 16);
     }

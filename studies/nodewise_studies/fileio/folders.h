@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "way.h"
+#include "study.h"
 
 namespace fileio {
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "way.h"
+#include "study.h"
 
 extern "C" {
 int nodewise_fortran_write(const char* path, int form, int by, std::int64_t row, std::int64_t count,

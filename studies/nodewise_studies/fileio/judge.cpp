@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "way.h"
+#include "study.h"
 
 namespace fileio {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
-#include "way.h"
+#include "study.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // Linux 5.14; older headers have no name for it

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "folders.h"
-#include "way.h"
+#include "study.h"
 
 namespace fileio {
 namespace {

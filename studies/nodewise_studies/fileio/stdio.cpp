@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "way.h"
+#include "study.h"
 
 namespace fileio {
 namespace {

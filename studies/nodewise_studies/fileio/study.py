@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nodewise.studies.contract import Knob, Published, Study
+
 from .projection import tell
 
 _SHAPES = ("element", "row", "whole")

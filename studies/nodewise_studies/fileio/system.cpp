@@ -10,7 +10,7 @@
 #include <cstring>
 #include <memory>
 
-#include "way.h"
+#include "study.h"
 
 namespace fileio {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "way.h"
+#include "study.h"
 
 namespace {
 
@@ -17,7 +17,7 @@ int run(nw_run* given) {
 
 template <const Way& way>
 constexpr nw_variant variant(const char* name) {
-    return {name, NW_VARIANT, "", run<way>, prepare<way>, nullptr, nullptr};
+    return {.name = name, .run = run<way>, .prepare = prepare<way>};
 }
 
 constexpr nw_variant kVariants[] = {
@@ -52,12 +52,20 @@ constexpr nw_variant kVariants[] = {
     variant<fileio::kChunkedRow>("chunked-row"),
     variant<fileio::kChunkedChunk>("chunked-chunk"),
     variant<fileio::kChunkedWhole>("chunked-whole"),
-    {"memory", NW_LIMIT, "", fileio::copy_in_memory, nullptr, nullptr, nullptr},
+    {.name = "memory", .kind = NW_LIMIT, .run = fileio::copy_in_memory},
 };
 
 constexpr nw_study kStudy{
-    NW_ABI,        "fileio",     fileio::layout,  fileio::fill, fileio::reset,
-    fileio::check, fileio::work, fileio::release, kVariants,    sizeof kVariants / sizeof *kVariants,
+    .abi = NW_ABI,
+    .name = "fileio",
+    .layout = fileio::layout,
+    .fill = fileio::fill,
+    .reset = fileio::reset,
+    .check = fileio::check,
+    .work = fileio::work,
+    .release = fileio::release,
+    .variants = kVariants,
+    .variant_count = sizeof kVariants / sizeof *kVariants,
 };
 
 }  // namespace

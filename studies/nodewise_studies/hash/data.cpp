@@ -10,14 +10,6 @@
 namespace hash {
 namespace {
 
-// splitmix64
-std::uint64_t mix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
-}
-
 // Lengths about which something changes: none, one and two blocks, and where the padding needs one more.
 constexpr std::uint64_t kEdges[] = {0,   1,   3,   55,  56,  57,  63,  64,  65,  111, 112, 113, 119, 120,
                                     121, 127, 128, 129, 183, 184, 191, 192, 239, 240, 241, 255, 256, 257};
@@ -32,7 +24,7 @@ std::uint64_t length_of(Lengths lengths, std::size_t i, std::uint64_t most, std:
     if (i < kEdgeCount && kEdges[i] <= most) {
         return kEdges[i];
     }
-    return mix(seed ^ mix(i)) % (most + 1);
+    return nw_random(seed, i) % (most + 1);
 }
 
 // What was published for the three letters abc, one digest after the other as Function numbers them.
@@ -115,7 +107,7 @@ int fill(nw_run* run) {
     const std::uint64_t count = run->buffers[0].count;
 #pragma omp parallel for schedule(static)
     for (std::uint64_t i = 0; i < (count + 7) / 8; ++i) {
-        const std::uint64_t word = mix(run->seed * 0x9e3779b97f4a7c15 + i);
+        const std::uint64_t word = nw_random(run->seed, i);
         std::memcpy(bytes + 8 * i, &word, std::min<std::uint64_t>(8, count - 8 * i));
     }
     std::memcpy(run->buffers[1].data, own.lengths.data(), own.lengths.size() * sizeof own.lengths[0]);

@@ -4,18 +4,30 @@
 namespace {
 
 constexpr nw_variant kVariants[] = {
-    {"stream", NW_VARIANT, "", hash::hash_all, hash::prepare_stream, nullptr, nullptr},
-    {"instructions", NW_VARIANT, "", hash::hash_all, hash::prepare_instructions, nullptr, nullptr},
-    {"lanes", NW_VARIANT, "simd", hash::hash_all, hash::prepare_lanes, nullptr, nullptr},
-    {"best", NW_VARIANT, "simd", hash::hash_all, hash::prepare_best, nullptr, nullptr},
-    {"pipeline", NW_VARIANT, "simd", hash::pipeline, hash::prepare_pipeline, nullptr, nullptr},
-    {"openssl", NW_PEER, "", hash::openssl, hash::prepare_openssl, nullptr, "crypto"},
-    {"isal_crypto", NW_PEER, "", hash::isal_crypto, hash::prepare_isal_crypto, nullptr, "isal_crypto"},
+    {.name = "stream", .run = hash::hash_all, .prepare = hash::prepare_stream},
+    {.name = "instructions", .run = hash::hash_all, .prepare = hash::prepare_instructions},
+    {.name = "lanes", .needs = "simd", .run = hash::hash_all, .prepare = hash::prepare_lanes},
+    {.name = "best", .needs = "simd", .run = hash::hash_all, .prepare = hash::prepare_best},
+    {.name = "pipeline", .needs = "simd", .run = hash::pipeline, .prepare = hash::prepare_pipeline},
+    {.name = "openssl", .kind = NW_PEER, .run = hash::openssl, .prepare = hash::prepare_openssl, .library = "crypto"},
+    {.name = "isal_crypto",
+     .kind = NW_PEER,
+     .run = hash::isal_crypto,
+     .prepare = hash::prepare_isal_crypto,
+     .library = "isal_crypto"},
 };
 
 constexpr nw_study kStudy{
-    NW_ABI,      "hash",     hash::layout,  hash::fill, hash::reset,
-    hash::check, hash::work, hash::release, kVariants,  sizeof kVariants / sizeof *kVariants,
+    .abi = NW_ABI,
+    .name = "hash",
+    .layout = hash::layout,
+    .fill = hash::fill,
+    .reset = hash::reset,
+    .check = hash::check,
+    .work = hash::work,
+    .release = hash::release,
+    .variants = kVariants,
+    .variant_count = sizeof kVariants / sizeof *kVariants,
 };
 
 }  // namespace

@@ -7,23 +7,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nodewise.studies.commands import native_contenders, simd_targets, worker_command
-from nodewise.studies.discovery import find_study, load_module
+from nodewise.studies.discovery import find_study
+from nodewise_studies.hash import files
 
 HASH = find_study("hash")
 FUNCTIONS = ("md5", "sha1", "sha256", "sha512")
-PROGRAM = Path(__file__).with_name("files.py")
-
-
-@pytest.fixture(scope="module")
-def program() -> ModuleType:
-    return load_module(PROGRAM, "hash_files")
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -33,7 +27,7 @@ def program() -> ModuleType:
     threads=st.integers(1, 3),
 )
 def test_files_of_any_lengths_have_the_digests_of_hashlib(
-    program: ModuleType, tmp_path: Path, function: str, lengths: list[int], threads: int
+    tmp_path: Path, function: str, lengths: list[int], threads: int
 ) -> None:
     paths, want = [], b""
     for i, length in enumerate(lengths):
@@ -42,7 +36,7 @@ def test_files_of_any_lengths_have_the_digests_of_hashlib(
         path.write_bytes(text)
         paths.append(os.fsencode(path))
         want += hashlib.new(function, text, usedforsecurity=False).digest()
-    made, errors = program.digests(function, paths, threads)
+    made, errors = files.digests(function, paths, threads)
     assert not any(errors)
     assert made[: len(want)] == want
 

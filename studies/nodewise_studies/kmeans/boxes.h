@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kmeans.h"
+#include "study.h"
 
 namespace kmeans {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kmeans.h"
+#include "study.h"
 
 namespace kmeans {
 namespace {

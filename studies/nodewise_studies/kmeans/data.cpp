@@ -5,19 +5,12 @@
 #include <cstring>
 #include <string_view>
 
-#include "kmeans.h"
+#include "study.h"
 
 namespace kmeans {
 namespace {
 
 constexpr int kColours = 48;  // of the mixture
-
-std::uint64_t hash(std::uint64_t seed, std::uint64_t index) {
-    std::uint64_t x = seed * 0xd1342543de82ef95 + (index + 1) * 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-}
 
 // In [0, 1), all 24 bits of a float used.
 float unit(std::uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-24F; }
@@ -33,13 +26,13 @@ float normal(std::uint64_t bits) {
 
 // A colour as a picture has it: of one of some objects, each with its own colour and shading, in whole numbers.
 void rgb(std::uint64_t seed, std::uint64_t point, int dims, float* row) {
-    const std::uint64_t object = hash(seed + 1, point) % kColours;
-    const float shading = 6.0F + 24.0F * unit(hash(seed + 2, object));
+    const std::uint64_t object = nw_random(seed + 1, point) % kColours;
+    const float shading = 6.0F + 24.0F * unit(nw_random(seed + 2, object));
     for (int a = 0; a < dims; ++a) {
         const auto d = static_cast<std::uint64_t>(dims);
         const auto at = static_cast<std::uint64_t>(a);
-        const float middle = 255.0F * unit(hash(seed + 3, object * d + at));
-        const float x = std::round(middle + shading * normal(hash(seed + 4, point * d + at)));
+        const float middle = 255.0F * unit(nw_random(seed + 3, object * d + at));
+        const float x = std::round(middle + shading * normal(nw_random(seed + 4, point * d + at)));
         row[a] = std::min(255.0F, std::max(0.0F, x));
     }
 }
@@ -51,7 +44,7 @@ void make_point(std::string_view input, std::uint64_t seed, std::uint64_t point,
     }
     for (int a = 0; a < dims; ++a) {
         const std::uint64_t bits =
-            hash(seed + 5, point * static_cast<std::uint64_t>(dims) + static_cast<std::uint64_t>(a));
+            nw_random(seed + 5, point * static_cast<std::uint64_t>(dims) + static_cast<std::uint64_t>(a));
         if (input == "uniform") {
             row[a] = unit(bits);
         } else if (input == "ties") {
@@ -81,7 +74,7 @@ void choose_centres(const State& own, std::uint64_t seed, const float* points, f
         const float* row = nullptr;
         for (std::uint64_t attempt = 0; attempt < 8; ++attempt) {
             row = points +
-                  static_cast<std::int64_t>(hash(seed + 6, static_cast<std::uint64_t>(c) * 8 + attempt) % count) *
+                  static_cast<std::int64_t>(nw_random(seed + 6, static_cast<std::uint64_t>(c) * 8 + attempt) % count) *
                       own.dims;
             if (!is_taken(initial, c, own.dims, row)) {
                 break;
@@ -114,7 +107,7 @@ int fill(nw_run* run) {
     const State& own = state(run);
     const char* text = nw_text(run, "input");
     const std::string_view input = text != nullptr ? text : "rgb";
-    const std::uint64_t seed = hash(run->seed, 0);
+    const std::uint64_t seed = nw_random(run->seed, 0);
     auto* points = array<float>(run, "points");
 #pragma omp parallel for schedule(static) num_threads(run->threads)
     for (std::int64_t i = 0; i < own.points; ++i) {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "kmeans.h"
+#include "study.h"
 
 namespace kmeans {
 namespace {

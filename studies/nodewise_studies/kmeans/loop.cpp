@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kmeans.h"
+#include "study.h"
 
 namespace kmeans {
 namespace {

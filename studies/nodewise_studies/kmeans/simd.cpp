@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "fixed_width.h"
-#include "kmeans.h"
+#include "study.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simd.cpp"

@@ -5,7 +5,7 @@
 //
 #include <limits>
 
-#include "kmeans.h"
+#include "study.h"
 
 namespace kmeans {
 namespace {

@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The study's table.
-#include "kmeans.h"
+#include "study.h"
 
 namespace {
 
 using namespace kmeans;
 
 constexpr nw_variant kVariants[] = {
-    {"loop", NW_VARIANT, "", loop, prepare_every, nullptr, nullptr},
-    {"split", NW_VARIANT, "", split, prepare_every, nullptr, nullptr},
-    {"split-int", NW_VARIANT, "", split_int, prepare_every, nullptr, nullptr},
-    {"split-unsigned", NW_VARIANT, "", split_unsigned, prepare_every, nullptr, nullptr},
-    {"simd", NW_VARIANT, "simd", simd, simd_prepare, nullptr, nullptr},
-    {"boxes", NW_VARIANT, "simd", boxes, boxes_prepare, boxes_work, nullptr},
-    {"read", NW_LIMIT, "", read_points, nullptr, nullptr, nullptr},
+    {.name = "loop", .run = loop, .prepare = prepare_every},
+    {.name = "split", .run = split, .prepare = prepare_every},
+    {.name = "split-int", .run = split_int, .prepare = prepare_every},
+    {.name = "split-unsigned", .run = split_unsigned, .prepare = prepare_every},
+    {.name = "simd", .needs = "simd", .run = simd, .prepare = simd_prepare},
+    {.name = "boxes", .needs = "simd", .run = boxes, .prepare = boxes_prepare, .work = boxes_work},
+    {.name = "read", .kind = NW_LIMIT, .run = read_points},
 };
 
-constexpr nw_study kStudy = {NW_ABI, "kmeans", layout,  fill,      nullptr,
-                             check,  work,     release, kVariants, sizeof kVariants / sizeof kVariants[0]};
+constexpr nw_study kStudy = {
+    .abi = NW_ABI,
+    .name = "kmeans",
+    .layout = layout,
+    .fill = fill,
+    .check = check,
+    .work = work,
+    .release = release,
+    .variants = kVariants,
+    .variant_count = sizeof kVariants / sizeof kVariants[0],
+};
 
 }  // namespace
 

@@ -55,18 +55,8 @@ constexpr double kEdge[kFunctions][kEdges] = {
      -kInfinity, kQuiet, 0.0, -1.0, -kLargest, 1.5, 0x1.0000002p+0},
 };
 
-std::uint64_t mix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-}
-
-// In [0, 1).
-double fraction(std::uint64_t random) { return static_cast<double>(random >> 11) * 0x1p-53; }
-
 double usual(Function function, std::uint64_t random) {
-    const double part = fraction(random);
+    const double part = nw_uniform(random);
     const double power = std::ldexp(1.0, static_cast<int>(random % 40) - 20);
     switch (function) {
         case kExp:
@@ -85,8 +75,8 @@ double usual(Function function, std::uint64_t random) {
 
 // All that a function can be asked for, each size as likely as any other.
 double any(Function function, std::uint64_t random) {
-    const double part = fraction(random);
-    const double wide = std::bit_cast<double>((random % 2047) << 52 | mix(random) >> 12);
+    const double part = nw_uniform(random);
+    const double wide = std::bit_cast<double>((random % 2047) << 52 | nw_mix(random) >> 12);
     switch (function) {
         case kExp:
             return 1460 * part - 750;
@@ -104,7 +94,7 @@ double argument(Function function, bool edges, std::uint64_t random) {
     if (!edges) {
         return usual(function, random);
     }
-    const std::uint64_t kind = mix(random ^ 1) % 8;
+    const std::uint64_t kind = nw_mix(random ^ 1) % 8;
     if (kind == 0) {
         return kEdge[function][(random >> 20) % kEdges];
     }
@@ -151,17 +141,18 @@ int fill(nw_run* run) {
     const char* kind = nw_text(run, "mask");
     const bool blocks = kind != nullptr && std::strcmp(kind, "blocks") == 0;
     constexpr std::int64_t kBlock = 64;
-    const std::uint64_t start = mix(run->seed);
+    const std::uint64_t start = nw_mix(run->seed);
 #pragma omp parallel for schedule(static) num_threads(run->threads)
     for (std::int64_t i = 0; i < n; ++i) {
-        const std::uint64_t random = mix(start + 3 * static_cast<std::uint64_t>(i));
+        const std::uint64_t random = nw_mix(start + 3 * static_cast<std::uint64_t>(i));
         const auto chosen = static_cast<std::uint64_t>(blocks ? i / kBlock : i);
         // any byte but 0 is a true one
-        mask[i] =
-            fraction(mix(start + 3 * chosen + 1)) < state.density ? static_cast<std::uint8_t>(1 + random % 255) : 0;
+        mask[i] = nw_uniform(nw_mix(start + 3 * chosen + 1)) < state.density
+                      ? static_cast<std::uint8_t>(1 + random % 255)
+                      : 0;
         x[i] =
             mask[i] != 0 ? argument(state.function, state.edges, random) : kPoison[state.function][random % kPoisons];
-        kept[i] = fraction(mix(start + 3 * static_cast<std::uint64_t>(i) + 2)) - 2;
+        kept[i] = nw_uniform(nw_mix(start + 3 * static_cast<std::uint64_t>(i) + 2)) - 2;
     }
     return 0;
 }

@@ -10,13 +10,6 @@
 namespace parity {
 namespace {
 
-std::uint64_t mix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
-}
-
 // "0,11" as a set of stripes; false for what is none.
 bool parse_lost(const char* text, std::size_t stripes, unsigned& lost) {
     while (text != nullptr && *text != '\0') {
@@ -98,7 +91,7 @@ int fill(nw_run* run) {
     const std::size_t words = run->buffers[0].count / 8;
 #pragma omp parallel for schedule(static)
     for (std::size_t i = 0; i < words; ++i) {
-        const std::uint64_t word = mix(run->seed * 0x9e3779b97f4a7c15 + i);
+        const std::uint64_t word = nw_random(run->seed, i);
         std::memcpy(data + 8 * i, &word, 8);
     }
     if (own.lost != 0) {

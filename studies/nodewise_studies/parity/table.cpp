@@ -4,17 +4,25 @@
 namespace {
 
 constexpr nw_variant kVariants[] = {
-    {"galois", NW_VARIANT, "", parity::galois, nullptr, nullptr, nullptr},
-    {"pairwise", NW_VARIANT, "simd", parity::pairwise, nullptr, nullptr, nullptr},
-    {"array", NW_VARIANT, "simd", parity::array, nullptr, nullptr, nullptr},
-    {"array_shuffle", NW_VARIANT, "simd", parity::array_shuffle, nullptr, nullptr, nullptr},
-    {"isal", NW_PEER, "", parity::isal, nullptr, nullptr, "isal"},
-    {"isal_ec_encode_data", NW_PEER, "", parity::isal_code, nullptr, nullptr, "isal"},
+    {.name = "galois", .run = parity::galois},
+    {.name = "pairwise", .needs = "simd", .run = parity::pairwise},
+    {.name = "array", .needs = "simd", .run = parity::array},
+    {.name = "array_shuffle", .needs = "simd", .run = parity::array_shuffle},
+    {.name = "isal", .kind = NW_PEER, .run = parity::isal, .library = "isal"},
+    {.name = "isal_ec_encode_data", .kind = NW_PEER, .run = parity::isal_code, .library = "isal"},
 };
 
 constexpr nw_study kStudy{
-    NW_ABI,        "parity",     parity::layout,  parity::fill, parity::reset,
-    parity::check, parity::work, parity::release, kVariants,    sizeof kVariants / sizeof *kVariants,
+    .abi = NW_ABI,
+    .name = "parity",
+    .layout = parity::layout,
+    .fill = parity::fill,
+    .reset = parity::reset,
+    .check = parity::check,
+    .work = parity::work,
+    .release = parity::release,
+    .variants = kVariants,
+    .variant_count = sizeof kVariants / sizeof *kVariants,
 };
 
 }  // namespace

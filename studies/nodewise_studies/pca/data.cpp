@@ -21,14 +21,6 @@ constexpr std::size_t kOwnMemory = std::size_t{20} << 20;
 constexpr std::size_t kSquares = 10;
 constexpr double kConstant = 3.7;
 
-double uniform(std::uint64_t seed, std::uint64_t index) {
-    std::uint64_t z = index * 0x9e3779b97f4a7c15U + seed;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    z ^= z >> 31U;
-    return static_cast<double>(z >> 11U) * 0x1p-53;
-}
-
 // Streams of numbers that do not meet.
 std::uint64_t stream(const nw_run* run, std::uint64_t which) {
     return (run->seed + 1) * 0xd1342543de82ef95U + (which << 60U);
@@ -40,8 +32,8 @@ struct Column {
 };
 
 Column column_of(const nw_run* run, std::size_t j) {
-    const double mean = 20.0 * uniform(stream(run, 1), 2 * j) - 10.0 + state(run).offset;
-    return {mean, 1.0 + 3.0 * uniform(stream(run, 1), 2 * j + 1)};
+    const double mean = 20.0 * nw_uniform(nw_random(stream(run, 1), 2 * j)) - 10.0 + state(run).offset;
+    return {mean, 1.0 + 3.0 * nw_uniform(nw_random(stream(run, 1), 2 * j + 1))};
 }
 
 std::size_t bytes_in_memory(const State& own) {
@@ -192,7 +184,7 @@ void generate_rows(const nw_run* run, std::size_t first, std::size_t count, doub
         // each column goes with its neighbour, so that the axes differ
         double chain = 0;
         for (std::size_t j = 0; j < d; ++j) {
-            chain = 0.7 * chain + uniform(numbers, base + j) - 0.5;
+            chain = 0.7 * chain + nw_uniform(nw_random(numbers, base + j)) - 0.5;
             row[j] = columns[j].mean + columns[j].scale * chain;
         }
         if (own.shape == Shape::constant) {
@@ -200,7 +192,7 @@ void generate_rows(const nw_run* run, std::size_t first, std::size_t count, doub
         } else if (own.shape == Shape::duplicate) {
             row[d - 1] = row[0];
         } else if (own.shape == Shape::collinear) {
-            row[d - 1] = row[0] + 1e-7 * (uniform(numbers, base + d) - 0.5);
+            row[d - 1] = row[0] + 1e-7 * (nw_uniform(nw_random(numbers, base + d)) - 0.5);
         }
     }
 }
@@ -210,7 +202,7 @@ std::size_t generate_sparse_row(const nw_run* run, std::size_t row, std::int32_t
     const std::size_t d = own.columns;
     const std::uint64_t base = row * (2 * d + 1);
     // rows are of three kinds, whose columns are filled and valued differently
-    const auto kind = static_cast<std::size_t>(3.0 * uniform(stream(run, 3), base + 2 * d));
+    const auto kind = static_cast<std::size_t>(3.0 * nw_uniform(nw_random(stream(run, 3), base + 2 * d)));
     std::size_t stored = 0;
     const auto put = [&](std::size_t j, double x) {
         if (column != nullptr) {
@@ -222,8 +214,10 @@ std::size_t generate_sparse_row(const nw_run* run, std::size_t row, std::int32_t
     double first = 0;
     for (std::size_t j = 0; j < d; ++j) {
         const double likely = own.density * (j % 3 == kind ? 2.0 : 0.5);
-        const bool present = uniform(stream(run, 3), base + 2 * j) < likely;
-        double x = present ? 1.0 + static_cast<double>(kind + j % 5) + uniform(stream(run, 3), base + 2 * j + 1) : 0.0;
+        const bool present = nw_uniform(nw_random(stream(run, 3), base + 2 * j)) < likely;
+        double x =
+            present ? 1.0 + static_cast<double>(kind + j % 5) + nw_uniform(nw_random(stream(run, 3), base + 2 * j + 1))
+                    : 0.0;
         if (own.shape == Shape::constant && j == d / 2) {
             x = kConstant + own.offset;
         } else if (own.shape == Shape::duplicate && j + 1 == d && d > 1) {

@@ -5,14 +5,24 @@
 namespace {
 
 const nw_variant kVariants[] = {
-    {"plain", NW_VARIANT, "", pca::plain, pca::prepare_plain, nullptr, nullptr},
-    {"blocked", NW_VARIANT, "", pca::blocked, nullptr, nullptr, nullptr},
-    {"simd", NW_VARIANT, "simd", pca::simd, nullptr, pca::simd_work, nullptr},
-    {"read", NW_LIMIT, "", pca::read_all, nullptr, nullptr, nullptr},
+    {.name = "plain", .run = pca::plain, .prepare = pca::prepare_plain},
+    {.name = "blocked", .run = pca::blocked},
+    {.name = "simd", .needs = "simd", .run = pca::simd, .work = pca::simd_work},
+    {.name = "read", .kind = NW_LIMIT, .run = pca::read_all},
 };
 
-const nw_study kStudy = {NW_ABI,     "pca",     pca::layout,  pca::fill, pca::reset,
-                         pca::check, pca::work, pca::release, kVariants, sizeof kVariants / sizeof kVariants[0]};
+const nw_study kStudy = {
+    .abi = NW_ABI,
+    .name = "pca",
+    .layout = pca::layout,
+    .fill = pca::fill,
+    .reset = pca::reset,
+    .check = pca::check,
+    .work = pca::work,
+    .release = pca::release,
+    .variants = kVariants,
+    .variant_count = sizeof kVariants / sizeof kVariants[0],
+};
 
 }  // namespace
 

@@ -7,22 +7,16 @@
 #include <limits>
 #include <vector>
 
-#include "product.h"
+#include "study.h"
 
 namespace schedule {
 namespace {
 
 enum Stream : std::uint64_t { kLengths, kA, kB, kVector };
 
-// A number in [0, 1) for an index, the same for any number of threads (splitmix64).
+// A number in [0, 1) for an index of one of the streams.
 double uniform(std::uint64_t seed, Stream stream, std::int64_t index) {
-    std::uint64_t z = (seed * 4 + stream + 1) * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(index);
-    for (int round = 0; round < 2; ++round) {
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-        z ^= z >> 31;
-    }
-    return static_cast<double>(z >> 11) * 0x1p-53;
+    return nw_uniform(nw_random(seed * 4 + stream, static_cast<std::uint64_t>(index)));
 }
 
 std::int64_t order_of(const nw_run* run) { return static_cast<std::int64_t>(nw_number(run, "n", 1)); }

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "product.h"
+#include "study.h"
 
 namespace schedule {
 namespace {

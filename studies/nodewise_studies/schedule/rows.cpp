@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "product.h"
+#include "study.h"
 
 namespace schedule {
 namespace {

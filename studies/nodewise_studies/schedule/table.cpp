@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "product.h"
+#include "study.h"
 
 namespace {
 
 constexpr nw_variant kVariants[] = {
-    {"static", NW_VARIANT, "", schedule::with_static, schedule::prepare, nullptr, nullptr},
-    {"dynamic", NW_VARIANT, "", schedule::with_dynamic, schedule::prepare, nullptr, nullptr},
-    {"monotonic", NW_VARIANT, "", schedule::with_monotonic, schedule::prepare, nullptr, nullptr},
-    {"guided", NW_VARIANT, "", schedule::with_guided, schedule::prepare, nullptr, nullptr},
-    {"auto", NW_VARIANT, "", schedule::with_auto, schedule::prepare, nullptr, nullptr},
-    {"runtime", NW_VARIANT, "", schedule::with_runtime, schedule::prepare, nullptr, nullptr},
-    {"taskloop", NW_VARIANT, "", schedule::with_taskloop, schedule::prepare, nullptr, nullptr},
-    {"by_work", NW_VARIANT, "", schedule::by_work, schedule::prepare, nullptr, nullptr},
-    {"std_thread", NW_PEER, "", schedule::std_thread, schedule::prepare, nullptr, nullptr},
+    {.name = "static", .run = schedule::with_static, .prepare = schedule::prepare},
+    {.name = "dynamic", .run = schedule::with_dynamic, .prepare = schedule::prepare},
+    {.name = "monotonic", .run = schedule::with_monotonic, .prepare = schedule::prepare},
+    {.name = "guided", .run = schedule::with_guided, .prepare = schedule::prepare},
+    {.name = "auto", .run = schedule::with_auto, .prepare = schedule::prepare},
+    {.name = "runtime", .run = schedule::with_runtime, .prepare = schedule::prepare},
+    {.name = "taskloop", .run = schedule::with_taskloop, .prepare = schedule::prepare},
+    {.name = "by_work", .run = schedule::by_work, .prepare = schedule::prepare},
+    {.name = "std_thread", .kind = NW_PEER, .run = schedule::std_thread, .prepare = schedule::prepare},
 };
 
 constexpr nw_study kStudy{
-    NW_ABI,          "schedule",     schedule::layout, schedule::fill, schedule::reset,
-    schedule::check, schedule::work, nullptr,          kVariants,      sizeof kVariants / sizeof *kVariants,
+    .abi = NW_ABI,
+    .name = "schedule",
+    .layout = schedule::layout,
+    .fill = schedule::fill,
+    .reset = schedule::reset,
+    .check = schedule::check,
+    .work = schedule::work,
+    .variants = kVariants,
+    .variant_count = sizeof kVariants / sizeof *kVariants,
 };
 
 }  // namespace

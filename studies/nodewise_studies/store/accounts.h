@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "store.h"
+#include "study.h"
 
 namespace store {
 
@@ -17,10 +17,10 @@ class Accounts {
         : slots_(std::bit_ceil(static_cast<std::uint64_t>(2 * count))), mask_(slots_.size() - 1) {}
 
     // Subscribers have numbers that do not follow one another; never 0, which marks an empty slot.
-    static std::uint64_t number(std::int64_t account) { return mixed(static_cast<std::uint64_t>(account)) | 1U; }
+    static std::uint64_t number(std::int64_t account) { return nw_mix(static_cast<std::uint64_t>(account)) | 1U; }
 
     void put(std::uint64_t number, std::int64_t balance) {
-        std::uint64_t at = mixed(number) & mask_;
+        std::uint64_t at = nw_mix(number) & mask_;
         while (slots_[at].number != 0 && slots_[at].number != number) {
             at = (at + 1) & mask_;
         }
@@ -29,7 +29,7 @@ class Accounts {
 
     // The balance of a number that is in the table.
     std::int64_t& balance(std::uint64_t number) {
-        std::uint64_t at = mixed(number) & mask_;
+        std::uint64_t at = nw_mix(number) & mask_;
         while (slots_[at].number != number) {
             at = (at + 1) & mask_;
         }

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "store.h"
+#include "study.h"
 
 namespace store {
 namespace {
@@ -13,10 +13,8 @@ namespace {
 enum Stream : std::uint64_t { kAccount, kAmount, kQuery, kStart };
 
 std::uint64_t bits(const nw_run* run, Stream stream, std::int64_t index) {
-    return mixed(((run->seed * 4 + stream) << 40) ^ static_cast<std::uint64_t>(index));
+    return nw_mix(((run->seed * 4 + stream) << 40) ^ static_cast<std::uint64_t>(index));
 }
-
-double uniform(std::uint64_t from) { return static_cast<double>(from >> 11) * 0x1p-53; }
 
 // Every so many accounts have less than any debit, so that all of theirs are refused, whoever comes first; the others
 // have more than all debits of a run together.
@@ -62,10 +60,10 @@ int fill(nw_run* run) {
 #pragma omp parallel for schedule(static) num_threads(run->threads)
     for (std::int64_t i = 0; i < requests.count; ++i) {
         // some accounts are asked about more often than others
-        const double at = uniform(bits(run, kAccount, i));
+        const double at = nw_uniform(bits(run, kAccount, i));
         account[i] = static_cast<std::int32_t>(at * at * static_cast<double>(requests.accounts));
         const std::uint64_t value = bits(run, kAmount, i);
-        amount[i] = uniform(bits(run, kQuery, i)) < queries
+        amount[i] = nw_uniform(bits(run, kQuery, i)) < queries
                         ? 0
                         : kLeastDebit + static_cast<std::int64_t>(value % (kMostDebit - kLeastDebit));
     }

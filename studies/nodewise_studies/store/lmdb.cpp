@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "log.h"
-#include "store.h"
+#include "study.h"
 #include "text.h"
 
 namespace store {

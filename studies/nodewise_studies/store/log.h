@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "codec.h"
-#include "store.h"
+#include "study.h"
 
 namespace store {
 

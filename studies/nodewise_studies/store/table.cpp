@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "store.h"
+#include "study.h"
 
 namespace {
 
@@ -11,19 +11,26 @@ int under(nw_run* run) {
 }
 
 constexpr nw_variant kVariants[] = {
-    {"spin", NW_VARIANT, "", under<Kind::kSpin>, store::prepare, nullptr, nullptr},
-    {"ticket", NW_VARIANT, "", under<Kind::kTicket>, store::prepare, nullptr, nullptr},
-    {"mutex", NW_VARIANT, "", under<Kind::kMutex>, store::prepare, nullptr, nullptr},
-    {"rwlock", NW_VARIANT, "", under<Kind::kRwlock>, store::prepare, nullptr, nullptr},
-    {"elided", NW_VARIANT, "rtm", under<Kind::kElided>, store::prepare, nullptr, nullptr},
-    {"shared_mutex", NW_VARIANT, "", under<Kind::kSharedMutex>, store::prepare, nullptr, nullptr},
-    {"lmdb", NW_PEER, "", store::lmdb, store::prepare_lmdb, nullptr, "lmdb"},
-    {"log", NW_LIMIT, "", store::log_only, store::prepare, nullptr, nullptr},
+    {.name = "spin", .run = under<Kind::kSpin>, .prepare = store::prepare},
+    {.name = "ticket", .run = under<Kind::kTicket>, .prepare = store::prepare},
+    {.name = "mutex", .run = under<Kind::kMutex>, .prepare = store::prepare},
+    {.name = "rwlock", .run = under<Kind::kRwlock>, .prepare = store::prepare},
+    {.name = "elided", .needs = "rtm", .run = under<Kind::kElided>, .prepare = store::prepare},
+    {.name = "shared_mutex", .run = under<Kind::kSharedMutex>, .prepare = store::prepare},
+    {.name = "lmdb", .kind = NW_PEER, .run = store::lmdb, .prepare = store::prepare_lmdb, .library = "lmdb"},
+    {.name = "log", .kind = NW_LIMIT, .run = store::log_only, .prepare = store::prepare},
 };
 
 constexpr nw_study kStudy{
-    NW_ABI,       "store",     store::layout, store::fill, store::reset,
-    store::check, store::work, nullptr,       kVariants,   sizeof kVariants / sizeof *kVariants,
+    .abi = NW_ABI,
+    .name = "store",
+    .layout = store::layout,
+    .fill = store::fill,
+    .reset = store::reset,
+    .check = store::check,
+    .work = store::work,
+    .variants = kVariants,
+    .variant_count = sizeof kVariants / sizeof *kVariants,
 };
 
 }  // namespace

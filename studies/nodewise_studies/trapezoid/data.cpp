@@ -5,18 +5,10 @@
 #include <cmath>
 #include <cstdint>
 
-#include "rule.h"
+#include "study.h"
 
 namespace trapezoid {
 namespace {
-
-// A number in [0, 1) for an index, the same for any number of threads (splitmix64).
-double uniform(std::uint64_t seed, std::uint64_t index) {
-    std::uint64_t z = (seed * 0x9e3779b97f4a7c15U) ^ ((index + 1) * 0xbf58476d1ce4e5b9U);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
 
 double f(double x) { return 4.0 / (1.0 + x * x); }
 
@@ -83,8 +75,8 @@ int fill(nw_run* run) {
     const auto count = static_cast<std::int64_t>(integrals(run));
 #pragma omp parallel for schedule(static) num_threads(run->threads)
     for (std::int64_t k = 0; k < count; ++k) {
-        from[k] = -uniform(run->seed, static_cast<std::uint64_t>(2 * k));
-        to[k] = 1 + uniform(run->seed, static_cast<std::uint64_t>(2 * k + 1));
+        from[k] = -nw_uniform(nw_random(run->seed, static_cast<std::uint64_t>(2 * k)));
+        to[k] = 1 + nw_uniform(nw_random(run->seed, static_cast<std::uint64_t>(2 * k + 1)));
     }
     return 0;
 }

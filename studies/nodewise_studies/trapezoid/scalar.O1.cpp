@@ -2,7 +2,7 @@
 // Level 1 keeps these scalar: a compiler that vectorises them would make another implementation of them.
 #include "scalar.h"
 
-#include "rule.h"
+#include "study.h"
 
 namespace trapezoid {
 

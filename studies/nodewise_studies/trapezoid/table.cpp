@@ -1,20 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rule.h"
+#include "study.h"
 
 namespace {
 
 constexpr nw_variant kVariants[] = {
-    {"original", NW_VARIANT, "", trapezoid::original, nullptr, trapezoid::work_original, nullptr},
-    {"second", NW_VARIANT, "", trapezoid::second, nullptr, trapezoid::work_second, nullptr},
-    {"third", NW_VARIANT, "simd", trapezoid::third, nullptr, trapezoid::work_third, nullptr},
-    {"fourth", NW_VARIANT, "simd", trapezoid::fourth, nullptr, trapezoid::work_fourth, nullptr},
-    {"threaded", NW_VARIANT, "simd", trapezoid::threaded, trapezoid::prepare_parts, trapezoid::work_fourth, nullptr},
-    {"quads", NW_VARIANT, "simd", trapezoid::quads, trapezoid::prepare_parts, trapezoid::work_quads, nullptr},
+    {.name = "original", .run = trapezoid::original, .work = trapezoid::work_original},
+    {.name = "second", .run = trapezoid::second, .work = trapezoid::work_second},
+    {.name = "third", .needs = "simd", .run = trapezoid::third, .work = trapezoid::work_third},
+    {.name = "fourth", .needs = "simd", .run = trapezoid::fourth, .work = trapezoid::work_fourth},
+    {.name = "threaded",
+     .needs = "simd",
+     .run = trapezoid::threaded,
+     .prepare = trapezoid::prepare_parts,
+     .work = trapezoid::work_fourth},
+    {.name = "quads",
+     .needs = "simd",
+     .run = trapezoid::quads,
+     .prepare = trapezoid::prepare_parts,
+     .work = trapezoid::work_quads},
 };
 
 constexpr nw_study kStudy{
-    NW_ABI,           "trapezoid",     trapezoid::layout, trapezoid::fill, nullptr,
-    trapezoid::check, trapezoid::work, nullptr,           kVariants,       sizeof kVariants / sizeof *kVariants,
+    .abi = NW_ABI,
+    .name = "trapezoid",
+    .layout = trapezoid::layout,
+    .fill = trapezoid::fill,
+    .check = trapezoid::check,
+    .work = trapezoid::work,
+    .variants = kVariants,
+    .variant_count = sizeof kVariants / sizeof *kVariants,
 };
 
 }  // namespace

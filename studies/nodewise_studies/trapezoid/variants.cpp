@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "rule.h"
+#include "study.h"
 
 namespace trapezoid {
 namespace {

@@ -2,7 +2,7 @@
 // The vectorised sums on each instruction set that Highway knows; what is left over goes one by one.
 #include <cstdint>
 
-#include "rule.h"
+#include "study.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vector.cpp"

@@ -2,7 +2,7 @@
 // Flops for each interval: operations on double (and the single-precision division of an estimate) as the code has
 // them, a fused multiply-add being two. test_trapezoid.py counts them in the same templates; what is done once an
 // integral is left out. Nothing is read or written to speak of.
-#include "rule.h"
+#include "study.h"
 
 namespace trapezoid {
 namespace {

@@ -17,13 +17,6 @@ namespace {
 constexpr double kAllowed = 12 * 0x1p-52;
 constexpr std::int64_t kSampled = 1 << 16;
 
-std::uint64_t mix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-}
-
 // In [1, 2), as the figures that were published.
 double unit(std::uint64_t random) { return std::bit_cast<double>((random >> 12) | 0x3ff0000000000000); }
 
@@ -38,7 +31,7 @@ double special(std::uint64_t random) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     constexpr double kKinds[8] = {0.0,  -0.0,      kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
                                   -1.5, 0x1p-1074, 1.0};
-    const std::uint64_t kind = mix(random) % 16;
+    const std::uint64_t kind = nw_mix(random) % 16;
     if (kind < 2) {
         return kKinds[(random >> 8) % 8];
     }
@@ -81,12 +74,12 @@ int fill(nw_run* run) {
     auto* a = static_cast<double*>(run->buffers[0].data);
     auto* b = static_cast<double*>(run->buffers[1].data);
     const std::int64_t n = size(run);
-    const std::uint64_t start = mix(run->seed);
+    const std::uint64_t start = nw_mix(run->seed);
 #pragma omp parallel for schedule(static) num_threads(run->threads)
     for (std::int64_t i = 0; i < n; ++i) {
         const auto at = start + 2 * static_cast<std::uint64_t>(i);
-        a[i] = make(mix(at));
-        b[i] = make(mix(at + 1));
+        a[i] = make(nw_mix(at));
+        b[i] = make(nw_mix(at + 1));
     }
     return 0;
 }

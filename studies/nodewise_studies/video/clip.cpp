@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the clip shows: a textured ground that pans, discs that cross it, and a camera's noise.
-#include "clip.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
+
+#include "study.h"
 
 namespace video {
 namespace {
@@ -14,18 +14,10 @@ constexpr int kDiscs = 7;
 // of the ground's texture, in pixels
 constexpr int kCoarse = 32, kFine = 4;
 
-// splitmix64 of an index
-std::uint64_t mixed(std::uint64_t index) {
-    std::uint64_t z = (index + 1) * 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-}
-
 // A number in [0, 1) for a point of a grid.
 float at_grid(std::uint64_t seed, std::int64_t x, std::int64_t y) {
     const auto index = static_cast<std::uint64_t>(y) * 0x10001U + static_cast<std::uint64_t>(x);
-    return static_cast<float>(mixed(seed * 0x1000003U + index) >> 40) * 0x1p-24F;
+    return static_cast<float>(nw_mix(seed * 0x1000003U + index) >> 40) * 0x1p-24F;
 }
 
 // The grid's numbers, interpolated smoothly between its points.
@@ -85,8 +77,8 @@ void draw(const Clip& clip, std::uint64_t seed, std::int64_t frame, int which, s
             }
             // between -2 and 2, most often near 0
             const std::uint64_t noise =
-                mixed(seed ^ (static_cast<std::uint64_t>((frame * 3 + which) * clip.height + j) << 20) ^
-                      static_cast<std::uint64_t>(i));
+                nw_mix(seed ^ (static_cast<std::uint64_t>((frame * 3 + which) * clip.height + j) << 20) ^
+                       static_cast<std::uint64_t>(i));
             value += static_cast<float>(noise & 0xffU) / 128 - static_cast<float>((noise >> 8) & 0xffU) / 128;
             plane[j * width + i] = rounded(value);
         }

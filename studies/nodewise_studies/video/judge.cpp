@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clip.h"
+#include "study.h"
 
 namespace video {
 namespace {

@@ -6,6 +6,7 @@ from typing import Any
 
 from nodewise.statistics.pareto import pareto_front
 from nodewise.studies.contract import Knob, Limit, Published, Study
+
 from .encoders import ways
 from .quality import LIKE_DB, RATE
 

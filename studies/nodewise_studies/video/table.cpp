@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "clip.h"
+#include "study.h"
 
 namespace {
 
 constexpr nw_variant kVariants[] = {
-    {"stored", NW_VARIANT, "", video::stored, nullptr, nullptr, nullptr},
+    {.name = "stored", .run = video::stored},
 };
 
 constexpr nw_study kStudy{
-    NW_ABI,       "video",     video::layout, video::fill, nullptr,
-    video::check, video::work, nullptr,       kVariants,   sizeof kVariants / sizeof *kVariants,
+    .abi = NW_ABI,
+    .name = "video",
+    .layout = video::layout,
+    .fill = video::fill,
+    .check = video::check,
+    .work = video::work,
+    .variants = kVariants,
+    .variant_count = sizeof kVariants / sizeof *kVariants,
 };
 
 }  // namespace

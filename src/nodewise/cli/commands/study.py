@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from nodewise.experiments.progress import StudyProgress
     from nodewise.studies.contract import Used
     from nodewise.verdicts.study import StudyVerdict
+
+
+#: In place of a name: then the contract is checked.
+_CHECK = "check"
 
 
 def split_knobs(words: Sequence[str]) -> list[str]:
@@ -58,7 +63,7 @@ def split_knobs(words: Sequence[str]) -> list[str]:
 @wait_option
 @trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
-@click.argument("name", required=False, metavar="[NAME|FOLDER]")
+@click.argument("name", required=False, metavar="[NAME|FOLDER|check FOLDER]")
 @click.argument("knob_words", nargs=-1, type=click.UNPROCESSED, metavar="[--KNOB VALUE]...")
 @click.pass_context
 def command(
@@ -80,8 +85,11 @@ def command(
 ) -> None:
     """Run the study NAME, or the one in FOLDER: its variants, its peers and the limit, interleaved.
 
-    Without a name the studies are listed. Knobs are given as --class A or class=A.
+    Without a name the studies are listed. Knobs are given as --class A or class=A. `nodewise study check FOLDER` holds a study to
+    the contract that all keep, and ends with exit code 1 where it breaks it.
     """
+    if name == _CHECK:
+        _check(context, knob_words)
     if resume is not None and not context.obj:
         from nodewise.cli.experiments import again_in
 
@@ -156,6 +164,25 @@ def _use(
     for line in used.errors:
         print(line, file=sys.stderr)
     sys.exit(used.code)
+
+
+def _check(context: click.Context, words: Sequence[str]) -> NoReturn:
+    """Hold a study to the contract, rule by rule."""
+    from click.core import ParameterSource
+
+    given = [p for p in context.params if context.get_parameter_source(p) == ParameterSource.COMMANDLINE]
+    if len(words) != 1 or set(given) - {"name", "knob_words"}:
+        raise InputError("a check takes a study and no options", "write: nodewise study check ./mine")
+    from nodewise.api.study_check import check_study
+
+    broken = 0
+    for checked in check_study(words[0]):
+        broken += bool(checked.faults)
+        print(f"{'WRONG' if checked.faults else 'right'}  {checked.demands}", flush=True)
+        for fault in checked.faults:
+            print(textwrap.indent(fault, " " * 7))
+    print(f"{broken} {'rule is' if broken == 1 else 'rules are'} broken" if broken else "it keeps the contract")
+    sys.exit(1 if broken else 0)
 
 
 class _Line:

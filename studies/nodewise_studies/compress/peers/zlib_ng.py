@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from nodewise.studies.peers import absent
+
 from ..files import windows_of
 from ..levels import LEVELS, WHEEL
-from nodewise.studies.peers import absent
 
 # without a header, the largest window; the memory and strategy that are usual
 _RAW, _DEFLATED, _MEMORY, _USUAL = -15, 8, 8, 0

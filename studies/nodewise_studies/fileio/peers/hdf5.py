@@ -10,9 +10,10 @@ import os
 import time
 from pathlib import Path
 
+from nodewise.studies.peers import absent
+
 from ..files import forget, nameless, path_of
 from ..projection import folders_of
-from nodewise.studies.peers import absent
 
 #: How large the pieces are that a call writes, by the layout.
 _WAYS = {"contiguous": ("row", "whole"), "chunked": ("row", "chunk", "whole")}

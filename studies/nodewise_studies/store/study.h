@@ -30,17 +30,6 @@ struct Record {
     std::int64_t amount;
 };
 
-// Numbers that are made from an index, the same for any number of threads (splitmix64).
-inline std::uint64_t mixed(std::uint64_t z) {
-    for (int round = 0; round < 2; ++round) {
-        z += 0x9e3779b97f4a7c15U;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-        z ^= z >> 31;
-    }
-    return z;
-}
-
 int layout(nw_run* run);
 int fill(nw_run* run);
 int reset(nw_run* run);
