@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`nodewise study`: a built-in study against its peers and the machine's limit."""
+"""`nodewise study`: a study against its peers and the machine's limit."""
 
 from __future__ import annotations
 
