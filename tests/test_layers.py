@@ -135,6 +135,12 @@ def test_a_study_imports_the_engine_and_its_own_files_by_a_dot() -> None:
                     assert node.level <= len(path.relative_to(own).parts), f"{path} imports from outside its folder"
 
 
+def test_the_header_that_a_studys_files_share_is_study_h() -> None:
+    for own in _folders_of_studies():
+        declaring = {path.name for path in own.glob("*.h") if re.search(r"\bint layout\(nw_run", path.read_text())}
+        assert declaring == {"study.h"}, own
+
+
 def test_the_engine_knows_nothing_of_the_other_distribution() -> None:
     for path in (ROOT / "src").rglob("*.py"):
         assert "nodewise_studies" not in path.read_text(), path
@@ -160,6 +166,9 @@ def test_verdicts_and_reports_are_made_of_values_alone() -> None:
 
 def test_files_stay_short() -> None:
     for path in [
-        p for top in ("src", "native", "studies") for kind in ("*.py", "*.cpp") for p in (ROOT / top).rglob(kind)
+        p
+        for top in ("src", "native", "studies/nodewise_studies")
+        for kind in ("*.py", "*.cpp")
+        for p in (ROOT / top).rglob(kind)
     ]:
         assert len(path.read_text().splitlines()) <= 600, path

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.cli.main import main
 from nodewise.studies import shelves
 from nodewise.studies.discovery import binary_of, find_study, study_names
-from nodewise.studies.shelves import Shelf, own_shelf
+from nodewise.studies.shelves import Shelf, elsewhere, own_shelf
 
 ROOT = Path(__file__).parents[2]
 STUDY = """
@@ -113,9 +114,23 @@ def test_a_study_that_is_not_installed_says_what_brings_it() -> None:
         with pytest.raises(UnavailableError, match=f"the study {name} is in nodewise-studies") as problem:
             find_study(name)
         assert "pip install nodewise-studies" in str(problem.value) and "./dev studies" in str(problem.value)
+    assert set(elsewhere()) == brought
     with pytest.raises(InputError, match="unknown study: 'nothing'") as unknown:
         find_study("nothing")
     assert "bandwidth, flops, is" in str(unknown.value)
+
+
+@pytest.mark.usefixtures("alone")
+def test_the_list_of_studies_ends_with_what_brings_more(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study"]) == 0
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last.startswith("compress, dgemm, ") and last.endswith(
+        ": pip install nodewise-studies, in a checkout ./dev studies"
+    )
+
+
+def test_nothing_is_elsewhere_where_all_is_installed() -> None:
+    assert elsewhere() == {}
 
 
 def test_the_engines_own_are_found_without_asking_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,11 @@ import sys
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from nodewise.studies.commands import worker_command
+from nodewise.studies.discovery import find_study
 
 DOCUMENT = Path(__file__).parents[2] / "docs/adding-a-study.md"
 
@@ -62,6 +66,24 @@ def test_it_ends_in_a_checked_row_with_a_peer(clip: Path) -> None:
     assert rows["select"]["share_of_limit"] is not None
     page = nodewise(clip, "study", "./clip", "low=3")
     assert page.returncode == 2 and "hint: give low=0 high=1" in page.stderr
+
+
+def _splitmix64(state: int) -> int:
+    z = (state + 0x9E3779B97F4A7C15) % 2**64
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+    return z ^ z >> 31
+
+
+def test_its_random_numbers_are_splitmix64s(clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # the first number that the generator's authors' own code prints from state 0
+    assert _splitmix64(0) == 0xE220A8397B1DCDAF
+    monkeypatch.setenv("NODEWISE_CACHE", str(clip.parent / "cache"))
+    command = worker_command(find_study(str(clip)), "select", {"n": "1000"})
+    subprocess.run([*command, "--seed", "5", "--dump", str(tmp_path)], check=True, capture_output=True)
+    due = [4 * ((_splitmix64((_splitmix64(5) + i) % 2**64) >> 11) / 2**53) - 2 for i in range(1000)]
+    assert np.load(tmp_path / "x.npy").tolist() == due
+    assert abs(float(np.mean(due))) < 0.1
 
 
 @pytest.mark.parametrize(

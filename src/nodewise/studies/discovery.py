@@ -47,7 +47,7 @@ def find_study(name: str) -> Found:
         return Found(_described(folder, f"{shelf.package}.{name}"), folder, _built(folder, shelf))
     folder = Path(name).resolve()
     if not (folder / "study.py").is_file():
-        if source := elsewhere(name):
+        if source := elsewhere().get(name):
             raise UnavailableError(
                 f"the study {name} is in {source}, which is not installed",
                 f"pip install {source}, or in a checkout of nodewise: ./dev studies",

@@ -93,7 +93,8 @@ def shelf_of(name: str) -> Shelf | None:
     return holding[0] if holding else None
 
 
-def elsewhere(name: str) -> str | None:
-    """The distribution that is not installed and would bring a study of that name, or None: as known when nodewise was built."""
+def elsewhere() -> dict[str, str]:
+    """The studies that are not installed, each with the distribution that would bring it: as known when nodewise was built."""
     known = native_path("elsewhere/nodewise-studies.txt")
-    return known.stem if name in known.read_text().split() else None
+    here = {name for shelf in shelves() for name in shelf.names()}
+    return {name: known.stem for name in known.read_text().split() if name not in here}

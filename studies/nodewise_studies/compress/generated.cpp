@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "abi/kernel.h"
 #include "corpus.h"
 
 namespace compress {

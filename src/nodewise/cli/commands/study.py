@@ -210,6 +210,7 @@ class _Line:
 
 def _list(as_json: bool) -> None:
     from nodewise.studies.discovery import find_study, study_names
+    from nodewise.studies.shelves import elsewhere
 
     studies = [find_study(n).study for n in study_names()]
     if as_json:
@@ -224,6 +225,11 @@ def _list(as_json: bool) -> None:
             values = f" ({', '.join(knob.values)})" if knob.values else ""
             default = f", default {knob.default}" if knob.default else ""
             print(f"  --{knob.name:<8} {knob.meaning}{values}{default}")
+    more = elsewhere()
+    for source in dict.fromkeys(more.values()):
+        print(
+            f"{', '.join(n for n, s in more.items() if s == source)}: pip install {source}, in a checkout ./dev studies"
+        )
 
 
 def tell_study(result: StudyVerdict) -> None:
