@@ -29,7 +29,8 @@ def test_one_thread_is_even(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_imbalance_lies_between_even_and_one_thread_alone(variant: str) -> None:
-    assert 1 <= told(variant, {"n": "101", "load": "random"}, 3)["imbalance"] <= 3
+    # one thread may do all of it; its sum is rounded
+    assert 1 <= told(variant, {"n": "101", "load": "random"}, 3)["imbalance"] <= 3 + 1e-12
 
 
 def test_work_is_that_of_the_elements_that_are_not_zero() -> None:
