@@ -215,6 +215,7 @@ def peers_are_right_or_say_why_they_do_not_run(found: Found) -> Iterator[str]:
     if not found.study.test_points:
         return
     point = found.study.point(found.study.test_points[-1])
+    due = None
     for peer in script_contenders(found, point):
         if peer.not_run is not None:
             if len(peer.not_run) <= len("is missing"):
@@ -226,7 +227,7 @@ def peers_are_right_or_say_why_they_do_not_run(found: Found) -> Iterator[str]:
             yield f"{peer.name}: {done.stderr.strip()[-1000:]}"
             continue
         told = json.loads(done.stdout.splitlines()[-1])
-        due = work_of(found, point)
+        due = due or work_of(found, point)
         if told.get("verified") is not True or told["items"] != due["items"]:
             yield f"{peer.name} printed {done.stdout.strip()}, and the work is {due['items']:g} items"
 
