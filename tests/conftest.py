@@ -26,7 +26,10 @@ with contextlib.suppress(ImportError):
 
 @pytest.fixture(autouse=True)
 def _alone(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test's experiments have no neighbours but each other: what else runs on this machine is in no answer."""
+    """A test's experiments have no neighbours but each other, and no limits but its own: nothing of this machine is in an answer."""
     if "nodewise.records.neighbours" in sys.modules:
         folder = tmp_path_factory.mktemp("running")
         monkeypatch.setattr(sys.modules["nodewise.records.neighbours"], "shared_folder", lambda: folder)
+    if "nodewise.records.kept_limits" in sys.modules:
+        kept = tmp_path_factory.mktemp("kept")
+        monkeypatch.setattr(sys.modules["nodewise.records.kept_limits"], "cache_folder", lambda: kept)

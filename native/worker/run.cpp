@@ -97,6 +97,16 @@ nw_buffer& Run::buffer(const std::string& name) {
     throw std::invalid_argument("the study has no buffer " + name);
 }
 
+double Run::working_set() const {
+    double bytes = 0;
+    for (std::size_t i = 0; i < run_.buffer_count; ++i) {
+        const nw_buffer& buffer = run_.buffers[i];
+        const auto size = static_cast<double>(size_of(buffer.type));
+        bytes += buffer.role == NW_SCRATCH ? 0 : static_cast<double>(buffer.count) * size;
+    }
+    return bytes;
+}
+
 PagesSeen Run::pages() const {
     PagesSeen all;
     for (std::size_t i = 0; i < run_.buffer_count; ++i) {

@@ -31,6 +31,9 @@ class Run {
     // Throws std::invalid_argument where the study has no such array.
     nw_buffer& buffer(const std::string& name);
 
+    // Bytes of all inputs and outputs.
+    [[nodiscard]] double working_set() const;
+
     [[nodiscard]] PagesSeen pages() const;
     [[nodiscard]] const Memory& memory() const { return memory_; }
 

@@ -192,6 +192,7 @@ int tell_work(const StudyFile& file, const Options& options) {
     file.study().work(run.get(), &work);
     json line = json::object();
     add_work(line, work);
+    line["working_set"] = run.working_set();
     print(line);
     return 0;
 }

@@ -150,7 +150,10 @@ def test_what_a_study_tells_is_printed_and_a_knob_may_be_given_again(nodewise: C
     done = nodewise("study", "compress", "kind=text", "size=20000", *levels, "--blocks", "1")
     assert done.returncode == 0, done.stderr
     assert "warning: zlib has levels 1 to 9: ignored 12" in done.stdout.splitlines()
-    assert "  use zlib-1:" in done.stdout and "1 thread" in done.stdout and "zlib-6" not in done.stdout
+    assert "no advice: it takes 6 blocks, of 1" in done.stdout and "  use zlib-1:" not in done.stdout
+    assert "1 thread" in done.stdout and "zlib-6" not in done.stdout
+    done = nodewise("study", "compress", "kind=text", "size=20000", *levels, "--blocks", "6", "--accept-disturbed")
+    assert "  use zlib-1:" in done.stdout and "no advice" not in done.stdout
 
 
 def test_studies_are_listed(nodewise: Command) -> None:

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A study's rows, from runs whose times are given."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.experiments.study import StudyQuestion, run_study
+from nodewise.machine.model import Cache
 from nodewise.machine.sources import load_machine
 from nodewise.records.budget import Meter
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-from nodewise.studies.commands import Contender
+from nodewise.studies.commands import Contender, work_of
 from nodewise.studies.contract import Limit, Published
 from nodewise.studies.discovery import find_study
 from nodewise.verdicts.pair import PairVerdict
@@ -208,6 +211,90 @@ def test_what_a_study_tells_of_its_result_goes_with_it() -> None:
     result = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Given())  # type: ignore[arg-type]
     assert result.told == ("5 rows",)
     assert run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=1), Given()).told == ()  # type: ignore[arg-type]
+
+
+def test_advice_is_given_from_six_blocks_on() -> None:
+    found = replace(IS, study=replace(IS.study, tell=lambda r: ["seen"], advise=lambda r: ["take narrow"]))
+    few = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=5), Given())  # type: ignore[arg-type]
+    assert few.told == ("seen", "no advice: it takes 6 blocks, of 5") and few.best is None
+    six = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Given())  # type: ignore[arg-type]
+    assert six.told == ("seen", "take narrow") and six.best == "narrow"
+
+
+class Bandwidths:
+    """A launcher in which each contender takes as long as its arrays are large, and memory moves 10 GB a second."""
+
+    def __init__(self) -> None:
+        self.commands: dict[str, list[str]] = {}
+
+    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+        self.commands.setdefault(setting.key, list(setting.command))
+        self.commands[f"{setting.key} runs"] = [*self.commands.get(f"{setting.key} runs", []), "1"]
+        return Sample(0.1, 0.1, 0.0, metrics={"items": 1e9, "bytes": 1e9})
+
+
+def test_memorys_rate_is_measured_once_and_kept_with_its_date_until_the_machine_changes() -> None:
+    limit = Limit("bandwidth", "read", per="bytes")
+    # class C has arrays beyond any cache
+    huge = replace(IS, study=replace(IS.study, limits=(limit,)))
+    machine = replace(load_machine(), caches=(), memory_bytes=1 << 36)
+    question = StudyQuestion(huge, {"class": "C"}, threads=1, blocks=6, only=("narrow",), machine=machine)
+
+    def measured(**more: Any) -> tuple[StudyRow, Bandwidths]:
+        launcher = Bandwidths()
+        result = run_study(replace(question, **more), launcher)  # type: ignore[arg-type]
+        return rows_of(result)["bandwidth read"], launcher
+
+    first, launcher = measured()
+    assert len(launcher.commands["bandwidth read runs"]) == 6 and first.how == "" and first.seconds
+    second, launcher = measured()
+    assert "bandwidth read" not in launcher.commands and second.seconds == pytest.approx(first.seconds)
+    assert re.fullmatch(r"measured \d{4}-\d\d-\d\d \d\d:\d\d UTC, 6 runs, and kept", second.how)
+    # other memory, other clocks: what was measured holds no longer
+    slower = replace(machine, processor=replace(machine.processor, governor="powersave"))
+    third, launcher = measured(machine=slower)
+    assert "bandwidth read" in launcher.commands and third.how == ""
+
+
+def test_where_a_budget_has_no_room_for_memorys_rate_the_row_says_what_has() -> None:
+    limit = Limit("bandwidth", "read", per="bytes")
+    huge = replace(IS, study=replace(IS.study, limits=(limit,)))
+    cache = Cache(3, "unified", 1 << 28, 64, (0,))
+    machine = replace(load_machine(), caches=(cache,), memory_bytes=1 << 37)
+    question = StudyQuestion(
+        huge, {"class": "C"}, 1, blocks=6, seconds=5, firm=True, only=("narrow",), machine=machine
+    )
+    row = rows_of(run_study(question, Bandwidths()))["bandwidth read"]  # type: ignore[arg-type]
+    assert row.seconds is None and row.not_run is not None
+    assert re.search(r"takes about \S+ s: --budget \S+ does it, once", row.not_run)
+
+
+def test_data_in_a_cache_are_bound_by_the_cache_at_their_own_working_set() -> None:
+    limit = Limit("bandwidth", "read", per="bytes")
+    small = replace(IS, study=replace(IS.study, limits=(limit,)))
+    launcher = Bandwidths()
+    machine = replace(load_machine(), caches=(Cache(3, "unified", 1 << 30, 64, (0,)),))
+    question = StudyQuestion(small, {"class": "S"}, threads=1, blocks=6, machine=machine, only=("narrow",))
+    row = rows_of(run_study(question, launcher))["bandwidth read"]  # type: ignore[arg-type]
+    command = launcher.commands["bandwidth read"]
+    kib = next(int(w.partition("=")[2]) for w in command if w.startswith("kib="))
+    # two arrays are read: the keys of class S and their counts
+    assert 2 * kib * 1024 == pytest.approx(work_of(IS, {"class": "S"})["working_set"], rel=0.1)
+    assert row.how == f"in the caches, {2 * kib} KiB at work as in the study"
+
+
+def test_the_size_of_bandwidths_arrays_keeps_to_a_budget() -> None:
+    machine = replace(load_machine(), caches=(Cache(3, "unified", 260 << 20, 64, (0,)),), memory_bytes=1 << 36)
+    launcher = Bandwidths()
+    asked = StudyQuestion(find_study("bandwidth"), {}, 1, blocks=6, seconds=15, firm=True, machine=machine)
+    told = run_study(asked, launcher).told  # type: ignore[arg-type]
+    kib = next(int(w.partition("=")[2]) for w in launcher.commands["triad"] if w.startswith("kib="))
+    assert 1024 <= kib < (260 << 10)
+    assert "these are rates of caches, not of memory, which --budget" in told[0]
+    # with time enough they are what they are by default, and nothing is said
+    launcher = Bandwidths()
+    result = run_study(replace(asked, seconds=3600.0), launcher)  # type: ignore[arg-type]
+    assert not any(w.startswith("kib=") for w in launcher.commands["triad"]) and result.told == ()
 
 
 def test_a_budget_too_small_for_six_blocks_is_said_after_the_first(

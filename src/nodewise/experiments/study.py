@@ -12,15 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.shapes import ShapeError
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.experiments.progress import StudyProgress
+from nodewise.experiments.study_plan import (
+    StudyPlan,
+    keep_what_was_measured,
+    limits_of,
+    plan_from_json,
+    plan_study,
+    told_of_size,
+)
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
 from nodewise.placement.policies import place
 from nodewise.placement.registry import binding_variables
 from nodewise.records.budget import Budget, Meter
-from nodewise.records.experiment import Writer, inherited_facts
+from nodewise.records.experiment import Writer, inherited_facts, read_question
 from nodewise.records.recorder import Recorder
 from nodewise.records.result_store import STUDY
 from nodewise.runner.binding import binding_environment
@@ -30,7 +39,6 @@ from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.studies.commands import (
     Contender,
     contenders_of,
-    machine_limits,
     settled_command,
     settling_command,
     work_of,
@@ -126,16 +134,28 @@ class _Run:
     ):
         self._question, self._launcher = question, launcher
         self._observe, self._before_block, self._note = observe, before_block, note
-        found, point = question.found, question.point
-        self._work = work_of(found, point, question.threads)
-        self._series = [Series(c) for c in _wanted(contenders_of(found, point), question.only)]
-        self._series += [Series(contender, limit, self._work) for limit, contender in machine_limits(found)]
+        found, threads = question.found, question.threads
+        self._machine = question.machine or load_machine()
+        self._meter = Meter(Budget(question.seconds))
+        wanted = _wanted(contenders_of(found, question.point), question.only)
+        self._contenders = sum(c.not_run is None for c in wanted)
+        self._plan = self._planned()
+        self._point = point = self._plan.point
+        if point != question.point:
+            # commands hold the sizes
+            wanted = _wanted(contenders_of(found, point), question.only)
+        self._work = work_of(found, point, threads)
+        self._work.pop("working_set", None)
+        self._series = [Series(c) for c in wanted]
+        for limit in limits_of(found, point, self._machine, threads, self._plan.limit_s):
+            name = limit.contender.name
+            told = replace(limit.contender, not_run=self._plan.left_out.get(name))
+            self._series.append(Series(told, limit, self._work, self._plan.kept.get(name)))
         near = found.study.processors(point) if found.study.processors is not None else None
         self._settings = {
             s.contender.name: replace(setting_of(s.contender, question.threads, near), name=s.contender.name)
             for s in self._series
         }
-        self._meter = Meter(Budget(question.seconds))
         self._made = 0
         self._other_load: list[str] = []
 
@@ -143,7 +163,8 @@ class _Run:
         """Measure and judge. Ctrl-C ends with what there is, once each contender ran."""
         question = self._question
         stopped = "runs"
-        with Writer(out, None if question.resume else question.to_json()) as writer:
+        asked = {**question.to_json(), "plan": self._plan.to_json()}
+        with Writer(out, None if question.resume else asked) as writer:
             recorder = Recorder(writer, self._launcher, self._meter, writer.earlier)
             blocks = Blocks(recorder, self._meter, random.Random(question.seed), before_block=self._before_block)
             try:
@@ -165,9 +186,31 @@ class _Run:
                 self._give_up(writer)
                 raise
             self._other_load = [n.sentence for n in writer.note_neighbours()]
+            quota = self._machine.limits.cpu_quota
+            keep_what_was_measured(question.found, self._point, self._machine, question.threads, self._series, quota)
             result = self._judged(stopped)
             writer.store_result({"results": [encode(result)]})
         return result
+
+    def _planned(self) -> StudyPlan:
+        """The plan; who goes on has that of the first time. Raises InputError where what was stored is damaged."""
+        question = self._question
+        if question.resume and question.out is not None and "plan" in (stored := read_question(question.out)):
+            try:
+                return plan_from_json(stored["plan"])
+            except (ShapeError, KeyError, TypeError, ValueError) as problem:
+                raise InputError(
+                    f"{question.out / 'question.json'} is damaged: plan: {problem}", "start a new experiment"
+                ) from problem
+        return plan_study(
+            question.found,
+            question.point,
+            self._machine,
+            question.threads,
+            self._contenders,
+            question.seconds,
+            question.firm,
+        )
 
     @staticmethod
     def _give_up(writer: Writer) -> None:
@@ -200,7 +243,7 @@ class _Run:
                 one.add(0, sample)
 
     def _arms(self) -> list[Arm]:
-        return [self._arm(s.contender.name) for s in self._series if s.reason is None]
+        return [self._arm(s.contender.name) for s in self._series if s.reason is None and s.kept is None]
 
     def _arm(self, name: str) -> Arm:
         def before() -> None:
@@ -251,18 +294,27 @@ class _Run:
         found = study_verdict(
             self._series,
             study,
-            question.point,
+            self._point,
             question.threads,
             self._made,
             work=self._work,
             stopped=stopped,
             seconds_spent=self._meter.seconds,
-            quota=(question.machine or load_machine()).limits.cpu_quota,
+            quota=self._machine.limits.cpu_quota,
             accept=question.accept_disturbed,
             other_load=self._other_load,
         )
         # a study knows its result as the JSON that it is written as
-        return found if study.tell is None else replace(found, told=tuple(study.tell(encode(found))))
+        encoded = encode(found)
+        told = list(study.tell(encoded)) if study.tell is not None else []
+        if study.advise is not None and self._made >= FEWEST_BLOCKS:
+            told += study.advise(encoded)
+        elif study.advise is not None:
+            told.append(f"no advice: it takes {FEWEST_BLOCKS} blocks, of {self._made}")
+        told += told_of_size(
+            question.found, question.point, self._point, self._machine, question.threads, self._contenders
+        )
+        return replace(found, told=tuple(told))
 
 
 def setting_of(contender: Contender, threads: int, near: Collection[int] | None = None) -> Setting:

@@ -13,7 +13,7 @@ from typing import Any
 
 from nodewise.base.errors import InputError, UnavailableError
 from nodewise.base.native import native_path
-from nodewise.studies.contract import Limit, parse_knobs
+from nodewise.studies.contract import parse_knobs
 from nodewise.studies.discovery import Found, find_study
 from nodewise.studies.libraries import find_library, neighbours
 
@@ -30,7 +30,7 @@ class Contender:
     """One row of a study: `kind` is `variant`, `peer` or `limit`; `not_run` says why it cannot run here, else None.
 
     `env` are variables for its process, those to clear being empty. `simd` says that Highway chooses the instructions, `library`
-    is the name of the one that it is by.
+    is the name of the one that it is by, `how` what a row says of its version and its settings.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Contender:
     simd: bool = False
     library: str | None = None
     settles: bool = False
+    how: str = ""
 
 
 def settling_command(command: Sequence[str]) -> tuple[str, ...]:
@@ -139,7 +140,7 @@ def native_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
 
 
 def work_of(found: Found, point: Mapping[str, str], threads: int | None = None) -> dict[str, float]:
-    """How much work a point is: `items` and, where they mean anything, `flops` and `bytes`.
+    """How much work a point is: `items` and, where they mean anything, `flops` and `bytes`; `working_set`, bytes of its arrays.
 
     Raises InputError with the study's reason where the point cannot be run, with so many threads (None: all).
     """
@@ -218,13 +219,3 @@ def contenders_of(found: Found, point: Mapping[str, str]) -> list[Contender]:
     wanted = found.study.select(point) if found.study.select is not None else None
     # a file that cannot be asked has names that no study knows
     return [c for c in every if wanted is None or c.name in wanted or (c.not_run or "").startswith(_UNASKED)]
-
-
-def machine_limits(found: Found) -> list[tuple[Limit, Contender]]:
-    """What measures the rates of the machine that limit the study, by other studies."""
-    limits = []
-    for limit in found.study.limits:
-        other = find_study(limit.study)
-        command = worker_command(other, limit.variant, other.study.point(limit.point))
-        limits.append((limit, Contender(f"{limit.study} {limit.variant}", "limit", tuple(command))))
-    return limits

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from nodewise.records.kept_limits import KeptLimit
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS
@@ -19,29 +20,70 @@ from nodewise.statistics.summary import median
 from nodewise.statistics.verdict import Word, judge
 from nodewise.studies.commands import Contender
 from nodewise.studies.contract import Limit
+from nodewise.studies.machine_limits import MachineLimit
 from nodewise.verdicts.disturbed import met_of
 from nodewise.verdicts.pair import Pairs, PairVerdict, judge_pairs, pair_verdict
+from nodewise.verdicts.secondary import interval_of
 
 #: A difference up to this counts as none.
 _WITHIN = 0.01
+#: A share beyond this is of a limit that does not hold.
+ABOVE_LIMIT = 1.02
 #: What a run reports that is shown and not compared: it did something else than was asked of all.
 FOR_SCALE = "for_scale"
 
 
 class Series:
-    """What a contender's runs gave, block by block; a limit of the machine counts as the time of so much `work`."""
+    """What a contender's runs gave, block by block; a limit of the machine counts as the time of so much `work`.
 
-    def __init__(self, contender: Contender, limit: Limit | None = None, work: Mapping[str, float] | None = None):
+    A limit that is `kept` from earlier has that time without a run.
+    """
+
+    def __init__(
+        self,
+        contender: Contender,
+        limit: MachineLimit | None = None,
+        work: Mapping[str, float] | None = None,
+        kept: KeptLimit | None = None,
+    ):
         self.contender = contender
+        self.machine_limit = limit
         self.times: dict[int, float] = {}
         self.after: dict[int, str | None] = {}
         self.met: list[Met] = []
         self.metrics: dict[str, list[float]] = {}
         self.reason = contender.not_run
         self.verified: bool | None = None
-        self._limit, self._work = limit, work or {}
-        if limit is not None and not self._work.get(limit.per):
-            self.reason = f"the work counts no {limit.per}"
+        self._limit: Limit | None = limit.limit if limit is not None else None
+        self._work = work or {}
+        if self._limit is not None and not self._work.get(self._limit.per):
+            self.reason = f"the work counts no {self._limit.per}"
+        self.kept = kept if self.reason is None else None
+
+    @property
+    def seconds(self) -> float | None:
+        """Its median time in seconds, that of a kept limit for the work; None where it never ran well."""
+        if self.kept is not None:
+            return self.kept.seconds(self._work[self.kept.per])
+        return median(list(self.times.values())) if self.times else None
+
+    @property
+    def how(self) -> str:
+        """What a row says of the way that it was measured."""
+        if self.kept is not None:
+            return self.kept.how
+        return self.machine_limit.how if self.machine_limit is not None else self.contender.how
+
+    def interval(self) -> tuple[float | None, float | None]:
+        """The 95% interval of the median time in seconds; None with too few runs."""
+        if self.kept is not None:
+            work = self._work[self.kept.per]
+            return work / self.kept.high, work / self.kept.low
+        return interval_of(list(self.times.values())) if self.times else (None, None)
+
+    def work_of(self, per: str) -> float | None:
+        """The work that `times` are of: what a limit stands for, or what its own runs counted."""
+        return self._work.get(per) if self._limit is not None else self.metric(per)
 
     def add(self, block: int, sample: Sample, after: str | None = None) -> None:
         """Take the run of a block, and what ran before it; one that failed takes all of them away, and is the reason."""
@@ -82,7 +124,9 @@ class Series:
 
 def typical(one: Series) -> float:
     """Its median time in seconds. Raises ValueError where it never ran well."""
-    return median(list(one.times.values()))
+    if (seconds := one.seconds) is None:
+        raise ValueError(f"{one.contender.name} never ran well")
+    return seconds
 
 
 def limit_of(one: Series, series: Sequence[Series]) -> tuple[str, float] | None:
@@ -90,12 +134,15 @@ def limit_of(one: Series, series: Sequence[Series]) -> tuple[str, float] | None:
 
     A limit that does not bind has none.
     """
-    limits = [s for s in series if s.contender.kind == "limit" and s.times]
-    if not one.times or not limits:
+    limits = [s for s in series if s.contender.kind == "limit" and s.seconds is not None]
+    if one.seconds is None or not limits:
         return None
     binding = max(limits, key=lambda s: typical(s) * s.time_for(one))
     if one.contender.kind == "limit" and one is not binding:
         return None
+    if not one.times or not binding.times:
+        # one of them was measured earlier: no blocks are shared
+        return binding.contender.name, binding.time_for(one) * typical(binding) / typical(one)
     return binding.contender.name, binding.time_for(one) / compare_series(one.times, binding.times).ratio
 
 
@@ -121,22 +168,51 @@ def compare_series(one: Mapping[int, float], other: Mapping[int, float]) -> Rati
 def against(
     references: Sequence[Series], one: Series, quota: float | None, together: int, accept: bool
 ) -> PairVerdict | None:
-    """A contender against the fastest of some others, one of `together` such comparisons; None where there is none."""
+    """A contender against the fastest of some others, one of `together` such comparisons; None where there is none.
+
+    Which of them is the fastest is not known but measured: the ratio is the smallest of those to each, its lower end the
+    smallest of their lower ends, its upper end the smallest of upper ends that hold together. `one` names the nearest.
+    """
     others = [s for s in references if s is not one]
     if not others or not one.times:
         return None
-    fastest = min(others, key=typical)
     level, all_level = 1 - 0.05 / together, 1 - 0.05 / together / len(others)
-    pairs = _pairs(fastest, one, quota)
-    verdict, reason = judge_pairs(pairs, lambda _: level, _WITHIN, final=True, accept_disturbed=accept)
-    if len(others) > 1 and math.isfinite(verdict.ratio.high):
-        low, high = verdict.ratio.low, math.inf
-        for other in others:
-            mine = _pairs(other, one, quota).deciding(accept)
-            if len(mine[0]) < FEWEST_BLOCKS:
-                continue
-            low = min(low, ratio_interval(*mine, level).low)
-            high = min(high, ratio_interval(*mine, all_level).high)
-        verdict = judge(Ratio(verdict.ratio.ratio, low, max(high, low), verdict.ratio.pairs), _WITHIN, final=True)
-        reason = "the noise leaves it open" if verdict.word is Word.UNDECIDED else ""
-    return pair_verdict(fastest.contender.name, one.contender.name, pairs, (verdict, reason), accept)
+    nearest: tuple[float, Series, Pairs] | None = None
+    low, high, fewest = math.inf, math.inf, len(one.times)
+    for other in others:
+        pairs = _pairs(other, one, quota)
+        verdict, reason = judge_pairs(pairs, lambda _: level, _WITHIN, final=True, accept_disturbed=accept)
+        mine = pairs.deciding(accept)
+        if not mine[0] or (pairs.busy and not accept):
+            # without one of them the others bear nothing
+            return pair_verdict(other.contender.name, one.contender.name, pairs, (verdict, reason), accept)
+        low = min(low, verdict.ratio.low)
+        high = min(high, ratio_interval(*mine, all_level).high)
+        fewest = min(fewest, len(mine[0]))
+        if nearest is None or verdict.ratio.ratio < nearest[0]:
+            nearest = verdict.ratio.ratio, other, pairs
+            found = verdict, reason
+    assert nearest is not None
+    ratio, other, pairs = nearest
+    if len(others) > 1:
+        held = (
+            Ratio(ratio, low, high, fewest) if low > 0 and math.isfinite(high) else Ratio(ratio, 0.0, math.inf, fewest)
+        )
+        verdict, reason = judge(held, _WITHIN, final=True), ""
+        if verdict.word is Word.UNDECIDED:
+            few = f"{fewest} comparable blocks are too few for {together * len(others)} intervals that hold together"
+            reason = "the noise leaves it open" if held.has_interval else few
+        found = verdict, reason
+    return pair_verdict(other.contender.name, one.contender.name, pairs, found, accept)
+
+
+def share_of(one: Series, series: Sequence[Series]) -> tuple[str, float] | None:
+    """As `limit_of`, at most 1: noise may make it a little more. None also where `one` is beyond the limit."""
+    found = limit_of(one, series)
+    return None if found is None or found[1] > ABOVE_LIMIT else (found[0], min(1.0, found[1]))
+
+
+def beyond_limits(series: Sequence[Series]) -> list[tuple[Series, str, float]]:
+    """The contenders that are faster than their limit, with its name and their share of it, which is then no limit of theirs."""
+    found = [(one, limit_of(one, series)) for one in series]
+    return [(one, at[0], at[1]) for one, at in found if at is not None and at[1] > ABOVE_LIMIT]

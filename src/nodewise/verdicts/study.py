@@ -13,15 +13,13 @@ from enum import StrEnum
 
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.records.result_store import STUDY
+from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.spoiled import disturbance
 from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.studies.contract import Published, Study
 from nodewise.verdicts.pair import PairVerdict
-from nodewise.verdicts.secondary import interval_of
-from nodewise.verdicts.series import FOR_SCALE, Series, against, limit_of, typical
+from nodewise.verdicts.series import FOR_SCALE, Series, against, beyond_limits, share_of, typical
 
-#: A share beyond this is of a limit that does not hold.
-ABOVE_LIMIT = 1.02
 #: What a run reports of its work, which is no metric of its own.
 _WORK = ("items", "flops", "bytes", "threads")
 
@@ -41,7 +39,8 @@ class StudyRow:
     `times` has one entry for each block (None: it did not run well in that), so that any two rows can be compared block
     by block. `against_peer` is it against the fastest peer, `against_plain` against the plain variant (None: there is none,
     or it is that itself). `share_of_limit` is the time of the `limit` that binds it over its own, paired by blocks. What did not run, or failed,
-    has no `seconds` and says in `not_run` why; one that is `for_scale` did something else than was asked of all.
+    has no `seconds` and says in `not_run` why; one that is `for_scale` did something else than was asked of all. `how` says by
+    which version and settings, or when and at which size a limit was measured. No share is above 1.
     """
 
     contender: str
@@ -65,14 +64,15 @@ class StudyRow:
     disturbed: int
     verified: bool | None
     not_run: str | None
+    how: str = ""
 
 
 @dataclass(frozen=True)
 class StudyVerdict:
     """What a study found: a row for each contender, variants, peers and limits, each kind's fastest first.
 
-    `verdict` is that of the fastest variant, `best`, against the fastest peer, `best_peer` (None: there is none);
-    `headline` and `sentence` say it in words. `work` is what the study counts of its own, `told` what it says of its result.
+    `verdict` is that of the fastest variant, `best`, against the fastest peer, `best_peer` (None: there is none, or it did not run
+    six times, below which none is named); `headline` and `sentence` say it in words. `work` is what the study counts of its own, `told` what it says of its result.
     """
 
     kind: str
@@ -152,24 +152,23 @@ def study_verdict(
     compared = [s for s in series if s.times and not s.for_scale and s.contender.kind != Kind.LIMIT]
     peers = [s for s in compared if s.contender.kind == Kind.PEER and s.contender.name not in study.for_scale]
     plain = [s for s in series if s.times and not s.for_scale and s.contender.name == study.plain_variant]
-    best_peer = min(peers, key=typical, default=None)
+    best_peer = min((s for s in peers if len(s.times) >= FEWEST_BLOCKS), key=typical, default=None)
     together = max(1, len(compared) * (bool(peers) + bool(plain)))
     rows = []
     for one in series:
-        # peers are held against the fastest of them, variants against whichever peer may be
-        rivals = [best_peer] if best_peer is not None and one in peers else peers
         judged = one in compared
-        peer = against(rivals, one, quota, together, accept) if judged else None
+        # which peer is the fastest is measured, too, so all are held against all
+        peer = against(peers, one, quota, together, accept) if judged and one is not best_peer else None
         own = against(plain, one, quota, together, accept) if judged else None
-        limit = limit_of(one, series)
+        limit = share_of(one, series)
         rows.append(
             _row(one, study, point, threads, blocks, peer, own, limit, disturbance(one.met, quota).disturbed_runs)
         )
     order = list(Kind)
     rows.sort(key=lambda r: (order.index(r.kind), r.seconds if r.seconds is not None else math.inf))
     met = disturbance(sorted((met for one in series for met in one.met), key=lambda met: met.block), quota)
-    ran = (r for r in rows if r.kind is Kind.VARIANT and r.seconds is not None and not r.for_scale)
-    best = next(ran, None)
+    enough = (r for r in rows if r.kind is Kind.VARIANT and not r.for_scale and runs_of(r) >= FEWEST_BLOCKS)
+    best = next(enough, None)
     found = StudyVerdict(
         kind=STUDY,
         study=study.name,
@@ -187,7 +186,7 @@ def study_verdict(
         blocks=blocks,
         disturbed=met.disturbed_blocks,
         accept_disturbed=accept,
-        conditions=(*met.conditions, *other_load, *_above_limits(rows)),
+        conditions=(*met.conditions, *other_load, *_above_limits(series)),
         stopped=stopped,
         seconds_spent=seconds_spent,
         work=dict(work or {}),
@@ -208,9 +207,9 @@ def _row(
     limit: tuple[str, float] | None,
     disturbed: int,
 ) -> StudyRow:
-    seconds = typical(one) if one.times else None
+    seconds = one.seconds
     items = (one.metric("items") or 0.0) * study.rate_scale
-    low, high = interval_of(list(one.times.values())) if one.times else (None, None)
+    low, high = one.interval()
     named = [name for name in sorted(one.metrics) if name not in (*_WORK, FOR_SCALE)]
     return StudyRow(
         contender=one.contender.name,
@@ -234,16 +233,21 @@ def _row(
         disturbed=disturbed,
         verified=one.verified,
         not_run=one.reason,
+        how=one.how,
     )
 
 
-def _above_limits(rows: Sequence[StudyRow]) -> list[str]:
+def runs_of(row: StudyRow) -> int:
+    """In how many blocks it ran well."""
+    return sum(t is not None for t in row.times)
+
+
+def _above_limits(series: Sequence[Series]) -> list[str]:
     """What is to be said of contenders that are faster than their limit."""
-    above = [r for r in rows if r.share_of_limit is not None and r.share_of_limit > ABOVE_LIMIT]
     return [
-        f"{r.contender} is above its limit ({r.limit}, {format_percent(r.share_of_limit or 0)}), which does not bind it here: "
-        "data that stay in a cache are not read from memory, for one"
-        for r in above
+        f"{one.contender.name} is above its limit ({limit}, {format_percent(share)}), which does not bind it here, so no share is "
+        "shown: what it moves may be nearer than what the limit was measured with, or the limit was disturbed"
+        for one, limit, share in beyond_limits(series)
     ]
 
 
@@ -275,7 +279,7 @@ def _headline(found: StudyVerdict) -> str:
     """What came out, in a few words: against the best peer where there is one, else the rate."""
     best = found.row(found.best)
     if best is None:
-        return "No variant could run"
+        return "No answer yet" if _ran(found) else "No variant could run"
     if best.against_peer is not None:
         text = peer_text(best.against_peer)
         return text[0].upper() + text[1:]
@@ -285,16 +289,23 @@ def _headline(found: StudyVerdict) -> str:
 def _sentence(found: StudyVerdict) -> str:
     """The same with its intervals, its limit, and what it rests on."""
     best = found.row(found.best)
+    if best is None and _ran(found):
+        counted = f"{_count(found.blocks, 'block')} in {format_seconds(found.seconds_spent)}"
+        return f"{counted}: no best is named, and nothing claimed, before a variant ran well in {FEWEST_BLOCKS}"
     if best is None:
         return "the table says why"
     parts = [f"best variant {best.contender}: {best.rate:.4g} {best.unit}"]
     parts += [_against_text(pair) for pair in (best.against_peer, best.against_plain) if pair is not None]
-    if best.share_of_limit is not None and best.share_of_limit <= ABOVE_LIMIT:
+    if best.share_of_limit is not None:
         parts.append(f"{format_percent(best.share_of_limit)} of the limit ({best.limit})")
     accepted = ", accepted" if found.accept_disturbed else ""
     spoiled = f" ({found.disturbed} disturbed{accepted})" if found.disturbed else ""
     parts.append(f"{_count(found.blocks, 'block')}{spoiled} in {format_seconds(found.seconds_spent)}")
     return " · ".join(parts)
+
+
+def _ran(found: StudyVerdict) -> bool:
+    return any(r.kind is Kind.VARIANT and r.seconds is not None and not r.for_scale for r in found.rows)
 
 
 def furthest_ahead(results: Sequence[StudyVerdict]) -> StudyVerdict:

@@ -62,17 +62,19 @@ def processors(point: Mapping[str, str]) -> Collection[int] | None:
 
 
 def tell(result: Mapping[str, Any]) -> list[str]:
-    """What was ignored or left out, where it ran, the frontier, and which level to take."""
+    """What was ignored or left out, where it ran, and the frontier."""
     point = result["point"]
     levels = levels_of(result["rows"])
     lines = [f"warning: {line}" for line in asked(point)[1]]
     lines += _about_files(point, result)
-    if not levels:
-        return lines
-    lines += listing(levels)
-    for link in _links(point):
-        lines += advice(levels, link)
-    return [*lines, *overview(levels)]
+    return [*lines, *listing(levels)] if levels else lines
+
+
+def advise(result: Mapping[str, Any]) -> list[str]:
+    """Which level to take, for the links that are named and for any."""
+    if not (levels := levels_of(result["rows"])):
+        return []
+    return [*(line for link in _links(result["point"]) for line in advice(levels, link)), *overview(levels)]
 
 
 def _links(point: Mapping[str, str]) -> list[float]:
@@ -156,5 +158,6 @@ STUDY = Study(
     processors=processors,
     threads=1,
     tell=tell,
+    advise=advise,
     picture=("ratio", "compress_mbs"),
 )

@@ -6,10 +6,12 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from nodewise.statistics.sequential import FEWEST_BLOCKS
 
 from .agreement import against_fio
 
@@ -131,24 +133,67 @@ def told_points(row: Mapping[str, Any], folder: int, size: float) -> list[tuple[
 
 
 def tell(result: Mapping[str, Any]) -> list[str]:
-    """For each folder what it is, the times for the sizes of interest, what to take, and how that stands to fio."""
+    """For each folder what it is, the times for the sizes of interest, and how they stand to fio's."""
     point = result["point"]
-    folders = folders_of(point)
-    size = float(result["work"]["items"]) / len(folders)
-    rows = {r["contender"]: r for r in result["rows"] if r["kind"] != "limit" and r.get("seconds")}
+    rows = _rows_of(result)
     lines: list[str] = []
-    for number, folder in enumerate(folders, 1):
-        ways = {n: told_points(r, number, size) for n, r in rows.items() if r["kind"] == "variant"}
-        ways = {n: points for n, points in ways.items() if points}
-        if ways:
-            lines += _tell_folder(folder, point, ways, size)
-            lines += against_fio(rows, point, number, len(folders))
+    for number, folder, ways, size in _folders(result):
+        lines += _tell_folder(folder, point, ways, size)
+        # fewer blocks bear no ratio
+        if result["blocks"] >= FEWEST_BLOCKS:
+            lines += against_fio(rows, point, number, len(folders_of(point)))
     if lines and point.get("op") == "read" and (cached := _cached(rows)) is not None:
         lines.append(f"before reading, {cached:.0%} of the files were in the page cache")
     for start, rows_of, built in _OPTIONAL:
         if lines and not any(name.startswith(start) for name in rows):
             lines.append(f"no {rows_of} rows: not asked for, or built without {built}")
     return lines
+
+
+def advise(result: Mapping[str, Any]) -> list[str]:
+    """For each folder what to take."""
+    lines = []
+    for _, folder, ways, size in _folders(result):
+        order_by = _order_by(ways, size)
+        order = sorted(order_by, key=lambda name: order_by[name])
+        best, worst = order[0], order[-1]
+        if best == worst:
+            continue
+        of = "what was measured" if _far(size) else "1 GB"
+        ratio = order_by[worst] / order_by[best]
+        kind = filesystem_of(folder).kind
+        lines.append(f"{folder}: take {best} on {kind}: for {of} {worst} takes {ratio:.1f} times as long")
+        text = next((n for n in order if "-formatted-" in n), None)
+        if text is not None and text != best:
+            lines.append(
+                f"  if it has to be text, {text}: {order_by[text] / order_by[best]:.1f} times as long as {best}"
+            )
+    return lines
+
+
+def _rows_of(result: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {r["contender"]: r for r in result["rows"] if r["kind"] != "limit" and r.get("seconds")}
+
+
+def _folders(result: Mapping[str, Any]) -> Iterator[tuple[int, str, dict[str, list[tuple[float, float]]], float]]:
+    """The folders that something was measured on: number from 1, path, what each way gave there, bytes written."""
+    folders = folders_of(result["point"])
+    size = float(result["work"]["items"]) / len(folders)
+    rows = _rows_of(result)
+    for number, folder in enumerate(folders, 1):
+        ways = {n: told_points(r, number, size) for n, r in rows.items() if r["kind"] == "variant"}
+        if ways := {n: points for n, points in ways.items() if points}:
+            yield number, folder, ways, size
+
+
+def _far(size: float) -> bool:
+    """Whether 1 GB is so far from what was measured that a projection orders nothing."""
+    return size * _FAR < SIZES["1 GB"]
+
+
+def _order_by(ways: Mapping[str, Sequence[tuple[float, float]]], size: float) -> dict[str, float]:
+    """The seconds by which ways are ordered: for 1 GB, or what was measured where that is far from it."""
+    return {name: project(points, size if _far(size) else SIZES["1 GB"]).seconds for name, points in ways.items()}
 
 
 def _tell_folder(
@@ -160,9 +205,7 @@ def _tell_folder(
         f"  {_said(system, point)}",
     ]
     times = {name: {label: project(points, n) for label, n in SIZES.items()} for name, points in ways.items()}
-    # so far from what was measured, a projection orders nothing
-    far = size * _FAR < SIZES["1 GB"]
-    order_by = {name: project(points, size if far else SIZES["1 GB"]).seconds for name, points in ways.items()}
+    order_by = _order_by(ways, size)
     order = sorted(order_by, key=lambda name: order_by[name])
     lines.append(
         f"  {'time for':<28}" + "".join(f"{label:>11}" for label in SIZES) + f"   measured {size / 1e6:.4g} MB"
@@ -172,22 +215,12 @@ def _tell_folder(
         rate = f"{size / now / 1e6:>10.4g} MB/s" if now else ""
         lines.append(f"  {name:<28}" + "".join(f"{times[name][label]!s:>11}" for label in SIZES) + rate)
     lines.append("  * not measured: interpolated or extrapolated from the times of three sizes")
-    if far:
+    if _far(size):
         lines.append(
             f"  1 GB is {SIZES['1 GB'] / size:.0f} times what was measured: --kib 262144 --ways fast tells more"
         )
     if system.free < SIZES["10 GB"]:
         lines.append("  10 GB would not fit")
-    best, worst = order[0], order[-1]
-    if best != worst:
-        ratio = order_by[worst] / order_by[best]
-        of = "what was measured" if far else "1 GB"
-        lines.append(f"  take {best} on {system.kind}: for {of} {worst} takes {ratio:.1f} times as long")
-        text = next((n for n in order if "-formatted-" in n), None)
-        if text is not None and text != best:
-            lines.append(
-                f"  if it has to be text, {text}: {order_by[text] / order_by[best]:.1f} times as long as {best}"
-            )
     return lines
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nodewise.studies.contract import Knob, Published, Study
 
-from .projection import tell
+from .projection import advise, tell
 
 _SHAPES = ("element", "row", "whole")
 _FIO = ("write-element", "write-row", "write-whole", "direct-whole", "mmap-whole", "uring-whole", "uring-direct-whole")
@@ -112,4 +112,5 @@ STUDY = Study(
     bench=({}, {"kib": "262144", "ways": "fast"}),
     select=select,
     tell=tell,
+    advise=advise,
 )

@@ -17,7 +17,7 @@ import pytest
 from nodewise.studies.commands import native_contenders, script_contenders, worker_command
 from nodewise.studies.discovery import find_study
 from nodewise_studies.fileio.files import nameless
-from nodewise_studies.fileio.projection import filesystem_of, project, tell
+from nodewise_studies.fileio.projection import advise, filesystem_of, project, tell
 
 FILEIO = find_study("fileio")
 NAMES = [c.name for c in native_contenders(FILEIO, {}) if c.kind == "variant"]
@@ -358,13 +358,18 @@ def test_a_filesystem_gets_a_recommendation(tmp_path: Path) -> None:
         _row("fio-write-whole", "peer", 0.11),
     ]
     point = {"folders": str(tmp_path), "op": "write", "fsync": "no"}
-    text = "\n".join(tell({"point": point, "work": {"items": 16e6}, "rows": rows}))
+    result = {"point": point, "work": {"items": 16e6}, "rows": rows, "blocks": 6}
+    text = "\n".join(advise(result))
     assert "take write-whole on" in text and "90.0 times as long" in text
+    assert "for what was measured" in text and "if it has to be text, c-formatted-element" in text
+    text = "\n".join(tell(result))
+    assert "take" not in text
     assert "write-whole: 1.10 times the rate of fio on the same pattern: within 10 %" in text
     assert "page cache" in text or "in memory" in text
-    assert "for what was measured" in text and "if it has to be text, c-formatted-element" in text
     assert "no io_uring rows" in text and "no Fortran rows" in text
-    assert tell({"point": point, "work": {"items": 16e6}, "rows": []}) == []
+    assert "of fio" not in "\n".join(tell({**result, "blocks": 5}))
+    nothing = {"point": point, "work": {"items": 16e6}, "rows": []}
+    assert tell(nothing) == [] and advise(nothing) == []
 
 
 def test_far_from_what_was_measured_the_measured_order_counts(tmp_path: Path) -> None:
@@ -373,4 +378,4 @@ def test_far_from_what_was_measured_the_measured_order_counts(tmp_path: Path) ->
     # what a fit makes of times that fall with the size
     slow["metrics"] = {**slow["metrics"], "f1_small_seconds": 0.19, "f1_middle_seconds": 0.195}
     rows = {"point": {"folders": str(tmp_path)}, "work": {"items": 16e6}, "rows": [slow, fast]}
-    assert any("take direct-whole" in line for line in tell(rows))
+    assert any("take direct-whole" in line for line in advise(rows))

@@ -17,7 +17,7 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
     return {"c": (inputs["a"].reshape(n, n) @ inputs["b"].reshape(n, n)).ravel()}
 
 
-def tell(result: Mapping[str, Any]) -> list[str]:
+def advise(result: Mapping[str, Any]) -> list[str]:
     """Which schedule won by how much over static, and the imbalance that explains it."""
     rows = {r["contender"]: r for r in result["rows"] if r["kind"] == "variant" and r.get("seconds")}
     plain = rows.get("static")
@@ -103,5 +103,5 @@ STUDY = Study(
         ),
     ),
     bench=({"load": "square"}, {"load": "triangular"}, {"load": "random"}),
-    tell=tell,
+    advise=advise,
 )

@@ -66,7 +66,7 @@ def _result(load: str, threads: int, **rows: tuple[float, float]) -> dict[str, o
 
 
 def test_the_reason_is_told_in_words() -> None:
-    tell = SCHEDULE.study.tell
+    tell = SCHEDULE.study.advise
     assert tell is not None
     text = tell(_result("triangular", 2, static=(1.5, 1.5), dynamic=(1.0, 1.01)))
     assert text[-2] == "load=triangular: dynamic is 1.50 times as fast as static"

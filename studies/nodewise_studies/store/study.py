@@ -21,7 +21,7 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
 
 
 def tell(result: Mapping[str, Any]) -> list[str]:
-    """How long debits wait until they are acknowledged, what the log became, and how the locks stand to the own spin lock."""
+    """How long debits wait until they are acknowledged, and what the log became."""
     rows = [r for r in result["rows"] if r["kind"] != "limit" and r.get("seconds") and r.get("metrics")]
     if not rows:
         return []
@@ -40,18 +40,22 @@ def tell(result: Mapping[str, Any]) -> list[str]:
             f"log: {told['log_bytes'] / 1e6:.3g} MB, compression {library}: {told['log_ratio']:.2f} times smaller; "
             f"replayed in {told['recovery_seconds'] * 1e3:.3g} ms"
         )
-    spin = next((r for r in own if r["contender"] == "spin"), None)
-    if spin is not None and len(own) > 1:
-        best = min(own, key=lambda r: r["seconds"])
-        gain = 100 * (spin["seconds"] / best["seconds"] - 1)
-        lines.append(
-            f"{best['contender']} serves {gain:.0f} % more requests than the own spin lock"
-            if best is not spin
-            else "no lock serves more requests than the own spin lock"
-        )
     if result["point"].get("sync") == "none":
         lines.append("sync=none: acknowledged is what the kernel has; it survives a kill, not a power failure")
     return lines
+
+
+def advise(result: Mapping[str, Any]) -> list[str]:
+    """How the locks stand to the own spin lock."""
+    own = [r for r in result["rows"] if r["kind"] == "variant" and r.get("seconds") and r.get("metrics")]
+    spin = next((r for r in own if r["contender"] == "spin"), None)
+    if spin is None or len(own) < 2:
+        return []
+    best = min(own, key=lambda r: r["seconds"])
+    gain = 100 * (spin["seconds"] / best["seconds"] - 1)
+    if best is spin:
+        return ["no lock serves more requests than the own spin lock"]
+    return [f"{best['contender']} serves {gain:.0f} % more requests than the own spin lock"]
 
 
 STUDY = Study(
@@ -98,4 +102,5 @@ STUDY = Study(
     ),
     bench=({}, {"sync": "none", "queries": "95", "requests": "1000000"}, {"compress": "lz4"}),
     tell=tell,
+    advise=advise,
 )

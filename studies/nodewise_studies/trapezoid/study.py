@@ -21,7 +21,7 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
     return {"integral": np.array(values)}
 
 
-def tell(result: Mapping[str, Any]) -> list[str]:
+def advise(result: Mapping[str, Any]) -> list[str]:
     """Speedup, rate and redundancy against the first implementation, and what they mean together."""
     # a peer's own flops are not known
     rows = {r["contender"]: r for r in result["rows"] if r["kind"] == "variant" and r.get("seconds") and r.get("flops")}
@@ -102,5 +102,5 @@ STUDY = Study(
         Published("fourth", "against the first; against the third", "rate x61, speed x61; x0.9, x1.9", _WHERE),
     ),
     bench=({}, {"division": "instruction"}),
-    tell=tell,
+    advise=advise,
 )

@@ -104,7 +104,7 @@ def test_the_published_counts_are_those_of_fifty_million_intervals() -> None:
 
 
 def test_a_higher_rate_is_told_apart_from_a_shorter_time() -> None:
-    tell = find_study("trapezoid").study.tell
+    tell = find_study("trapezoid").study.advise
     assert tell is not None
     rows = [
         {"contender": "original", "seconds": 20.90579, "flops": 500_000_946},

@@ -42,7 +42,7 @@ def tell(result: Mapping[str, Any]) -> list[str]:
 def _alike(ran: Sequence[Mapping[str, Any]], wanted: str) -> list[str]:
     told = {r["contender"]: r["metrics"] for r in ran}
     unlike = [r["contender"] for r in ran if r["for_scale"]]
-    found = sorted(((m["fps"], m["mbits"], name) for name, m in told.items() if name not in unlike), reverse=True)
+    found = _comparable(ran)
     # (fewer bits, more speed) are both better
     best = {found[i][2] for i in pareto_front([(-speed, bits) for speed, bits, _ in found])}
     lines = [f"at like quality, PSNR within {LIKE_DB} dB of {wanted}; * no other is both faster and smaller:"]
@@ -58,19 +58,29 @@ def _alike(ran: Sequence[Mapping[str, Any]], wanted: str) -> list[str]:
     ]
     if others:
         lines.append(f"not comparable, farther than {LIKE_DB} dB from {wanted} at best: {', '.join(others)}")
-    if len(found) > 1:
-        fast, lean = found[0], min(found, key=lambda one: one[1])
-        speeds, sizes = fast[0] / lean[0], fast[1] / lean[1]
-        lines.append(
-            f"fastest {fast[2]}, fewest bits {lean[2]}: {speeds:.1f} times the speed for {sizes:.1f} times the bits"
-        )
-        live = min((one for one in found if one[0] >= RATE), key=lambda one: one[1], default=None)
-        lines.append(
-            f"fewest bits of those that keep up with {RATE} frames a second: {live[2]}, {live[1]:.2f} Mbit/s"
-            if live is not None
-            else f"none keeps up with {RATE} frames a second"
-        )
     return lines
+
+
+def advise(result: Mapping[str, Any]) -> list[str]:
+    """The fastest encoder and the one with the fewest bits, of all that came near the PSNR."""
+    found = _comparable([r for r in result["rows"] if r["kind"] == "variant" and r["contender"] != _STORED])
+    if len(found) < 2:
+        return []
+    fast, lean = found[0], min(found, key=lambda one: one[1])
+    speeds, sizes = fast[0] / lean[0], fast[1] / lean[1]
+    live = min((one for one in found if one[0] >= RATE), key=lambda one: one[1], default=None)
+    return [
+        f"fastest {fast[2]}, fewest bits {lean[2]}: {speeds:.1f} times the speed for {sizes:.1f} times the bits",
+        f"fewest bits of those that keep up with {RATE} frames a second: {live[2]}, {live[1]:.2f} Mbit/s"
+        if live is not None
+        else f"none keeps up with {RATE} frames a second",
+    ]
+
+
+def _comparable(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, float, str]]:
+    """(frames a second, Mbit/s, name) of those that ran and came near the PSNR, the fastest first."""
+    ran = [(r["metrics"], r) for r in rows if r["seconds"] and not r["for_scale"]]
+    return sorted(((m["fps"], m["mbits"], r["contender"]) for m, r in ran), reverse=True)
 
 
 STUDY = Study(
@@ -108,5 +118,6 @@ STUDY = Study(
     bench=({"height": "480"}, {"height": "720"}, {"height": "1080"}, {"height": "2160", "frames": "8"}),
     select=select,
     tell=tell,
+    advise=advise,
     picture=("frames_per_mbit", "fps"),
 )

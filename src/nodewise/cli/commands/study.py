@@ -261,11 +261,13 @@ def tell_study(result: StudyVerdict) -> None:
         shown = format_percent(share) if share is not None else ""
         time = format_seconds(row.seconds)
         table.add_row(row.contender, kind, time, f"{row.rate:.4g}", peer_cell(result, row), shown, bar)
+    # beside the names there is no room
+    ways = [f"{row.contender}: {row.how}" for row in result.rows if row.how and row.seconds is not None]
     console = Console()
     if not console.is_terminal:
         console = Console(width=120)
     console.print(f"{result.study}: {result.where}", markup=False, highlight=False, soft_wrap=True)
     console.print(table)
     conditions = [f"condition: {condition}" for condition in result.conditions]
-    for line in (result.headline, result.sentence, *conditions, *result.told):
+    for line in (result.headline, result.sentence, *ways, *conditions, *result.told):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
