@@ -11,6 +11,7 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.experiments.study import StudyQuestion, run_study
+from nodewise.experiments.study_plan import plan_study
 from nodewise.machine.model import Cache
 from nodewise.machine.sources import load_machine
 from nodewise.records.budget import Meter
@@ -235,10 +236,10 @@ class Bandwidths:
 
 def test_memorys_rate_is_measured_once_and_kept_with_its_date_until_the_machine_changes() -> None:
     limit = Limit("bandwidth", "read", per="bytes")
-    # class C has arrays beyond any cache
+    # more than twice the caches
     huge = replace(IS, study=replace(IS.study, limits=(limit,)))
-    machine = replace(load_machine(), caches=(), memory_bytes=1 << 36)
-    question = StudyQuestion(huge, {"class": "C"}, threads=1, blocks=6, only=("narrow",), machine=machine)
+    machine = replace(load_machine(), caches=(Cache(3, "unified", 1 << 20, 64, (0,)),))
+    question = StudyQuestion(huge, {"class": "W"}, threads=1, blocks=6, only=("narrow",), machine=machine)
 
     def measured(**more: Any) -> tuple[StudyRow, Bandwidths]:
         launcher = Bandwidths()
@@ -259,11 +260,9 @@ def test_memorys_rate_is_measured_once_and_kept_with_its_date_until_the_machine_
 def test_where_a_budget_has_no_room_for_memorys_rate_the_row_says_what_has() -> None:
     limit = Limit("bandwidth", "read", per="bytes")
     huge = replace(IS, study=replace(IS.study, limits=(limit,)))
-    cache = Cache(3, "unified", 1 << 28, 64, (0,))
-    machine = replace(load_machine(), caches=(cache,), memory_bytes=1 << 37)
-    question = StudyQuestion(
-        huge, {"class": "C"}, 1, blocks=6, seconds=5, firm=True, only=("narrow",), machine=machine
-    )
+    cache = Cache(3, "unified", 1 << 20, 64, (0,))
+    machine = replace(load_machine(), caches=(cache,))
+    question = StudyQuestion(huge, {"class": "W"}, 1, blocks=6, seconds=1, firm=True, only=("narrow",), machine=machine)
     row = rows_of(run_study(question, Bandwidths()))["bandwidth read"]  # type: ignore[arg-type]
     assert row.seconds is None and row.not_run is not None
     assert re.search(r"takes about \S+ s: --budget \S+ does it, once", row.not_run)
@@ -291,10 +290,8 @@ def test_the_size_of_bandwidths_arrays_keeps_to_a_budget() -> None:
     kib = next(int(w.partition("=")[2]) for w in launcher.commands["triad"] if w.startswith("kib="))
     assert 1024 <= kib < (260 << 10)
     assert "these are rates of caches, not of memory, which --budget" in told[0]
-    # with time enough they are what they are by default, and nothing is said
-    launcher = Bandwidths()
-    result = run_study(replace(asked, seconds=3600.0), launcher)  # type: ignore[arg-type]
-    assert not any(w.startswith("kib=") for w in launcher.commands["triad"]) and result.told == ()
+    # with time enough they are what they are by default
+    assert plan_study(asked.found, {}, machine, 1, 10, 3600.0, firm=True).point == {}
 
 
 def test_a_budget_too_small_for_six_blocks_is_said_after_the_first(
