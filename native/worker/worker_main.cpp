@@ -13,12 +13,15 @@
 // NAME=FILE,NAME=FILE of which it takes its own. --pages says
 // how many pages of the arrays lie on the memory node of the thread whose share they are. --work says how much there is
 // to do, without doing it. --serve is for a peer in another program: it writes what work there is as a line of JSON and
-// the inputs as arrays, reads the outputs, and judges them.
+// the inputs as arrays, reads the outputs, and judges them. NODEWISE_BIND has places such as 0,4:1,5, one for each of the
+// threads that a peer works with.
 #include <dlfcn.h>
 #include <omp.h>
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -27,6 +30,7 @@
 #include <vector>
 
 #include "worker/arrays.h"
+#include "worker/bind.h"
 #include "worker/options.h"
 #include "worker/run.h"
 #include "worker/study_file.h"
@@ -131,14 +135,22 @@ void* open_library(const nw_variant& variant, const std::string& given) {
     return handle;
 }
 
+// What is done directly before and after the timed part.
+struct Around {
+    std::function<void()> before = [] {};
+    std::function<void()> after = [] {};
+};
+
 // Seconds of one repetition, or less than 0 where its result is wrong.
-double once(const nw_study& study, const nw_variant& variant, const Options& options, Run& run) {
+double once(const nw_study& study, const nw_variant& variant, const Options& options, Run& run, const Around& around) {
     if (study.reset != nullptr) {
         run.must(study.reset(run.get()), "reset");
     }
+    around.before();
     const auto begin = std::chrono::steady_clock::now();
     run.must(variant.run(run.get()), "run");
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    around.after();
     if (!options.corrupt.empty()) {
         corrupt(run, options.corrupt);
     }
@@ -163,12 +175,24 @@ int run_variant(const StudyFile& file, const Options& options) {
     if (variant.prepare != nullptr) {
         run.must(variant.prepare(run.get()), "prepare");
     }
-    // the first run warms up and is checked; each timed one is checked after its clock has stopped
-    if (once(study, variant, options, run) < 0) {
+    nodewise::Binder binder(variant.kind == NW_PEER ? nodewise::places_asked(std::getenv("NODEWISE_BIND"))
+                                                    : std::vector<cpu_set_t>{});
+    const Around timed = {[&] { binder.ready(); }, [&] { binder.free_first(); }};
+    if (binder.asked()) {
+        int bound = 0;
+        const Around watched = {[&] { binder.begin(); }, [&] { bound = binder.bind(); }};
+        if (once(study, variant, options, run, watched) < 0) {
+            return 1;
+        }
+        binder.free_first();
+        nw_tell(run.get(), "bound", bound);
+    }
+    // the first run in its places warms up and is checked; each timed one is checked after its clock has stopped
+    if (once(study, variant, options, run, timed) < 0) {
         return 1;
     }
     for (int i = 0; i < options.repeat; ++i) {
-        const double seconds = once(study, variant, options, run);
+        const double seconds = once(study, variant, options, run, timed);
         if (seconds < 0) {
             return 1;
         }

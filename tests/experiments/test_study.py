@@ -35,6 +35,7 @@ class Given:
         self.settings: dict[str, Setting] = {}
         self.order: list[str] = []
         self._failing = failing
+        self.bound = 0
 
     def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
         words = setting.command
@@ -106,6 +107,27 @@ def test_variants_are_bound_thread_by_thread_and_a_peer_to_the_same_processors(m
     assert setting.mask == native.mask
     assert setting.env["MINE"] == "1" and "GONE" in setting.unset and "OMP_PLACES" not in setting.env
     assert setting.env["OPENBLAS_NUM_THREADS"] == "1"
+
+
+def test_where_a_peers_threads_cannot_be_bound_nobodys_are() -> None:
+    class Free(Given):
+        def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+            sample = super().run(setting)
+            if "NODEWISE_BIND" in setting.env:
+                return replace(sample, seconds=9.0, metrics={**sample.metrics, "bound": float(self.bound)})
+            return sample
+
+    for bound in (2, 0):
+        given = Free()
+        given.bound = bound
+        result = run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=6), given)  # type: ignore[arg-type]
+        peer, native = given.settings["numpy_bincount"], given.settings["narrow"]
+        assert ("NODEWISE_BIND" in peer.env) == ("OMP_PLACES" in native.env) == (bound > 0)
+        assert peer.mask == native.mask and result.blocks == 6
+        # the block in which that turned out counts for nothing
+        assert rows_of(result)["numpy_bincount"].seconds == pytest.approx(9.0 if bound else 0.3, rel=0.05)
+        said = [c for c in result.conditions if "as those of numpy_bincount cannot be" in c]
+        assert len(said) == (not bound) and "bound" not in rows_of(result)["numpy_bincount"].metrics
 
 
 def test_a_study_may_name_its_processors_threads_and_what_else_is_told() -> None:
@@ -257,15 +279,16 @@ def test_memorys_rate_is_measured_once_and_kept_with_its_date_until_the_machine_
     assert "bandwidth read" in launcher.commands and third.how == ""
 
 
-def test_where_a_budget_has_no_room_for_memorys_rate_the_row_says_what_has() -> None:
+def test_where_a_budget_has_no_room_for_memorys_rate_the_row_says_what_has(monkeypatch: pytest.MonkeyPatch) -> None:
     limit = Limit("bandwidth", "read", per="bytes")
     huge = replace(IS, study=replace(IS.study, limits=(limit,)))
     cache = Cache(3, "unified", 1 << 20, 64, (0,))
     machine = replace(load_machine(), caches=(cache,))
+    monkeypatch.setattr("nodewise.experiments.study.Meter", lambda budget: Meter(budget, lambda: 0.0))
     question = StudyQuestion(huge, {"class": "W"}, 1, blocks=6, seconds=1, firm=True, only=("narrow",), machine=machine)
     row = rows_of(run_study(question, Bandwidths()))["bandwidth read"]  # type: ignore[arg-type]
     assert row.seconds is None and row.not_run is not None
-    assert re.search(r"takes about \S+ s: --budget \S+ does it, once", row.not_run)
+    assert re.search(r"takes about \S+ m?s: --budget \S+ does it, once", row.not_run)
 
 
 def test_data_in_a_cache_are_bound_by_the_cache_at_their_own_working_set() -> None:

@@ -36,6 +36,7 @@ from nodewise.runner.binding import binding_environment
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.setting import Setting
 from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.studies.bound_threads import BIND
 from nodewise.studies.commands import (
     Contender,
     contenders_of,
@@ -45,7 +46,7 @@ from nodewise.studies.commands import (
 )
 from nodewise.studies.discovery import Found
 from nodewise.verdicts.encoding import encode
-from nodewise.verdicts.series import Series
+from nodewise.verdicts.series import BOUND, Series
 from nodewise.verdicts.study import StudyVerdict, study_verdict
 
 _FEWEST, _MOST = FEWEST_BLOCKS, 25
@@ -157,6 +158,7 @@ class _Run:
             for s in self._series
         }
         self._made = 0
+        self._free: tuple[str, ...] = ()
         self._other_load: list[str] = []
 
     def result(self, out: Path) -> StudyVerdict:
@@ -176,7 +178,11 @@ class _Run:
                     again=not question.accept_disturbed,
                     firm=self._question.firm,
                 )
-                stopped = blocks.repeat(self._arms, STUDY, stop, self._take)
+                # the first block shows whose threads can be bound, and counts where all of them can
+                stopped = blocks.repeat(self._arms, STUDY, replace(stop, most=1, again=False), self._take)
+                if stopped == "runs" and self._made < question.blocks:
+                    rest = replace(stop, fewest=max(1, self._needed - self._made), most=question.blocks - self._made)
+                    stopped = blocks.repeat(self._arms, STUDY, rest, self._take)
             except KeyboardInterrupt:
                 if not self._made:
                     self._give_up(writer)
@@ -251,16 +257,33 @@ class _Run:
 
         return Arm(self._settings[name], _LONGEST_S, (before, lambda: None))
 
+    def _set_free(self, block: Block) -> bool:
+        """Whether a peer's threads turned out not to be bindable: then no contender's are from now on."""
+        told = {s.contender.name: block.samples.get(self._settings[s.contender.name].key) for s in self._series}
+        unbound = [name for name, sample in told.items() if sample is not None and sample.metrics.get(BOUND) == 0]
+        if self._free or not unbound:
+            return False
+        self._free = tuple(unbound)
+        self._settings = {name: _without_binding(setting, name) for name, setting in self._settings.items()}
+        return True
+
     def _take(self, block: Block) -> None:
         if not self._made:
             self._check_budget(block)
+            if self._set_free(block):
+                return
         # the budget's end is no fault of those that it cut off or left out
         if not block.whole and self._made:
             return
         for one in self._series:
-            if one.contender.name in block.samples:
-                one.add(self._made, block.samples[one.contender.name], block.after[one.contender.name])
+            key = self._settings[one.contender.name].key
+            if key in block.samples:
+                one.add(self._made, block.samples[key], self._name_of(block.after[key]))
         self._made += 1
+
+    def _name_of(self, key: str | None) -> str | None:
+        """The contender that a setting is of."""
+        return next((name for name, setting in self._settings.items() if setting.key == key), key)
 
     def _check_budget(self, block: Block) -> None:
         """After the first block: whether the budget holds as many as are needed. Raises InputError where it was asked for."""
@@ -303,6 +326,7 @@ class _Run:
             quota=self._machine.limits.cpu_quota,
             accept=question.accept_disturbed,
             other_load=self._other_load,
+            free=self._free,
         )
         # a study knows its result as the JSON that it is written as
         encoded = encode(found)
@@ -320,9 +344,8 @@ class _Run:
 def setting_of(contender: Contender, threads: int, near: Collection[int] | None = None) -> Setting:
     """So many threads on the cores of a balanced placement, on the processors `near` where enough of those may be used.
 
-    A variant's threads are bound one by one.
-
-    A peer's threads are not: those that a library makes by itself would all inherit the place of the first one.
+    A variant's threads are bound one by one, by OpenMP. So are a peer's, but by its process once it is seen which of them work:
+    those that a library makes by itself would all inherit the place of the first one.
     """
     machine = load_machine()
     nearer = tuple(p for p in machine.allowed if near is not None and p in near)
@@ -334,11 +357,20 @@ def setting_of(contender: Contender, threads: int, near: Collection[int] | None 
     placement = place(machine, "balanced", threads) if threads <= len(machine.allowed) else None
     if placement is not None:
         mask = placement.mask
-        if contender.kind != "peer":
+        if contender.kind == "peer":
+            env[BIND] = ":".join(",".join(map(str, place)) for place in placement.places)
+        else:
             env |= binding_environment(contender.command, placement.places, env, "openmp")[0]
     unset = [*binding_variables(), *(name for name, value in contender.env.items() if not value)]
     env |= {name: value for name, value in contender.env.items() if value}
     return Setting(contender.command, env=env, unset=tuple(v for v in unset if v not in env), mask=mask)
+
+
+def _without_binding(setting: Setting, name: str) -> Setting:
+    """The same on the same processors, with its threads free to move among them."""
+    bound = {BIND, *binding_variables()}
+    env = {k: v for k, v in setting.env.items() if k not in bound}
+    return replace(setting, env=env, unset=tuple(sorted(bound | {*setting.unset})), name=f"{name} (threads free)")
 
 
 def _wanted(contenders: Sequence[Contender], only: Sequence[str]) -> list[Contender]:

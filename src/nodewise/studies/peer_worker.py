@@ -30,6 +30,7 @@ from typing import IO, Any
 import numpy as np
 
 from nodewise.base.native import native_path
+from nodewise.studies.bound_threads import BIND, Watch, places_asked
 from nodewise.studies.contract import parse_knobs
 from nodewise.studies.discovery import load_script
 
@@ -44,6 +45,8 @@ class Judge:
             [str(native_path("nodewise-worker")), binary, "--serve", *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            # its threads have nothing to do while the contender runs
+            env={**os.environ, "OMP_WAIT_POLICY": "passive"},
         )
         self.task = json.loads(self._line() or "{}")
         self.inputs = {name: _receive(self._out) for name in self.task.get("inputs", ())}
@@ -127,6 +130,11 @@ def main(words: list[str]) -> int:
                 return 0
             point |= {k: repr(v) for k, v in settled.items()}
         state = peer.prepare(judge.inputs, point, threads)
+        told = {}
+        if places := places_asked(os.environ.get(BIND, "")):
+            watch = Watch()
+            peer.run(state)
+            told["bound"] = watch.bind(places)
         peer.run(state)
         times = []
         for _ in range(repeat):
@@ -137,7 +145,7 @@ def main(words: list[str]) -> int:
             print(f"wrong result: {wrong}", file=sys.stderr)
             print('{"nodewise": 1, "verified": false}')
             return 1
-    told = {k: judge.task[k] for k in ("items", "flops", "bytes") if k in judge.task}
+    told |= {k: judge.task[k] for k in ("items", "flops", "bytes") if k in judge.task}
     told |= peer.metrics(state) if hasattr(peer, "metrics") else {}
     for seconds in times:
         print(json.dumps({"nodewise": 1, "seconds": seconds, **told, "threads": threads, "verified": True}))

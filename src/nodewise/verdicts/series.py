@@ -29,6 +29,8 @@ from nodewise.verdicts.secondary import interval_of
 _WITHIN = 0.01
 #: A share beyond this is of a limit that does not hold.
 ABOVE_LIMIT = 1.02
+#: How many of a peer's threads were bound one by one, where that was asked for: 0, they could not be.
+BOUND = "bound"
 #: What a run reports that is shown and not compared: it did something else than was asked of all.
 FOR_SCALE = "for_scale"
 

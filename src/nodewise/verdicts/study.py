@@ -18,7 +18,7 @@ from nodewise.statistics.spoiled import disturbance
 from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.studies.contract import Published, Study
 from nodewise.verdicts.pair import PairVerdict
-from nodewise.verdicts.series import FOR_SCALE, Series, against, beyond_limits, share_of, typical
+from nodewise.verdicts.series import BOUND, FOR_SCALE, Series, against, beyond_limits, share_of, typical
 
 #: What a run reports of its work, which is no metric of its own.
 _WORK = ("items", "flops", "bytes", "threads")
@@ -143,11 +143,12 @@ def study_verdict(
     quota: float | None = None,
     accept: bool = False,
     other_load: Sequence[str] = (),
+    free: Sequence[str] = (),
 ) -> StudyVerdict:
     """Judge what the contenders gave in so many blocks; what the study itself tells of it is not yet there.
 
     `quota` is how many processors the control group grants; `accept`: blocks decide that were disturbed, too. `other_load` says
-    what other experiments ran on the machine.
+    what other experiments ran on the machine, `free` names the peers for whose sake nothing was bound.
     """
     compared = [s for s in series if s.times and not s.for_scale and s.contender.kind != Kind.LIMIT]
     peers = [s for s in compared if s.contender.kind == Kind.PEER and s.contender.name not in study.for_scale]
@@ -186,7 +187,7 @@ def study_verdict(
         blocks=blocks,
         disturbed=met.disturbed_blocks,
         accept_disturbed=accept,
-        conditions=(*met.conditions, *other_load, *_above_limits(series)),
+        conditions=(*met.conditions, *other_load, *_free(free), *_above_limits(series)),
         stopped=stopped,
         seconds_spent=seconds_spent,
         work=dict(work or {}),
@@ -210,7 +211,7 @@ def _row(
     seconds = one.seconds
     items = (one.metric("items") or 0.0) * study.rate_scale
     low, high = one.interval()
-    named = [name for name in sorted(one.metrics) if name not in (*_WORK, FOR_SCALE)]
+    named = [name for name in sorted(one.metrics) if name not in (*_WORK, FOR_SCALE, BOUND)]
     return StudyRow(
         contender=one.contender.name,
         kind=Kind(one.contender.kind),
@@ -240,6 +241,15 @@ def _row(
 def runs_of(row: StudyRow) -> int:
     """In how many blocks it ran well."""
     return sum(t is not None for t in row.times)
+
+
+def _free(names: Sequence[str]) -> list[str]:
+    """What is to be said where a peer's threads cannot be bound."""
+    if not names:
+        return []
+    return [
+        f"no contender's threads were bound one by one, as those of {', '.join(names)} cannot be: --only leaves peers out"
+    ]
 
 
 def _above_limits(series: Sequence[Series]) -> list[str]:

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "worker/bind.h"
+
+#include <omp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace nodewise {
+namespace {
+
+// A thread works that ran for this share of the time of the one that ran longest; so much of the process's time may be
+// that of threads that are not known.
+constexpr double kWorks = 0.1;
+constexpr double kUnknown = 0.2;
+
+// Seconds that each thread of this process has run; empty where the system does not say.
+std::map<pid_t, double> run_times() {
+    std::map<pid_t, double> times;
+    std::error_code none;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", none)) {
+        std::ifstream file(task.path() / "schedstat");
+        double nanoseconds = 0;
+        if (file >> nanoseconds) {
+            times[static_cast<pid_t>(std::atoi(task.path().filename().c_str()))] = nanoseconds * 1e-9;
+        }
+    }
+    return times;
+}
+
+double process_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+std::set<pid_t> own_pool(std::size_t threads) {
+    std::set<pid_t> ids;
+#pragma omp parallel num_threads(static_cast<int>(threads))
+    {
+#pragma omp critical
+        ids.insert(static_cast<pid_t>(syscall(SYS_gettid)));
+    }
+    return ids;
+}
+
+bool hold(pid_t thread, const cpu_set_t& place) { return sched_setaffinity(thread, sizeof place, &place) == 0; }
+
+}  // namespace
+
+std::vector<cpu_set_t> places_asked(const char* text) {
+    std::vector<cpu_set_t> places(1);
+    CPU_ZERO(&places.back());
+    for (const char* at = text; at != nullptr && *at != '\0';) {
+        char* end = nullptr;
+        const long processor = std::strtol(at, &end, 10);
+        if (end == at || processor < 0 || processor >= CPU_SETSIZE) {
+            return {};
+        }
+        CPU_SET(static_cast<std::size_t>(processor), &places.back());
+        if (*end == ':') {
+            places.emplace_back();
+            CPU_ZERO(&places.back());
+        } else if (*end != ',' && *end != '\0') {
+            return {};
+        }
+        at = *end == '\0' ? end : end + 1;
+    }
+    return CPU_COUNT(&places.front()) == 0 ? std::vector<cpu_set_t>{} : places;
+}
+
+Binder::Binder(std::vector<cpu_set_t> places) : places_(std::move(places)) {
+    CPU_ZERO(&all_);
+    for (const cpu_set_t& place : places_) {
+        CPU_OR(&all_, &all_, &place);
+    }
+}
+
+void Binder::free_first() const {
+    if (asked() && bound_ && !own_pool_) {
+        hold(0, all_);
+    }
+}
+
+void Binder::ready() const {
+    if (!asked() || own_pool_) {
+        return;
+    }
+    omp_pause_resource_all(omp_pause_hard);
+    if (bound_ && first_works_) {
+        hold(0, places_[0]);
+    }
+}
+
+void Binder::begin() {
+    ready();
+    before_ = run_times();
+    process_before_ = process_seconds();
+}
+
+int Binder::bind() {
+    const double process = process_seconds() - process_before_;
+    std::map<pid_t, double> ran = run_times();
+    double most = 0;
+    double seen = 0;
+    for (auto& [thread, seconds] : ran) {
+        const auto before = before_.find(thread);
+        seconds -= before != before_.end() ? before->second : 0;
+        most = std::max(most, seconds);
+        seen += seconds;
+    }
+    std::vector<pid_t> working;
+    for (const auto& [thread, seconds] : ran) {
+        if (seconds > 0 && seconds >= kWorks * most) {
+            working.push_back(thread);
+        }
+    }
+    if (working.empty() || working.size() > places_.size() || seen < (1 - kUnknown) * process) {
+        return 0;
+    }
+    // the first thread has the lowest number, and so the first place
+    first_works_ = working[0] == getpid();
+    const std::set<pid_t> own = own_pool(places_.size());
+    own_pool_ = working.size() > 1 &&
+                std::all_of(working.begin(), working.end(), [&](pid_t thread) { return own.count(thread) > 0; });
+    for (std::size_t i = 0; i < working.size(); ++i) {
+        if (!hold(working[i], places_[i])) {
+            return 0;
+        }
+    }
+    bound_ = true;
+    return static_cast<int>(working.size());
+}
+
+}  // namespace nodewise
