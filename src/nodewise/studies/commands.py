@@ -13,9 +13,10 @@ from typing import Any
 
 from nodewise.base.errors import InputError, UnavailableError
 from nodewise.base.native import native_path
+from nodewise.machine.sources import load_machine
 from nodewise.studies.contract import parse_knobs
 from nodewise.studies.discovery import Found, find_study
-from nodewise.studies.libraries import find_library, neighbours
+from nodewise.studies.libraries import find_library, how_it_runs, neighbours
 
 #: What chooses the variant, beside the knobs.
 VARIANT = "variant"
@@ -173,6 +174,7 @@ def _native(found: Found, told: Mapping[str, Any], point: Mapping[str, str]) -> 
     command = worker_command(found, told["name"], point)
     reason = f"needs {told['missing']}, which this processor lacks" if told["missing"] else None
     env: Mapping[str, str] = {}
+    how = ""
     if told["library"] is not None:
         library = found.study.libraries[told["library"]]
         env, path = library.env, find_library(library)
@@ -180,9 +182,10 @@ def _native(found: Found, told: Mapping[str, Any], point: Mapping[str, str]) -> 
             reason = reason or f"{library.files[0]} is not installed: {library.install}"
         else:
             command += [_LIBRARY, str(path)]
+            how = how_it_runs(library, path, load_machine().processor.vendor)
             env = {**neighbours(path), **env}
     simd = "simd" in told["needs"].split(",")
-    return Contender(told["name"], told["kind"], tuple(command), reason, env, simd, told["library"])
+    return Contender(told["name"], told["kind"], tuple(command), reason, env, simd, told["library"], how=how)
 
 
 def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]:

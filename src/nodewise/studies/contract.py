@@ -62,13 +62,15 @@ def _is_real(text: str) -> bool:
 @dataclass(frozen=True)
 class Library:
     """Where the library of a native peer is looked for: `files` as the linker names them, in the packages `wheels` of
-    Python (folder, file patterns), then on the system. `install` says what brings it, `env` what its process is given.
+    Python (folder, file patterns), then on the system. `install` says what brings it, `env` what its process is given (what is to
+    be cleared being empty), `notes` what has to be said of it on the processors of a vendor.
     """
 
     files: tuple[str, ...]
     install: str
     wheels: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

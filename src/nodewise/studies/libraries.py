@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import site
 import subprocess
 import sys
 from functools import lru_cache
+from importlib import metadata
 from pathlib import Path
 
 from nodewise.studies.contract import Library
@@ -17,7 +19,7 @@ from nodewise.studies.contract import Library
 
 def find_library(library: Library) -> Path | None:
     """The file, or None where there is none. Python's packages come first: who installed one wants it compared."""
-    for root in [*site.getsitepackages(), site.getusersitepackages(), sys.prefix]:
+    for root in _package_folders():
         for pattern in library.wheels:
             if found := sorted(Path(root).glob(pattern)):
                 return found[-1]
@@ -36,6 +38,22 @@ def neighbours(path: Path) -> dict[str, str]:
     if path in _system_libraries().values():
         return {}
     return {"LD_LIBRARY_PATH": ":".join(filter(None, [str(path.parent), os.environ.get("LD_LIBRARY_PATH")]))}
+
+
+def how_it_runs(library: Library, path: Path, vendor: str) -> str:
+    """What a row says of a library: its version, or its file's name, which mostly has it; its settings; what is known of it here."""
+    named = re.fullmatch(r"pip install ([\w.-]+)", library.install)
+    said = path.resolve().name
+    # a file that lies where no package put it has another version
+    if named is not None and any(path.is_relative_to(root) for root in _package_folders()):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            said = f"{named[1]} {metadata.version(named[1])}"
+    settings = [f"{name}={value}" for name, value in library.env.items() if value]
+    return ", ".join(filter(None, [said, *(settings or ["as it dispatches by itself"]), library.notes.get(vendor, "")]))
+
+
+def _package_folders() -> list[str]:
+    return [*site.getsitepackages(), site.getusersitepackages(), sys.prefix]
 
 
 @lru_cache(maxsize=1)

@@ -147,12 +147,18 @@ STUDY = Study(
             {**ITSELF, "OPENBLAS_CORETYPE": "SkylakeX"},
         ),
         "openblas-system": Library(("libopenblas.so.0",), "apt-get install libopenblas0", env=ITSELF),
-        "blis": Library(("libblis.so.4",), "apt-get install libblis4-openmp"),
+        "openblas-system-skylakex": Library(
+            ("libopenblas.so.0",), "apt-get install libopenblas0", env={**ITSELF, "OPENBLAS_CORETYPE": "SkylakeX"}
+        ),
+        "blis": Library(("libblis.so.4",), "apt-get install libblis4-openmp", env={"BLIS_ARCH_TYPE": ""}),
+        # by itself it takes the kernels of Haswell on many virtual machines with AVX-512
+        "blis-skx": Library(("libblis.so.4",), "apt-get install libblis4-openmp", env={"BLIS_ARCH_TYPE": "skx"}),
         "mkl": Library(
             ("libmkl_rt.so.3", "libmkl_rt.so.2"),
             "pip install mkl",
             ("lib/libmkl_rt.so.*",),
-            {"MKL_THREADING_LAYER": "GNU", "MKL_INTERFACE_LAYER": "LP64"},
+            {"MKL_THREADING_LAYER": "GNU", "MKL_INTERFACE_LAYER": "LP64", "MKL_ENABLE_INSTRUCTIONS": ""},
+            notes={"AuthenticAMD": "held back: MKL does not take its AVX-512 code on AMD's processors"},
         ),
     },
     published=(

@@ -72,6 +72,7 @@ int galois(nw_run* run);
 int pairwise(nw_run* run);
 int array(nw_run* run);
 int array_shuffle(nw_run* run);
+int prepare_isal(nw_run* run);
 int isal(nw_run* run);
 int isal_code(nw_run* run);
 

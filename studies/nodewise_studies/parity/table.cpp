@@ -8,8 +8,12 @@ constexpr nw_variant kVariants[] = {
     {.name = "pairwise", .needs = "simd", .run = parity::pairwise},
     {.name = "array", .needs = "simd", .run = parity::array},
     {.name = "array_shuffle", .needs = "simd", .run = parity::array_shuffle},
-    {.name = "isal", .kind = NW_PEER, .run = parity::isal, .library = "isal"},
-    {.name = "isal_ec_encode_data", .kind = NW_PEER, .run = parity::isal_code, .library = "isal"},
+    {.name = "isal", .kind = NW_PEER, .run = parity::isal, .prepare = parity::prepare_isal, .library = "isal"},
+    {.name = "isal_ec_encode_data",
+     .kind = NW_PEER,
+     .run = parity::isal_code,
+     .prepare = parity::prepare_isal,
+     .library = "isal"},
 };
 
 constexpr nw_study kStudy{
