@@ -24,7 +24,7 @@ from nodewise.studies.commands import (
 )
 from nodewise.studies.contract import Library
 from nodewise.studies.discovery import Found, find_study
-from nodewise.studies.libraries import find_library, neighbours
+from nodewise.studies.libraries import find_library, how_it_runs, neighbours
 
 #: A study that shows what the worker gives it: the address and pages of its memory, metrics, a peer of libc's.
 TABLE = """
@@ -293,3 +293,20 @@ def test_an_instruction_set_that_is_not_there_is_refused(mine: Found) -> None:
     assert simd_targets(mine) == []
     done = worker(mine, "--variant", "twice", "--simd", "AVX2")
     assert done.returncode == 2 and "there is no AVX2" in done.stderr
+
+
+def test_a_row_says_which_library_it_is_by_and_how(tmp_path: Path) -> None:
+    real = tmp_path / "libthing.so.2.0.31"
+    real.write_bytes(b"")
+    link = tmp_path / "libthing.so.2"
+    link.symlink_to(real)
+    library = Library(
+        ("libthing.so.2",), "apt-get install x", env={"CORE": "new", "OLD": ""}, notes={"AMD": "held back"}
+    )
+    assert how_it_runs(library, link, "AMD") == "libthing.so.2.0.31, CORE=new, held back"
+    assert how_it_runs(replace(library, env={}), link, "Intel") == "libthing.so.2.0.31, as it dispatches by itself"
+    # of a package the version is the package's
+    packed = replace(library, install="pip install numpy", env={})
+    inside = Path(np.__file__)
+    assert how_it_runs(packed, inside, "") == f"numpy {np.__version__}, as it dispatches by itself"
+    assert how_it_runs(packed, link, "").startswith("libthing.so.2.0.31")
