@@ -13,8 +13,8 @@
 // NAME=FILE,NAME=FILE of which it takes its own. --pages says
 // how many pages of the arrays lie on the memory node of the thread whose share they are. --work says how much there is
 // to do, without doing it. --serve is for a peer in another program: it writes what work there is as a line of JSON and
-// the inputs as arrays, reads the outputs, and judges them. NODEWISE_BIND has places such as 0,4:1,5, one for each of the
-// threads that a peer works with.
+// the inputs as arrays, reads the outputs, and judges them. NODEWISE_BIND has places such as 0,4:1,5, one for each of
+// the threads that a peer works with.
 #include <dlfcn.h>
 #include <omp.h>
 

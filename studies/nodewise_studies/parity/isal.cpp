@@ -89,8 +89,8 @@ void by_code(const Part& part) {
     unsigned char* tables = tables_of(part);
     in_lines(part, [&](void** all, int bytes) {
         auto** vectors = reinterpret_cast<unsigned char**>(all);
-        kCode(bytes, static_cast<int>(part.source_count), static_cast<int>(part.output_count),
-              tables, vectors, vectors + part.source_count);
+        kCode(bytes, static_cast<int>(part.source_count), static_cast<int>(part.output_count), tables, vectors,
+              vectors + part.source_count);
     });
 }
 
