@@ -6,7 +6,9 @@ The process that forks them has imported all that is not nodewise's own, so that
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import hashlib
 import io
 import itertools
 import json
@@ -26,8 +28,13 @@ from typing import Any
 
 import pytest
 
+from tools import mutants, native_mutants
+from tools.mutants import Mutant
+
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src/nodewise"
+#: Where it is kept, file by file, what was noted of the tests unbroken.
+NOTES = ROOT / "build/mutants"
 NOTICED, MISSED, BROKEN = 1, 0, 2
 #: A test that takes so many times what it takes unbroken, and so many seconds more, hangs.
 _SLOWER, _LATER_S = 5.0, 10.0
@@ -71,7 +78,7 @@ class Known:
     def tests(self, path: Path, function: str) -> set[str] | None:
         """Those that come by a function of a file, or None: all of its layer, where that cannot be told."""
         place = f"{path}:{function}"
-        if not function or place in self._at_import or "cache" in (SOURCES / path).read_text():
+        if path.suffix != ".py" or not function or place in self._at_import or "cache" in (SOURCES / path).read_text():
             return None
         found = {test for test, places in self._by_test.items() if place in places}
         # of a class, and of a function in another that is named by another word, nothing was noted
@@ -179,6 +186,50 @@ class Noting:
         self._noted.write_text(json.dumps(noted))
 
 
+class Notes:
+    """What was noted of files of tests when nodewise, they and what they share were as they are now."""
+
+    def __init__(self, files: list[Path]):
+        shared = [*sorted(SOURCES.rglob("*.py")), *sorted((ROOT / "tests").rglob("*.py")), Path(__file__)]
+        shared = [p for p in shared if not p.name.startswith("test_")]
+        state = b"".join(str(p).encode() + p.read_bytes() for p in shared)
+        self._kept = {
+            p: NOTES / f"{hashlib.sha256(state + p.read_bytes() + str(p).encode()).hexdigest()}" for p in files
+        }
+
+    @property
+    def missing(self) -> list[Path]:
+        """The files of which nothing is known as they are now."""
+        return [p for p, kept in self._kept.items() if not kept.exists()]
+
+    def keep(self, noted: dict[str, Any]) -> None:
+        """Keep what was noted of those that were missing."""
+        NOTES.mkdir(parents=True, exist_ok=True)
+        for path in self.missing:
+            name = str(path.relative_to(ROOT))
+            own = {
+                "seconds": _of_file(noted["seconds"], name),
+                "reached": _of_file(noted["reached"], name),
+                "failed": [t for t in noted["failed"] if t.partition("::")[0] == name],
+                "everywhere": [t for t in noted["everywhere"] if t.partition("::")[0] == name],
+                "at_import": noted["at_import"],
+            }
+            self._kept[path].write_text(json.dumps(own))
+
+    def all(self) -> dict[str, Any]:
+        """What is known of all of them."""
+        every: dict[str, Any] = {"seconds": {}, "reached": {}, "failed": [], "everywhere": [], "at_import": []}
+        for kept in self._kept.values():
+            one = json.loads(kept.read_text())
+            for name, held in every.items():
+                every[name] = held | one[name] if isinstance(held, dict) else held + one[name]
+        return every
+
+
+def _of_file(noted: dict[str, Any], name: str) -> dict[str, Any]:
+    return {test: held for test, held in noted.items() if test.partition("::")[0] == name}
+
+
 class Choosing:
     """A plugin of pytest that runs the tests that come by a place, the quick ones first, then all others that are quick."""
 
@@ -221,26 +272,32 @@ class Tests:
 
     def unbroken(self, files: list[Path]) -> tuple[Known | None, str]:
         """What is to be known of the tests, or None and what was printed; imports here what they import of others."""
-        noted = self._scratch / "noted.json"
         pid, folder = self._fork(lambda folder: self._modules(files, folder))
         os.waitpid(pid, 0)
         for name in (folder / "modules").read_text().splitlines():
             with contextlib.suppress(BaseException):
                 __import__(name)
         assert not any(name.partition(".")[0] == "nodewise" for name in sys.modules), "a mutant would not be seen"
-        pid, folder = self._fork(lambda folder: self._pytest(files, folder, Noting(noted)))
-        os.waitpid(pid, 0)
-        return (Known(json.loads(noted.read_text())) if noted.exists() else None), (folder / "out").read_text()
+        notes = Notes(files)
+        if notes.missing:
+            noted = self._scratch / "noted.json"
+            pid, folder = self._fork(lambda folder: self._pytest(notes.missing, folder, Noting(noted)))
+            os.waitpid(pid, 0)
+            if not noted.exists():
+                return None, (folder / "out").read_text()
+            notes.keep(json.loads(noted.read_text()))
+        return Known(notes.all()), ""
 
-    def start(self, known: Known, chosen: set[str] | None, own: Path, source: str) -> tuple[int, Path]:
-        """A process that runs a module's tests with that source in place of it; its id, and its folder."""
+    def start(self, known: Known, mutant: Mutant) -> tuple[int, Path]:
+        """A process that runs a module's tests with that place of it broken; its id, and its folder."""
 
         def run(folder: Path) -> int:
-            (folder / "mutant.py").write_text(source)
-            name = ".".join(("nodewise", *own.relative_to(SOURCES).with_suffix("").parts)).removesuffix(".__init__")
-            os.environ |= {"MUTANT_NAME": name, "MUTANT_FILE": str(folder / "mutant.py"), "MUTANT_OWN": str(own)}
-            exec(compile(IMPORTER, "importer", "exec"), {})
-            for files in filter(None, tests_of(own)):
+            if mutant.path.suffix == ".py":
+                _break_module(mutant, folder)
+            elif not _break_program(mutant, folder):
+                return BROKEN
+            chosen = known.tests(mutant.path, mutant.function)
+            for files in filter(None, tests_of(mutant.path)):
                 signal.setitimer(signal.ITIMER_REAL, 60.0)
                 if self._pytest(files, folder, Choosing(known, chosen), "-x") == NOTICED:
                     return NOTICED
@@ -288,11 +345,35 @@ class Tests:
             os._exit(code)
 
 
+def _break_module(mutant: Mutant, folder: Path) -> None:
+    """Let the broken source be what is imported from now on, here and in the programs that are started."""
+    (folder / "mutant.py").write_text(ast.unparse(mutants.broken(mutant, SOURCES)))
+    name = ".".join(("nodewise", *mutant.path.with_suffix("").parts)).removesuffix(".__init__")
+    file, own = str(folder / "mutant.py"), str(SOURCES / mutant.path)
+    os.environ |= {"MUTANT_NAME": name, "MUTANT_FILE": file, "MUTANT_OWN": own}
+    exec(compile(IMPORTER, "importer", "exec"), {})
+
+
+def _break_program(mutant: Mutant, folder: Path) -> bool:
+    """Let the program with the broken source be the one that is started from now on; False where it cannot be compiled."""
+    from nodewise.base.native import native_path
+
+    native = native_path(native_mutants.PROGRAM).parent
+    made = native_mutants.build(mutant, native_mutants.broken(mutant), native, folder)
+    if made is not None:
+        os.environ["NODEWISE_NATIVE"] = str(made)
+    return made is not None
+
+
 def tests_of(path: Path) -> tuple[list[Path], list[Path]]:
-    """The files of tests that are named after a source or its folder, and the others of its layer, those that import it first."""
-    inside = path.relative_to(SOURCES)
-    name = ".".join(("nodewise", *inside.with_suffix("").parts))
+    """The files of tests that are named after a source or its folder, and the others of its layer, those that import it first.
+
+    Of a native source the others are those that speak of it.
+    """
+    native = path.suffix != ".py"
+    inside = path.relative_to("native") if native else path
+    name = inside.stem if native else ".".join(("nodewise", *inside.with_suffix("").parts))
     every = sorted((ROOT / "tests" / inside.parts[0]).rglob("test_*.py"))
     own = [t for t in every if t.stem in (f"test_{inside.stem}", f"test_{inside.parent.name}")]
     rest = sorted((t for t in every if t not in own), key=lambda t: name not in t.read_text())
-    return own, rest
+    return own, [t for t in rest if not native or name in t.read_text()]
