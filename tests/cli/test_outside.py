@@ -51,6 +51,7 @@ def test_a_kind_of_experiment_is_measured_drawn_exported_and_gone_on_with(outsid
     found = json.loads(done(outside, "report", str(kept), "--json"))
     assert found == json.loads((kept / "verdict.json").read_text())
     assert found["kind"] == "drift" and found["runs"] == 6 and found["stopped"] == "runs"
+    assert "6 runs" in done(outside, "report", str(kept), "--text")
     files = [str(tmp_path / name) for name in ("x.html", "figures", "x.csv")]
     done(outside, "report", str(kept), "--html", files[0], "--svg", files[1], "--csv", files[2])
     assert Path(files[0]).read_text() == (kept / "report.html").read_text()
@@ -84,7 +85,7 @@ def test_what_a_kind_does_not_do_is_one_message(outside: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("from nodewise.records.kind import Kind\nKIND = Kind('odd', dict, '', '', '', '')\n", "it has no verdict"),
+        ("from nodewise.records.kind import Kind\nKIND = Kind('odd', dict, '', '', '', '', '')\n", "it has no verdict"),
         ("KIND = 3\n", "is no Kind: 3"),
         ("import nowhere\n", "cannot be loaded: ModuleNotFoundError"),
     ],
