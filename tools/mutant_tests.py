@@ -41,8 +41,8 @@ _SLOWER, _LATER_S = 5.0, 10.0
 _MOST_BYTES = 6 << 30
 #: So long are tests of other files run, which are not known to come by the broken place.
 _REST_S = 0.2
-#: After so many calls a test has come by all that it comes by.
-_MOST_CALLS = 100_000
+#: After so many calls a test is no longer watched, and taken to come by everything.
+_MOST_CALLS = 1_000_000
 #: So much is run of a mutant, in seconds that its tests take unbroken: what is noticed later is noticed by chance.
 _MOST_S = 30.0
 
@@ -76,7 +76,7 @@ class Known:
         self._at_import = set(noted["at_import"])
 
     def tests(self, path: Path, function: str) -> set[str] | None:
-        """Those that come by a function of a file, or None: all of its layer, where that cannot be told."""
+        """Those that come by a function of a file, or None: all of its layer, where that cannot be determined."""
         place = f"{path}:{function}"
         if path.suffix != ".py" or not function or place in self._at_import or "cache" in (SOURCES / path).read_text():
             return None
@@ -113,6 +113,11 @@ class Reached:
         self._calls += 1
         if self._calls > _MOST_CALLS:
             sys.settrace(None)
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether there were more calls since it was last asked than it has noted."""
+        return self._calls > _MOST_CALLS
 
     def take(self) -> set[str]:
         """Those since it was last asked."""
@@ -153,6 +158,8 @@ class Noting:
         try:
             return (yield)
         finally:
+            if self._trace.cut_off:
+                self._programs.add(item.nodeid)
             self._reached[item.nodeid] |= self._trace.take()
             self._now = ""
 

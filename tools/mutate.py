@@ -109,7 +109,13 @@ def kill(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def judge(chosen: list[Mutant], jobs: int, scratch: Path) -> tuple[list[Mutant], list[Mutant]]:
+def _last_words(folder: Path) -> str:
+    """Which test noticed it; else how its output ends."""
+    lines = (folder / "out").read_text(errors="replace").splitlines() or [""]
+    return next((line for line in reversed(lines) if line.startswith(("FAILED", "ERROR"))), lines[-1])
+
+
+def judge(chosen: list[Mutant], jobs: int, scratch: Path, verbose: bool = False) -> tuple[list[Mutant], list[Mutant]]:
     """Those that the tests notice, and those that they do not."""
     begun = time.monotonic()
     runner = Tests(scratch)
@@ -147,6 +153,8 @@ def judge(chosen: list[Mutant], jobs: int, scratch: Path) -> tuple[list[Mutant],
             print(f"missed  {told(job.mutant)}", flush=True)
         else:
             noticed.append(job.mutant)
+            if verbose:
+                print(f"noticed {told(job.mutant)}\n        {_last_words(job.folder)}", flush=True)
         if (done := len(noticed) + len(missed)) % 20 == 0:
             print(f"        {len(noticed)} of {done} noticed so far", flush=True)
         shutil.rmtree(job.folder, ignore_errors=True)
@@ -188,7 +196,7 @@ def rate(words: list[str], asked: argparse.Namespace) -> float:
             "PYTHONPYCACHEPREFIX": sys.pycache_prefix,
             "HYPOTHESIS_STORAGE_DIRECTORY": str(scratch / "hypothesis"),
         }
-        noticed, missed = judge(chosen, asked.jobs, scratch)
+        noticed, missed = judge(chosen, asked.jobs, scratch, asked.verbose)
     every = len(noticed) + len(missed)
     share = len(noticed) / max(1, every)
     figures = f"{len(noticed)} of {every} noticed, {share:.1%}"
@@ -213,6 +221,7 @@ def main() -> int:
         "--part", type=_part, default=(1, 1), metavar="K/N", help="of the sample each Nth from the Kth on"
     )
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="so many at once (default 2)")
+    parser.add_argument("--verbose", action="store_true", help="say of those that are noticed which test noticed them")
     parser.add_argument("--only", default="", metavar="TEXT", help="of the sample those whose line holds it")
     asked = parser.parse_args()
     groups = [asked.modules] if asked.modules else [[room] for room in ROOMS]

@@ -268,7 +268,7 @@ def threaded(cpu_s: float, waited_s: float, threads: int) -> dict[str, float]:
         (1.0, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.01, "watched_threads": 1.0}, 128, 62.0, False),
         (2.0, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.01, "watched_threads": 1.0}, 2, 4.0, True),
         (2.0, {"user_s": 2.0}, 2, 4.0, True),
-        # a process that waited for its children, which were not seen, tells nothing of theirs
+        # a process that waited for its children, which were not seen, reports nothing of theirs
         (1.25, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.9, "watched_threads": 1.0}, 2, 2.2, True),
         (1.25, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 1.1, "watched_threads": 2.0}, 2, 2.2, False),
         # what was seen stands for what was not
@@ -322,7 +322,7 @@ def test_waiting_of_threads_and_children_is_counted() -> None:
     with LocalLauncher() as launcher:
         sample = launcher.run(Setting(command=(sys.executable, "-c", code), mask=(HERE[0],)))
     if "waited_s" not in sample.usage:
-        pytest.skip("the kernel does not tell how long threads waited")
+        pytest.skip("the kernel does not report how long threads waited")
     own = sample.usage["user_s"] + sample.usage["system_s"]
     assert sample.usage["watched_threads"] >= 3
     assert 0.3 * own < sample.usage["watched_s"] <= 1.01 * own

@@ -2,7 +2,7 @@
 """Masking: texts in which each secret is replaced by a mask with its name, `<masked:PASSWORD>`, and back again.
 
 What is masked can be read and compared as before: one value has one name, another value another one. A line for a shell names
-the variable, `"$PASSWORD"`. A text that looks like a mask by itself is told from one: `<masked:` is written `<masked:>`.
+the variable, `"$PASSWORD"`. A text that looks like a mask by itself is distinguished from one: `<masked:` is written `<masked:>`.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def _run(words: list[str]) -> int:
         return INTERRUPTED
     except click.ClickException as problem:
         usage = problem.ctx.get_usage() if isinstance(problem, click.UsageError) and problem.ctx else None
-        hint = usage and f"{usage.replace('Usage: ', '')} (--help tells more)"
+        hint = usage and f"{usage.replace('Usage: ', '')} (--help says more)"
         if hint and isinstance(problem, click.NoSuchOption):
             hint += "; the options of a program come after its name"
         _complain(problem.format_message(), hint)

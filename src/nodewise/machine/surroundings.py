@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Surroundings: what is set on a system that makes a program's time vary. Only read, never changed.
 
-Everything is read below a root, `/` or a recorded tree; what the system does not tell is None or empty, never a guess.
+Everything is read below a root, `/` or a recorded tree; what the system does not report is None or empty, never a guess.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def loaded_from_json(data: Any) -> Loaded:
 def needs_of(command: Sequence[str], environment: Mapping[str, str], marks: Collection[str] = ()) -> Loaded:
     """What the program's file alone tells, without a run; `marks` are texts to look for in it.
 
-    A script's file tells nothing of what its interpreter loads, nor does a file that cannot be read.
+    A script's file reports nothing of what its interpreter loads, nor does a file that cannot be read.
     """
     path = find_on_path(command[0], environment) if command else None
     if path is None:
@@ -222,7 +222,7 @@ class MapsWatcher:
         if len(self.words) < _MOST_WORDS:
             raw = [word for word in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if word][:_MOST_WORDS]
             said = [word[:_LONGEST_WORD].decode(errors="replace") for word in raw]
-            # one that holds a secret tells nothing of a library
+            # one that holds a secret reports nothing of a library
             told = (word for word, secrets in zip(said, parts_of_words(said), strict=True) if not secrets)
             self.words.update(dict.fromkeys(told))
 

@@ -86,7 +86,7 @@ class LocalLauncher:
     def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
         """See `Launcher.run`. Raises ProgramError where the program cannot be started at all, and passes Ctrl-C on.
 
-        Raises InputError where its first good run does not tell what `RunOptions.needed` names.
+        Raises InputError where its first good run does not report what `RunOptions.needed` names.
         """
         request = self._request(setting, timeout_s or self._options.timeout_s)
         rest = self._rests.before(setting.mask or os.sched_getaffinity(0))
@@ -110,7 +110,7 @@ class LocalLauncher:
             if metric.startswith("energy_") and reply["energy_missing"]:
                 raise InputError(f"{metric} cannot be measured: {reply['energy_missing']}", reply["energy_remedy"])
             told = dict.fromkeys(["seconds", "wall_s", "cpu_s", *sample.metrics, *sample.usage, *sample.conditions])
-            raise InputError(f"the run tells no {metric}", f"it tells {', '.join(told)}")
+            raise InputError(f"the run reports no {metric}", f"it reports {', '.join(told)}")
         self._needed = ()
 
     @property

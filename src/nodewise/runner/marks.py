@@ -22,7 +22,7 @@ UNREAD = "protocol: "
 _SHORT_S = _ROUNDING_S / SHARE
 #: A clock below this share of its base was held down.
 _SLOW = 0.95
-#: How long a page fault takes that reads from a disk, where the kernel does not tell how long was waited.
+#: How long a page fault takes that reads from a disk, where the kernel does not report how long was waited.
 _FAULT_S = 0.01
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Resolution: which differences can be told from noise, by how many runs."""
+"""Resolution: which differences can be distinguished from noise, by how many runs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def runs_needed(mad: float, difference: float, power: float = 0.9, level: float 
 
 
 def smallest_difference(mad: float, runs: int, power: float = 0.9, level: float = 0.95) -> float:
-    """The difference, as a share, that `runs` runs of each tell apart; the inverse of `runs_needed`.
+    """The difference, as a share, that `runs` runs of each distinguish; the inverse of `runs_needed`.
 
     Raises ValueError below the fewest runs that can decide.
     """

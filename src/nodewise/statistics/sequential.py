@@ -32,7 +32,7 @@ _EACH_UP_TO, _GROWTH = 40, 1.1
 #: The looks of a comparison whose most blocks are known grow so.
 _PLANNED_GROWTH = 1.25
 _GRID = 121
-#: A level nearer to 1 could not be told from it.
+#: A level nearer to 1 could not be distinguished from it.
 _LEAST = 1e-12
 
 

@@ -30,7 +30,7 @@ def inherited_processors() -> frozenset[int]:
 class Holding:
     """Ranks and threads of one command on one machine.
 
-    OpenMP's variables are set only for a program that has an OpenMP runtime, or of which that cannot be told. Any other is
+    OpenMP's variables are set only for a program that has an OpenMP runtime, or of which that cannot be determined. Any other is
     held by a mask, and told its number of threads only where it would not count the mask's processors by itself. On a
     machine that is not live nothing is bound, and what a program for it loads cannot be seen.
     """

@@ -81,7 +81,7 @@ def _centre(metric: str, row: ContenderSummary, currency: str) -> str:
 
 
 def shown_cells(verdict: CompareVerdict | TuneVerdict, metrics: Mapping[str, MetricSummary]) -> list[str]:
-    """Median and MAD of each metric that was asked for, for one setting; a dash where it tells none."""
+    """Median and MAD of each metric that was asked for, for one setting; a dash where it reports none."""
     cells = []
     for name in verdict.shown:
         one = metrics.get(name)

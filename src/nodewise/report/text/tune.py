@@ -54,4 +54,4 @@ def _gain_from(verdict: TuneVerdict) -> str:
         return "none of the axes, as far as could be shown"
     if len(verdict.axes) == 1:
         return next(iter(verdict.axes))
-    return "several axes together: there were too few runs to tell them apart"
+    return "several axes together: there were too few runs to distinguish them"

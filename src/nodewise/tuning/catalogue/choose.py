@@ -76,7 +76,7 @@ class Answers:
 def ask_libraries(
     libraries: Iterable[Library], loaded: Loaded, machine: Machine, environment: Mapping[str, str]
 ) -> Answers:
-    """What loaded libraries would choose here by themselves, and their versions where file names do not tell.
+    """What loaded libraries would choose here by themselves, and their versions where file names do not report.
 
     A library with questions is loaded in a process of its own, once and for each value that the machine's processor has;
     that takes tens of milliseconds each time.

@@ -68,7 +68,7 @@ def weigh_knobs(
     """The knobs, those of most promise first, and which of them a search tries unless it is told otherwise.
 
     `loaded` has the profile of a run of the program and `usage` its counts (`Sample.usage`): a knob is left out where what
-    it bears on takes less than 5 % of the time. No more values are tried than `runs` runs can tell apart.
+    it bears on takes less than 5 % of the time. No more values are tried than `runs` runs can distinguish.
     """
     spent = Spent(loaded or Loaded(), usage or {}, catalogue)
     found = [_judged(knob, spent.share(knob.time, knob.library), spent) for knob in knobs]
@@ -95,7 +95,7 @@ def _judged(knob: Knob, share: float | None, spent: Spent) -> Weighed:
 
 
 def _affordable(found: Sequence[Weighed], runs: int) -> list[Weighed]:
-    """The same with as many values as the runs can tell apart, dealt out one by one: each further one of a knob promises less.
+    """The same with as many values as the runs can distinguish, dealt out one by one: each further one of a knob promises less.
 
     A knob that promises as much as one of least worth for the whole run has one value however few there are.
     """
