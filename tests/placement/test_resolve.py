@@ -395,6 +395,37 @@ def test_all_that_comes_of_jobs_runtimes_and_parts_of_a_machine() -> None:
     hold("resolve jobs", said)
 
 
+#: Words of KMP_AFFINITY that change nothing here, or one thing.
+SWITCHES = ("verbose", "noverbose", "nonverbose", "warnings", "nowarnings", "respect", "norespect", "reset", "noreset")
+SWITCHES += ("duplicates", "dups", "noduplicates", "nodups", "disabled", "none", "logical", "physical", "logical,1")
+#: By dialect options of which the number is none.
+NO_NUMBERS = {
+    "slurm": ("--threads-per-core=x", "-c x", "-n x", "-N x", "--ntasks-per-node=x", "-m plane=x", "-c -1", "-n 0"),
+    "openmpi4": ("-np x", "-N x", "--map-by slot:PE=x", "--map-by ppr:x:core", "-np 0", "--map-by slot:PE=0"),
+    "openmpi5": ("-np x", "-N x", "--map-by slot:PE=x", "--map-by ppr:x:core", "-np 0", "--map-by slot:PE=-1"),
+    "mpich": ("-ppn x", "-n x", "-bind-to core:x", "-map-by core:x", "-bind-to user:x", "-ppn 0"),
+    "aprun": ("-n x", "-N x", "-S x", "-d x", "-j x", "-cc x", "-n 0", "-d 0", "-N 0"),
+}
+
+
+def test_words_without_a_meaning_here_and_numbers_that_are_none() -> None:
+    said = []
+    for word in SWITCHES:
+        # where the threads go, and what is noted
+        for found in (
+            _said(Job(3), None, FOUR, affinity=f"{word},compact"),
+            _said(Job(3), "1-3,12", FOUR, affinity=word),
+        ):
+            said += [line for i, line in enumerate(found) if i < 2 or line.startswith("  note")]
+    for name, texts in NO_NUMBERS.items():
+        for text in texts:
+            said += _said(JOBS[name], None, FOUR, **{name: text})
+    for runtime in ("gnu", "llvm"):
+        for text in (*TEXTS["places"], *MORE["places"]):
+            said += _said(Job(5), None, FOUR, places=text, bind="close", runtime=runtime)
+    hold("resolve words", said)
+
+
 def test_how_many_threads_fit_where_nobody_says() -> None:
     machine = load_machine(TWO)
 
