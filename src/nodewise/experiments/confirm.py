@@ -170,7 +170,7 @@ def confirm(
     notes: Sequence[str] = (),
     before_block: Callable[[], None] = lambda: None,
 ) -> ConfirmVerdict:
-    """Run both settings in fresh blocks until it is told whether the promise holds, or the budget ends.
+    """Run both settings in fresh blocks until it is known whether the promise holds, or the budget ends.
 
     `question` says how; its contenders are those of the repetition. Raises as `experiments.compare.compare` does, but a
     promised setting that fails is an answer.

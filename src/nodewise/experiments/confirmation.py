@@ -18,7 +18,7 @@ _MORE = 1 / 3
 
 
 def fewest_blocks(alpha: float) -> int:
-    """How many blocks can tell two settings apart at all with an error rate of `alpha`."""
+    """How many blocks can distinguish two settings at all with an error rate of `alpha`."""
     return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(alpha)))
 
 
@@ -48,7 +48,7 @@ class Confirmation:
 
     @property
     def fewest_more(self) -> int:
-        """How many blocks a further plan has to have, so that it may tell what this one left open; 0: it left nothing open, or
+        """How many blocks a further plan has to have, so that it may decide what this one left open; 0: it left nothing open, or
         did not come to its end."""
         if self.count < self._looks.at[-1] or self.word is not Word.UNDECIDED:
             return 0

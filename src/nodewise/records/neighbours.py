@@ -96,8 +96,8 @@ def _read(path: Path, since: float) -> Neighbour | None:
     with contextlib.suppress(OSError, ValueError), _opened(path) as file:
         # a clock that was set back leaves times that are still to come
         if _locked(file) or since < os.fstat(file).st_mtime <= time.time() + _APART_S:
-            told: Neighbour = fit(parse_json(os.read(file, _LONGEST)), Neighbour)
-            return told
+            found: Neighbour = fit(parse_json(os.read(file, _LONGEST)), Neighbour)
+            return found
     return None
 
 
@@ -138,16 +138,16 @@ def _locked(file: int) -> bool:
 
 
 @contextlib.contextmanager
-def turn(tell: Callable[[str], None], folder: Path | None = None) -> Iterator[None]:
-    """Wait until no other experiment runs here, each in its turn where several wait so; `tell` is told once for whom."""
+def turn(notify: Callable[[str], None], folder: Path | None = None) -> Iterator[None]:
+    """Wait until no other experiment runs here, each in its turn where several wait so; `notify` is called once with each."""
     folder = folder or shared_folder()
     file = _open_turn(folder)
-    told: set[str] = set()
+    notified: set[str] = set()
 
     def wait_for(who: str) -> None:
-        if who not in told:
-            told.add(who)
-            tell(who)
+        if who not in notified:
+            notified.add(who)
+            notify(who)
         time.sleep(_EVERY_S)
 
     try:

@@ -153,17 +153,19 @@ class Lines:
             if plan.candidate in known
         ]
 
-    def told(self) -> list[str]:
+    def remarks(self) -> list[str]:
         """What could not be read, in words."""
-        told = []
+        remarks = []
         if self.damaged:
             lines = f"{self.damaged} damaged line{'s were' if self.damaged > 1 else ' was'} skipped"
             more = f"; and {self.damaged - _MOST_NAMED} more" if self.damaged > _MOST_NAMED else ""
-            told.append(f"samples.jsonl: {lines}: {'; '.join(self._problems)}{more}")
+            remarks.append(f"samples.jsonl: {lines}: {'; '.join(self._problems)}{more}")
         for name, count in list(self._left_out.items())[:_MOST_NAMED]:
             runs = f"{count} run{'s' * (count != 1)}"
-            told.append(f"samples.jsonl: it has lost the line of the setting {name!r}, of which {runs} cannot be used")
-        return told
+            remarks.append(
+                f"samples.jsonl: it has lost the line of the setting {name!r}, of which {runs} cannot be used"
+            )
+        return remarks
 
 
 def read_lines(path: Path, known: frozenset[str] | None = None, through: Through | None = None) -> Lines:

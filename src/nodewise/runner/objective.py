@@ -74,7 +74,7 @@ class Shown:
 
 
 def format_metric(metric: str, value: float, currency: str = "") -> str:
-    """A metric's value with the unit that its name tells: `_s` and `seconds` are seconds, `bytes` sizes, `_j` joules.
+    """A metric's value with the unit that its name says: `_s` and `seconds` are seconds, `bytes` sizes, `_j` joules.
 
     `cost` is in `currency`.
     """

@@ -87,7 +87,7 @@ class Profile:
 
 @dataclass
 class _Process:
-    """A process as its records tell it: the regions of its memory that hold code, by their begin."""
+    """A process as its records show it: the regions of its memory that hold code, by their begin."""
 
     program: str = ""
     begins: list[int] = field(default_factory=list)

@@ -66,7 +66,7 @@ def _deviations(power: float, level: float) -> tuple[float, float]:
 
 
 def runs_needed(mad: float, difference: float, power: float = 0.9, level: float = 0.95) -> int:
-    """How many runs of each of two settings tell a difference of this share apart, with this probability.
+    """How many runs of each of two settings show a difference of this share, with this probability.
 
     `mad` is the median absolute deviation of one run, as a share. The interval is that of `compare.ratio_interval`: of
     paired log ratios, whose variance is twice that of a run. The number is that of a paired t-test (W. C. Guenther, The

@@ -214,7 +214,7 @@ def _take(
     loose: dict[int, Loop],
     source: _Source,
 ) -> None:
-    """Put what a compiler tells where it belongs."""
+    """Put what a compiler reports where it belongs."""
     names = demangled([name for a in done.attempts for name in (a.function, *a.chain)])
     lost = 0
     for one in places.of(done.attempts, done.compiler.kind):
@@ -232,7 +232,7 @@ def _take(
         else:
             lost += 1
     if lost:
-        found.remarks.append(f"{done.compiler.name} tells of {lost} more loops without saying where they are")
+        found.remarks.append(f"{done.compiler.name} reports {lost} more loops without saying where they are")
 
 
 class _Source:
@@ -296,7 +296,7 @@ class _Source:
 
 
 def _without_removed(attempts: list[Attempt]) -> list[Attempt]:
-    """A loop that became a library call is removed then: that is told once."""
+    """A loop that became a library call is removed then: that is reported once."""
     if any(a.outcome is not Outcome.REMOVED for a in attempts):
         return [a for a in attempts if a.outcome is not Outcome.REMOVED]
     return attempts

@@ -354,7 +354,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if verdict.word is Word.SLOWER:
         notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")
     notes += answer_notes(experiment)
-    notes += experiment.told
+    notes += experiment.remarks
     return notes
 
 

@@ -173,7 +173,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
 
 
 def _hand_out(found: Stored[CompareVerdict], targets: dict[str, Path], as_json: bool) -> None:
-    """The words, the exports and the page. What was found is told also where a file cannot be written: StoreError then."""
+    """The words, the exports and the page. What was found is printed also where a file cannot be written: StoreError then."""
     from nodewise.report.pages.write import write_page
     from nodewise.verdicts.encoding import encode
 

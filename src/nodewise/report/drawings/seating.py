@@ -16,7 +16,7 @@ RAMP = ((38, 70, 130), (42, 120, 160), (42, 157, 143), (138, 177, 96), (233, 196
 #: Okabe and Ito's colours, without black and with a darker yellow: for ranks, distinguished by every kind of sight.
 RANKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7a5195")
 INK = "#1f2933"
-#: Different bands over one core, beyond which they are told in words.
+#: Different bands over one core, beyond which they are named in words.
 _MOST_BANDS = 4
 
 

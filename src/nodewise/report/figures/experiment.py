@@ -44,7 +44,7 @@ def _rounded(value: float) -> float:
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What figures of single runs tell of each."""
+    """What figures of single runs show of each."""
     return {k: row[k] for k in ("order", "setting", "phase", "state", "marks")}
 
 

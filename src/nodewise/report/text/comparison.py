@@ -91,7 +91,7 @@ def shown_cells(verdict: CompareVerdict | TuneVerdict, metrics: Mapping[str, Met
 
 
 def shown_lines(verdict: TuneVerdict, labels: Mapping[str, str]) -> list[str]:
-    """For each metric that was asked for what the baseline and the best setting of a tune tell, and which are on its front."""
+    """For each metric that was asked for what the baseline and the best setting of a tune report, and which are on its front."""
     best = verdict.best.key
     lines = []
     for i, name in enumerate(verdict.shown):
