@@ -12,13 +12,15 @@ import hashlib
 import io
 import itertools
 import json
+import mmap
 import os
 import re
 import resource
-import signal
+import struct
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections import defaultdict
 from collections.abc import Iterator
@@ -39,6 +41,8 @@ NOTICED, MISSED, BROKEN = 1, 0, 2
 #: A test that takes so many times what it takes unbroken, and so many seconds more, hangs.
 _SLOWER, _LATER_S = 5.0, 10.0
 _MOST_BYTES = 6 << 30
+#: So long it may take to compile a program, or to find the tests.
+_BUILT_S = 90.0
 #: So long are tests of other files run, which are not known to come by the broken place.
 _REST_S = 0.2
 #: After so many calls a test is no longer watched, and taken to come by everything.
@@ -237,12 +241,30 @@ def _of_file(noted: dict[str, Any], name: str) -> dict[str, Any]:
     return {test: held for test, held in noted.items() if test.partition("::")[0] == name}
 
 
+class Deadline:
+    """Until when a process may go on, which it says itself and its parent sees: alarms are the tests' own."""
+
+    def __init__(self, seconds: float):
+        self._shared = mmap.mmap(-1, 8)
+        self.set(seconds)
+
+    def set(self, seconds: float) -> None:
+        """So many from now on."""
+        self._shared[:] = struct.pack("d", time.monotonic() + seconds)
+
+    @property
+    def over(self) -> bool:
+        """Whether it is past."""
+        return bool(struct.unpack("d", self._shared[:])[0] < time.monotonic())
+
+
 class Choosing:
     """A plugin of pytest that runs the tests that come by a place, the quick ones first, then all others that are quick."""
 
-    def __init__(self, known: Known, chosen: set[str] | None):
+    def __init__(self, known: Known, chosen: set[str] | None, deadline: Deadline):
         self._known = known
         self._chosen = chosen
+        self._deadline = deadline
 
     def pytest_collection(self) -> None:
         """Called before tests are read: an example that fails is not made smaller."""
@@ -265,9 +287,8 @@ class Choosing:
         items[:] = [i for i, end in zip(kept, until, strict=True) if end - seconds[i] <= _MOST_S]
 
     def pytest_runtest_setup(self, item: Any) -> None:
-        """A test that takes much longer than it did hangs: the signal ends the process, and that is noticed."""
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, _LATER_S + _SLOWER * self._known.seconds.get(item.nodeid, 0.0))
+        """A test that takes much longer than it did hangs: then the process is ended, and that is noticed."""
+        self._deadline.set(_LATER_S + _SLOWER * self._known.seconds.get(item.nodeid, 0.0))
 
 
 class Tests:
@@ -295,8 +316,9 @@ class Tests:
             notes.keep(json.loads(noted.read_text()))
         return Known(notes.all()), ""
 
-    def start(self, known: Known, mutant: Mutant) -> tuple[int, Path]:
-        """A process that runs a module's tests with that place of it broken; its id, and its folder."""
+    def start(self, known: Known, mutant: Mutant) -> tuple[int, Path, Deadline]:
+        """A process that runs a module's tests with that place of it broken; its id, its folder, and until when it may go on."""
+        deadline = Deadline(_BUILT_S)
 
         def run(folder: Path) -> int:
             if mutant.path.suffix == ".py":
@@ -305,12 +327,12 @@ class Tests:
                 return BROKEN
             chosen = known.tests(mutant.path, mutant.function)
             for files in filter(None, tests_of(mutant.path)):
-                signal.setitimer(signal.ITIMER_REAL, 60.0)
-                if self._pytest(files, folder, Choosing(known, chosen), "-x") == NOTICED:
+                deadline.set(_BUILT_S)
+                if self._pytest(files, folder, Choosing(known, chosen, deadline), "-x") == NOTICED:
                     return NOTICED
             return MISSED
 
-        return self._fork(run)
+        return *self._fork(run), deadline
 
     @staticmethod
     def _modules(files: list[Path], folder: Path) -> int:

@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tools import native_mutants  # noqa: E402
-from tools.mutant_tests import BROKEN, IMPORTER, MISSED, NOTES, SOURCES, Tests, tests_of  # noqa: E402
+from tools.mutant_tests import BROKEN, IMPORTER, MISSED, NOTES, SOURCES, Deadline, Tests, tests_of  # noqa: E402
 from tools.mutants import Mutant, mutants_of  # noqa: E402
 
 EQUIVALENT = Path(__file__).with_name("mutants-equivalent.txt")
@@ -47,11 +47,12 @@ _MOST_S = 300.0
 
 @dataclass
 class Job:
-    """A mutant, until when it may run, and its folder."""
+    """A mutant, its folder, until when it may run, and until when the test that it is at may."""
 
     mutant: Mutant
-    until: float
     folder: Path
+    until: float
+    deadline: Deadline
 
 
 def sources(words: list[str]) -> list[Path]:
@@ -134,11 +135,11 @@ def judge(chosen: list[Mutant], jobs: int, scratch: Path, verbose: bool = False)
     while waiting or running:
         while waiting and len(running) < jobs:
             mutant = waiting.pop()
-            pid, folder = runner.start(known, mutant)
-            running[pid] = Job(mutant, time.monotonic() + _MOST_S, folder)
+            pid, folder, deadline = runner.start(known, mutant)
+            running[pid] = Job(mutant, folder, time.monotonic() + _MOST_S, deadline)
         pid, status = os.waitpid(-1, os.WNOHANG)
         for number, job in running.items():
-            if time.monotonic() > job.until:
+            if time.monotonic() > job.until or job.deadline.over:
                 kill(number)
         if pid not in running:
             time.sleep(0.02)
