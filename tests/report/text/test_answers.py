@@ -23,14 +23,14 @@ def text_of(kind: str, *verdicts: Any, width: int = 140) -> str:
 
 
 def test_a_study_is_its_table_its_headline_and_what_brings_a_peer_to_the_letter() -> None:
-    result = with_row(study_result(), "absent", not_run="missing: pip install 'nodewise[peers]'")
+    result = with_row(study_result(), "absent", not_run="missing: pip install 'some[peers]'")
     lines = text_of("study", replace(result, conditions=("steal of 8%",), told=("so it is",))).splitlines()
     assert lines[0] == f"{result.study}: {result.where}"
     assert lines[-4:] == [result.headline, result.sentence, "condition: steal of 8%", "so it is"]
     assert lines[1].split()[:3] == ["contender", "kind", "time"]
     rows = {line.split()[0]: line for line in lines[2:-4]}
     assert list(rows) == [row.contender.split()[0] for row in result.rows]
-    assert "not run: missing: pip install 'nodewise[peers]'" in rows["absent"]
+    assert "not run: missing: pip install 'some[peers]'" in rows["absent"]
     assert rows["blocked"].split()[1:4] == ["variant", "25", "ms"] and "80%" in rows["blocked"]
     assert all(line == line.rstrip() for line in lines)
 
