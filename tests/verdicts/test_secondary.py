@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Other metrics secondary the number that decides."""
+"""Secondary metrics: those besides the number that decides."""
 
 import dataclasses
 from collections.abc import Mapping

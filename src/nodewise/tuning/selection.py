@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Offer: which axes a tune tries, from what the user names and what the program turns out to load."""
+"""Axis selection: which axes a tune tries, from what the user names and what the program turns out to load."""
 
 from __future__ import annotations
 
