@@ -47,8 +47,9 @@ _BUILT_S = 90.0
 _REST_S = 0.2
 #: After so many calls a test is no longer watched, and taken to come by everything.
 _MOST_CALLS = 1_000_000
-#: So much is run of a mutant, in seconds that its tests take unbroken: what is noticed later is noticed by chance.
-_MOST_S = 30.0
+#: So much is run of a mutant, in processor time that its tests take unbroken and watched: what is noticed later is noticed by
+#: chance. Those that come by the broken place have more.
+_MOST_S, _MOST_NEAR_S = 30.0, 150.0
 
 #: Put where Python looks first, so that each program of the tests has the broken module, too.
 IMPORTER = """
@@ -70,10 +71,11 @@ if os.environ.get("MUTANT_NAME"):
 
 
 class Known:
-    """What was noted of the tests unbroken: seconds, failures, and which come by a function."""
+    """What was noted of the tests unbroken: seconds, processor time, failures, and which come by a function."""
 
     def __init__(self, noted: dict[str, Any]):
         self.seconds: dict[str, float] = noted["seconds"]
+        self.used: dict[str, float] = noted["used"]
         self.failed: set[str] = set(noted["failed"])
         self._by_test: dict[str, set[str]] = {test: set(places) for test, places in noted["reached"].items()}
         self._everywhere = set(noted["everywhere"])
@@ -136,6 +138,7 @@ class Noting:
     def __init__(self, noted: Path):
         self._noted = noted
         self._seconds: dict[str, float] = defaultdict(float)
+        self._used: dict[str, float] = {}
         self._failed: set[str] = set()
         self._reached: dict[str, set[str]] = defaultdict(set)
         self._of_file: dict[str, set[str]] = defaultdict(set)
@@ -158,6 +161,7 @@ class Noting:
     def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
         """Called around each test."""
         self._now = item.nodeid
+        before = _used_s()
         self._trace.__enter__()
         try:
             return (yield)
@@ -165,6 +169,7 @@ class Noting:
             if self._trace.cut_off:
                 self._programs.add(item.nodeid)
             self._reached[item.nodeid] |= self._trace.take()
+            self._used[item.nodeid] = _used_s() - before
             self._now = ""
 
     @pytest.hookimpl(wrapper=True)
@@ -189,6 +194,7 @@ class Noting:
         reached = {t: sorted(p | self._of_file[t.partition("::")[0]]) for t, p in self._reached.items() if t}
         noted = {
             "seconds": self._seconds,
+            "used": self._used,
             "failed": sorted(self._failed),
             "reached": reached,
             "everywhere": sorted(self._programs - {""}),
@@ -220,6 +226,7 @@ class Notes:
             name = str(path.relative_to(ROOT))
             own = {
                 "seconds": _of_file(noted["seconds"], name),
+                "used": _of_file(noted["used"], name),
                 "reached": _of_file(noted["reached"], name),
                 "failed": [t for t in noted["failed"] if t.partition("::")[0] == name],
                 "everywhere": [t for t in noted["everywhere"] if t.partition("::")[0] == name],
@@ -229,12 +236,24 @@ class Notes:
 
     def all(self) -> dict[str, Any]:
         """What is known of all of them."""
-        every: dict[str, Any] = {"seconds": {}, "reached": {}, "failed": [], "everywhere": [], "at_import": []}
+        every: dict[str, Any] = {
+            "seconds": {},
+            "used": {},
+            "reached": {},
+            "failed": [],
+            "everywhere": [],
+            "at_import": [],
+        }
         for kept in self._kept.values():
             one = json.loads(kept.read_text())
             for name, held in every.items():
                 every[name] = held | one[name] if isinstance(held, dict) else held + one[name]
         return every
+
+
+def _used_s() -> float:
+    """Processor time of this process and its children so far, which does not grow because others are there."""
+    return sum(os.times()[:4])
 
 
 def _of_file(noted: dict[str, Any], name: str) -> dict[str, Any]:
@@ -278,13 +297,14 @@ class Choosing:
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Called with all tests of some files."""
-        seconds = {i: self._known.seconds.get(i.nodeid, 0.0) for i in items}
+        seconds = {i: self._known.used.get(i.nodeid, 0.0) for i in items}
         near = {i for i in items if self._chosen is None or i.nodeid in self._chosen}
         kept = [i for i in items if i.nodeid not in self._known.failed and (i in near or seconds[i] < _REST_S)]
         order = {path: n for n, path in enumerate(dict.fromkeys(i.path for i in items))}
         kept.sort(key=lambda i: (i not in near, seconds[i] > 1.0, order[i.path] > 2, seconds[i]))
         until = itertools.accumulate(seconds[i] for i in kept)
-        items[:] = [i for i, end in zip(kept, until, strict=True) if end - seconds[i] <= _MOST_S]
+        most = {True: _MOST_NEAR_S if self._chosen is not None else _MOST_S, False: _MOST_S}
+        items[:] = [i for i, end in zip(kept, until, strict=True) if end - seconds[i] <= most[i in near]]
 
     def pytest_runtest_setup(self, item: Any) -> None:
         """A test that takes much longer than it did hangs: then the process is ended, and that is noticed."""
