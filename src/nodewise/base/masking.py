@@ -191,10 +191,10 @@ class Masks:
         for part in sorted(parts, key=lambda p: (p.start, -p.end)):
             if part.start >= at:
                 value = text[part.start : part.end]
-                # in a sentence a sign may follow what is known
-                if value not in self._masks and (bare := value.rstrip(":,;.)")) in self._masks:
-                    value = bare
                 if part.value in (None, value):
+                    # in a sentence a sign may follow what is known
+                    if value not in self._masks and (bare := value.rstrip(":,;.)")) in self._masks:
+                        value = bare
                     mask = self._several(part.name, value, several)
                 else:
                     mask = self._spelling(part.name, part.value or "", value)
