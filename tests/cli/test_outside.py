@@ -94,3 +94,33 @@ def test_a_kind_that_is_not_whole_is_one_message(tmp_path: Path, text: str, mess
     folder = package(tmp_path, {"odd.py": text}, *KIND[1:])
     ended = nodewise_with(folder, "--help")
     assert ended.returncode == 2 and "the kind of experiment 'odd'" in ended.stderr and message in ended.stderr
+
+
+BROKEN = """
+from nodewise.report.exports.exporter import Exporter
+def export(stored):
+    %s
+EXPORTER = Exporter("broken", "It breaks", export)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return str(stored.verdict.nothing / 0)", "AttributeError: "),
+        ("return 1 / 0", "ZeroDivisionError: division by zero"),
+        ("import json; return json.loads('{')", "JSONDecodeError: "),
+        ("return 7", "it gave no text but int"),
+        ("raise OSError('x')", "OSError: x"),
+    ],
+)
+def test_an_exporter_that_fails_is_named_with_its_package(tmp_path: Path, body: str, message: str) -> None:
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    package(folder, {"broken.py": BROKEN % body}, "nodewise.exporters", "EXPORTER")
+    kept = str(tmp_path / "kept")
+    done(folder, "compare", "-r", "2", "--accept-disturbed", "--out", kept, "true", "true 1")
+    ended = nodewise_with(folder, "report", kept, "--export-broken", "-")
+    assert ended.returncode == 2 and "defect" not in ended.stderr
+    assert ended.stderr.count("error: ") == 1
+    assert f"error: the exporter 'broken' of the package more-exporters 1.0 failed: {message}" in ended.stderr

@@ -32,7 +32,7 @@ from nodewise.base.shapes import ShapeError
 from nodewise.machine.model import Machine
 from nodewise.records.answers import AnswerJudge, judge_of, judge_records
 from nodewise.records.columns import Record, Records
-from nodewise.records.neighbours import Running
+from nodewise.records.neighbours import Running, user_name
 from nodewise.records.question import check_question
 from nodewise.records.sample_lines import Neighbour, Plan, read_lines
 from nodewise.records.secret_file import SECRETS, Revealed, Through, write_secrets
@@ -407,10 +407,12 @@ def read_experiment(path: Path, judged: bool = True, through: Through | None = N
 
 
 def inherited_facts(machine: Machine, environment: Mapping[str, str], asked: Sequence[str]) -> dict[str, Any]:
-    """What every question stores besides its own: the machine, the variables that bear on a run, how to ask again."""
+    """What every question stores besides its own: the machine, the variables that bear on a run, who asked and how to ask again."""
     return {
         "asked": list(asked),
         "cwd": str(Path.cwd()),
+        "user": user_name(),
+        "home": environment.get("HOME", ""),
         "machine": machine.to_json(),
         "machine_is_live": machine.live,
         "environment": {k: v for k, v in sorted(environment.items()) if k.startswith(TELLING)},

@@ -43,7 +43,7 @@ class Running:
     def __init__(self, kind: str, directory: Path, folder: Path | None = None):
         """`folder` is the shared one, None for that of the machine."""
         self._folder = folder or shared_folder()
-        self._own = Neighbour(os.getpid(), _user(), kind, str(directory.absolute()))
+        self._own = Neighbour(os.getpid(), user_name(), kind, str(directory.absolute()))
         self._file = -1
         self._name = ""
         self._since = math.inf
@@ -202,7 +202,8 @@ def _can_be_trusted(folder: Path) -> bool:
     return stat.S_ISDIR(state.st_mode) and (bool(state.st_mode & stat.S_ISVTX) or not state.st_mode & 0o022)
 
 
-def _user() -> str:
+def user_name() -> str:
+    """Who runs this process: the name, the number where it has none."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
