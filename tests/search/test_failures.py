@@ -36,7 +36,7 @@ def test_one_failure_is_a_doubt_and_no_verdict_on_a_value() -> None:
 
 def test_a_point_that_only_failed_waits_while_the_program_itself_never_did() -> None:
     failures = _told((0, {}, False), (1, {"a": 1}, True))
-    assert failures.is_deferred(1) and failures.is_blamed(1) and failures.may_retry(1)
+    assert failures.is_deferred(1) and failures.is_blamed(1, Point({"a": 1})) and failures.may_retry(1)
     assert not _told((0, {}, False), (0, {}, True), (1, {"a": 1}, True)).is_deferred(1)
 
 
@@ -54,7 +54,7 @@ def test_the_program_s_own_failures_are_no_setting_s_fault() -> None:
     runs = [(0, {}, k % 4 == 0) for k in range(8)]
     failures = _told(*runs, (1, {"a": 1}, True), (1, {"a": 1}, False), (1, {"a": 1}, False))
     assert failures.rate == 3 / 11
-    assert not failures.is_blamed(1)
+    assert not failures.is_blamed(1, Point({"a": 1}))
 
 
 def test_more_failures_than_the_program_s_own_rate_explains() -> None:

@@ -45,6 +45,12 @@ class Reserve:
             spare += min(KEPT_BLOCKS * (1 + changed), total // 6)
         return max(2 * fewest_blocks(alpha) + spare, 4 * (_SURE * self._search.noise / sure) ** 2)
 
+    def is_enough(self, best: Point, runs: int) -> bool:
+        """Whether a confirmation of so many runs makes the gain of a point sure."""
+        gain, deviation = self._search.gain(best, self._search.reference)
+        sure = gain - deviation - self._within
+        return sure > 0 and 4 * (_SURE * self._search.noise / sure) ** 2 <= runs
+
     def runs(self, best: Point | None, pair_s: float, left: int, total: int, alpha: float) -> int:
         """How many of the runs `left` of `total` are kept: few for a large gain, most that it may have for a small one.
 

@@ -7,7 +7,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,22 @@ _AROUND_S = 0.001
 #: The first run is stopped after this share of the budget: a verdict needs many more.
 _FIRST_RUN_SHARE = 0.25
 SEARCH = "search"
+#: What ended a comparison where the candidate failed.
+FAILED = "failed"
 #: So many runs that were cut off end a candidate.
 _MOST_CUT = 2
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What became of a comparison: `ended` by `decided`, `budget` or FAILED; whether the candidate was faster; whether it came to a
+    look, which has spent its error rate; of that rate `share` was for the last plan.
+    """
+
+    ended: str
+    won: bool = False
+    looked: bool = False
+    share: float = 1.0
 
 
 class Tuner:
@@ -261,23 +275,27 @@ class Tuner:
 
     def _decided(self) -> str:
         """What ended the search and the comparisons with what it found."""
-        stopped, alpha = "nothing ran", _ALPHA * _FIRST_SHARE
+        stopped, alpha = "", _ALPHA * _FIRST_SHARE
         while True:
             self._explore(alpha)
             point = self._best()
             if point is None:
+                return stopped or "nothing left"
+            if self._affordable() < 2 * fewest_blocks(alpha) and stopped:
                 return stopped
             candidate, point = self._reduced(point, alpha)
-            ended, won, larger = self._confirm_on(candidate, point, alpha)
-            alpha *= larger
+            compared = self._confirm_on(candidate, point, alpha)
             self._closed.add(self._start(candidate))
-            if ended is not None:
-                stopped = ended
-                if won:
+            if compared.won:
+                return compared.ended
+            # where nobody looked nothing could have been said in error
+            alpha *= compared.share * (1 - _FIRST_SHARE if compared.looked else 1)
+            if compared.ended != FAILED:
+                stopped = compared.ended
+                if not self._promises_more():
                     return stopped
-            alpha *= 1 - _FIRST_SHARE
-            if self._affordable() < 2 * fewest_blocks(alpha) or (ended is not None and not self._promises_more()):
-                return stopped
+            if self._affordable() < 2 * fewest_blocks(alpha):
+                return stopped or "budget"
             self._search.resume()
 
     def _setting(self, point: Mapping[str, Any]) -> Setting:
@@ -382,13 +400,14 @@ class Tuner:
                 arms[name] = other
         return arms
 
-    def _kept_for_ablation(self, point: Point, arms: int, affordable: int) -> int:
-        """How many runs the comparison leaves, to tell apart what a clear gain is from; `affordable` are those that it can spare."""
+    def _kept_for_ablation(self, point: Point, arms: int, all_runs: int, affordable: int) -> int:
+        """How many of all runs left the comparison leaves, to tell apart what a clear gain is from; it can spare `affordable`."""
         if not arms or self._search.gain(point, self._search.reference)[0] < CLEAR_GAIN:
             return 0
-        return min(KEPT_BLOCKS, max(0, affordable) // (1 + arms)) * (1 + arms)
+        kept = min(KEPT_BLOCKS, max(0, affordable) // (1 + arms)) * (1 + arms)
+        return kept if self._reserve.is_enough(point, all_runs - kept) else 0
 
-    def _confirm_on(self, candidate: Setting, point: Point, alpha: float) -> tuple[str | None, bool, float]:
+    def _confirm_on(self, candidate: Setting, point: Point, alpha: float) -> Compared:
         """As `_confirm`; again with the share of `alpha` then left, where the blocks planned left it open and the budget has more.
 
         That may be since blocks took less than expected, or since a larger budget was given to decide it.
@@ -396,25 +415,25 @@ class Tuner:
         share, self._judged = 1.0, None
         while True:
             budget, before = self._meter.budget, self._judged
-            ended, won = self._confirm(candidate, point, alpha * share)
+            compared = replace(self._confirm(candidate, point, alpha * share), share=share)
             larger = self._meter.budget is not budget
             more = 0 if self._judged is None or self._judged is before else self._judged.fewest_more
             again = 0 < more <= self._meter.affordable(self._pair_s(point) / 2) // 2 and share > _LEAST_SHARE
-            if ended != "budget" or won or not (larger or again):
-                return ended, won, share
+            if compared.ended != "budget" or compared.won or not (larger or again):
+                return compared
             share *= 1 - _FIRST_SHARE
 
-    def _confirm(self, candidate: Setting, point: Point, alpha: float) -> tuple[str | None, bool]:
-        """What ended the comparison (`decided` or `budget`; None: the candidate failed), and whether it was faster."""
+    def _confirm(self, candidate: Setting, point: Point, alpha: float) -> Compared:
+        """Compare a candidate with the baseline in fresh blocks."""
         arms = self._ablations(candidate)
         affordable = self._meter.affordable((pair := self._pair_s(point)) / 2)
-        kept = self._kept_for_ablation(point, len(arms), affordable - 2 * fewest_blocks(alpha))
+        kept = self._kept_for_ablation(point, len(arms), affordable, affordable - 2 * fewest_blocks(alpha))
         # fewer than the fewest say nothing: these come before all else, and may go over the seconds by a run
         fewest = fewest_blocks(alpha)
         over = 1 if self._meter.budget.runs is None else 0
         blocks = min(_MOST_BLOCKS, max((affordable - kept) // 2, min(fewest, (affordable + over) // 2)))
         if blocks < fewest:
-            return "budget", False
+            return Compared("budget")
         before = self._judged
         looks = plan_looks(blocks, alpha) if before is None else further_looks(before.count, blocks, alpha)
         self._blocks.restart()
@@ -433,15 +452,15 @@ class Tuner:
             self._search.tell({self._search.reference: self._outcome(base), point: self._outcome(mine)})
             cut += mine.cut_off
             if cut >= _MOST_CUT or (not mine.ok and not mine.cut_off and self._search.failed(point)):
-                return None, False
+                return Compared(FAILED, looked=judged.count >= looks.at[0])
             self._report(CONFIRM, candidate, 2)
             if judged.add(block):
                 stopped = "decided"
                 break
         won = judged.word is Word.FASTER
         if won and arms and not self._ablate(candidate, point, arms, pair / 2):
-            return None, False
-        return stopped, won
+            return Compared(FAILED, looked=True)
+        return Compared(stopped, won, looked=True)
 
     def _ablate(self, candidate: Setting, point: Point, arms: Mapping[str, Setting], cost: float) -> bool:
         """With what the comparison left: the candidate beside itself with one axis put back. False where it failed."""
