@@ -7,17 +7,25 @@ import math
 import random
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks
-from nodewise.experiments.confirmation import Confirmation, fewest_blocks, further_looks
+from nodewise.experiments.confirmation import (
+    FAILED,
+    OVERTAKEN,
+    Compared,
+    Confirmation,
+    fewest_blocks,
+    first_looks,
+    further_looks,
+)
 from nodewise.experiments.costs import Costs
 from nodewise.experiments.progress import Progress
-from nodewise.experiments.reserve import CLEAR_GAIN, KEPT_BLOCKS, REDUCTION_BLOCKS, Reserve
+from nodewise.experiments.reserve import REDUCTION_BLOCKS, Reserve
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Writer, read_experiment
@@ -30,7 +38,7 @@ from nodewise.search.guided import GuidedSearch
 from nodewise.search.reduce import Reduction
 from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import AS_STARTED, Point
-from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
+from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.builds import Builder
 from nodewise.tuning.outline import Outline, named_values
@@ -56,22 +64,8 @@ _AROUND_S = 0.001
 #: The first run is stopped after this share of the budget: a verdict needs many more.
 _FIRST_RUN_SHARE = 0.25
 SEARCH = "search"
-#: What ended a comparison where the candidate failed.
-FAILED = "failed"
 #: So many runs that were cut off end a candidate.
 _MOST_CUT = 2
-
-
-@dataclass(frozen=True)
-class Compared:
-    """What became of a comparison: `ended` by `decided`, `budget` or FAILED; whether the candidate was faster; whether it came to a
-    look, which has spent its error rate; of that rate `share` was for the last plan.
-    """
-
-    ended: str
-    won: bool = False
-    looked: bool = False
-    share: float = 1.0
 
 
 class Tuner:
@@ -283,14 +277,18 @@ class Tuner:
                 return stopped or "nothing left"
             if self._affordable() < 2 * fewest_blocks(alpha) and stopped:
                 return stopped
-            candidate, point = self._reduced(point, alpha)
+            candidate, reduced = self._reduced(point, alpha)
+            if self._search.failed(point):
+                self._search.resume()
+                continue
+            point = reduced
             compared = self._confirm_on(candidate, point, alpha)
             self._closed.add(self._start(candidate))
             if compared.won:
                 return compared.ended
             # where nobody looked nothing could have been said in error
             alpha *= compared.share * (1 - _FIRST_SHARE if compared.looked else 1)
-            if compared.ended != FAILED:
+            if compared.ended not in (FAILED, OVERTAKEN):
                 stopped = compared.ended
                 if not self._promises_more():
                     return stopped
@@ -307,11 +305,11 @@ class Tuner:
     def _start(self, setting: Setting) -> Hashable:
         return setting.start(self._question.environment, self._question.machine.allowed)
 
-    def _best(self) -> Point | None:
-        """The best point that is another setting than the baseline, and than those that were confirmed already."""
+    def _best(self, but: Hashable = None) -> Point | None:
+        """The best point that is another setting than the baseline, than those that were compared already, and than `but`."""
         for point in self._search.ranking:
             setting = self._setting(point)
-            if setting.key != BASELINE and self._start(setting) not in self._closed:
+            if setting.key != BASELINE and self._start(setting) not in {*self._closed, but}:
                 return point
         return None
 
@@ -400,13 +398,6 @@ class Tuner:
                 arms[name] = other
         return arms
 
-    def _kept_for_ablation(self, point: Point, arms: int, all_runs: int, affordable: int) -> int:
-        """How many of all runs left the comparison leaves, to tell apart what a clear gain is from; it can spare `affordable`."""
-        if not arms or self._search.gain(point, self._search.reference)[0] < CLEAR_GAIN:
-            return 0
-        kept = min(KEPT_BLOCKS, max(0, affordable) // (1 + arms)) * (1 + arms)
-        return kept if self._reserve.is_enough(point, all_runs - kept) else 0
-
     def _confirm_on(self, candidate: Setting, point: Point, alpha: float) -> Compared:
         """As `_confirm`; again with the share of `alpha` then left, where the blocks planned left it open and the budget has more.
 
@@ -427,7 +418,7 @@ class Tuner:
         """Compare a candidate with the baseline in fresh blocks."""
         arms = self._ablations(candidate)
         affordable = self._meter.affordable((pair := self._pair_s(point)) / 2)
-        kept = self._kept_for_ablation(point, len(arms), affordable, affordable - 2 * fewest_blocks(alpha))
+        kept = self._reserve.for_ablation(point, len(arms), affordable, affordable - 2 * fewest_blocks(alpha))
         # fewer than the fewest say nothing: these come before all else, and may go over the seconds by a run
         fewest = fewest_blocks(alpha)
         over = 1 if self._meter.budget.runs is None else 0
@@ -435,7 +426,9 @@ class Tuner:
         if blocks < fewest:
             return Compared("budget")
         before = self._judged
-        looks = plan_looks(blocks, alpha) if before is None else further_looks(before.count, blocks, alpha)
+        # what is kept serves the comparison where it is open when the rest is spent
+        most = min(_MOST_BLOCKS, affordable // 2) if kept else blocks
+        looks = first_looks(blocks, most, alpha) if before is None else further_looks(before.count, blocks, alpha)
         self._blocks.restart()
         self._writer.add_plan(Plan(candidate.key, looks.at, looks.alpha, {n: s.key for n, s in arms.items()}))
         quota = self._question.machine.limits.cpu_quota
@@ -443,7 +436,7 @@ class Tuner:
         judged = self._judged = judged if before is None else before.going_on(looks)
         stopped, cut = "budget", 0
         while judged.count < looks.at[-1]:
-            if self._meter.affordable(pair / 2) < (2 + kept if judged.count >= fewest else 2 - over):
+            if self._meter.affordable(pair / 2) < (2 if judged.count >= fewest else 2 - over):
                 break
             block = self._run_block([self._baseline, candidate], CONFIRM, self._patience())
             if len(block.samples) < 2:
@@ -457,10 +450,22 @@ class Tuner:
             if judged.add(block):
                 stopped = "decided"
                 break
+            # what is kept would make the interval narrower only
+            if kept and judged.count == blocks and judged.word is Word.FASTER:
+                break
+            if self._is_overtaken(candidate, point, alpha):
+                return Compared(OVERTAKEN, looked=judged.count >= looks.at[0])
         won = judged.word is Word.FASTER
         if won and arms and not self._ablate(candidate, point, arms, pair / 2):
             return Compared(FAILED, looked=True)
         return Compared(stopped, won, looked=True)
+
+    def _is_overtaken(self, candidate: Setting, point: Point, alpha: float) -> bool:
+        """Whether another setting is surely faster than the candidate, and the runs left can still confirm it."""
+        if self._affordable() < 2 * fewest_blocks(alpha * (1 - _FIRST_SHARE)):
+            return False
+        other = self._best(self._start(candidate))
+        return other is not None and self._reserve.is_surely_faster(other, point)
 
     def _ablate(self, candidate: Setting, point: Point, arms: Mapping[str, Setting], cost: float) -> bool:
         """With what the comparison left: the candidate beside itself with one axis put back. False where it failed."""
