@@ -61,6 +61,8 @@ _ABLATION_BLOCKS = 6
 _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
 #: What nodewise itself needs around a run.
 _AROUND_S = 0.001
+#: The search has so many runs in any case: without another setting there is nothing to confirm.
+_FIRST_RUNS = 2
 #: The first run is stopped after this share of the budget: a verdict needs many more.
 _FIRST_RUN_SHARE = 0.25
 SEARCH = "search"
@@ -275,14 +277,11 @@ class Tuner:
             point = self._best()
             if point is None:
                 return stopped or "nothing left"
-            if self._affordable() < 2 * fewest_blocks(alpha) and stopped:
-                return stopped
             candidate, reduced = self._reduced(point, alpha)
             if self._search.failed(point):
                 self._search.resume()
                 continue
-            point = reduced
-            compared = self._confirm_on(candidate, point, alpha)
+            compared = self._confirm_on(candidate, reduced, alpha)
             self._closed.add(self._start(candidate))
             if compared.won:
                 return compared.ended
@@ -323,7 +322,8 @@ class Tuner:
             left = self._affordable()
             best = self._best()
             room = left - self._reserve.runs(best, self._pair_s(best), left, left + self._meter.runs, alpha)
-            points = self._search.ask(max(0, room))
+            room = max(0 if self._search.ranking else _FIRST_RUNS, room)
+            points = self._search.ask(room)
             if not points or not self._race(points, room):
                 return
 

@@ -57,6 +57,8 @@ _ENOUGH = 3
 _TIE, _TIE_DEVIATIONS = 0.005, 1.5
 #: Of spaces of more combinations than this not all are tried.
 _MOST_COMBINED = 100
+#: With fewer runs than this nothing follows the first block, which therefore has more than the program as it is.
+_TOO_FEW_TO_SCREEN = 4
 #: A value that failed in so many runs, each time beside others perhaps, is not looked at for its own sake again.
 _TRIED = 2
 #: A retry of what failed once is worth it where so many deviations in its favour would make it the best.
@@ -164,6 +166,9 @@ class GuidedSearch:
         start = self._start[: most // 2]
         natural = self._pooled.thin(self._distinct(self._space.crossed()), most - len(start))
         self._first = self._distinct([self.reference, *start, *natural])
+        if len(self._first) < 2 and affordable < _TOO_FEW_TO_SCREEN:
+            singles = self._pooled.singles(self._space.default) or self._pooled.scattered(self._space.default, 8)
+            self._first = self._distinct([self.reference, *singles])[:most]
         self._explore = min(_MOST_EXPLORED, int(_EXPLORE_SHARE * affordable))
         self._size = max(3, min(_LARGEST_BLOCK, affordable // 10))
 
