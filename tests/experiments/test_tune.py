@@ -274,6 +274,46 @@ def test_runs_that_are_left_go_to_the_next_candidate_with_what_is_left_of_the_er
     assert any("one after another" in note for note in result.notes)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_fails_now_and_then_gives_way_and_costs_nothing_of_the_error_rate(tmp_path: Path, seed: int) -> None:
+    random_, tries = random.Random(seed), [0]
+
+    def seconds(setting: Setting) -> float | str:
+        knob = setting.env.get("KNOB", "")
+        tries[0] += knob == "a"
+        # well while it is searched, then every other time not
+        return (
+            "exit code 1"
+            if knob == "a" and tries[0] > 3 and tries[0] % 2
+            else {"": 1.0, "a": 0.5, "b": 0.8}[knob] * random_.gauss(1, 0.005)
+        )
+
+    result = tune(_of_variable(tmp_path, Budget(None, 60), "a", "b", seed=seed), Scripted(seconds))
+    assert result.verdict == "faster" and result.best.env == {"KNOB": "b"}
+    assert [p.alpha for p in read_experiment(tmp_path / "x").plans] == pytest.approx([0.045, 0.045])
+    assert any(note.startswith("KNOB=a was left out") for note in result.notes)
+    assert not any("one after another" in note for note in result.notes)
+
+
+def test_where_all_that_looked_faster_failed_that_is_the_reason(tmp_path: Path) -> None:
+    tries = [0]
+
+    def seconds(setting: Setting) -> float | str:
+        tries[0] += bool(setting.env)
+        return "exit code 1" if setting.env and tries[0] > 2 else 0.5 if setting.env else 1.0
+
+    result = tune(_of_variable(tmp_path, Budget(None, 30), "a"), Scripted(seconds))
+    assert result.verdict == "undecided" and result.stopped == "nothing left"
+    assert "failed" in result.reason or result.reason == "no other setting ran to its end"
+    assert "too few runs to confirm" not in result.reason
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_fewest_runs_try_another_setting_where_no_axis_is_crossed(tmp_path: Path, seed: int) -> None:
+    result = tune(_of_variable(tmp_path, Budget(None, FEWEST_RUNS), "a", seed=seed), Scripted(lambda _: 1.0, seed))
+    assert result.candidate == "KNOB=a" and result.comparison is not None and result.comparison.blocks >= 6
+
+
 def test_a_program_that_fails_by_itself_is_tuned_and_that_is_said(tmp_path: Path) -> None:
     random_ = random.Random(5)
     first = [True]

@@ -18,6 +18,8 @@ _CONFIRM_SHARES, _USUAL_NOISE = (0.5, 0.65), 0.01
 _SPARE_SHARE, _MOST_SPARE = 0.08, 60
 #: A gain of at least this (in log time) keeps so many blocks with one axis put back: a gain whose cause is not known is half an answer.
 CLEAR_GAIN, KEPT_BLOCKS = 0.08, 3
+#: One setting is taken to be faster than another by so many deviations of the model.
+_OVERTAKEN = 2.0
 #: So many blocks go to telling what carries a gain.
 REDUCTION_BLOCKS = 5
 
@@ -44,6 +46,25 @@ class Reserve:
         if changed > 1 and sure > CLEAR_GAIN:
             spare += min(KEPT_BLOCKS * (1 + changed), total // 6)
         return max(2 * fewest_blocks(alpha) + spare, 4 * (_SURE * self._search.noise / sure) ** 2)
+
+    def for_ablation(self, best: Point, arms: int, left: int, spare: int) -> int:
+        """How many of the runs left the comparison leaves, to tell apart what a clear gain is from; it can do without `spare`."""
+        if not arms or self._search.gain(best, self._search.reference)[0] < CLEAR_GAIN:
+            return 0
+        kept = min(KEPT_BLOCKS, max(0, spare) // (1 + arms)) * (1 + arms)
+        return kept if self._is_enough(best, left - kept) else 0
+
+    def _is_enough(self, best: Point, runs: int) -> bool:
+        """Whether a confirmation of so many runs makes the gain of a point sure."""
+        gain, deviation = self._search.gain(best, self._search.reference)
+        sure = gain - deviation - self._within
+        return sure > 0 and 4 * (_SURE * self._search.noise / sure) ** 2 <= runs
+
+    def is_surely_faster(self, other: Point, than: Point) -> bool:
+        """Whether a point gains something and surely more than another one."""
+        gain, deviation = self._search.gain(other, self._search.reference)
+        more, apart = self._search.gain(other, than)
+        return gain - deviation > self._within and more > max(_OVERTAKEN * apart, self._within)
 
     def runs(self, best: Point | None, pair_s: float, left: int, total: int, alpha: float) -> int:
         """How many of the runs `left` of `total` are kept: few for a large gain, most that it may have for a small one.

@@ -15,6 +15,7 @@ from nodewise.base.masking import masked_names, shell_text, to_be_set
 from nodewise.base.units import format_percent
 from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
+from nodewise.records.sample_lines import Plan
 from nodewise.runner.launch import launch_of
 from nodewise.runner.setting import Setting
 from nodewise.search.failures import fails_more
@@ -130,7 +131,9 @@ class TuneVerdict:
 
 
 def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
-    """Judge a tune; `stopped` says what ended it: `decided`, `budget`, `interrupted`, `cut off`."""
+    """Judge a tune; `stopped` says what ended it: `decided`, `budget`, `interrupted`, `cut off`, or `nothing left` where what could be
+    compared failed or was none.
+    """
     candidate = _candidate(experiment)
     pairs, verdict, reason = _compare(experiment, candidate)
     comparison = (
@@ -188,11 +191,11 @@ def _candidate(experiment: Experiment) -> str:
     One that fails more often than the program as it is, is never the candidate.
     """
     failed = _to_blame(experiment)
-    plan = experiment.plan
+    plans = [p for p in experiment.plans if p.candidate in experiment.settings and p.candidate not in failed]
     # of one that was only ever cut off nothing is known but that it is slower
-    known = plan is not None and plan.candidate in experiment.settings and plan.candidate not in failed
-    if plan is not None and known and costs_of(experiment, plan.candidate):
-        return plan.candidate
+    plans = [p for p in plans if costs_of(experiment, p.candidate)]
+    if plans:
+        return next((p.candidate for p in reversed(plans) if _looked(experiment, p)), plans[-1].candidate)
     times = {
         key: good
         for key in experiment.settings
@@ -202,6 +205,16 @@ def _candidate(experiment: Experiment) -> str:
         return BASELINE
     repeated = {k: t for k, t in times.items() if len(t) > 1} or times
     return min(repeated, key=lambda k: median(repeated[k]))
+
+
+def _plan_of(experiment: Experiment, candidate: str) -> Plan | None:
+    """The last plan of a comparison with a setting."""
+    return next((p for p in reversed(experiment.plans) if p.candidate == candidate), None)
+
+
+def _looked(experiment: Experiment, plan: Plan) -> bool:
+    """Whether a comparison came to its first look: before it nothing can be said, and so not in error."""
+    return len(pair_up(experiment, BASELINE, plan.candidate, CONFIRM).one) >= plan.looks[0]
 
 
 def _failures(experiment: Experiment, key: str) -> tuple[int, int]:
@@ -224,12 +237,12 @@ def _to_blame(experiment: Experiment) -> dict[str, str]:
 
 def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, str]:
     within = question_of(experiment).within
-    plan = experiment.plan
+    plan = _plan_of(experiment, candidate)
     nothing = Pairs((), (), ())
     if candidate == BASELINE:
         why = "no other setting ran" + " to its end" * (len(experiment.settings) > 1)
         return nothing, Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within), why
-    if plan is not None and plan.candidate == candidate:
+    if plan is not None:
         pairs = pair_up(experiment, BASELINE, candidate, CONFIRM)
         if pairs.one:
             level = Looks(plan.looks, plan.alpha).level
@@ -238,8 +251,18 @@ def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, st
             return pairs, *judge_pairs(pairs, lambda _: level, within, final=True, accept_disturbed=accept, surely=True)
     # without a confirmation there is a guess but no interval: the candidate was picked for its good luck, too
     guess = median(costs_of(experiment, BASELINE)) / median(costs_of(experiment, candidate))
-    why = "there were too few runs to confirm it"
-    return nothing, Verdict(Word.UNDECIDED, Ratio(guess, 0.0, math.inf, 0), within), why
+    return nothing, Verdict(Word.UNDECIDED, Ratio(guess, 0.0, math.inf, 0), within), _unconfirmed(experiment)
+
+
+def _unconfirmed(experiment: Experiment) -> str:
+    """Why what looks best was not confirmed."""
+    to_blame = _to_blame(experiment)
+    gone = [key for key in dict.fromkeys(p.candidate for p in experiment.plans) if key in to_blame]
+    if not gone:
+        return "there were too few runs to confirm it"
+    failed, runs = _failures(experiment, gone[-1])
+    others = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+    return f"{gone[-1]}{others} looked faster and failed ({failed} of {runs} runs); too few runs were left to confirm another"
 
 
 def _more_runs(verdict: Verdict, pairs: Pairs, accept_disturbed: bool) -> int | None:
@@ -262,7 +285,7 @@ def _more_runs(verdict: Verdict, pairs: Pairs, accept_disturbed: bool) -> int | 
 def _shares(experiment: Experiment, candidate: str, verdict: Verdict) -> dict[str, float]:
     """How much of the gain each axis brought: what is lost when that axis alone is put back, all adding up to 1."""
     shares = dict.fromkeys(question_of(experiment).axes, 0.0)
-    plan = experiment.plan
+    plan = _plan_of(experiment, candidate)
     if plan is None or verdict.word is not Word.FASTER:
         return shares
     shares |= {axis: max(0.0, math.log(ratio)) for axis, ratio in _put_back(experiment, candidate).items()}
@@ -275,7 +298,8 @@ def _shares(experiment: Experiment, candidate: str, verdict: Verdict) -> dict[st
 def _put_back(experiment: Experiment, candidate: str) -> dict[str, float]:
     """For each axis that ran put back beside the candidate: how many times as long the program takes without it."""
     ratios = {}
-    for axis, key in experiment.plan.ablations.items() if experiment.plan is not None else ():
+    plan = _plan_of(experiment, candidate)
+    for axis, key in plan.ablations.items() if plan is not None else ():
         pairs = pair_up(experiment, key, candidate, CONFIRM)
         if pairs.one:
             ratios[axis] = ratio_interval(pairs.one, pairs.other).ratio
@@ -345,10 +369,11 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if verdict.word is Word.FASTER:
         idle = [a for a, ratio in _put_back(experiment, candidate).items() if ratio < 1 + verdict.within / 4]
         notes += [f"{a} made no measurable difference; the line may do without it" for a in idle]
-    if len(experiment.plans) > 1:
-        shares = ", ".join(format_percent(plan.alpha) for plan in experiment.plans)
+    looked = [plan for plan in experiment.plans if _looked(experiment, plan)]
+    if len(looked) > 1:
+        shares = ", ".join(format_percent(plan.alpha) for plan in looked)
         notes.append(
-            f"{len(experiment.plans)} comparisons with the baseline were made one after another; of all errors allowed "
+            f"{len(looked)} comparisons with the baseline were made one after another; of all errors allowed "
             f"they had {shares}, so that together they keep to 5%"
         )
     if verdict.word is Word.SLOWER:
