@@ -21,7 +21,7 @@ from nodewise.search.failures import fails_more
 from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks
 from nodewise.statistics.summary import mad, median
-from nodewise.statistics.verdict import Verdict, Word
+from nodewise.statistics.verdict import Verdict, Word, format_ratio
 from nodewise.verdicts.disturbed import phase_met
 from nodewise.verdicts.pair import (
     Pairs,
@@ -352,7 +352,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
             f"they had {shares}, so that together they keep to 5%"
         )
     if verdict.word is Word.SLOWER:
-        notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")
+        notes.append(f"the best setting found was slower, {format_ratio(verdict.ratio)}; the baseline therefore stays")
     notes += answer_notes(experiment)
     notes += experiment.told
     return notes
