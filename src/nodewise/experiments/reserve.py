@@ -16,10 +16,10 @@ _SURE = 3.5
 _CONFIRM_SHARES, _USUAL_NOISE = (0.5, 0.65), 0.01
 #: How many runs it has beyond the fewest where the gain is clear: this share of all, and no more than so many.
 _SPARE_SHARE, _MOST_SPARE = 0.08, 60
-#: A gain of at least this (in log time) keeps so many blocks with one axis put back: a gain whose cause is not known is half an answer.
-CLEAR_GAIN, KEPT_BLOCKS = 0.08, 3
-#: So many blocks go to telling what carries a gain.
-REDUCTION_BLOCKS = 5
+#: Of a gain of at least this (in log time) runs are kept to tell what it is from: one whose cause is not known is half an answer.
+CLEAR_GAIN = 0.08
+#: So many blocks of three are kept to tell what carries a gain, and what that may take of all runs.
+_REDUCTION_BLOCKS, _REDUCTION_SHARE = 6, 1 / 6
 
 
 class Reserve:
@@ -40,9 +40,6 @@ class Reserve:
         if sure <= 0:
             return math.inf
         spare = min(_MOST_SPARE, int(total * _SPARE_SHARE))
-        changed = len(self._space.changed(best))
-        if changed > 1 and sure > CLEAR_GAIN:
-            spare += min(KEPT_BLOCKS * (1 + changed), total // 6)
         return max(2 * fewest_blocks(alpha) + spare, 4 * (_SURE * self._search.noise / sure) ** 2)
 
     def runs(self, best: Point | None, pair_s: float, left: int, total: int, alpha: float) -> int:
@@ -64,4 +61,4 @@ class Reserve:
     def _to_reduce(self, best: Point | None, total: int) -> int:
         """How many runs are kept to tell what of the best point carries its gain."""
         changed = len(self._space.changed(best or {}))
-        return min(REDUCTION_BLOCKS * (1 + changed), total // 6) if changed > 1 else 0
+        return int(min(3 * _REDUCTION_BLOCKS, total * _REDUCTION_SHARE)) if changed > 1 else 0
