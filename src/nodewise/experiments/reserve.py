@@ -9,6 +9,7 @@ from nodewise.experiments.confirmation import fewest_blocks
 from nodewise.experiments.costs import Costs
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.space import Point, Space
+from nodewise.verdicts.ablation import ablation_blocks
 
 #: How many standard errors the gain should lie above none after the confirmation.
 _SURE = 3.5
@@ -18,6 +19,8 @@ _CONFIRM_SHARES, _USUAL_NOISE = (0.5, 0.65), 0.01
 _SPARE_SHARE, _MOST_SPARE = 0.08, 60
 #: Of a gain of at least this (in log time) runs are kept to tell what it is from: one whose cause is not known is half an answer.
 CLEAR_GAIN = 0.08
+#: What putting back each axis of the confirmed setting may take of all runs: fewer than an interval takes say nothing.
+_APART_SHARE = 1 / 4
 #: So many blocks of three are kept to tell what carries a gain, and what that may take of all runs.
 _REDUCTION_BLOCKS, _REDUCTION_SHARE = 6, 1 / 6
 
@@ -40,6 +43,10 @@ class Reserve:
         if sure <= 0:
             return math.inf
         spare = min(_MOST_SPARE, int(total * _SPARE_SHARE))
+        if len(self._space.changed(best)) > 1 and sure > CLEAR_GAIN:
+            # two axes are what most settings are reduced to
+            apart = 3 * ablation_blocks(2)
+            spare += apart if apart <= total * _APART_SHARE else 0
         return max(2 * fewest_blocks(alpha) + spare, 4 * (_SURE * self._search.noise / sure) ** 2)
 
     def runs(self, best: Point | None, pair_s: float, left: int, total: int, alpha: float) -> int:
