@@ -5,9 +5,20 @@ check_language(Fortran)
 if(CMAKE_Fortran_COMPILER)
   enable_language(Fortran)
 endif()
+find_package(OpenMP REQUIRED COMPONENTS CXX)
 
-# nodewise_add_study(FOLDER HEADERS): one shared object, NAME.so, from the folder's sources. How a file is compiled is in
-# the parts of its name (docs/adding-a-study.md): an instruction set, a level of optimisation, fast mathematics.
+# nodewise_headers(FROM INTO): what studies include, copied where it differs: nodewise that is installed again has new
+# files of the same content, of which nothing has to be compiled again.
+function(nodewise_headers from into)
+  file(GLOB_RECURSE headers RELATIVE ${from} ${from}/*)
+  foreach(header ${headers})
+    configure_file(${from}/${header} ${into}/${header} COPYONLY)
+  endforeach()
+endfunction()
+
+# nodewise_add_study(FOLDER HEADERS [DESTINATION]): one shared object, NAME.so, from the folder's sources. How a file is
+# compiled is in the parts of its name (docs/adding-a-study.md): an instruction set, a level of optimisation, fast
+# mathematics.
 function(nodewise_study_flags source into)
   get_filename_component(base ${source} NAME_WLE)
   string(REPLACE "." ";" parts ${base})
@@ -84,5 +95,7 @@ function(nodewise_add_study folder headers)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
   target_include_directories(${target} PRIVATE ${headers} ${folder})
   target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX ${CMAKE_DL_LIBS})
-  install(TARGETS ${target} DESTINATION nodewise/native/studies)
+  if(ARGC GREATER 2)
+    install(TARGETS ${target} DESTINATION ${ARGV2})
+  endif()
 endfunction()

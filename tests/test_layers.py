@@ -99,15 +99,51 @@ def test_only_the_bindings_know_python() -> None:
             assert "nanobind" not in path.read_text(), path
 
 
+def _folders_of_studies() -> list[Path]:
+    shelves = [ROOT / "src/nodewise/studies", ROOT / "studies/nodewise_studies"]
+    return [path.parent for shelf in shelves for path in shelf.glob("*/study.py")]
+
+
 def test_a_study_sees_what_is_for_studies_and_no_other_study() -> None:
-    studies = ROOT / "src/nodewise/studies"
-    for path in studies.rglob("*"):
-        if path.suffix in (".cpp", ".h"):
-            own = studies / path.relative_to(studies).parts[0]
-            for included in re.findall(r'#include "([^"]+)"', path.read_text()):
-                shared = included == "abi/kernel.h" or included.startswith(("hwy/", "simd_math/"))
-                file = (path.parent / included).resolve()
-                assert shared or (file.exists() and file.is_relative_to(own)), f"{path}: {included}"
+    for own in _folders_of_studies():
+        for path in own.rglob("*"):
+            if path.suffix in (".cpp", ".h"):
+                for included in re.findall(r'#include "([^"]+)"', path.read_text()):
+                    shared = included == "abi/kernel.h" or included.startswith(("hwy/", "simd_math/"))
+                    file = (path.parent / included).resolve()
+                    assert shared or (file.exists() and file.is_relative_to(own)), f"{path}: {included}"
+
+
+def test_the_other_distribution_holds_studies_alone() -> None:
+    """What they share is the engine's, where a user's own study finds it, too."""
+    inside = ROOT / "studies/nodewise_studies"
+    kept = {p.relative_to(inside).parts[0] for p in inside.rglob("*.*") if "__pycache__" not in p.parts}
+    assert kept - {folder.name for folder in _folders_of_studies()} == {"__init__.py", "conftest.py"}
+
+
+def test_a_study_imports_the_engine_and_its_own_files_by_a_dot() -> None:
+    """Then its folder runs wherever it lies; what imports it are its tests alone."""
+    allowed = {"base", "machine", "statistics", "studies"}
+    for own in _folders_of_studies():
+        for path in own.rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ImportFrom) and node.level == 0 and not path.name.startswith("test_"):
+                    top, *rest = str(node.module).split(".")
+                    assert top != "nodewise_studies", f"{path}: {node.module}"
+                    assert top != "nodewise" or rest[0] in allowed, f"{path}: {node.module}"
+                elif isinstance(node, ast.ImportFrom) and node.level:
+                    assert node.level <= len(path.relative_to(own).parts), f"{path} imports from outside its folder"
+
+
+def test_the_header_that_a_studys_files_share_is_study_h() -> None:
+    for own in _folders_of_studies():
+        declaring = {path.name for path in own.glob("*.h") if re.search(r"\bint layout\(nw_run", path.read_text())}
+        assert declaring == {"study.h"}, own
+
+
+def test_the_engine_knows_nothing_of_the_other_distribution() -> None:
+    for path in (ROOT / "src").rglob("*.py"):
+        assert "nodewise_studies" not in path.read_text(), path
 
 
 def test_only_the_command_line_prints_or_exits() -> None:
@@ -129,6 +165,6 @@ def test_verdicts_and_reports_are_made_of_values_alone() -> None:
 
 
 def test_files_stay_short() -> None:
-    rooms = ("src", "native", "tests", "tools", "benchmarks")
+    rooms = ("src", "native", "studies/nodewise_studies", "tests", "tools", "benchmarks")
     for path in [p for room in rooms for kind in ("*.py", "*.cpp", "*.h") for p in (ROOT / room).rglob(kind)]:
         assert len(path.read_text().splitlines()) <= 500, f"{path} is longer than 500 lines"

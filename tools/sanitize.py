@@ -56,17 +56,24 @@ def archer() -> str:
     return asked.stdout.strip()
 
 
+def install(source: Path, build: Path, prefix: Path, *options: str) -> None:
+    """Build one of the two distributions, and install it below `prefix`."""
+    configure = ["cmake", "-G", "Ninja", "-S", str(source), "-B", str(build), "-DCMAKE_BUILD_TYPE=RelWithDebInfo"]
+    subprocess.run([*configure, *options], check=True)
+    subprocess.run(["cmake", "--build", str(build)], check=True)
+    subprocess.run(["cmake", "--install", str(build), "--prefix", str(prefix)], check=True)
+
+
 def run(sanitizer: str, suite: Suite) -> int:
     """Build, install beside the build, and test with it; pytest's exit code."""
     build = ROOT / "build" / f"sanitize-{sanitizer.replace(',', '-')}-{suite.compiler}"
     needs = {"OMP_TOOL_LIBRARIES": archer()} if suite.compiler == "clang++" else {}
-    configure = ["cmake", "-G", "Ninja", "-S", str(ROOT), "-B", str(build), "-DCMAKE_BUILD_TYPE=RelWithDebInfo"]
-    configure += [f"-DCMAKE_CXX_COMPILER={suite.compiler}", "-DNODEWISE_BINDINGS=OFF"]
-    subprocess.run([*configure, f"-DNODEWISE_SANITIZE={sanitizer}"], check=True)
-    subprocess.run(["cmake", "--build", str(build)], check=True)
-    subprocess.run(["cmake", "--install", str(build), "--prefix", str(build / "install")], check=True)
-    native = {"NODEWISE_NATIVE": str(build / "install/nodewise/native")}
-    environment = {**os.environ, **OPTIONS[sanitizer], **needs, **native}
+    options = [f"-DCMAKE_CXX_COMPILER={suite.compiler}", f"-DNODEWISE_SANITIZE={sanitizer}"]
+    install(ROOT, build, build / "install", *options, "-DNODEWISE_BINDINGS=OFF")
+    native = build / "install/nodewise/native"
+    outside = [f"-DNODEWISE_OUTSIDE={native / 'outside'}", "-DNODEWISE_DESTINATION=nodewise/native/studies"]
+    install(ROOT / "studies", build / "studies", build / "install", *options, *outside)
+    environment = {**os.environ, **OPTIONS[sanitizer], **needs, "NODEWISE_NATIVE": str(native)}
     command = [sys.executable, "-m", "pytest", "-k", suite.chosen, *suite.tests]
     return subprocess.run(command, env=environment, cwd=ROOT, check=False).returncode
 

@@ -17,7 +17,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-BUILD = ROOT / "build/Release"
+#: Of the engine, and of the other distribution.
+BUILDS = (ROOT / "build/Release", ROOT / "studies/build/Release")
 FOLDER = ROOT / "build/tidy"
 CLEAN = FOLDER / "clean"
 TIDY = Path(sys.executable).with_name("clang-tidy")
@@ -26,20 +27,23 @@ TIDY = Path(sys.executable).with_name("clang-tidy")
 def commands() -> dict[Path, list[tuple[str, str]]]:
     """By source, each object that is made of it, with the command."""
     found: dict[Path, list[tuple[str, str]]] = defaultdict(list)
-    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
-        made = re.search(r" -o (\S+)", entry["command"])
-        found[Path(entry["file"])].append((made[1] if made else "", entry["command"]))
+    for build in BUILDS:
+        for entry in json.loads((build / "compile_commands.json").read_text()):
+            made = re.search(r" -o (\S+)", entry["command"])
+            found[Path(entry["file"])].append((str(build / made[1]) if made else "", entry["command"]))
     return found
 
 
 def included() -> dict[str, list[Path]]:
     """By object, the files that it was made of."""
-    told = subprocess.run(["ninja", "-C", str(BUILD), "-t", "deps"], capture_output=True, text=True, check=True).stdout
     found: dict[str, list[Path]] = {}
-    for block in told.split("\n\n"):
-        head, _, rest = block.strip().partition("\n")
-        if head.endswith("(VALID)"):
-            found[head.partition(":")[0]] = [BUILD / file.strip() for file in rest.splitlines()]
+    for build in BUILDS:
+        asked = ["ninja", "-C", str(build), "-t", "deps"]
+        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+        for block in told.split("\n\n"):
+            head, _, rest = block.strip().partition("\n")
+            if head.endswith("(VALID)"):
+                found[str(build / head.partition(":")[0])] = [build / file.strip() for file in rest.splitlines()]
     return found
 
 
@@ -67,18 +71,21 @@ def main() -> int:
     header.unlink(missing_ok=True)
     asked = subprocess.run(["g++", "-print-file-name=include/omp.h"], capture_output=True, text=True, check=True)
     header.symlink_to(asked.stdout.strip())
-    words = [str(TIDY), "--quiet", "-p", str(BUILD), f"--extra-arg=-isystem{FOLDER}"]
+    words = [str(TIDY), "--quiet", f"--extra-arg=-isystem{FOLDER}"]
     version = subprocess.run([str(TIDY), "--version"], capture_output=True, text=True, check=True).stdout
     tool = "\n".join([version, *words, digest(ROOT / ".clang-tidy"), digest(header)])
 
     made, files = commands(), included()
-    sources = sorted(p for folder in ("native", "src") for p in (ROOT / folder).rglob("*.cpp"))
+    sources = sorted(
+        p for folder in ("native", "src", "studies/nodewise_studies") for p in (ROOT / folder).rglob("*.cpp")
+    )
     prints = {source: fingerprint(tool, made.get(source, []), files) for source in sources}
     clean = set(CLEAN.read_text().split()) if CLEAN.exists() else set()
     due = [source for source in sources if prints[source] not in clean]
 
     def check(source: Path) -> bool:
-        done = subprocess.run([*words, str(source)], capture_output=True, text=True, check=False)
+        build = BUILDS[source.is_relative_to(ROOT / "studies")]
+        done = subprocess.run([*words, "-p", str(build), str(source)], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             print(done.stdout + done.stderr, flush=True)
         elif prints[source] is not None:

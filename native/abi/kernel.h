@@ -16,6 +16,13 @@ extern "C" {
 
 #define NW_ABI 3
 
+// What a field is that a designated initialiser leaves out: in C zero, in C++ said so that no compiler warns.
+#ifdef __cplusplus
+#define NW_ELSE(value) = value
+#else
+#define NW_ELSE(value)
+#endif
+
 typedef enum { NW_U8 = 1, NW_I32, NW_I64, NW_F32, NW_F64 } nw_type;
 typedef enum { NW_INPUT = 0, NW_OUTPUT = 1, NW_SCRATCH = 2 } nw_role;
 
@@ -80,31 +87,33 @@ typedef struct {
 // what no way can do without, and its result is not checked.
 typedef enum { NW_VARIANT = 0, NW_LIMIT = 1, NW_PEER = 2 } nw_kind;
 
-// One way to do the work. `needs` names processor features as the compiler does, separated by commas ("avx2,fma");
-// empty runs everywhere; "simd" where Highway chooses the instructions when it runs, so that each choice is tested.
-typedef struct {
+// One way to do the work: {.name = "blocked", .run = blocked}, and what else it has. `needs` names processor features
+// as the compiler does, separated by commas ("avx2,fma"); without, it runs everywhere; "simd" where Highway chooses the
+// instructions when it runs, so that each choice is tested.
+typedef struct nw_variant {
     const char* name;
-    nw_kind kind;
-    const char* needs;
+    nw_kind kind NW_ELSE(NW_VARIANT);
+    const char* needs NW_ELSE("");
     int (*run)(nw_run*);
-    int (*prepare)(nw_run*);  // once, after fill, untimed: scratch memory, a library's threads; may be null
-    void (*work)(const nw_run*, nw_work*);  // the work that this way does, where it differs from the study's; or null
-    const char* library;                    // a peer's library: its name in study.py's `libraries`; null for none
+    int (*prepare)(nw_run*) NW_ELSE(nullptr);  // once, after fill, untimed: scratch memory, a library's threads
+    void (*work)(const nw_run*, nw_work*)
+        NW_ELSE(nullptr);                  // the work that this way does, where it differs from the study's
+    const char* library NW_ELSE(nullptr);  // a peer's library: its name in study.py's `libraries`
 } nw_variant;
 
 // A study. Functions return 0, or not 0 with the reason in `error`. In order: layout declares the buffers of the knobs;
 // fill writes the inputs from the seed, equal for any number of threads; reset, before each repetition, puts back what
 // a run changes; a variant's run is what is timed; check judges the outputs by what they must be, not by how they were
-// made. reset and release may be null.
-typedef struct {
+// made. reset and release may be left out.
+typedef struct nw_study {
     uint32_t abi;
     const char* name;
     int (*layout)(nw_run*);
     int (*fill)(nw_run*);
-    int (*reset)(nw_run*);
+    int (*reset)(nw_run*) NW_ELSE(nullptr);
     int (*check)(nw_run*);
     void (*work)(const nw_run*, nw_work*);
-    void (*release)(nw_run*);  // frees `own`
+    void (*release)(nw_run*) NW_ELSE(nullptr);  // frees `own`
     const nw_variant* variants;
     size_t variant_count;
 } nw_study;
@@ -171,6 +180,22 @@ static inline void nw_tell(nw_run* run, const char* name, double value) {
         run->metric_count += at == run->metric_count ? 1 : 0;
     }
 }
+
+// A random number of 64 bits made from any other, the same everywhere: one step of splitmix64 (Steele, Lea and Flood
+// 2014, doi 10.1145/2660193.2660195), whose state goes through all numbers before one comes again.
+static inline uint64_t nw_mix(uint64_t state) {
+    uint64_t z = state + 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+}
+
+// The random number of an index, so that threads can fill any part of an array. Each stream has numbers of its own: the
+// run's seed for one array, `run->seed * 4 + 0`, `+ 1` … for several.
+static inline uint64_t nw_random(uint64_t stream, uint64_t index) { return nw_mix(nw_mix(stream) + index); }
+
+// A random number as one in [0, 1), of which all 53 bits are random.
+static inline double nw_uniform(uint64_t random) { return (double)(random >> 11U) / 9007199254740992.0; }
 
 // Whether so many bytes are more than the last cache holds: then a result that is not read again is better written past
 // the caches.

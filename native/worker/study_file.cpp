@@ -100,7 +100,7 @@ void StudyFile::choose_simd(const std::string& target) const {
 }
 
 std::string missing_features(const nw_variant& variant) {
-    std::istringstream needs(variant.needs);
+    std::istringstream needs(variant.needs != nullptr ? variant.needs : "");
     std::string missing;
     for (std::string feature; std::getline(needs, feature, ',');) {
         // what Highway compiles for everything that there is, can run

@@ -236,7 +236,7 @@ int list(const StudyFile& file) {
         const char* kinds[] = {"variant", "limit", "peer"};
         variants.push_back({{"name", v.name},
                             {"kind", kinds[v.kind]},
-                            {"needs", v.needs},
+                            {"needs", v.needs != nullptr ? v.needs : ""},
                             {"missing", missing_features(v)},
                             {"library", v.library != nullptr ? json(v.library) : json()}});
     }

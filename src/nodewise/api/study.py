@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A study of programs that ship with nodewise, or of a folder, from what is asked to its rows."""
+"""A study that is installed, or in a folder, from what is asked to its rows."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def study(
 ) -> StudyVerdict:
     """Run a study: its variants, its peers and the machine's limit, interleaved, each a row against the others.
 
-    `name` is that of one that ships with nodewise, or the folder of another; `knobs` are its own, such as `{"class": "A"}`, and
+    `name` is that of one that is installed, or the folder of another; `knobs` are its own, such as `{"class": "A"}`, and
     `only` the contenders to run. Each runs in `blocks` at most, within the `budget` (2 min, or longer where each has not
     run six times by then); `quick` ends within a minute. The runs are kept where `out` is given. `resume`, `progress` and `note`
     are those of `nodewise.tune`, `wait_quiet` and `wait` those of `nodewise.HowToRun`.

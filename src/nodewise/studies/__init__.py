@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that ship with nodewise, each in its folder, and the contract that they keep."""
+"""The host of studies: the contract that a folder keeps, finding, building and starting it; and those that nodewise needs itself."""

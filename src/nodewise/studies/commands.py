@@ -70,7 +70,10 @@ def _words(point: Mapping[str, str]) -> list[str]:
 
 def default_command(name: str, words: Sequence[str]) -> list[str]:
     """What `run study:NAME knob=value …` starts. Raises InputError for an unknown study, variant or knob."""
-    found = find_study(name)
+    return _default(find_study(name), words)
+
+
+def _default(found: Found, words: Sequence[str]) -> list[str]:
     knobs = parse_knobs(words)
     variant = knobs.pop(VARIANT, found.study.default_variant)
     point = found.study.point(knobs)
@@ -92,9 +95,13 @@ def tunable_command(name: str, words: Sequence[str]) -> tuple[list[str], dict[st
     Tried are the variant and the knobs that have `tries`, unless they are given; the study's own choice comes first. The
     variant leads, since knobs matter less than it and some only to a few of them.
     """
-    command = default_command(name, words)
+    return tunable(find_study(name), words)
+
+
+def tunable(found: Found, words: Sequence[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+    """As `tunable_command`, of a study that was found."""
+    command = _default(found, words)
     given = parse_knobs(words)
-    found = find_study(name)
     tries = {k.name: (k.default, *k.tries) for k in found.study.knobs if k.tries and k.name not in given}
     # a program is not the worker, which takes any variant of the table
     if VARIANT not in given and _OPTION in command:

@@ -106,7 +106,7 @@ class Used:
 
 @dataclass(frozen=True)
 class Study:
-    """A program family that ships with nodewise. `name` is its folder's name and `title` one line.
+    """A program family. `name` is its folder's name and `title` one line.
 
     `default_variant` is what `nodewise tune study:NAME` starts from, `plain_variant` the straightforward published way
     that the others are compared with. The rate is items per second times `rate_scale`, in `rate_unit`. For the contract

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finding studies: every folder here that holds a study.py, and any folder that a user names by its path."""
+"""Finding studies: by name those that are installed, and any folder that a user names by its path."""
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
+import re
+import sys
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
 from nodewise.base.errors import InputError, UnavailableError
-from nodewise.base.native import native_path
 from nodewise.studies.contract import Study
-
-_HERE = Path(__file__).parent
+from nodewise.studies.shelves import Shelf, elsewhere, shelf_of, shelves
 
 
 @dataclass(frozen=True)
@@ -32,44 +33,72 @@ class Found:
 
 
 def study_names() -> list[str]:
-    """The names of the studies that ship with nodewise."""
-    return sorted(p.parent.name for p in _HERE.glob("*/study.py"))
+    """The names of the studies that are installed, sorted."""
+    return sorted(name for shelf in shelves() for name in shelf.names())
 
 
 def find_study(name: str) -> Found:
     """The study of that name, or in the folder of that path, which is built where it has to be.
 
-    Raises InputError for a name or folder that is none, or whose sources do not compile.
+    Raises InputError for a name or folder that is none, or whose sources do not compile, and UnavailableError for a study
+    that would have to be installed.
     """
-    if name in study_names():
-        folder = _HERE / name
-        return Found(_load(folder), folder, native_path(f"studies/{name}.so"))
+    shelf = shelf_of(name) if re.fullmatch(r"[\w-]+", name) else None
+    if shelf is not None and (folder := shelf.folder(name)) is not None:
+        return Found(_described(folder, f"{shelf.package}.{name}"), folder, _built(folder, shelf))
     # links that lead in a circle are no folder
     folder = Path(os.path.realpath(name))
     if not (folder / "study.py").is_file():
+        if source := elsewhere().get(name):
+            raise UnavailableError(
+                f"the study {name} is in {source}, which is not installed",
+                f"pip install {source}, or in a checkout of nodewise: ./dev studies",
+            )
         raise InputError(
             f"unknown study: {name!r}", f"the studies are: {', '.join(study_names())}; or give a folder with a study.py"
         )
-    return Found(_load(folder), folder, _build(folder))
+    return Found(_described(folder, package_of(folder)), folder, _built(folder, None))
 
 
-def load_module(path: Path, name: str) -> ModuleType:
-    """Import a file by its path: a study may be called what Python keeps for itself, such as `is`."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{path} cannot be imported")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def binary_of(folder: Path) -> Path:
+    """The shared object of a study's folder: as it was installed, else built. Raises what `building.build_folder` does."""
+    return _built(folder, next((s for s in shelves() if s.folder(folder.name) == folder), None))
 
 
-def _load(folder: Path) -> Study:
+def _built(folder: Path, shelf: Shelf | None) -> Path:
+    if shelf is not None and (made := shelf.binary(folder.name)) is not None:
+        return made
+    # not at the top: hardly any use of a study builds one
+    from nodewise.studies.building import build_folder
+
+    return build_folder(folder)
+
+
+def package_of(folder: Path) -> str:
+    """The name of a package that is a study's folder, made anew: its files import each other with `from .other import f`."""
+    word = re.sub(r"\W", "_", folder.name)
+    name = f"nodewise_study_{word}_{sha256(str(folder).encode()).hexdigest()[:8]}"
+    for loaded in [m for m in sys.modules if m == name or m.startswith(f"{name}.")]:
+        del sys.modules[loaded]
+    package = ModuleType(name, f"The study in {folder}.")
+    package.__path__ = [str(folder)]
+    sys.modules[name] = package
+    # what was written since the folder was last read
+    importlib.invalidate_caches()
+    return name
+
+
+def load_script(script: Path) -> ModuleType:
+    """A contender in Python as a module: it may import its neighbours (`from .other`) and the study's files (`from ..other`)."""
+    return importlib.import_module(f"{package_of(script.resolve().parents[1])}.{script.parent.name}.{script.stem}")
+
+
+def _described(folder: Path, package: str) -> Study:
     try:
-        module = load_module(folder / "study.py", f"nodewise_study_{folder.name}")
-        study = module.STUDY
+        study = importlib.import_module(f"{package}.study").STUDY
     except Exception as problem:
         raise InputError(
-            f"{folder / 'study.py'} cannot be read: {type(problem).__name__}: {problem}", "correct it and run again"
+            f"{folder / 'study.py'} cannot be read: {type(problem).__name__}: {problem}", _remedy(folder, problem)
         ) from problem
     if not isinstance(study, Study) or study.name != folder.name:
         raise InputError(
@@ -79,29 +108,8 @@ def _load(folder: Path) -> Study:
     return study
 
 
-def _build(folder: Path) -> Path:
-    """Compile a folder outside nodewise with the rule that the shipped ones are compiled with."""
-    # not at the top: hardly any use of a study builds one
-    import hashlib
-    import shutil
-    import subprocess
-
-    cmake = shutil.which("cmake")
-    if cmake is None:
-        raise UnavailableError(
-            "a study outside nodewise has to be compiled, and there is no cmake", "apt-get install cmake g++"
-        )
-    cache = Path(os.environ.get("NODEWISE_CACHE") or Path.home() / ".cache" / "nodewise")
-    build = cache / f"{folder.name}-{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
-    rule = native_path("outside")
-    for step in (
-        [cmake, "-S", str(rule), "-B", str(build), f"-DSTUDY={folder}"],
-        [cmake, "--build", str(build)],
-    ):
-        done = subprocess.run(step, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            said = (done.stdout + done.stderr).strip()
-            raise InputError(
-                f"the study in {folder} does not compile:\n{said[-3000:]}", "correct its sources and run again"
-            )
-    return build / f"{folder.name}.so"
+def _remedy(folder: Path, problem: Exception) -> str:
+    missing = problem.name if isinstance(problem, ModuleNotFoundError) else None
+    if missing and ((folder / f"{missing}.py").is_file() or (folder / missing).is_dir()):
+        return f"import a file of the same folder with a dot: from .{missing} import …"
+    return "correct it and run again"

@@ -31,7 +31,7 @@ import numpy as np
 
 from nodewise.base.native import native_path
 from nodewise.studies.contract import parse_knobs
-from nodewise.studies.discovery import load_module
+from nodewise.studies.discovery import load_script
 
 _SETTLED = "--settled"
 
@@ -102,7 +102,7 @@ def _after(words: Sequence[str], option: str, absent: str) -> str:
 def main(words: list[str]) -> int:
     """Run the contender; exit code 1 where it is not available or its result is wrong."""
     file = Path(words[0])
-    peer = load_module(file, "nodewise_peer")
+    peer = load_script(file)
     contenders = peer.contenders() if hasattr(peer, "contenders") else {file.stem: peer.available()}
     if "--available" in words:
         told = {"environment": getattr(peer, "ENVIRONMENT", {}), "settles": hasattr(peer, "settle")}

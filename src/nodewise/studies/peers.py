@@ -16,4 +16,4 @@ def absent(*packages: str) -> str | None:
         "zlib-ng": "zlib_ng",
     }
     missing = [name for name in packages if find_spec(modules.get(name, name)) is None]
-    return f"{', '.join(missing)} not installed: pip install 'nodewise[peers]'" if missing else None
+    return f"{', '.join(missing)} not installed: pip install {' '.join(missing)}" if missing else None

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`nodewise study`: a built-in study against its peers and the machine's limit."""
+"""`nodewise study`: a study against its peers and the machine's limit."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from nodewise.experiments.progress import StudyProgress
     from nodewise.studies.contract import Used
     from nodewise.verdicts.study import StudyVerdict
+
+
+#: In place of a name: then the contract is checked.
+_CHECK = "check"
 
 
 def split_knobs(words: Sequence[str]) -> list[str]:
@@ -61,7 +66,7 @@ _ROOFLINE = ("roofline", "threads", "budget", "out", "wait", "as_json")
 @wait_option
 @trust_option
 @json_option("the rows")
-@click.argument("name", required=False, metavar="[NAME|FOLDER]")
+@click.argument("name", required=False, metavar="[NAME|FOLDER|check FOLDER]")
 @click.argument("knob_words", nargs=-1, type=click.UNPROCESSED, metavar="[--KNOB VALUE]...")
 @click.pass_context
 def command(
@@ -83,8 +88,11 @@ def command(
 ) -> None:
     """Run the study NAME, or the one in FOLDER: its variants, its peers and the limit, interleaved.
 
-    Without a name the studies are listed. Knobs are given as --class A or class=A.
+    Without a name the studies are listed. Knobs are given as --class A or class=A. `nodewise study check FOLDER` holds a study to
+    the contract that all keep, and ends with exit code 1 where it breaks it.
     """
+    if name == _CHECK:
+        _check(context, knob_words)
     if resume is not None and not context.obj:
         from nodewise.cli.experiments import again_in
 
@@ -164,6 +172,25 @@ def _use(
     sys.exit(used.code)
 
 
+def _check(context: click.Context, words: Sequence[str]) -> NoReturn:
+    """Hold a study to the contract, rule by rule."""
+    from click.core import ParameterSource
+
+    given = [p for p in context.params if context.get_parameter_source(p) == ParameterSource.COMMANDLINE]
+    if len(words) != 1 or set(given) - {"name", "knob_words"}:
+        raise InputError("a check takes a study and no options", "write: nodewise study check ./mine")
+    from nodewise.api.study_check import check_study
+
+    broken = 0
+    for checked in check_study(words[0]):
+        broken += bool(checked.faults)
+        print(f"{'WRONG' if checked.faults else 'right'}  {checked.demands}", flush=True)
+        for fault in checked.faults:
+            print(textwrap.indent(fault, " " * 7))
+    print(f"{broken} {'rule is' if broken == 1 else 'rules are'} broken" if broken else "it keeps the contract")
+    sys.exit(1 if broken else 0)
+
+
 class _Line:
     """The progress line on standard error, on a terminal only."""
 
@@ -189,6 +216,7 @@ class _Line:
 
 def _list(as_json: bool) -> None:
     from nodewise.studies.discovery import find_study, study_names
+    from nodewise.studies.shelves import elsewhere
 
     studies = [find_study(n).study for n in study_names()]
     if as_json:
@@ -203,6 +231,11 @@ def _list(as_json: bool) -> None:
             values = f" ({', '.join(knob.values)})" if knob.values else ""
             default = f", default {knob.default}" if knob.default else ""
             print(f"  --{knob.name:<8} {knob.meaning}{values}{default}")
+    more = elsewhere()
+    for source in dict.fromkeys(more.values()):
+        print(
+            f"{', '.join(n for n, s in more.items() if s == source)}: pip install {source}, in a checkout ./dev studies"
+        )
 
 
 def tell_study(result: StudyVerdict) -> None:

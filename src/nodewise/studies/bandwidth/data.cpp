@@ -21,13 +21,6 @@ constexpr std::int64_t kMaySuitCache = std::int64_t{1} << 22U;
 constexpr double kMovedInCache = 8e9;
 constexpr double kMovedInMemory = 3.2e9;
 
-std::uint64_t mix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15U;
-    x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-    x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-    return x ^ (x >> 31U);
-}
-
 std::int64_t chosen_count(const nw_run* run, std::uint64_t caches) {
     const double elements = nw_number(run, "elements", 0);
     if (elements > 0) {
@@ -77,9 +70,9 @@ int layout(nw_run* run) {
 
 int fill(nw_run* run) {
     State& own = state(run);
-    const std::uint64_t base = mix(run->seed);
+    const std::uint64_t base = nw_mix(run->seed);
     for (int k = 0; k < kPeriod; ++k) {
-        own.pattern[k] = static_cast<double>(mix(base + static_cast<std::uint64_t>(k)) >> 44U);
+        own.pattern[k] = static_cast<double>(nw_mix(base + static_cast<std::uint64_t>(k)) >> 44U);
     }
 #pragma omp parallel for schedule(static) num_threads(run->threads)
     for (int t = 0; t < run->threads; ++t) {

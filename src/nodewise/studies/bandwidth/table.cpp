@@ -5,20 +5,32 @@
 namespace {
 
 constexpr nw_variant kVariants[] = {
-    {"triad", NW_VARIANT, "simd", bandwidth::triad, nullptr, nullptr, nullptr},
-    {"copy", NW_VARIANT, "simd", bandwidth::copy, nullptr, bandwidth::copy_work, nullptr},
-    {"write", NW_VARIANT, "simd", bandwidth::write, nullptr, bandwidth::write_work, nullptr},
-    {"read", NW_VARIANT, "simd", bandwidth::read, bandwidth::prepare_read, bandwidth::read_work, nullptr},
-    {"triad_cached", NW_VARIANT, "simd", bandwidth::triad_cached, nullptr, nullptr, nullptr},
-    {"copy_cached", NW_VARIANT, "simd", bandwidth::copy_cached, nullptr, bandwidth::copy_work, nullptr},
-    {"write_cached", NW_VARIANT, "simd", bandwidth::write_cached, nullptr, bandwidth::write_work, nullptr},
-    {"plain", NW_VARIANT, "", bandwidth::plain, nullptr, nullptr, nullptr},
-    {"memcpy", NW_PEER, "", bandwidth::memcpy_peer, nullptr, bandwidth::copy_work, nullptr},
+    {.name = "triad", .needs = "simd", .run = bandwidth::triad},
+    {.name = "copy", .needs = "simd", .run = bandwidth::copy, .work = bandwidth::copy_work},
+    {.name = "write", .needs = "simd", .run = bandwidth::write, .work = bandwidth::write_work},
+    {.name = "read",
+     .needs = "simd",
+     .run = bandwidth::read,
+     .prepare = bandwidth::prepare_read,
+     .work = bandwidth::read_work},
+    {.name = "triad_cached", .needs = "simd", .run = bandwidth::triad_cached},
+    {.name = "copy_cached", .needs = "simd", .run = bandwidth::copy_cached, .work = bandwidth::copy_work},
+    {.name = "write_cached", .needs = "simd", .run = bandwidth::write_cached, .work = bandwidth::write_work},
+    {.name = "plain", .run = bandwidth::plain},
+    {.name = "memcpy", .kind = NW_PEER, .run = bandwidth::memcpy_peer, .work = bandwidth::copy_work},
 };
 
 constexpr nw_study kStudy{
-    NW_ABI,           "bandwidth",     bandwidth::layout,  bandwidth::fill, bandwidth::reset,
-    bandwidth::check, bandwidth::work, bandwidth::release, kVariants,       sizeof kVariants / sizeof *kVariants,
+    .abi = NW_ABI,
+    .name = "bandwidth",
+    .layout = bandwidth::layout,
+    .fill = bandwidth::fill,
+    .reset = bandwidth::reset,
+    .check = bandwidth::check,
+    .work = bandwidth::work,
+    .release = bandwidth::release,
+    .variants = kVariants,
+    .variant_count = sizeof kVariants / sizeof *kVariants,
 };
 
 }  // namespace

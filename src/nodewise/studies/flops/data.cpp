@@ -7,17 +7,7 @@
 #include "study.h"
 
 namespace flops {
-namespace {
-
-// A number from a counter (splitmix64), so that each thread can make its own part.
-std::uint64_t mix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15U;
-    x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-    x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-    return x ^ (x >> 31U);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 volatile double factor = 1.0;
 volatile double addend = 1.0;
@@ -38,10 +28,10 @@ int layout(nw_run* run) {
 int fill(nw_run* run) {
     const Chains all = chains_of(run);
     auto* start = static_cast<double*>(nw_data(run, "start"));
-    const std::uint64_t base = mix(run->seed);
+    const std::uint64_t base = nw_mix(run->seed);
 #pragma omp parallel for schedule(static) num_threads(run->threads)
     for (std::int64_t i = 0; i < all.count; ++i) {
-        start[i] = static_cast<double>(mix(base + static_cast<std::uint64_t>(i)) >> 52U) / 4;
+        start[i] = static_cast<double>(nw_mix(base + static_cast<std::uint64_t>(i)) >> 52U) / 4;
     }
     return 0;
 }

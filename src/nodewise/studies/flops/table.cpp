@@ -5,14 +5,21 @@
 namespace {
 
 constexpr nw_variant kVariants[] = {
-    {"f64", NW_VARIANT, "simd", flops::f64, nullptr, nullptr, nullptr},
-    {"f32", NW_VARIANT, "simd", flops::f32, nullptr, nullptr, nullptr},
-    {"plain", NW_VARIANT, "", flops::plain, nullptr, nullptr, nullptr},
+    {.name = "f64", .needs = "simd", .run = flops::f64},
+    {.name = "f32", .needs = "simd", .run = flops::f32},
+    {.name = "plain", .run = flops::plain},
 };
 
 constexpr nw_study kStudy{
-    NW_ABI,       "flops",     flops::layout, flops::fill, flops::reset,
-    flops::check, flops::work, nullptr,       kVariants,   sizeof kVariants / sizeof *kVariants,
+    .abi = NW_ABI,
+    .name = "flops",
+    .layout = flops::layout,
+    .fill = flops::fill,
+    .reset = flops::reset,
+    .check = flops::check,
+    .work = flops::work,
+    .variants = kVariants,
+    .variant_count = sizeof kVariants / sizeof *kVariants,
 };
 
 }  // namespace

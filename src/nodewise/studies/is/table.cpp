@@ -5,15 +5,23 @@
 namespace {
 
 constexpr nw_variant kVariants[] = {
-    {"bucketed", NW_VARIANT, "", is::bucketed, is::prepare_bucketed, nullptr, nullptr},
-    {"counting", NW_VARIANT, "", is::counting, is::prepare_counting, nullptr, nullptr},
-    {"narrow", NW_VARIANT, "", is::narrow, is::prepare_narrow, nullptr, nullptr},
-    {"read", NW_LIMIT, "", is::read_keys, nullptr, nullptr, nullptr},
+    {.name = "bucketed", .run = is::bucketed, .prepare = is::prepare_bucketed},
+    {.name = "counting", .run = is::counting, .prepare = is::prepare_counting},
+    {.name = "narrow", .run = is::narrow, .prepare = is::prepare_narrow},
+    {.name = "read", .kind = NW_LIMIT, .run = is::read_keys},
 };
 
 constexpr nw_study kStudy{
-    NW_ABI,    "is",     is::layout,  is::fill,  is::reset,
-    is::check, is::work, is::release, kVariants, sizeof kVariants / sizeof *kVariants,
+    .abi = NW_ABI,
+    .name = "is",
+    .layout = is::layout,
+    .fill = is::fill,
+    .reset = is::reset,
+    .check = is::check,
+    .work = is::work,
+    .release = is::release,
+    .variants = kVariants,
+    .variant_count = sizeof kVariants / sizeof *kVariants,
 };
 
 }  // namespace

@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The contract of a study, as rules that any folder is held to: each gives what is wrong, and nothing where all is right."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nodewise.base.errors import InputError, UnavailableError
+from nodewise.studies.building import build_rule
+from nodewise.studies.commands import (
+    Contender,
+    native_contenders,
+    script_contenders,
+    simd_targets,
+    tunable,
+    work_of,
+    worker_command,
+)
+from nodewise.studies.contract import Point
+from nodewise.studies.discovery import Found, find_study
+
+#: What measures limits of the machine has none besides.
+_MEASURES_LIMITS = ("flops", "bandwidth")
+_THREADS = ("1", "2", "5")
+_SHORTEST_PAGE = 300
+_FEWEST_POINTS = 5
+_FEWEST_VALUES = 10
+#: What cmake/study.cmake gives to files for an instruction set.
+_SETS = {"avx2": ["-mavx2", "-mfma"], "avx512": ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"]}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is demanded, in words, and what gives the faults of a study by it, one line or a few each."""
+
+    demands: str
+    faults: Callable[[Found], Iterator[str]]
+
+
+def the_folder_is_whole(found: Found) -> Iterator[str]:
+    """A page, names that are one contender's each, a limit, published figures of contenders that there are, and test points."""
+    study, page = found.study, found.folder / "README.md"
+    if not page.is_file() or len(page.read_text()) <= _SHORTEST_PAGE:
+        yield f"{page} says less than {_SHORTEST_PAGE} characters: what it measures, its contenders, its traps"
+    contenders = [*native_contenders(found, {}), *script_contenders(found, {})]
+    names = [c.name for c in contenders]
+    yield from (f"two contenders are called {name!r}" for name in sorted({n for n in names if names.count(n) > 1}))
+    for what, name in (("default_variant", study.default_variant), ("plain_variant", study.plain_variant)):
+        if name not in names:
+            yield f"{what} is {name!r}, which is no contender"
+    limited = study.limits or any(c.kind == "limit" for c in contenders) or study.name in _MEASURES_LIMITS
+    if not limited:
+        yield "it has no limit: a variant of kind NW_LIMIT, or `limits` in study.py"
+    for limit in study.limits:
+        other = find_study(limit.study)
+        if limit.variant not in [c.name for c in native_contenders(other, {})]:
+            yield f"its limit {limit.variant!r} is no variant of {limit.study}"
+        try:
+            other.study.point(limit.point)
+        except InputError as problem:
+            yield f"its limit by {limit.study}: {problem.what}"
+    yield from (
+        f"a figure was published for {n!r}, no contender" for n in {p.contender for p in study.published} - {"", *names}
+    )
+    scripts = {path.stem for _, path in found.scripts}
+    yield from (
+        f"for_scale names {name!r}, no file in peers or programs" for name in study.for_scale if name not in scripts
+    )
+    if len(study.test_points) < _FEWEST_POINTS:
+        yield f"it has {len(study.test_points)} test_points: give {_FEWEST_POINTS} or more, small and odd sizes and edge values"
+
+
+def the_knobs_are_whole(found: Found) -> Iterator[str]:
+    """Knobs that say what they mean, and can be what the study itself gives them."""
+    for point in ({}, *found.study.test_points, *found.study.bench):
+        for quick in (False, True):
+            try:
+                found.study.point(point, quick=quick)
+            except InputError as problem:
+                yield f"at {dict(point)}: {problem.what}"
+    for knob in found.study.knobs:
+        if not knob.meaning:
+            yield f"knob {knob.name} does not say what it means"
+        if knob.tries and not knob.default:
+            yield f"knob {knob.name} has tries and no default, from which a tune starts"
+        for value in (*knob.tries, *filter(None, (knob.default, knob.quick))):
+            try:
+                knob.check(value)
+            except InputError as problem:
+                yield problem.what
+
+
+def a_tune_can_ask_for_its_knobs(found: Found, taken: Collection[str]) -> Iterator[str]:
+    """What a tune tries of it, by names that are not taken by a tune's own axes."""
+    command, tries = tunable(found, [])
+    yield from (f"knob {name} is called as an axis of tune" for name in sorted(tries.keys() & set(taken)))
+    if (named := {word for given in command for word in re.findall(r"\{(\w+)\}", given)}) != tries.keys():
+        yield f"a tune would try {sorted(tries)}, and its command has {sorted(named)}"
+    yield from (f"of knob {name} a tune has one value to try" for name, values in tries.items() if len(values) < 2)
+
+
+def variant_cases(found: Found) -> list[tuple[Contender, Point]]:
+    """A point with all native contenders that can run here and that it is for, then the next."""
+    able = [c for c in native_contenders(found, {}) if c.kind != "limit" and c.not_run is None]
+    chosen = found.study.select
+    return [
+        (contender, point)
+        for point in found.study.test_points
+        for contender in able
+        if chosen is None or contender.name in chosen(found.study.point(point))
+    ]
+
+
+def variants_are_right(found: Found) -> Iterator[str]:
+    """Every variant gives what `reference` gives, with 1, 2 and 5 threads, those of Highway with every instruction set."""
+    for contender, point in variant_cases(found):
+        yield from a_variant_is_right(found, contender, point)
+
+
+def a_variant_is_right(found: Found, contender: Contender, point: Point) -> Iterator[str]:
+    """One variant or native peer at one point. A library that is wrong there is no fault of the study's: its row says so."""
+    sets = [(threads, "") for threads in _THREADS]
+    sets += [("2", target) for target in simd_targets(found)] if contender.simd else []
+    for threads, target in sets:
+        at = f"{contender.name} at {dict(point)} with {threads} threads{' on ' + target if target else ''}"
+        with tempfile.TemporaryDirectory(prefix="nodewise-") as name:
+            given = ["--threads", threads, "--dump", name, *(["--simd", target] if target else [])]
+            done = run_worker(found, contender, point, *given)
+            if done.returncode != 0:
+                if not (contender.kind == "peer" and "wrong result" in done.stderr):
+                    yield f"{at}: {done.stderr.strip() or f'ended with code {done.returncode}'}"
+                return
+            told = json.loads(done.stdout)
+            if not (told["verified"] is True and told["seconds"] > 0 and told["items"] > 0):
+                yield f"{at}: it printed {done.stdout.strip()}"
+            if contender.kind == "variant":
+                wrong = list(_unlike(found, point, Path(name)))
+                yield from (f"{at}: {what}" for what in wrong)
+                if wrong:
+                    return
+
+
+def inputs_vary_and_follow_the_seed_alone(found: Found) -> Iterator[str]:
+    """Inputs that vary, differ by the seed, and do not by the number of threads."""
+    if not found.study.test_points:
+        return
+    point, plain = found.study.test_points[-1], _plain(found)
+    seen = []
+    for seed, threads in (("1", "1"), ("1", "3"), ("2", "1")):
+        with tempfile.TemporaryDirectory(prefix="nodewise-") as name:
+            done = run_worker(found, plain, point, "--seed", seed, "--threads", threads, "--dump", name)
+            if done.returncode != 0:
+                yield f"{plain.name} at {dict(point)}: {done.stderr.strip()}"
+                return
+            seen.append(_load(Path(name)))
+    inputs = seen[0].keys() - found.study.reference(seen[0], found.study.point(point)).keys()
+    if not inputs:
+        yield "it has no inputs: `reference` gives every array"
+    for name in sorted(inputs):
+        if len(np.unique(seen[0][name])) <= _FEWEST_VALUES:
+            yield f"{name} has no more than {_FEWEST_VALUES} different values at {dict(point)}"
+        if not _same(seen[0][name], seen[1][name]):
+            yield f"{name} depends on the number of threads"
+        if _same(seen[0][name], seen[2][name]):
+            yield f"{name} does not depend on the seed"
+
+
+def the_check_notices_one_wrong_element(found: Found) -> Iterator[str]:
+    """A check that refuses a result of which the first, the middle or the last element of an output was changed."""
+    if not found.study.test_points:
+        return
+    point, plain = found.study.test_points[-1], _plain(found)
+    with tempfile.TemporaryDirectory(prefix="nodewise-") as name:
+        done = run_worker(found, plain, point, "--dump", name)
+        if done.returncode != 0:
+            yield f"{plain.name} at {dict(point)}: {done.stderr.strip()}"
+            return
+        arrays = _load(Path(name))
+    for output in found.study.reference(arrays, found.study.point(point)):
+        for index in sorted({0, arrays[output].size // 2, arrays[output].size - 1}):
+            done = run_worker(found, plain, point, "--corrupt", f"{output}:{index}")
+            if not (done.returncode == 1 and '"verified": false' in done.stdout and "wrong result" in done.stderr):
+                yield f"check does not notice that {output}[{index}] is wrong, at {dict(point)}"
+            elif "seconds" in done.stdout:
+                yield "a wrong result has a time"
+
+
+def work_grows_with_the_size(found: Found) -> Iterator[str]:
+    """More items at the last of the test points than at the first."""
+    items = []
+    for point in (*found.study.test_points[:1], *found.study.test_points[-1:]):
+        done = run_worker(found, _plain(found), point)
+        if done.returncode != 0:
+            yield f"{_plain(found).name} at {dict(point)}: {done.stderr.strip()}"
+            return
+        items.append(json.loads(done.stdout)["items"])
+    if items and not items[0] < items[1]:
+        yield f"it counts {items[0]:g} items at the first test point and {items[1]:g} at the last, which is to be larger"
+
+
+def peers_are_right_or_say_why_they_do_not_run(found: Found) -> Iterator[str]:
+    """Peers and programs in Python that the study's own check finds right, or that say what brings them."""
+    if not found.study.test_points:
+        return
+    point = found.study.point(found.study.test_points[-1])
+    due = None
+    for peer in script_contenders(found, point):
+        if peer.not_run is not None:
+            if len(peer.not_run) <= len("is missing"):
+                yield f"{peer.name} does not say why it cannot run: {peer.not_run!r}"
+            continue
+        environment = {**_environment(peer), "OMP_NUM_THREADS": "2"}
+        done = subprocess.run(peer.command, capture_output=True, text=True, check=False, env=environment)
+        if done.returncode != 0:
+            yield f"{peer.name}: {done.stderr.strip()[-1000:]}"
+            continue
+        told = json.loads(done.stdout.splitlines()[-1])
+        due = due or work_of(found, point)
+        if told.get("verified") is not True or told["items"] != due["items"]:
+            yield f"{peer.name} printed {done.stdout.strip()}, and the work is {due['items']:g} items"
+
+
+def a_library_is_right_somewhere(found: Found) -> Iterator[str]:
+    """A native peer whose library is here is right at one of the test points at least."""
+    if found.study.select is not None:
+        return
+    for peer in native_contenders(found, {}):
+        if peer.kind == "peer" and peer.not_run is None and found.study.test_points:
+            runs = (run_worker(found, peer, point) for point in found.study.test_points)
+            if all(done.returncode != 0 for done in runs):
+                yield f"{peer.name} is wrong at every test point"
+
+
+def files_for_an_instruction_set_share_no_symbols(found: Found) -> Iterator[str]:
+    """No symbols that the linker merges: its copy for a newer processor could be the one that it keeps."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return
+    with tempfile.TemporaryDirectory(prefix="nodewise-") as name:
+        for source in sorted(found.folder.glob("*.*.cpp")):
+            parts = [flag for part in source.stem.split(".")[1:] for flag in _SETS.get(part, [])]
+            if parts:
+                yield from _shared_symbols(source, parts, Path(name, f"{source.stem}.o"))
+
+
+def _shared_symbols(source: Path, flags: list[str], out: Path) -> Iterator[str]:
+    if shutil.which("g++") is None or shutil.which("nm") is None:
+        raise UnavailableError(
+            "there is no g++ or no nm to look at files for an instruction set with", "apt-get install g++"
+        )
+    include = [f"-I{build_rule() / 'include'}", f"-I{source.parent}"]
+    compiler = ["g++", "-std=c++20", "-O0", "-fopenmp", *include, *flags, "-c", str(source), "-o", str(out)]
+    done = subprocess.run(compiler, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        yield f"{source.name} does not compile by itself: {done.stderr.strip()[-1000:]}"
+        return
+    symbols = subprocess.run(["nm", "-C", str(out)], capture_output=True, text=True, check=True).stdout
+    for kind, symbol in re.findall(r"^\S* +(\w) (.*)$", symbols, re.MULTILINE):
+        if kind in "WVu":
+            yield f"{source.name} shares the symbol {symbol}: write it in plain C, or in an unnamed namespace"
+
+
+def contract(taken: Collection[str]) -> list[Rule]:
+    """All rules, the quick ones first; `taken` are the names of the axes of a tune."""
+    return [
+        Rule("the folder is whole", the_folder_is_whole),
+        Rule("the knobs are whole", the_knobs_are_whole),
+        Rule("a tune can ask for its knobs", lambda found: a_tune_can_ask_for_its_knobs(found, taken)),
+        Rule("every variant is right", variants_are_right),
+        Rule("inputs vary and follow the seed alone", inputs_vary_and_follow_the_seed_alone),
+        Rule("the check notices one wrong element", the_check_notices_one_wrong_element),
+        Rule("work grows with the size", work_grows_with_the_size),
+        Rule("peers are right, or say why they do not run", peers_are_right_or_say_why_they_do_not_run),
+        Rule("a library is right somewhere", a_library_is_right_somewhere),
+        Rule("files for an instruction set share no symbols", files_for_an_instruction_set_share_no_symbols),
+    ]
+
+
+def run_worker(found: Found, contender: Contender, point: Point, *options: str) -> subprocess.CompletedProcess[str]:
+    """The worker with a native contender at a point, in its environment and with its library."""
+    library = contender.command[contender.command.index("--library") :] if "--library" in contender.command else ()
+    command = [*worker_command(found, contender.name, found.study.point(point)), *library, *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=_environment(contender))
+
+
+def _environment(contender: Contender) -> dict[str, str]:
+    """As for a run of it: what its environment has empty is not set."""
+    return {name: value for name, value in {**os.environ, **contender.env}.items() if contender.env.get(name) != ""}
+
+
+def _plain(found: Found) -> Contender:
+    """The plain variant, or the first of the table where that is a program."""
+    contenders = native_contenders(found, {})
+    return next((c for c in contenders if c.name == found.study.plain_variant), contenders[0])
+
+
+def _load(folder: Path) -> dict[str, Any]:
+    return {p.stem: np.load(p) for p in folder.glob("*.npy")}
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one.shape == other.shape and one.tobytes() == other.tobytes())
+
+
+def _unlike(found: Found, point: Point, folder: Path) -> Iterator[str]:
+    """The outputs that are not those of the reference."""
+    arrays = _load(folder)
+    for name, want in _DUE.results(found, point, arrays).items():
+        relative, absolute = found.study.tolerance.get(name, (0.0, 0.0))
+        try:
+            if name in found.study.tolerance:
+                np.testing.assert_allclose(arrays[name], want, rtol=relative, atol=absolute)
+            else:
+                np.testing.assert_array_equal(arrays[name], want)
+        except AssertionError as problem:
+            yield f"{name} is not what `reference` gives: {' '.join(str(problem).split())}"
+
+
+class _Read(Mapping[str, Any]):
+    """Arrays, and which of them were looked at."""
+
+    def __init__(self, arrays: Mapping[str, Any]) -> None:
+        self._arrays = arrays
+        self.seen: dict[str, bytes] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        self.seen[name] = self._arrays[name].tobytes()
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+
+class _Due:
+    """The trusted result, which takes longer than what is tested: found again only where what it was found of differs."""
+
+    def __init__(self) -> None:
+        self._of: tuple[Found, Point] | None = None
+        self._seen: Mapping[str, bytes] = {}
+        self._results: Mapping[str, Any] = {}
+
+    def results(self, found: Found, point: Point, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
+        same = all(name in arrays and arrays[name].tobytes() == seen for name, seen in self._seen.items())
+        if self._of != (found, point) or not same:
+            read = _Read(arrays)
+            self._results = found.study.reference(read, found.study.point(point))
+            self._of, self._seen = (found, point), read.seen
+        return self._results
+
+
+_DUE = _Due()

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Principal components of files, in little memory, and of data that lose digits."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nodewise.studies.commands import worker_command
+from nodewise.studies.discovery import find_study
+
+PCA = find_study("pca")
+VARIANTS = ("plain", "blocked", "simd")
+METHODS = ("correlation", "covariance", "svd")
+
+
+def _run(variant: str, point: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
+    command = [*worker_command(PCA, variant, PCA.study.point(point)), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _result(variant: str, point: dict[str, str], folder: Path, threads: str = "2") -> tuple[Any, Any]:
+    done = _run(variant, point, "--threads", threads, "--dump", str(folder))
+    assert done.returncode == 0, done.stderr
+    values = np.load(folder / "eigenvalues.npy")
+    return values, np.load(folder / "eigenvectors.npy").reshape(values.size, values.size)
+
+
+def _write(path: Path, table: Any, **more: Any) -> dict[str, str]:
+    np.savetxt(path, table, **{"delimiter": ",", "fmt": "%.17g", "comments": "", **more})
+    return {"file": str(path)}
+
+
+def _table(rows: int, columns: int) -> Any:
+    random = np.random.default_rng(7)
+    return np.cumsum(random.standard_normal((rows, columns)), axis=1) * 10.0 ** random.integers(-3, 4, columns)
+
+
+def _expected(table: Any, method: str) -> Any:
+    matrix = np.cov(table, rowvar=False) if method == "covariance" else np.corrcoef(table, rowvar=False)
+    return np.linalg.eigvalsh(matrix)[::-1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "style", [{}, {"header": "a,b,c,d,e"}, {"delimiter": ";"}, {"delimiter": "\t"}, {"newline": "\r\n"}]
+)
+def test_a_file_gives_what_numpy_has(method: str, style: dict[str, str], tmp_path: Path) -> None:
+    table = _table(503, 5)
+    point = _write(tmp_path / "table.csv", table, **style)
+    values, _ = _result("simd", {**point, "method": method}, tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "data.npy"), table.ravel())
+    # a covariance of columns of such different size loses what is small beside the largest
+    wanted = _expected(table, method)
+    np.testing.assert_allclose(values, wanted, rtol=1e-10, atol=1e-13 * wanted[0])
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("+1.5", 1.5),
+        (" 2 ", 2.0),
+        ("-0.000123", -0.000123),
+        ("1e3", 1000.0),
+        ("123456789012345678", 123456789012345678.0),
+        ("0.1234567890123456789", 0.1234567890123456789),
+        (".5", 0.5),
+        ("7.", 7.0),
+        ("-2.5E-3", -0.0025),
+        ("1e-400", 0.0),
+        ('"2.5"', 2.5),
+        (' " -3" ', -3.0),
+    ],
+)
+def test_numbers_are_read_as_they_are(cell: str, value: float, tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text(f"1,2\n{cell},4\n3,7\n")
+    _result("simd", {"file": str(file)}, tmp_path)
+    assert np.load(tmp_path / "data.npy")[2] == value
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\n1,2\n3,x4\n5,6\n", "line 3, column 2: 'x4' is not a number"),
+        ("1,2\n3,\n5,6\n", "line 2, column 2: an empty cell"),
+        ("1,2\n\n3,nan\n5,6\n", "line 3, column 2: 'nan' is not a number"),
+        ("1,2\n3,4,5\n5,6\n", "line 2, column 3: the first row has 2 columns"),
+        ("1,2\n3\n5,6\n", "line 2: 1 columns, the first row has 2"),
+        ("a,2\n3,4\n5,6\n", "line 1, column 1: 'a' is not a number"),
+        ("1,2\n3,4 5\n", "line 2, column 2: '4 5' is not a number"),
+        ("1,1e999\n3,4\n", "line 1, column 2: '1e999' is not a number"),
+        ('1,2\n"3",""\n', "line 2, column 2: '\"\"' is not a number"),
+        ("1,2\n", "1 rows have no variance"),
+        ("a,b\n", "0 rows"),
+        ("", "no rows"),
+    ],
+)
+@pytest.mark.parametrize("held", [{}, {"input": "sparse"}])
+def test_what_is_wrong_in_a_file_is_said_in_a_line(text: str, said: str, held: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text(text)
+    done = _run("simd", {"file": str(file), **held})
+    assert done.returncode == 1
+    assert said in done.stderr and len(done.stderr.splitlines()) == 2
+    assert done.stderr.splitlines()[1].startswith("hint: ")
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.csv", tmp_path):
+        done = _run("simd", {"file": str(path)})
+        assert done.returncode == 1 and str(path) in done.stderr and "hint: name a file" in done.stderr
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("held", ["dense", "sparse"])
+def test_streamed_blocks_give_what_memory_gives(method: str, variant: str, held: str, tmp_path: Path) -> None:
+    point = {"rows": "20011", "columns": "13", "method": method, "input": held, "density": "40"}
+    values, axes = _result(variant, point, tmp_path)
+    for block in ("701", "20010"):
+        folder = tmp_path / block
+        folder.mkdir()
+        told = _result(variant, {**point, "memory": str(21 * 2**20), "block": block}, folder)
+        # the rows are in no array
+        assert {p.stem for p in folder.glob("*.npy")} == {"eigenvalues", "eigenvectors"}
+        np.testing.assert_allclose(told[0], values, rtol=1e-11)
+        np.testing.assert_allclose(told[1], axes, atol=1e-9)
+
+
+@pytest.mark.parametrize("held", ["dense", "sparse"])
+@pytest.mark.parametrize("method", ["correlation", "svd"])
+def test_a_larger_file_is_analysed_within_the_bound(held: str, method: str, tmp_path: Path) -> None:
+    bound = 32 * 2**20
+    random = np.random.default_rng(3)
+    table = np.round(random.random((400_000, 12)) * (random.random((400_000, 12)) < 0.6), 3)
+    table[:, 1] += table[:, 0]
+    file = tmp_path / "table.csv"
+    with file.open("w") as out:
+        out.writelines(",".join(map(str, row)) + "\n" for row in table.tolist())
+    assert table.nbytes > bound
+    point = {"file": str(file), "memory": str(bound), "input": held, "method": method}
+    command = [*worker_command(PCA, "simd", PCA.study.point(point)), "--threads", "2", "--dump", str(tmp_path)]
+    # the peak of this child alone: a helper waits for it
+    measure = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=sys.stderr); "
+    measure += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)"
+    done = subprocess.run([sys.executable, "-c", measure, *command], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < bound
+    np.testing.assert_allclose(np.load(tmp_path / "eigenvalues.npy"), _expected(table, method), rtol=1e-10)
+
+
+def test_a_bound_that_is_too_small_is_said() -> None:
+    done = _run("simd", {"rows": "20000", "memory": str(2**20)})
+    assert done.returncode == 1 and "memory: 64 columns" in done.stderr
+    least = int(done.stderr.split("take ")[1].split()[0])
+    assert _run("simd", {"rows": "20000", "memory": str(least)}).returncode == 0
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_singular_values_keep_the_digits_that_squares_lose(variant: str, tmp_path: Path) -> None:
+    # two columns that differ by 1e-7: an eigenvalue near 1e-14 of the largest
+    point = {"rows": "5003", "columns": "6", "shape": "collinear"}
+    values, _ = _result(variant, {**point, "method": "svd"}, tmp_path)
+    data = np.load(tmp_path / "data.npy").reshape(-1, 6)
+    data = (data - data[0]).astype(np.longdouble)
+    data -= data.mean(axis=0)
+    data /= np.sqrt((data**2).sum(axis=0))
+    # the small one, by exact means: the squared distance of the two columns, less what the columns explain of it
+    others = data[:, :5].astype(float)
+    apart = ((data[:, 0] - data[:, 5]) / np.sqrt(np.longdouble(2))).astype(float)
+    apart -= others @ np.linalg.lstsq(others, apart, rcond=None)[0]
+    assert values[-1] < 1e-12
+    np.testing.assert_allclose(values[-1], apart @ apart, rtol=1e-6)
+    by_matrix, _ = _result(variant, {**point, "method": "correlation"}, tmp_path)
+    np.testing.assert_allclose(by_matrix[:-1], values[:-1], rtol=1e-10)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("method", METHODS)
+def test_threads_change_nothing_but_rounding(variant: str, method: str, tmp_path: Path) -> None:
+    point = {"rows": "10007", "columns": "19", "method": method, "offset": "1000000"}
+    values, axes = _result(variant, point, tmp_path, "1")
+    for threads in ("2", "3", "8"):
+        other = _result(variant, point, tmp_path, threads)
+        np.testing.assert_allclose(other[0], values, rtol=1e-12)
+        np.testing.assert_allclose(other[1], axes, atol=1e-10)
+
+
+def test_the_explained_variance_is_told(tmp_path: Path) -> None:
+    point = {"rows": "1000", "columns": "12"}
+    told = json.loads(_run("simd", point, "--dump", str(tmp_path)).stdout)
+    values = np.load(tmp_path / "eigenvalues.npy")
+    assert told["explained_1"] == pytest.approx(values[0] / values.sum())
+    assert PCA.study.tell is not None
+    lines = PCA.study.tell({"rows": [{"metrics": told}]})
+    assert len(lines) == 1 and f"{100 * told['explained_1']:.1f}" in lines[0]
+
+
+def test_the_example_tells_attacks_apart() -> None:
+    example = Path(__file__).parents[3] / "examples" / "pca_attacks.py"
+    done = subprocess.run([sys.executable, str(example), "5000"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "records told apart" in done.stdout

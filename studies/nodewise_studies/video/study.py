@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Video encoding: the encoders that work here, by frames a second at like quality."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from nodewise.statistics.pareto import pareto_front
+from nodewise.studies.contract import Knob, Limit, Published, Study
+
+from .encoders import ways
+from .quality import LIKE_DB, RATE
+
+_STORED = "stored"
+
+
+def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, Any]:
+    """None: what is decoded is near the clip, not equal; the study's check says how near it has to be."""
+    return {}
+
+
+def select(point: Mapping[str, str]) -> Collection[str]:
+    """The encoders asked for, by the start of their names; all without."""
+    asked = [word for word in point.get("encoders", "").split(",") if word]
+    every = list(ways())
+    return [name for name in (*every, _STORED) if any(name.startswith(word) for word in asked)] if asked else every
+
+
+def tell(result: Mapping[str, Any]) -> list[str]:
+    """All encoders at one PSNR, those that do not come near it, which devices do the work, and why others do not."""
+    rows = [r for r in result["rows"] if r["kind"] == "variant" and r["contender"] != _STORED]
+    ran = {r["contender"]: r for r in rows if r["seconds"]}
+    lines = _alike(list(ran.values()), result["point"]["psnr"])
+    devices = [r["contender"] for r in rows if not r["contender"].startswith("lib")]
+    working = [name for name in devices if name in ran]
+    if working:
+        lines.append(f"encoders of devices that work here: {', '.join(working)}")
+    elif devices:
+        lines.append("no device encodes here; each was tried, and the table says why not")
+    return lines
+
+
+def _alike(ran: Sequence[Mapping[str, Any]], wanted: str) -> list[str]:
+    told = {r["contender"]: r["metrics"] for r in ran}
+    unlike = [r["contender"] for r in ran if r["for_scale"]]
+    found = sorted(((m["fps"], m["mbits"], name) for name, m in told.items() if name not in unlike), reverse=True)
+    # (fewer bits, more speed) are both better
+    best = {found[i][2] for i in pareto_front([(-speed, bits) for speed, bits, _ in found])}
+    lines = [f"at like quality, PSNR within {LIKE_DB} dB of {wanted}; * no other is both faster and smaller:"]
+    lines = lines if found else []
+    options = {name: way.quality.option for name, way in ways().items()}
+    lines += [
+        f"{'*' if name in best else ' '} {name:<20} {speed:8.1f} frames/s  {bits:8.2f} Mbit/s  "
+        f"{told[name]['psnr_db']:6.2f} dB  {options[name]} {told[name]['quality']:.10g}"
+        for speed, bits, name in found
+    ]
+    others = [
+        f"{name} ({told[name]['psnr_db']:.1f} dB at {options[name]} {told[name]['quality']:.10g})" for name in unlike
+    ]
+    if others:
+        lines.append(f"not comparable, farther than {LIKE_DB} dB from {wanted} at best: {', '.join(others)}")
+    if len(found) > 1:
+        fast, lean = found[0], min(found, key=lambda one: one[1])
+        speeds, sizes = fast[0] / lean[0], fast[1] / lean[1]
+        lines.append(
+            f"fastest {fast[2]}, fewest bits {lean[2]}: {speeds:.1f} times the speed for {sizes:.1f} times the bits"
+        )
+        live = min((one for one in found if one[0] >= RATE), key=lambda one: one[1], default=None)
+        lines.append(
+            f"fewest bits of those that keep up with {RATE} frames a second: {live[2]}, {live[1]:.2f} Mbit/s"
+            if live is not None
+            else f"none keeps up with {RATE} frames a second"
+        )
+    return lines
+
+
+STUDY = Study(
+    name="video",
+    title="video encoding: the encoders that work here, frames a second at like quality",
+    knobs=(
+        Knob(
+            "height", "rows of the clip, of 16:9: 480, 720, 1080, 2160, or any even number", "480", least=16, most=4320
+        ),
+        Knob("frames", "of the clip", "30", quick="10", most=10000),
+        Knob("encoders", "those whose names begin so, separated by commas (default: all)", "", text=True),
+        Knob("psnr", "dB at which they are compared", "42", least=30, most=99),
+    ),
+    default_variant="libx264-medium",
+    plain_variant="libx264-medium",
+    rate_unit="frames/s",
+    rate_scale=1.0,
+    test_points=(
+        {"height": "16", "frames": "1"},
+        {"height": "18", "frames": "2"},
+        {"height": "34", "frames": "3"},
+        {"height": "66", "frames": "2"},
+        {"height": "90", "frames": "4"},
+    ),
+    reference=reference,
+    limits=(Limit("bandwidth", "read", per="bytes"),),
+    published=(
+        Published(
+            "h264_qsv",
+            "a device's encoder in FFmpeg, against software; the gain grows with resolution",
+            "no figure",
+            "FFmpeg's wrappers for Quick Sync Video",
+        ),
+    ),
+    bench=({"height": "480"}, {"height": "720"}, {"height": "1080"}, {"height": "2160", "frames": "8"}),
+    select=select,
+    tell=tell,
+    picture=("frames_per_mbit", "fps"),
+)
