@@ -26,6 +26,8 @@ _NEAR = 1.5
 _LUCK = 2.0
 #: A group runs in so many fresh blocks before it is judged, where there is room for them, and in so many at most.
 _FEWEST, _MOST_BLOCKS = 2, 40
+#: In so many blocks it shows how far runs stray.
+_KNOWN = 5
 #: One part in so many of the gain may be lost where the runs do not suffice for more; of what they suffice for, one in so many.
 _TOLERATED, _WANTED = 6, 15
 #: So many groups are put back side by side.
@@ -64,7 +66,9 @@ class Reduction:
         entangled = self._search.entangled(self.point)
         for name in self._space.changed(self.point):
             cost[name], deviation = self._search.gain(self.point, over=self._without([name]))
-            if name not in entangled and (cost[name] - _TOLD * deviation >= self._within or cost[name] > gain / 2):
+            # by its luck alone the point may seem better than without an axis, but not by as much as this
+            surely = cost[name] - (_TOLD + _LUCK) * deviation >= self._within and cost[name] > self._tolerated
+            if name not in entangled and (surely or cost[name] > gain / 2):
                 sure.add(name)
         ordered = tuple(sorted(cost, key=lambda n: cost[n]))
         doubtful = tuple(n for n in ordered if n not in sure)
@@ -117,7 +121,9 @@ class Reduction:
             return None
         if cost <= max(self._within / 2, _NEAR * error) and cost + _BELOW * error <= most:
             return False
-        return True if cost > self._within / 4 and cost > _TOLD * error else None
+        # how far runs stray is not known of a few: less than may be lost is not told from nothing by these
+        known = blocks >= _KNOWN or cost > self._tolerated
+        return True if known and cost > max(self._within / 4, _TOLD * error) else None
 
     def _final(self, group: tuple[str, ...]) -> bool | None:
         """The same where no more blocks will come: what these leave open is told by all runs, but not of axes that only ever ran together."""
