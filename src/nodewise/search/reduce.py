@@ -49,7 +49,7 @@ class Reduction:
         self._since = search.blocks
         gain = max(0.0, search.gain(point, over=search.reference)[0])
         self._tolerated, self._wanted = max(within, gain / _TOLERATED), max(within, gain / _WANTED)
-        self.point = point
+        self.point = self._from = point
         self.unknown: set[str] = set()
         self._asked: dict[tuple[Point, Point], int] = {}
         self._joined: set[Point] = set()
@@ -130,7 +130,12 @@ class Reduction:
         counts = self._counts(group, self._tolerated)
         if counts is None and self._search.entangled(self.point).isdisjoint(group):
             cost, deviation = self._search.gain(self.point, over=self._without(group))
-            if cost <= max(self._within / 2, _LUCK * deviation) and cost + deviation <= self._tolerated:
+            lost, doubt = self._search.gain(self._from, over=self._without(group))
+            if (
+                cost <= max(self._within / 2, _TOLD * deviation)
+                and lost <= self._tolerated
+                and lost + doubt <= 2 * self._tolerated
+            ):
                 return False
         return counts
 
