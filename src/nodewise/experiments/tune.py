@@ -25,7 +25,7 @@ from nodewise.experiments.confirmation import (
 )
 from nodewise.experiments.costs import Costs
 from nodewise.experiments.progress import Progress
-from nodewise.experiments.reserve import REDUCTION_BLOCKS, Reserve
+from nodewise.experiments.reserve import Reserve
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Writer, read_experiment
@@ -43,6 +43,7 @@ from nodewise.statistics.verdict import Word
 from nodewise.tuning.builds import Builder
 from nodewise.tuning.outline import Outline, named_values
 from nodewise.tuning.selection import Offer
+from nodewise.verdicts.ablation import REDUCE, ablation_blocks
 from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.tune import BASELINE, CONFIRM, TuneVerdict, tune_verdict
 
@@ -54,8 +55,6 @@ _ALPHA, _FIRST_SHARE = 0.05, 0.9
 _MOST_BLOCKS = 400
 #: A plan that was left open is followed by others down to this share of the error rate.
 _LEAST_SHARE = 0.005
-#: In how many blocks after the comparison the candidate also runs with one axis put back.
-_ABLATION_BLOCKS = 6
 #: A run may take this many times the baseline's time, and a little for the start, before it is cut off; this many times
 #: where the search would otherwise eat up what the confirmation needs.
 _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
@@ -65,6 +64,7 @@ _AROUND_S = 0.001
 _FIRST_RUNS = 2
 #: The first run is stopped after this share of the budget: a verdict needs many more.
 _FIRST_RUN_SHARE = 0.25
+#: The phase of the runs that look for the best setting.
 SEARCH = "search"
 #: So many runs that were cut off end a candidate.
 _MOST_CUT = 2
@@ -166,7 +166,7 @@ class Tuner:
         arms = [Arm(s, timeout_s) for s in {s.key: s for s in settings}.values()]
         block = self._blocks.run(arms, phase, self._allowed_s)
         for key, sample in block.samples.items():
-            self._costs.take(key, sample, block.costs[key], phase == SEARCH)
+            self._costs.take(key, sample, block.costs[key], phase in (SEARCH, REDUCE))
         return block
 
     def _allowed_s(self) -> float:
@@ -324,22 +324,21 @@ class Tuner:
             room = left - self._reserve.runs(best, self._pair_s(best), left, left + self._meter.runs, alpha)
             room = max(0 if self._search.ranking else _FIRST_RUNS, room)
             points = self._search.ask(room)
-            if not points or not self._race(points, room):
+            if not points or not self._race({p: self._setting(p) for p in points}, room):
                 return
 
-    def _race(self, points: Sequence[Point], room: int) -> bool:
+    def _race(self, settings: Mapping[Point, Setting], room: int, phase: str = SEARCH) -> bool:
         """Run points of the space side by side and tell the search; False where the budget ended first."""
-        settings = {p: self._setting(p) for p in points}
         patience = self._patience()
         if not math.isinf(self._left_s()):
-            share_s = room * self._costs.typical_s / len(points)
+            share_s = room * self._costs.typical_s / len(settings)
             patience = min(patience, max(share_s, _LEAST_PATIENCE * self._costs.slowest_s))
-        samples = self._run_block(list(settings.values()), SEARCH, patience).samples
+        samples = self._run_block(list(settings.values()), phase, patience).samples
         told = {p: self._outcome(samples[s.key]) for p, s in settings.items() if s.key in samples}
         self._search.tell(told)
         ranking = self._search.ranking
-        self._report(SEARCH, self._setting(ranking[0]) if ranking else None, len(points))
-        return len(told) == len(points)
+        self._report(phase, self._setting(ranking[0]) if ranking else None, len(settings))
+        return len(told) == len(settings)
 
     def _outcome(self, sample: Sample) -> Outcome:
         if sample.ok:
@@ -364,21 +363,14 @@ class Tuner:
 
     def _reduced(self, point: Point, alpha: float) -> tuple[Setting, Point]:
         """The candidate with what adds nothing put back, as Setting and as point of the space."""
-        reduction = Reduction(self._search, self._options.space, self._question.within)
-        arms = reduction.arms(point)
-        if arms:
-            left = self._affordable()
-            room = left - min(left, self._reserve.needed(self._best(), left + self._meter.runs, alpha))
-            for _ in range(min(REDUCTION_BLOCKS, int(room) // (1 + len(arms)))):
-                if not self._race([point, *arms], int(room)):
-                    break
-        reduced = reduction.of(point)
-        if not self._search.ran(reduced):
-            # what it would do is a guess as long as it never ran
-            spare = self._affordable() - 2 * fewest_blocks(alpha)
-            ran = spare >= 2 and self._race([point, reduced], spare)
-            reduced = reduction.of(point) if ran else point
-            reduced = reduced if self._search.ran(reduced) else point
+        reduction = Reduction(self._search, self._options.space, self._question.within, point)
+        left = self._affordable()
+        room = int(left - min(left, self._reserve.needed(self._best(), left + self._meter.runs, alpha)))
+        while points := reduction.ask(room):
+            room -= len(points)
+            if not self._race({p: self._setting(reduction.bare(p)) for p in points}, room, REDUCE):
+                break
+        reduced = reduction.point
         for values in (reduction.bare(reduced), reduced, reduction.bare(point)):
             setting = self._setting(values)
             if setting.key != BASELINE and self._start(setting) not in self._closed:
@@ -430,7 +422,8 @@ class Tuner:
         most = min(_MOST_BLOCKS, affordable // 2) if kept else blocks
         looks = first_looks(blocks, most, alpha) if before is None else further_looks(before.count, blocks, alpha)
         self._blocks.restart()
-        self._writer.add_plan(Plan(candidate.key, looks.at, looks.alpha, {n: s.key for n, s in arms.items()}))
+        keys = {n: s.key for n, s in arms.items()}
+        self._writer.add_plan(Plan(candidate.key, looks.at, looks.alpha, keys, tuple(arms)))
         quota = self._question.machine.limits.cpu_quota
         judged = Confirmation(looks, self._question.within, quota, self._question.accept_disturbed)
         judged = self._judged = judged if before is None else before.going_on(looks)
@@ -468,11 +461,16 @@ class Tuner:
         return other is not None and self._reserve.is_surely_faster(other, point)
 
     def _ablate(self, candidate: Setting, point: Point, arms: Mapping[str, Setting], cost: float) -> bool:
-        """With what the comparison left: the candidate beside itself with one axis put back. False where it failed."""
-        for _ in range(_ABLATION_BLOCKS):
-            if self._meter.affordable(cost) < 1 + len(arms):
+        """With what the comparison left: the candidate beside itself with one axis put back, in as many blocks as an interval takes;
+        of as many axes as that is for. False where the candidate failed.
+        """
+        blocks = ablation_blocks(len(arms))
+        most = self._meter.affordable(cost) // blocks - 1
+        for _ in range(blocks if most > 0 else 0):
+            some = [candidate, *list(arms.values())[:most]]
+            if self._meter.affordable(cost) < len(some):
                 break
-            mine = self._run_block([candidate, *arms.values()], CONFIRM, self._patience()).samples.get(candidate.key)
+            mine = self._run_block(some, CONFIRM, self._patience()).samples.get(candidate.key)
             if mine is not None and not mine.ok and not mine.cut_off:
                 self._search.tell({point: None})
                 if self._search.failed(point):

@@ -25,13 +25,15 @@ class Plan:
     """The comparison that decides, fixed before its first run: `candidate` against the baseline in fresh blocks.
 
     `looks` are the numbers of blocks after which it may stop, `alpha` the error rate of them all; `ablations` name, for
-    an axis, the setting that is the candidate with that axis as in the baseline.
+    an axis, the setting that is the candidate with that axis as in the baseline. `axes` are all that the candidate changes and
+    can do without, of which some may never run put back.
     """
 
     candidate: str
     looks: tuple[Annotated[int, Within(1)], ...]
     alpha: Annotated[float, Within(0, 1, above=0)]
     ablations: dict[str, str]
+    axes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

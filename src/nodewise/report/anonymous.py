@@ -345,7 +345,9 @@ class Anonymous:
             return {**data, "differs": "some place"}
         if kind == "plan" and isinstance(data.get("ablations"), dict):
             ablations = {self._parameter(axis): self._key(str(key)) for axis, key in data["ablations"].items()}
-            return {**data, "candidate": self._key(str(data.get("candidate"))), "ablations": ablations}
+            axes = [self._parameter(str(axis)) for axis in data.get("axes", ())]
+            candidate = self._key(str(data.get("candidate")))
+            return {**data, "candidate": candidate, "ablations": ablations, "axes": axes}
         if kind == "neighbour":
             return {**data, "pid": 0, "user": "another user", "directory": "another folder"}
         unknown: dict[str, Any] = self._all(data)

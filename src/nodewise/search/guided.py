@@ -131,6 +131,20 @@ class GuidedSearch:
         """Whether a point ran well, under whatever name."""
         return self._runs(point) > 0
 
+    @property
+    def blocks(self) -> int:
+        """How many blocks there were so far."""
+        return self._block
+
+    def pairs(self, point: Point, other: Point, since: int) -> list[float]:
+        """How much longer `other` took than `point`, in log time, in each block from number `since` on that both ran in."""
+        one, two = self._by_block(point, since), self._by_block(other, since)
+        return [two[block] - one[block] for block in sorted(one.keys() & two.keys())]
+
+    def _by_block(self, point: Point, since: int) -> dict[int, float]:
+        number = self._index.get(self._key(point))
+        return {} if number is None else {block: log for block, log, _ in self._logs[number] if block >= since}
+
     def failed(self, point: Point) -> bool:
         """Whether a point is to blame for failures."""
         return self._failures.is_blamed(self._key(point), point)

@@ -19,10 +19,11 @@ from nodewise.records.sample_lines import Plan
 from nodewise.runner.launch import launch_of
 from nodewise.runner.setting import Setting
 from nodewise.search.failures import fails_more
-from nodewise.statistics.compare import Ratio, ratio_interval
+from nodewise.statistics.compare import Ratio
 from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks
 from nodewise.statistics.summary import mad, median
-from nodewise.statistics.verdict import Verdict, Word
+from nodewise.statistics.verdict import Verdict, Word, format_ratio
+from nodewise.verdicts.ablation import Ablations, ablations_of
 from nodewise.verdicts.disturbed import phase_met
 from nodewise.verdicts.pair import (
     Pairs,
@@ -90,8 +91,8 @@ class TuneVerdict:
 
     `best` is the baseline unless `verdict` is `faster`; `candidate` is the setting that was held against it. `ratio` is how
     many times as fast the candidate is, `low` and `high` its interval (None: none), `reason` why nothing is decided,
-    `more_runs` how many more would probably decide it. `axes` are each one's share of a decided gain. Medians are in the
-    unit of `metric`.
+    `more_runs` how many more would probably decide it. `axes` are each one's share of a decided gain, 0 where it is not surely any;
+    of the axes `unseparated` the runs do not say whether they bring anything. Medians are in the unit of `metric`.
     """
 
     kind: str
@@ -115,6 +116,7 @@ class TuneVerdict:
     runs: int
     seconds_spent: float
     axes: Mapping[str, float]
+    unseparated: tuple[str, ...]
     why: tuple[str, ...]
     settings: tuple[SettingSummary, ...]
     pareto: Mapping[str, tuple[str, ...]]
@@ -172,6 +174,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         runs=len(experiment.records),
         seconds_spent=seconds_spent(experiment),
         axes=_shares(experiment, candidate, verdict),
+        unseparated=_ablations(experiment, candidate, verdict).unseparated,
         why=_why(experiment, best),
         settings=tuple(sorted(summaries, key=lambda s: math.inf if s.median is None else sign * s.median)),
         pareto=secondary.pareto_fronts(summaries),
@@ -282,28 +285,22 @@ def _more_runs(verdict: Verdict, pairs: Pairs, accept_disturbed: bool) -> int | 
     return 2 * min(_MOST_MORE, max(2, more))
 
 
+def _ablations(experiment: Experiment, candidate: str, verdict: Verdict) -> Ablations:
+    """What is known of each axis of a setting that is faster."""
+    if verdict.word is not Word.FASTER:
+        return Ablations({}, verdict.within)
+    return ablations_of(experiment, candidate, verdict.within, _accepting(experiment))
+
+
 def _shares(experiment: Experiment, candidate: str, verdict: Verdict) -> dict[str, float]:
-    """How much of the gain each axis brought: what is lost when that axis alone is put back, all adding up to 1."""
+    """How much of the gain each axis surely brought: what is lost when that axis alone is put back."""
     shares = dict.fromkeys(question_of(experiment).axes, 0.0)
     plan = _plan_of(experiment, candidate)
     if plan is None or verdict.word is not Word.FASTER:
         return shares
-    shares |= {axis: max(0.0, math.log(ratio)) for axis, ratio in _put_back(experiment, candidate).items()}
     if not plan.ablations and len(changed := list(experiment.settings[candidate].values)) == 1:
-        shares[changed[0]] = 1.0
-    total = sum(shares.values())
-    return {name: share / total if total > 0 else 0.0 for name, share in shares.items()}
-
-
-def _put_back(experiment: Experiment, candidate: str) -> dict[str, float]:
-    """For each axis that ran put back beside the candidate: how many times as long the program takes without it."""
-    ratios = {}
-    plan = _plan_of(experiment, candidate)
-    for axis, key in plan.ablations.items() if plan is not None else ():
-        pairs = pair_up(experiment, key, candidate, CONFIRM)
-        if pairs.one:
-            ratios[axis] = ratio_interval(pairs.one, pairs.other).ratio
-    return ratios
+        return shares | {changed[0]: 1.0}
+    return shares | _ablations(experiment, candidate, verdict).shares(math.log(verdict.ratio.ratio))
 
 
 def _summary(experiment: Experiment, key: str, dropped: int | None, secondary: SecondaryMetrics) -> SettingSummary:
@@ -366,9 +363,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     failed, runs = _failures(experiment, candidate)
     if failed and candidate != BASELINE:
         notes.append(f"{candidate} failed in {failed} of {runs} runs")
-    if verdict.word is Word.FASTER:
-        idle = [a for a, ratio in _put_back(experiment, candidate).items() if ratio < 1 + verdict.within / 4]
-        notes += [f"{a} made no measurable difference; the line may do without it" for a in idle]
+    notes += _ablations(experiment, candidate, verdict).notes()
     looked = [plan for plan in experiment.plans if _looked(experiment, plan)]
     if len(looked) > 1:
         shares = ", ".join(format_percent(plan.alpha) for plan in looked)
@@ -377,7 +372,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
             f"they had {shares}, so that together they keep to 5%"
         )
     if verdict.word is Word.SLOWER:
-        notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")
+        notes.append(f"the best setting found was slower, {format_ratio(verdict.ratio)}; the baseline therefore stays")
     notes += answer_notes(experiment)
     notes += experiment.remarks
     return notes

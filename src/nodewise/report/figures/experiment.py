@@ -35,7 +35,7 @@ _COLOURS = {"os": "#767676", "compact": "#d55e00", "scatter": "#0072b2", "balanc
 _OTHERS = ["#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#44aa99", "#999933", "#000000"]
 #: More lines than this cannot be distinguished; a name that is longer stands below the figure.
 _MOST_LINES, _LONG = 8, 30
-_PHASES = {"warm-up": "#767676", "search": "#56b4e9", "confirm": ACCENT, "compare": ACCENT}
+_PHASES = {"warm-up": "#767676", "search": "#56b4e9", "reduce": "#009e73", "confirm": ACCENT, "compare": ACCENT}
 
 
 def _rounded(value: float) -> float:

@@ -47,11 +47,10 @@ def tune_text(stored: Stored[TuneVerdict], width: int) -> str:
 
 
 def _gain_from(verdict: TuneVerdict) -> str:
-    if any(verdict.axes.values()):
-        shares = sorted(verdict.axes.items(), key=lambda item: -item[1])
-        return ", ".join(f"{name} {format_percent(share)}" for name, share in shares)
     if verdict.verdict is not Word.FASTER:
         return "none of the axes, as far as could be shown"
-    if len(verdict.axes) == 1:
-        return next(iter(verdict.axes))
-    return "several axes together: there were too few runs to distinguish them"
+    shares = sorted(((name, share) for name, share in verdict.axes.items() if share), key=lambda item: -item[1])
+    if not shares:
+        return "several axes together: there were too few runs to distinguish them"
+    known = ", ".join(f"{name} {format_percent(share)}" for name, share in shares)
+    return f"{known}; not distinguished: {', '.join(verdict.unseparated)}" if verdict.unseparated else known
