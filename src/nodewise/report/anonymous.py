@@ -20,7 +20,7 @@ from nodewise.records.result_store import STUDY
 from nodewise.records.telling import TELLING
 from nodewise.report.anonymous_study import OwnStudy
 from nodewise.runner.setting import setting_from_json
-from nodewise.studies.shelves import shelves
+from nodewise.studies.shelves import published
 from nodewise.tuning.axes import AXES
 from nodewise.tuning.catalogue.read import load_catalogue
 from nodewise.tuning.ranks import read_ranked
@@ -96,14 +96,6 @@ _COUNTED = frozenset(
 )
 #: Shorter words of a command are in other texts by chance.
 _SHORTEST = 4
-
-
-#: The packages whose studies are nodewise's, and published.
-_SHELVES = ("nodewise.studies", "nodewise_studies")
-
-
-def _published_studies() -> frozenset[str]:
-    return frozenset(name for shelf in shelves() if shelf.package in _SHELVES for name in shelf.names())
 
 
 @cache
@@ -242,7 +234,7 @@ class Anonymous:
         if source in ("xml", "json"):
             made["machine"]["source"] = source + sign
         made["environment"] = self._environment(data.get("environment") or {})
-        if self._kind == STUDY and data["study"] not in _published_studies():
+        if self._kind == STUDY and data["study"] not in published():
             self._own_study = OwnStudy(str(data["study"]), self._parameter, self._value, self._metric)
             made |= self._own_study.question(made | {"point": data.get("point") or {}, "only": data.get("only") or ()})
         elif "readme" in data:

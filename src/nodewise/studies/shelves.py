@@ -95,6 +95,16 @@ def shelf_of(name: str) -> Shelf | None:
 
 def elsewhere() -> dict[str, str]:
     """The studies that are not installed, each with the distribution that would bring it: as known when nodewise was built."""
-    known = native_path("elsewhere/nodewise-studies.txt")
     here = {name for shelf in shelves() for name in shelf.names()}
-    return {name: known.stem for name in known.read_text().split() if name not in here}
+    return {name: source for name, source in _known().items() if name not in here}
+
+
+def published() -> frozenset[str]:
+    """The studies that nodewise and its distribution of studies bring, installed or not."""
+    return frozenset((*own_shelf().names(), *_known()))
+
+
+def _known() -> dict[str, str]:
+    """The studies of the other distribution, as known when nodewise was built, each with its name."""
+    known = native_path("elsewhere/nodewise-studies.txt")
+    return dict.fromkeys(known.read_text().split(), known.stem)
