@@ -14,6 +14,7 @@ from nodewise.base.errors import InputError
 from nodewise.experiments.target import resolve_command
 from nodewise.runner.setting import Setting
 from nodewise.tuning.custom import put_in
+from nodewise.tuning.ranks import with_ranks
 
 #: What only a shell understands; quotes and backslashes are read as one would read them.
 _SHELL_SYNTAX = re.compile(r"[|&;<>()$`*?~\[#\n]|^\s*[A-Za-z_]\w*=")
@@ -189,5 +190,6 @@ def make_contenders(
             name = f"{given} ({number})"
         taken.add(name)
         words, used = command_words(text, shell)
-        contenders.append(Contender(Setting(command=words, values=values, name=name), text, steps, used))
+        setting = Setting(command=words, values=values, name=name)
+        contenders.append(Contender(setting if used else with_ranks(setting), text, steps, used))
     return contenders
