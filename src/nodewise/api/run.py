@@ -66,7 +66,7 @@ def prepare_run(
     listed = None if allow is None else processors_of(allow)
     machine = load_machine(allow=listed)
     mask = None if listed is None else machine.allowed
-    words = resolve_command(command)
+    words = (*run.start, *resolve_command(command))
     line = quoted_line(words)
     setting = with_ranks(Setting(words, mask=mask, name=line), run.environment)
     question = CompareQuestion(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from nodewise.base.units import format_percent, format_seconds, whole_duration
 from nodewise.cli.typed import input_left_out
@@ -54,8 +55,8 @@ def too_small(outline: Outline) -> str:
     return f"too small: a verdict takes {FEWEST_RUNS} runs, which {enough} and --max-runs {FEWEST_RUNS} would allow"
 
 
-def tell(verdict: TuneVerdict, labels: dict[str, str], budget: Budget) -> None:
-    """The closing lines, which are what one came for."""
+def tell(verdict: TuneVerdict, labels: dict[str, str], budget: Budget, ranks: Sequence[str] = ()) -> None:
+    """The closing lines, which are what one came for; `ranks` are those of the best start's ranks."""
     from nodewise.report.text.comparison import shown_lines
     from nodewise.report.text.going_on import going_on
 
@@ -92,6 +93,8 @@ def tell(verdict: TuneVerdict, labels: dict[str, str], budget: Budget) -> None:
         print(f"undecided {more.advice}")
     if more.line:
         print(f"go on     {more.line}")
+    for i, text in enumerate(ranks):
+        print(f"{'ranks' if i == 0 else '':<9} {text}")
     if verdict.best.build:
         print(f"build     {verdict.best.build}")
     print(f"launch    {verdict.best.launch_line}")

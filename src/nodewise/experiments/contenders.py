@@ -150,11 +150,12 @@ def make_contenders(
     prepare: Sequence[str] = (),
     conclude: Sequence[str] = (),
     cleanup: str | None = None,
+    start: Sequence[str] = (),
 ) -> list[Contender]:
     """Every command with every combination of the parameters that it names; equal ones get a number behind their name.
 
     `names` are for the commands in their order, with parameters put in, or one for each combination; who has none is
-    called by its text. Where one command needs a shell all have one, since its start is a part of what is measured.
+    called by its text. `start` are words that start ranks of each. Where one command needs a shell all have one, since its start is a part of what is measured.
     Raises InputError where a parameter is in no command, or `names`, `prepare` or `conclude` do not fit in number.
     """
     everything = " ".join((*commands, setup or "", cleanup or "", *prepare, *conclude))
@@ -190,6 +191,6 @@ def make_contenders(
             name = f"{given} ({number})"
         taken.add(name)
         words, used = command_words(text, shell)
-        setting = Setting(command=words, values=values, name=name)
-        contenders.append(Contender(setting if used else with_ranks(setting), text, steps, used))
+        setting = with_ranks(Setting(command=(*start, *words), values=values, name=name))
+        contenders.append(Contender(setting, " ".join([*map(shlex.quote, start), text]), steps, used))
     return contenders

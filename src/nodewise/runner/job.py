@@ -14,6 +14,7 @@ from nodewise.base.native import native_path
 from nodewise.placement.registry import rank_variables
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
+from nodewise.runner.mpi import Checked
 from nodewise.runner.protocol import Told
 from nodewise.runner.ranks import RankPart, Seen, read_seen, still_running, tell, why_failed
 from nodewise.runner.sample import Sample
@@ -31,15 +32,21 @@ class JobLauncher(LocalLauncher):
     ):
         super().__init__(options, inherited, root)
         self._job: Setting | None = None
+        self._checked = Checked()
         self._folder = Path()
         self._seen: list[Seen] = []
         self._parts: list[RankPart] = []
 
     def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
-        """See `Launcher.run`, and `LocalLauncher.run` for what it raises."""
+        """See `Launcher.run`, and `LocalLauncher.run` for what it raises.
+
+        Raises InputError where its launcher and its program do not belong together, before the first run of the two.
+        """
         if not setting.ranks:
             self._job = None
             return super().run(setting, timeout_s=timeout_s)
+        environment = setting.environment(self._inherited)
+        self._checked.check(setting.command, setting.program_at, setting.ranks, environment, self._options.cwd)
         with tempfile.TemporaryDirectory(prefix="nodewise-ranks-", dir=self._shared(setting)) as folder:
             self._job, self._folder = setting, Path(folder)
             wrapper = (str(native_path("nodewise-rank")), folder, ",".join(rank_variables()))

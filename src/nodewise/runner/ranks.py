@@ -77,7 +77,7 @@ def rank_from_json(data: Any) -> RankPart:
     try:
         allowed = tuple(parse_processors(known["allowed"])) if known.get("allowed") else ()
     except InputError as problem:
-        raise ShapeError("allowed", problem.message) from problem
+        raise ShapeError("allowed", str(problem)) from problem
     zero: dict[str, Any] = {"rank": 0, "host": "", "seconds": 0.0, "wall_s": 0.0, "cpu_s": 0.0, "peak_bytes": 0}
     return RankPart(**{**zero, **known, "allowed": allowed})
 

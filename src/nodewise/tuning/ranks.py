@@ -18,6 +18,7 @@ from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
 from nodewise.placement.registry import all_dialects
 from nodewise.placement.render import place_rank_script
+from nodewise.runner.mpi import read_per_node
 from nodewise.runner.program import find_on_path
 from nodewise.runner.setting import Setting
 
@@ -120,6 +121,7 @@ def with_ranks(setting: Setting, environment: Mapping[str, str] = os.environ) ->
     return replace(
         setting,
         ranks=ranked.ranks,
+        ranks_per_node=read_per_node([*ranked.head, *ranked.middle]),
         launcher=_launcher_of(ranked, environment),
         program_at=len(setting.command) - len(program),
     )

@@ -79,7 +79,9 @@ def command(
         again_in(context, resume, "run", _ANEW)
         return int(context.meta.get("nodewise.exit_code", 0))
     from nodewise.api.run import prepare_run
+    from nodewise.records.experiment import read_experiment
     from nodewise.report.pages.write import write_page
+    from nodewise.report.text.ranks import rank_lines, ranks_of
     from nodewise.verdicts.encoding import encode
 
     if not command_words:
@@ -109,6 +111,9 @@ def command(
 
     def answer() -> None:
         _tell(summary, run.shown.currency)
+        ranks = ranks_of(read_experiment(folder), single.question.contenders[0].setting.key)
+        for i, text in enumerate([] if ranks is None else rank_lines(ranks)):
+            print(f"{'ranks' if i == 0 else '':<9} {text}")
         again = f"nodewise run --resume {quoted_line([summary.experiment])}"
         if summary.stopped == "budget":
             print(f"note      the budget ended it after {summary.made} of {runs} runs; {again} --budget … goes on")

@@ -121,8 +121,10 @@ def command(
     from nodewise.cli.progress import ProgressLine
     from nodewise.cli.tune_text import introduce, tell, tell_outline
     from nodewise.experiments.contenders import parse_parameters
+    from nodewise.records.experiment import read_experiment
     from nodewise.report.pages.write import write_page
     from nodewise.report.tables import label
+    from nodewise.report.text.ranks import rank_lines, ranks_of
     from nodewise.verdicts.encoding import encode
 
     if resume is not None and not context.obj:
@@ -166,7 +168,9 @@ def command(
         return None if script is None else write_launch_script(verdict, *script)
 
     def answer() -> None:
-        tell(verdict, {s.key: label(s.values) for s in verdict.settings}, question.budget)
+        ranks = ranks_of(read_experiment(question.out), verdict.best.key)
+        lines = [] if ranks is None else rank_lines(ranks)
+        tell(verdict, {s.key: label(s.values) for s in verdict.settings}, question.budget, lines)
         sys.stdout.flush()
         if (at := written()) is not None:
             print(f"script    {at}")
