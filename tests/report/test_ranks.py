@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nodewise.records.columns import Record
 from nodewise.report.text.ranks import rank_lines
 from nodewise.runner.ranks import RankPart
@@ -21,6 +23,7 @@ def _record(block: int, seconds: list[float], error: str | None = None, memory: 
 
 def test_each_rank_is_a_row_of_medians() -> None:
     records = [_record(i, [15.0 + i, 15.5 + i, 16.0 + i, 15.5 + i]) for i in range(3)]
+    records.append(replace(_record(4, [1.0, 1.0, 1.0, 1.0]), phase="warm-up"))
     records.append(_record(3, [1.0, 1.0, 1.0, 1.0], error="exit code 1"))
     table = rank_table(records, "threads=68")
     assert table is not None and table.runs == 3

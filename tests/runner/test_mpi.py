@@ -126,7 +126,7 @@ def test_the_probe_decides_where_names_do_not_tell(tmp_path: Path) -> None:
     environment = {"PATH": f"{tmp_path}:{os.defpath}"}
     with pytest.raises(InputError, match="2 programs of one rank each") as wrong:
         Checked().check(["srun", "-n", "2", str(program)], 3, 2, environment, None)
-    assert "srun --mpi=pmi2 -n 2" in str(wrong.value.hint) and "none, pmi2" in str(wrong.value.hint)
+    assert "--env SLURM_MPI_TYPE=pmi2" in str(wrong.value.hint) and "none, pmi2" in str(wrong.value.hint)
     stand_in(tmp_path / "right" / "srun", "srun", 'echo "nodewise-mpi-probe 0 2"')
     right = {"PATH": f"{tmp_path / 'right'}:{os.defpath}"}
     Checked().check(["srun", "-n", "2", str(program)], 3, 2, right, None)
@@ -140,7 +140,8 @@ def test_a_missing_launcher_names_those_that_are_here(tmp_path: Path) -> None:
 
 
 def test_open_mpi_and_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in(tmp_path / "mpirun", "openmpi")
+    refuses = 'echo "mpirun has detected an attempt to run as root." >&2; exit 1'
+    stand_in(tmp_path / "mpirun", "openmpi", refuses)
     path = {"PATH": f"{tmp_path}:{os.defpath}"}
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     with pytest.raises(InputError, match="starts nothing for root") as wrong:
@@ -148,6 +149,9 @@ def test_open_mpi_and_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1" in str(wrong.value.hint)
     Checked().check(["mpirun", "-n", "2", "/bin/true"], 3, 2, path | NOT_ROOT, None)
     Checked().check(["mpirun", "--allow-run-as-root", "-n", "2", "/bin/true"], 4, 2, path, None)
+    # a site's own script allows it
+    stand_in(tmp_path / "site" / "mpirun", "openmpi")
+    Checked().check(["mpirun", "-n", "2", "/bin/true"], 3, 2, {"PATH": f"{tmp_path / 'site'}:{os.defpath}"}, None)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     Checked().check(["mpirun", "-n", "2", "/bin/true"], 3, 2, path, None)
 
@@ -160,7 +164,7 @@ def test_too_few_slots(tmp_path: Path) -> None:
         Checked().check(
             ["mpirun", "-n", "64", str(program)], 3, 64, {"PATH": f"{tmp_path}:{os.defpath}", **NOT_ROOT}, None
         )
-    assert "mpirun -n 64 --oversubscribe" in str(few.value.hint)
+    assert "--env OMPI_MCA_rmaps_base_oversubscribe=1" in str(few.value.hint)
 
 
 def test_real_programs_under_their_own_and_another_launcher(tmp_path: Path) -> None:

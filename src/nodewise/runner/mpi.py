@@ -88,9 +88,18 @@ def _version_of(path: str) -> str:
     return told.stdout
 
 
-def family_of(launcher: str, environment: Mapping[str, str]) -> Family | None:
+def _path_of(word: str, environment: Mapping[str, str], cwd: Path | None = None) -> Path | None:
+    """The file that a command's first word means, seen from the run's directory, by its whole path."""
+    if "/" in word:
+        path = Path(cwd or ".", word).absolute()
+        return path if path.is_file() else None
+    found = find_on_path(word, environment)
+    return None if found is None else found.absolute()
+
+
+def family_of(launcher: str, environment: Mapping[str, str], cwd: Path | None = None) -> Family | None:
     """Which launcher a command's first word is, by what it says of itself; None where it cannot be told."""
-    found = find_on_path(launcher, environment)
+    found = _path_of(launcher, environment, cwd)
     if found is None:
         return None
     own = [f for f in FAMILIES.values() if re.search(f.says, _version_of(str(found)), re.MULTILINE)]
@@ -144,7 +153,7 @@ class Library:
 
 def library_of(program: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> Library | None:
     """The MPI library that a program names, or mpi4py's where it is a script that imports it; None where there is none."""
-    path = Path(cwd or ".", program[0]) if "/" in program[0] else find_on_path(program[0], environment)
+    path = _path_of(program[0], environment, cwd)
     if path is None:
         return None
     for name in inspect_program(path, environment).libraries:
@@ -177,7 +186,8 @@ class Checked:
         if key in self._seen:
             return
         head, program = command[:at], command[at:]
-        if find_on_path(command[0], environment) is None:
+        launcher = _path_of(command[0], environment, cwd)
+        if launcher is None:
             there = [f"--launcher {f.name}" for f in FAMILIES.values() if family_of(f.programs[0], environment) is f]
             raise InputError(
                 f"no such launcher on PATH: {command[0]}",
@@ -185,8 +195,8 @@ class Checked:
                 if there
                 else "install an MPI, such as openmpi-bin or mpich",
             )
-        family = family_of(command[0], environment)
-        _check_root(command[0], family, head, environment)
+        family = family_of(command[0], environment, cwd)
+        _check_root(launcher, family, head, environment)
         library = library_of(program, environment, cwd)
         if family is not None and library is not None:
             if library.family and family.libraries and library.family not in family.libraries:
@@ -205,30 +215,15 @@ class Checked:
         cwd: Path | None,
     ) -> None:
         """Start the same ranks of a program that says how many there are."""
-        try:
-            told = subprocess.run(
-                [str(find_on_path(command[0], environment) or command[0]), *command[1:at], *library.probe],
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_PROBE_S,
-                check=False,
-                env=dict(environment),
-                cwd=cwd,
-                stdin=subprocess.DEVNULL,
-            )
-        except (OSError, subprocess.SubprocessError):
-            # what cannot be asked may yet run: the run itself will tell
-            return
-        sizes = [int(size) for size in re.findall(r"nodewise-mpi-probe \d+ (\d+)", told.stdout)]
+        words = [str(_path_of(command[0], environment, cwd)), *command[1:at], *library.probe]
+        told = _asked(words, environment, cwd)
+        sizes = [int(size) for size in re.findall(r"nodewise-mpi-probe \d+ (\d+)", told)]
         if sizes and any(size != ranks for size in sizes):
             raise _mismatch(command, at, ranks, family, library, environment)
-        if not sizes and re.search(
-            r"not enough slots|More processors requested than permitted", told.stdout + told.stderr
-        ):
+        if not sizes and re.search(r"not enough slots|More processors requested than permitted", told):
             raise InputError(
                 f"{command[0]} has too few slots for {ranks} ranks",
-                f"start fewer, or allow more than there are cores: {_line(command[:at])} --oversubscribe"
+                "start fewer, or allow more than there are cores: --env OMPI_MCA_rmaps_base_oversubscribe=1"
                 if family.name == "openmpi"
                 else "start fewer ranks, or ask for a larger allocation",
             )
@@ -238,13 +233,35 @@ def _line(words: Sequence[str]) -> str:
     return shlex.join(words)
 
 
-def _check_root(launcher: str, family: Family | None, head: Sequence[str], environment: Mapping[str, str]) -> None:
+def _check_root(launcher: Path, family: Family | None, head: Sequence[str], environment: Mapping[str, str]) -> None:
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"} <= environment.keys()
-    if family is FAMILIES["openmpi"] and os.geteuid() == 0 and not allowed and "--allow-run-as-root" not in head:
+    if family is not FAMILIES["openmpi"] or os.geteuid() != 0 or allowed or "--allow-run-as-root" in head:
+        return
+    # a site's own script of that name may allow it
+    if "attempt to run as root" in _asked([str(launcher), "-n", "1", "true"], environment):
         raise InputError(
-            f"{launcher} is of Open MPI, which starts nothing for root",
+            f"{launcher.name} is of Open MPI, which starts nothing for root",
             "run as another user, or allow it: --env OMPI_ALLOW_RUN_AS_ROOT=1 --env OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
         )
+
+
+def _asked(words: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> str:
+    """All that a short command prints; nothing where it cannot be asked: what then is wrong the run itself will tell."""
+    try:
+        told = subprocess.run(
+            words,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PROBE_S,
+            check=False,
+            env=dict(environment),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return told.stdout + told.stderr
 
 
 def _mismatch(
@@ -264,7 +281,7 @@ def _mismatch(
         kinds = _srun_kinds(command[0], environment)
         wanted = "pmix" if library.family == "Open MPI" else "pmi2"
         there = f"; this srun has {', '.join(kinds)}" if kinds else ""
-        return InputError(what, f"name what its MPI speaks: srun --mpi={wanted} -n {ranks} {program}{there}")
+        return InputError(what, f"name what its MPI speaks: --env SLURM_MPI_TYPE={wanted}{there}")
     if not library.family:
         taken = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12", "intelmpi": "libmpi.so.12"}[family.name]
         return InputError(
@@ -283,9 +300,5 @@ def _mismatch(
 
 def _srun_kinds(srun: str, environment: Mapping[str, str]) -> list[str]:
     """What `srun --mpi=list` names."""
-    words = [str(find_on_path(srun, environment) or srun), "--mpi=list"]
-    try:
-        told = subprocess.run(words, capture_output=True, text=True, timeout=_ASK_S, check=False, env=dict(environment))
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return list(re.findall(r"^\s*(?:srun: )?\s*(\w+)\s*$", told.stdout + told.stderr, re.MULTILINE))
+    told = _asked([str(_path_of(srun, environment) or srun), "--mpi=list"], environment)
+    return list(re.findall(r"^\s*(?:srun: )?\s*(\w+)\s*$", told, re.MULTILINE))

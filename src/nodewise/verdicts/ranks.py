@@ -10,6 +10,7 @@ from statistics import median
 
 from nodewise.records.columns import Record
 from nodewise.runner.ranks import imbalance
+from nodewise.verdicts.compare import WARM_UP
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,12 @@ class RankTable:
 
 
 def rank_table(records: Sequence[Record], key: str, threads: int | None = None) -> RankTable | None:
-    """The ranks of a setting's good runs; None where no launcher started it.
+    """The ranks of a setting's good runs, those to warm up left out; None where no launcher started it.
 
     `threads` are those that each was told to have; without, those that were seen to work.
     """
-    samples = [r.sample for r in records if r.setting == key and r.sample.ok and r.sample.ranks]
+    counted = [r for r in records if r.setting == key and r.phase != WARM_UP]
+    samples = [r.sample for r in counted if r.sample.ok and r.sample.ranks]
     if not samples:
         return None
     rows = []
