@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.machine.sources import load_machine
 from nodewise.runner.job import JobLauncher
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.ranks import OverRanks
 from nodewise.runner.sample import Sample, sample_from_json
 from nodewise.runner.setting import Setting, setting_from_json
+from nodewise.search.space import Point
+from nodewise.tuning.axes import Options
 from nodewise.tuning.ranks import with_ranks
 from tests.runner import mpis
 
@@ -79,6 +82,22 @@ def test_each_rank_of_a_real_mpi_tells_its_part(mpi: mpis.Mpi) -> None:
     assert {r.host for r in sample.ranks} == {os.uname().nodename}
     for part in sample.ranks:
         assert part.cpu_s > 0 and part.peak_bytes > 1 << 20 and part.allowed
+
+
+def test_one_layer_binds_the_ranks_of_a_real_mpi_and_it_is_read_back(mpi: mpis.Mpi, tmp_path: Path) -> None:
+    machine = load_machine()
+    if len(machine.allowed_cores) < 2:
+        pytest.skip("one core: two ranks cannot be told apart by where they are bound")
+    environment = {**os.environ, **mpi.environment}
+    options = Options(
+        machine, mpi.command(2), ["ranks", "threads", "placement"], environment, folder=tmp_path / "launch"
+    )
+    setting = options.setting(Point({"ranks": 2, "threads": 1, "placement": "compact"}))
+    sample = run(setting, env=dict(mpi.environment))
+    assert sample.error is None and setting.places is not None
+    # the places of the setting, of which the launcher took nothing away
+    assert [r.allowed for r in sample.ranks] == [setting.places[0], setting.places[1]]
+    assert sample.ranks[0].allowed != sample.ranks[1].allowed
 
 
 def test_a_rank_of_a_real_mpi_that_dies_is_named_and_the_others_end(mpi: mpis.Mpi) -> None:
