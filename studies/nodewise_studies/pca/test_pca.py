@@ -201,7 +201,7 @@ def test_the_explained_variance_is_told(tmp_path: Path) -> None:
 
 
 def test_the_example_tells_attacks_apart() -> None:
-    example = Path(__file__).parents[4] / "examples" / "pca_attacks.py"
+    example = Path(__file__).parents[3] / "examples" / "pca_attacks.py"
     done = subprocess.run([sys.executable, str(example), "5000"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "records told apart" in done.stdout
