@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -143,24 +144,39 @@ struct Stream {
     }
 };
 
-// Starts the program; its number, or -1. A failure is written by the child itself, which then ends with kCannotStart.
-pid_t start(char** words, const Stream& out, const Stream& err, const sigset_t& before) {
-    const pid_t parent = getpid();
-    // without a copy of our tables of pages: it takes half of the time of all the rest
-    const pid_t pid = vfork();  // NOLINT: the child calls nothing that would change what we hold
-    if (pid != 0) {
-        return pid;
-    }
+struct Launch {
+    char** words = nullptr;
+    const Stream* out = nullptr;
+    const Stream* err = nullptr;
+    const sigset_t* before = nullptr;
+    pid_t parent = 0;
+};
+
+// Becomes the program; it shares our memory until then.
+int become(void* argument) {
+    const auto* launch = static_cast<const Launch*>(argument);
     // a rank does not outlive the one who would tell of it
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent || dup2(out.ends[1], STDOUT_FILENO) < 0 || dup2(err.ends[1], STDERR_FILENO) < 0) {
+    if (getppid() != launch->parent || dup2(launch->out->ends[1], STDOUT_FILENO) < 0 ||
+        dup2(launch->err->ends[1], STDERR_FILENO) < 0) {
         _exit(kCannotStart);
     }
     signal(SIGPIPE, SIG_DFL);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    execvp(words[0], words);
-    std::fprintf(stderr, "nodewise-rank: %s cannot be started: %s\n", words[0], std::strerror(errno));  // NOLINT
+    pthread_sigmask(SIG_SETMASK, launch->before, nullptr);
+    execvp(launch->words[0], launch->words);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+    std::fprintf(stderr, "nodewise-rank: %s cannot be started: %s\n", launch->words[0], std::strerror(errno));
     _exit(kCannotStart);
+}
+
+// Starts the program; its number, or -1. Where it cannot be executed the child itself says so, and ends with
+// kCannotStart. A copy of our tables of pages would take half of the time of all the rest, so there is none.
+pid_t start(char** words, const Stream& out, const Stream& err, const sigset_t& before) {
+    // as many words as the system takes fit on it, where a script without a first line is started through a shell
+    constexpr std::size_t kStackBytes = std::size_t{8} << 20;
+    const std::unique_ptr<char[]> stack(new char[kStackBytes]);  // NOLINT(modernize-avoid-c-arrays): left untouched
+    Launch launch{words, &out, &err, &before, getpid()};
+    return clone(become, stack.get() + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &launch);
 }
 
 // Waits for the end, passing on output and signals; whether a signal asked for the end before it came.
