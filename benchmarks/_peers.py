@@ -105,20 +105,21 @@ def smac3(space: Space, measure: Measure, runs: int, seed: int) -> Trace:
         yield facade.runhistory.finished, point_of(facade.intensifier.get_incumbents()[0])
 
 
-SMAC = "SMAC3"
+TPE, SMAC = "Optuna TPE, 3 runs", "SMAC3"
 PEERS: dict[str, Callable[[Space, Measure, int, int], Trace]] = {
     "random, 3 runs": random_search,
     "successive halving": successive_halving,
-    "Optuna TPE, 3 runs": optuna_tpe,
+    TPE: optuna_tpe,
     SMAC: smac3,
 }
+#: Peers that a package brings, which is imported by the same name.
+DISTRIBUTIONS = {TPE: "optuna", SMAC: "smac"}
 
 
 def absent() -> dict[str, str]:
     """Peers that cannot run here, with what brings them."""
-    modules = {"Optuna TPE, 3 runs": "optuna", SMAC: "smac"}
     return {
         name: "not installed: pip install 'nodewise[bench]'"
-        for name, module in modules.items()
+        for name, module in DISTRIBUTIONS.items()
         if importlib.util.find_spec(module) is None
     }

@@ -5,8 +5,9 @@ Regret is the noiseless time of a setting over that of the best in the whole spa
 runs; tune's include its first run and its confirmation. What tune found is its candidate; what it hands back is that only
 where it is confirmed, else the program as it is. A run of a peer that fails or hangs counts as three times the baseline.
 
-`python -m benchmarks search [--seeds 10] [--peer-seeds 5] [--smac-seeds 2] [--random 10] [--only NAME,…]`; 200 seeds judge
-a change. NODEWISE_BENCH_PICTURE names the picture's file.
+`python -m benchmarks search [--seeds 10] [--peer-seeds 24] [--smac-seeds 12] [--random 10] [--only NAME,…] [--peers again]`;
+200 seeds judge a change. What Optuna and SMAC3 found is kept in `peers.jsonl` and read from there; what is not in it, and
+with `--peers again` all, is run. With `--seeds 0` they run alone. NODEWISE_BENCH_PICTURE names the picture's file.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ import numpy as np
 import vl_convert
 
 from benchmarks._cases import Case, Pretending, case, case_of, known_cases, made_cases
+from benchmarks._kept import Kept
 from benchmarks._peers import PEERS, SMAC, absent
 from benchmarks._surfaces import gain_surface, random_surface
 from nodewise.experiments.progress import Progress
@@ -39,7 +41,7 @@ from nodewise.verdicts.tune import TuneVerdict
 PICTURE = Path(os.environ.get("NODEWISE_BENCH_PICTURE", "build/search.svg"))
 OURS = "nodewise"
 #: The noise and the runs at which all surfaces are held against peers, and those for finding a gain of 3 %.
-NOISY, NOISY_RUNS = {"sigma": 0.05}, 200
+NOISY, NOISY_RUNS, NOISY_UNKNOWN = {"sigma": 0.05}, 200, 3
 GAIN_RUNS = 200
 #: Found is what is said to be faster and takes no more than this over the best time.
 FOUND = 10.0
@@ -169,10 +171,12 @@ def _against_peers(
 ) -> list[dict[str, Any]]:
     """All of them at the same noise, with as many runs for each contender."""
     rows: list[dict[str, Any]] = []
+    kept = Kept(again=asked.peers == "again")
     for one in cases:
         outcomes = [tuned(one, seed, folder, NOISY_RUNS, NOISY) for seed in range(asked.seeds)]
-        _line(one.name, NOISY_RUNS, OURS, [o.candidate for o in outcomes], _words(outcomes))
-        rows += _curves(one.name, NOISY_RUNS, OURS, [o.trace for o in outcomes])
+        if outcomes:
+            _line(one.name, NOISY_RUNS, OURS, [o.candidate for o in outcomes], _words(outcomes))
+            rows += _curves(one.name, NOISY_RUNS, OURS, [o.trace for o in outcomes])
         for name in PEERS:
             if name in missing:
                 print(f"{one.name:<21}{NOISY_RUNS:>5}  {name:<20}{missing[name]}")
@@ -180,7 +184,11 @@ def _against_peers(
             seeds = range(asked.smac_seeds if name == SMAC else asked.peer_seeds)
             if not seeds:
                 continue
-            traces = [_peer(name, one, seed, NOISY_RUNS, NOISY) for seed in seeds]
+            best, sigma = _best(one.name, NOISY_RUNS), NOISY["sigma"]
+            traces = [
+                kept.trace(name, one, best, NOISY_RUNS, sigma, s, partial(_peer, name, one, s, NOISY_RUNS, NOISY))
+                for s in seeds
+            ]
             _line(one.name, NOISY_RUNS, name, [trace[-1][1] for trace in traces], f"{len(traces)} seeds")
             rows += _curves(one.name, NOISY_RUNS, name, traces)
     return rows
@@ -215,9 +223,10 @@ def _draw(rows: list[dict[str, Any]]) -> Path:
 
 def _options(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks search")
-    for name, count in (("seeds", 10), ("peer-seeds", 5), ("smac-seeds", 2), ("random", 10)):
+    for name, count in (("seeds", 10), ("peer-seeds", 24), ("smac-seeds", 12), ("random", 10)):
         parser.add_argument(f"--{name}", type=int, default=count)
     parser.add_argument("--only", default="")
+    parser.add_argument("--peers", choices=("kept", "again"), default="kept")
     return parser.parse_args(list(words))
 
 
@@ -237,10 +246,11 @@ def main(*words: str) -> None:
             return [c for c in cases if not wanted or c.name in wanted]
 
         print(f"{'surface':<21}{'runs':>5}  {'contender':<20}{'median':>10}{'up to':>10}{'90 %':>11}   found by tune")
-        every = _found(chosen([*made, *known, gain, *unknown]), asked.seeds, folder)
+        every = _found(chosen([*made, *known, gain, *unknown]), asked.seeds, folder) if asked.seeds else []
         print(f"the same with {NOISY_RUNS} runs and a noise of 5 %, beside peers")
-        rows = _against_peers(chosen([*known, *made, *unknown[:3]]), asked, folder, missing)
-        _coverage(every)
+        rows = _against_peers(chosen([*known, *made, *unknown[:NOISY_UNKNOWN]]), asked, folder, missing)
+        if every:
+            _coverage(every)
     print(
         f"picture: {_draw(rows)}; {time.perf_counter() - begin:.0f} s in all, {time.process_time() - cpu:.0f} s of a processor"
     )

@@ -8,8 +8,8 @@ from nodewise.runner.loaded import Loaded
 from nodewise.tuning.catalogue.choose import (
     knobs_for,
 )
+from nodewise.tuning.catalogue.priority import prioritize_knobs
 from nodewise.tuning.catalogue.read import load_catalogue
-from nodewise.tuning.catalogue.weigh import weigh_knobs
 
 CATALOGUE = load_catalogue()
 KNOBS = {knob.name: knob for library in CATALOGUE for knob in library.knobs}
@@ -31,7 +31,7 @@ def offered(loaded, here, environment=None, answers=None):
 
 
 def tried(knobs, **known):
-    return [w.knob.name for w in weigh_knobs(knobs.values(), CATALOGUE, **known) if w.tried]
+    return [w.knob.name for w in prioritize_knobs(knobs.values(), CATALOGUE, **known) if w.tried]
 
 
 OPENBLAS = "libscipy_openblas64_-32a4b2a6.so"

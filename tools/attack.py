@@ -175,7 +175,7 @@ def _tidied(place: Place) -> list[Finding]:
 def order(worker: Worker, what: tuple[str, int]) -> None:
     """Have a worker make an attack."""
     worker.now, worker.since = what, time.monotonic()
-    # one that has died meanwhile is noticed by what it does not tell
+    # one that has died meanwhile is noticed by what it does not report
     with contextlib.suppress(OSError):
         worker.orders.write(json.dumps(what).encode() + b"\n")
 

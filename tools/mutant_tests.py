@@ -6,17 +6,21 @@ The process that forks them has imported all that is not nodewise's own, so that
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import hashlib
 import io
 import itertools
 import json
+import mmap
 import os
 import re
 import resource
-import signal
+import struct
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections import defaultdict
 from collections.abc import Iterator
@@ -26,18 +30,26 @@ from typing import Any
 
 import pytest
 
+from tools import mutants, native_mutants
+from tools.mutants import Mutant
+
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src/nodewise"
+#: Where it is kept, file by file, what was noted of the tests unbroken.
+NOTES = ROOT / "build/mutants"
 NOTICED, MISSED, BROKEN = 1, 0, 2
 #: A test that takes so many times what it takes unbroken, and so many seconds more, hangs.
 _SLOWER, _LATER_S = 5.0, 10.0
 _MOST_BYTES = 6 << 30
+#: So long it may take to compile a program, or to find the tests.
+_BUILT_S = 90.0
 #: So long are tests of other files run, which are not known to come by the broken place.
 _REST_S = 0.2
-#: After so many calls a test has come by all that it comes by.
-_MOST_CALLS = 100_000
-#: So much is run of a mutant, in seconds that its tests take unbroken: what is noticed later is noticed by chance.
-_MOST_S = 30.0
+#: After so many calls a test is no longer watched, and taken to come by everything.
+_MOST_CALLS = 1_000_000
+#: So much is run of a mutant, in processor time that its tests take unbroken and watched: what is noticed later is noticed by
+#: chance. Those that come by the broken place have more.
+_MOST_S, _MOST_NEAR_S = 30.0, 150.0
 
 #: Put where Python looks first, so that each program of the tests has the broken module, too.
 IMPORTER = """
@@ -59,19 +71,20 @@ if os.environ.get("MUTANT_NAME"):
 
 
 class Known:
-    """What was noted of the tests unbroken: seconds, failures, and which come by a function."""
+    """What was noted of the tests unbroken: seconds, processor time, failures, and which come by a function."""
 
     def __init__(self, noted: dict[str, Any]):
         self.seconds: dict[str, float] = noted["seconds"]
+        self.used: dict[str, float] = noted["used"]
         self.failed: set[str] = set(noted["failed"])
         self._by_test: dict[str, set[str]] = {test: set(places) for test, places in noted["reached"].items()}
         self._everywhere = set(noted["everywhere"])
         self._at_import = set(noted["at_import"])
 
     def tests(self, path: Path, function: str) -> set[str] | None:
-        """Those that come by a function of a file, or None: all of its layer, where that cannot be told."""
+        """Those that come by a function of a file, or None: all of its layer, where that cannot be determined."""
         place = f"{path}:{function}"
-        if not function or place in self._at_import or "cache" in (SOURCES / path).read_text():
+        if path.suffix != ".py" or not function or place in self._at_import or "cache" in (SOURCES / path).read_text():
             return None
         found = {test for test, places in self._by_test.items() if place in places}
         # of a class, and of a function in another that is named by another word, nothing was noted
@@ -107,6 +120,11 @@ class Reached:
         if self._calls > _MOST_CALLS:
             sys.settrace(None)
 
+    @property
+    def cut_off(self) -> bool:
+        """Whether there were more calls since it was last asked than it has noted."""
+        return self._calls > _MOST_CALLS
+
     def take(self) -> set[str]:
         """Those since it was last asked."""
         found, self._codes = self._codes, set()
@@ -120,6 +138,7 @@ class Noting:
     def __init__(self, noted: Path):
         self._noted = noted
         self._seconds: dict[str, float] = defaultdict(float)
+        self._used: dict[str, float] = {}
         self._failed: set[str] = set()
         self._reached: dict[str, set[str]] = defaultdict(set)
         self._of_file: dict[str, set[str]] = defaultdict(set)
@@ -142,11 +161,15 @@ class Noting:
     def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
         """Called around each test."""
         self._now = item.nodeid
+        before = _used_s()
         self._trace.__enter__()
         try:
             return (yield)
         finally:
+            if self._trace.cut_off:
+                self._programs.add(item.nodeid)
             self._reached[item.nodeid] |= self._trace.take()
+            self._used[item.nodeid] = _used_s() - before
             self._now = ""
 
     @pytest.hookimpl(wrapper=True)
@@ -171,6 +194,7 @@ class Noting:
         reached = {t: sorted(p | self._of_file[t.partition("::")[0]]) for t, p in self._reached.items() if t}
         noted = {
             "seconds": self._seconds,
+            "used": self._used,
             "failed": sorted(self._failed),
             "reached": reached,
             "everywhere": sorted(self._programs - {""}),
@@ -179,12 +203,87 @@ class Noting:
         self._noted.write_text(json.dumps(noted))
 
 
+class Notes:
+    """What was noted of files of tests when nodewise, they and what they share were as they are now."""
+
+    def __init__(self, files: list[Path]):
+        shared = [*sorted(SOURCES.rglob("*.py")), *sorted((ROOT / "tests").rglob("*.py")), Path(__file__)]
+        shared = [p for p in shared if not p.name.startswith("test_")]
+        state = b"".join(str(p).encode() + p.read_bytes() for p in shared)
+        self._kept = {
+            p: NOTES / f"{hashlib.sha256(state + p.read_bytes() + str(p).encode()).hexdigest()}" for p in files
+        }
+
+    @property
+    def missing(self) -> list[Path]:
+        """The files of which nothing is known as they are now."""
+        return [p for p, kept in self._kept.items() if not kept.exists()]
+
+    def keep(self, noted: dict[str, Any]) -> None:
+        """Keep what was noted of those that were missing."""
+        NOTES.mkdir(parents=True, exist_ok=True)
+        for path in self.missing:
+            name = str(path.relative_to(ROOT))
+            own = {
+                "seconds": _of_file(noted["seconds"], name),
+                "used": _of_file(noted["used"], name),
+                "reached": _of_file(noted["reached"], name),
+                "failed": [t for t in noted["failed"] if t.partition("::")[0] == name],
+                "everywhere": [t for t in noted["everywhere"] if t.partition("::")[0] == name],
+                "at_import": noted["at_import"],
+            }
+            self._kept[path].write_text(json.dumps(own))
+
+    def all(self) -> dict[str, Any]:
+        """What is known of all of them."""
+        every: dict[str, Any] = {
+            "seconds": {},
+            "used": {},
+            "reached": {},
+            "failed": [],
+            "everywhere": [],
+            "at_import": [],
+        }
+        for kept in self._kept.values():
+            one = json.loads(kept.read_text())
+            for name, held in every.items():
+                every[name] = held | one[name] if isinstance(held, dict) else held + one[name]
+        return every
+
+
+def _used_s() -> float:
+    """Processor time of this process and its children so far, which does not grow because others are there."""
+    return sum(os.times()[:4])
+
+
+def _of_file(noted: dict[str, Any], name: str) -> dict[str, Any]:
+    return {test: held for test, held in noted.items() if test.partition("::")[0] == name}
+
+
+class Deadline:
+    """Until when a process may go on, which it says itself and its parent sees: alarms are the tests' own."""
+
+    def __init__(self, seconds: float):
+        self._shared = mmap.mmap(-1, 8)
+        self.set(seconds)
+
+    def set(self, seconds: float) -> None:
+        """So many from now on."""
+        self._shared[:] = struct.pack("d", time.monotonic() + seconds)
+
+    @property
+    def over(self) -> bool:
+        """Whether it is past."""
+        return bool(struct.unpack("d", self._shared[:])[0] < time.monotonic())
+
+
 class Choosing:
     """A plugin of pytest that runs the tests that come by a place, the quick ones first, then all others that are quick."""
 
-    def __init__(self, known: Known, chosen: set[str] | None):
+    def __init__(self, known: Known, chosen: set[str] | None, deadline: Deadline):
         self._known = known
         self._chosen = chosen
+        self._deadline = deadline
 
     def pytest_collection(self) -> None:
         """Called before tests are read: an example that fails is not made smaller."""
@@ -198,18 +297,18 @@ class Choosing:
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Called with all tests of some files."""
-        seconds = {i: self._known.seconds.get(i.nodeid, 0.0) for i in items}
+        seconds = {i: self._known.used.get(i.nodeid, 0.0) for i in items}
         near = {i for i in items if self._chosen is None or i.nodeid in self._chosen}
         kept = [i for i in items if i.nodeid not in self._known.failed and (i in near or seconds[i] < _REST_S)]
         order = {path: n for n, path in enumerate(dict.fromkeys(i.path for i in items))}
         kept.sort(key=lambda i: (i not in near, seconds[i] > 1.0, order[i.path] > 2, seconds[i]))
         until = itertools.accumulate(seconds[i] for i in kept)
-        items[:] = [i for i, end in zip(kept, until, strict=True) if end - seconds[i] <= _MOST_S]
+        most = {True: _MOST_NEAR_S if self._chosen is not None else _MOST_S, False: _MOST_S}
+        items[:] = [i for i, end in zip(kept, until, strict=True) if end - seconds[i] <= most[i in near]]
 
     def pytest_runtest_setup(self, item: Any) -> None:
-        """A test that takes much longer than it did hangs: the signal ends the process, and that is noticed."""
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, _LATER_S + _SLOWER * self._known.seconds.get(item.nodeid, 0.0))
+        """A test that takes much longer than it did hangs: then the process is ended, and that is noticed."""
+        self._deadline.set(_LATER_S + _SLOWER * self._known.seconds.get(item.nodeid, 0.0))
 
 
 class Tests:
@@ -221,32 +320,39 @@ class Tests:
 
     def unbroken(self, files: list[Path]) -> tuple[Known | None, str]:
         """What is to be known of the tests, or None and what was printed; imports here what they import of others."""
-        noted = self._scratch / "noted.json"
         pid, folder = self._fork(lambda folder: self._modules(files, folder))
         os.waitpid(pid, 0)
         for name in (folder / "modules").read_text().splitlines():
             with contextlib.suppress(BaseException):
                 __import__(name)
         assert not any(name.partition(".")[0] == "nodewise" for name in sys.modules), "a mutant would not be seen"
-        pid, folder = self._fork(lambda folder: self._pytest(files, folder, Noting(noted)))
-        os.waitpid(pid, 0)
-        return (Known(json.loads(noted.read_text())) if noted.exists() else None), (folder / "out").read_text()
+        notes = Notes(files)
+        if notes.missing:
+            noted = self._scratch / "noted.json"
+            pid, folder = self._fork(lambda folder: self._pytest(notes.missing, folder, Noting(noted)))
+            os.waitpid(pid, 0)
+            if not noted.exists():
+                return None, (folder / "out").read_text()
+            notes.keep(json.loads(noted.read_text()))
+        return Known(notes.all()), ""
 
-    def start(self, known: Known, chosen: set[str] | None, own: Path, source: str) -> tuple[int, Path]:
-        """A process that runs a module's tests with that source in place of it; its id, and its folder."""
+    def start(self, known: Known, mutant: Mutant) -> tuple[int, Path, Deadline]:
+        """A process that runs a module's tests with that place of it broken; its id, its folder, and until when it may go on."""
+        deadline = Deadline(_BUILT_S)
 
         def run(folder: Path) -> int:
-            (folder / "mutant.py").write_text(source)
-            name = ".".join(("nodewise", *own.relative_to(SOURCES).with_suffix("").parts)).removesuffix(".__init__")
-            os.environ |= {"MUTANT_NAME": name, "MUTANT_FILE": str(folder / "mutant.py"), "MUTANT_OWN": str(own)}
-            exec(compile(IMPORTER, "importer", "exec"), {})
-            for files in filter(None, tests_of(own)):
-                signal.setitimer(signal.ITIMER_REAL, 60.0)
-                if self._pytest(files, folder, Choosing(known, chosen), "-x") == NOTICED:
+            if mutant.path.suffix == ".py":
+                _break_module(mutant, folder)
+            elif not _break_program(mutant, folder):
+                return BROKEN
+            chosen = known.tests(mutant.path, mutant.function)
+            for files in filter(None, tests_of(mutant.path)):
+                deadline.set(_BUILT_S)
+                if self._pytest(files, folder, Choosing(known, chosen, deadline), "-x") == NOTICED:
                     return NOTICED
             return MISSED
 
-        return self._fork(run)
+        return *self._fork(run), deadline
 
     @staticmethod
     def _modules(files: list[Path], folder: Path) -> int:
@@ -288,11 +394,35 @@ class Tests:
             os._exit(code)
 
 
+def _break_module(mutant: Mutant, folder: Path) -> None:
+    """Let the broken source be what is imported from now on, here and in the programs that are started."""
+    (folder / "mutant.py").write_text(ast.unparse(mutants.broken(mutant, SOURCES)))
+    name = ".".join(("nodewise", *mutant.path.with_suffix("").parts)).removesuffix(".__init__")
+    file, own = str(folder / "mutant.py"), str(SOURCES / mutant.path)
+    os.environ |= {"MUTANT_NAME": name, "MUTANT_FILE": file, "MUTANT_OWN": own}
+    exec(compile(IMPORTER, "importer", "exec"), {})
+
+
+def _break_program(mutant: Mutant, folder: Path) -> bool:
+    """Let the program with the broken source be the one that is started from now on; False where it cannot be compiled."""
+    from nodewise.base.native import native_path
+
+    native = native_path(native_mutants.PROGRAM).parent
+    made = native_mutants.build(mutant, native_mutants.broken(mutant), native, folder)
+    if made is not None:
+        os.environ["NODEWISE_NATIVE"] = str(made)
+    return made is not None
+
+
 def tests_of(path: Path) -> tuple[list[Path], list[Path]]:
-    """The files of tests that are named after a source or its folder, and the others of its layer, those that import it first."""
-    inside = path.relative_to(SOURCES)
-    name = ".".join(("nodewise", *inside.with_suffix("").parts))
+    """The files of tests that are named after a source or its folder, and the others of its layer, those that import it first.
+
+    Of a native source the others are those that speak of it.
+    """
+    native = path.suffix != ".py"
+    inside = path.relative_to("native") if native else path
+    name = inside.stem if native else ".".join(("nodewise", *inside.with_suffix("").parts))
     every = sorted((ROOT / "tests" / inside.parts[0]).rglob("test_*.py"))
     own = [t for t in every if t.stem in (f"test_{inside.stem}", f"test_{inside.parent.name}")]
     rest = sorted((t for t in every if t not in own), key=lambda t: name not in t.read_text())
-    return own, rest
+    return own, [t for t in rest if not native or name in t.read_text()]

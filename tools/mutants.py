@@ -2,8 +2,8 @@
 """Lines of Python broken on purpose: which places of a file can be, how, and the module with one of them broken.
 
 What a reader would call another behaviour is changed: a comparison, a condition, a number, a word that programs compare, an
-operator, what is returned, a call whose value nobody takes, an argument. Sentences are left alone, and so are annotations, docstrings
-and decorators.
+operator, what is returned, a call whose value nobody takes, an argument. Sentences are left alone, and so are annotations, docstrings,
+decorators, and whether a zip is strict.
 """
 
 from __future__ import annotations
@@ -102,7 +102,10 @@ def _call(node: ast.Call) -> Iterator[_Change]:
         elif isinstance(made.func, ast.Attribute):
             made.func.attr = other
         yield "call", made
-    for i in range(len(node.keywords)):
+    for i, word in enumerate(node.keywords):
+        # what a zip checks of itself
+        if (name, word.arg) == ("zip", "strict"):
+            continue
         made = copy.deepcopy(node)
         del made.keywords[i]
         yield "argument", made
@@ -185,6 +188,8 @@ def _walk(node: ast.AST, function: str = "") -> Iterator[tuple[ast.AST, ast.AST,
     """Each node with its parent, the field and place there, and the function that it is in."""
     for field, held in ast.iter_fields(node):
         if field in _SKIPPED or (isinstance(node, ast.AnnAssign) and field == "target"):
+            continue
+        if isinstance(node, ast.keyword) and node.arg == "strict":
             continue
         for at, child in enumerate(held) if isinstance(held, list) else [(None, held)]:
             if not isinstance(child, ast.AST) or _is_prose(child):

@@ -53,7 +53,7 @@ typedef struct {
 #define NW_MOST_BUFFERS 16
 #define NW_MOST_METRICS 64
 
-// What memory has to be: of huge pages where the system gives them; of the fastest memory node (by memkind), where
+// What memory has to be: of huge pages where the system gives them; of the fastest NUMA node (by memkind), where
 // there is one, else of any.
 enum { NW_HUGE = 1, NW_FAST = 2 };
 

@@ -102,7 +102,7 @@ std::vector<Cache> caches_of(hwloc_topology_t topology) {
     return caches;
 }
 
-// What a memory node gives to whoever is nearest to it; 0 where it is not known.
+// What a NUMA node gives to whoever is nearest to it; 0 where it is not known.
 std::uint64_t attribute_of(hwloc_topology_t topology, hwloc_memattr_id_t attribute, hwloc_obj_t node) {
     hwloc_location initiator{};
     hwloc_uint64_t value = 0;
@@ -125,7 +125,7 @@ std::vector<NumaNode> numa_nodes_of(hwloc_topology_t topology) {
     return nodes;
 }
 
-// The first matrix of latencies over all memory nodes; empty where the system gives none.
+// The first matrix of latencies over all NUMA nodes; empty where the system gives none.
 std::vector<std::vector<std::uint64_t>> distances_of(hwloc_topology_t topology) {
     std::vector<std::vector<std::uint64_t>> rows;
     unsigned count = 1;

@@ -150,7 +150,9 @@ std::vector<KernelFile> find_throttle_files(const std::string& root) {
         for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}) {
             // a container sees its own group as the mount's top, and its path from outside of it
             bool own = true;
-            for (std::string group = line.substr(second + 1); !group.empty() || own;
+            std::string group = line.substr(second + 1);
+            // the top may have a quota, too, where it is another group's as seen from outside
+            for (group = group == "/" ? "" : group;;
                  group.erase(group.find('/') == std::string::npos ? 0 : group.rfind('/'))) {
                 std::string directory = root;
                 directory.append(mount).append(group);

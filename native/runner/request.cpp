@@ -80,7 +80,7 @@ Job to_job(const json& request) {
     if (request.contains("memory") && !request["memory"].is_null()) {
         const json& memory = request["memory"];
         job.memory = MemoryPolicy{to_number(memory.at("mode"), std::numeric_limits<int>::max(), "a memory policy"),
-                                  to_numbers(memory.at("nodes"), kMostNodes, "a memory node")};
+                                  to_numbers(memory.at("nodes"), kMostNodes, "a NUMA node")};
     }
     job.no_huge_pages = request.value("no_huge_pages", false);
     for (const json& limit : request.value("limits", json::array())) {

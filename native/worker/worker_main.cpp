@@ -11,7 +11,7 @@
 // input and output as NAME.npy, for a trusted result elsewhere; --corrupt changes one element of an output before the
 // check, which has to notice. --simd takes an instruction set of Highway's; --library is that of a peer, or
 // NAME=FILE,NAME=FILE of which it takes its own. --pages says
-// how many pages of the arrays lie on the memory node of the thread whose share they are. --work says how much there is
+// how many pages of the arrays lie on the NUMA node of the thread whose share they are. --work says how much there is
 // to do, without doing it. --serve is for a peer in another program: it writes what work there is as a line of JSON and
 // the inputs as arrays, reads the outputs, and judges them.
 #include <dlfcn.h>

@@ -3,12 +3,14 @@
 
 import json
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from nodewise.base.masking import MASK, Masks
+from nodewise.base.masking import MASK, Masks, shell_text
 from nodewise.base.secret_options import RULES, secrets_by_program
 
 #: Programs that the patterns of the table mean, one each.
@@ -116,7 +118,7 @@ def _masked(words: list[str]) -> list[str]:
 
 def _put(words: list[str], secret: str) -> list[str]:
     return [
-        re.sub(r"(?<![A-Za-z-])S(?![A-Za-z])|(?<=-----)S(?=-----)|(?<=[opPuUkKAXcCEahw])S$", lambda _: secret, word)
+        re.sub(r"(?<![A-Za-z-])S(?![A-Za-z])|(?<=-----)S(?=-----)|(?<=[opPuUkKAXcCEahwNs])S$", lambda _: secret, word)
         for word in words
     ]
 
@@ -131,6 +133,72 @@ def test_a_spelling_is_masked_where_the_secret_stands_and_nowhere_else(words: li
     given_words = [*words[:-1], secret] if words[-1] == "s.S" else _put(words, secret)
     assert given_words != words
     assert _masked(given_words) == expected
+
+
+#: Lines for a shell, in which the secret may be spelled with quotes.
+_LINES = {
+    "curl -u user:s3cr@p:1 h": "s3cr@p:1",
+    "curl --user=user:s3cr@p:1 h": "s3cr@p:1",
+    "sh -c 'curl -u user:s3cr@p:1 h'": "s3cr@p:1",
+    "psql postgres://user:s3cr@p:1@host:5/x": "s3cr@p:1",
+    "htpasswd -b file user s3cr": "s3cr",
+    "htpasswd -cbB -C 10 file user s3cr": "s3cr",
+    "htpasswd -nb user s3cr > out": "s3cr",
+    "htpasswd -nb -- user -s3cr; ls": "-s3cr",
+    "mosquitto_passwd -b file user s3cr": "s3cr",
+    "rabbitmqctl -n x add_user me s3cr": "s3cr",
+    "mysqladmin -u root password s3cr": "s3cr",
+    "openssl passwd -salt xx s3cr": "s3cr",
+    "nmcli dev wifi connect name password s3cr": "s3cr",
+    "app --password '$ecret' x": "$ecret",
+    "app --password '$ECRET' x": "$ECRET",
+    "app --password=\\$ecret x": "$ecret",
+    "PASSWORD='$ecret' app": "$ecret",
+    "mysql '-p$ecret'": "$ecret",
+    "curl -u 'me:$ecret' h": "$ecret",
+    "curl -H 'Authorization: Bearer $ecret' h": "$ecret",
+    "get 'https://me:$ecret@h/x'": "$ecret",
+    "sh -c 'app --password '\\''$ecret'\\'": "$ecret",
+    "sh -c \"app --password '\\$ecret'\"": "$ecret",
+    "app --password a\\ b -v": "a b",
+    "app --password 'a'\\''b' x": "a'b",
+    "app --password a'b c' x": "ab c",
+    'app --password "a\\"b" x': 'a"b',
+    """app '--password='"x y" z""": "x y",
+    """curl -u 'me:a'"b" h""": "me:ab",
+}
+
+
+@pytest.mark.parametrize("line", _LINES)
+def test_a_line_for_a_shell_runs_as_it_is_printed(line: str, tmp_path: Path) -> None:
+    masks = Masks(environment={})
+    masked = masks.masked(line)
+    assert {spellings[0] for spellings in masks.used.values()} == {_LINES[line]}
+    assert masks.revealed(masked) == line and Masks(masks.used, {}).revealed(masked) == line
+    printed, variables = shell_text(masked), {name: spellings[0] for name, spellings in masks.used.items()}
+    assert _LINES[line] not in printed and "''" not in printed
+
+    def heard(text: str) -> bytes:
+        """What programs are given when a shell reads a line."""
+        heard_by = """command_not_found_handle() { printf '<%s>' "$PASSWORD" "$@"; }; sh() { eval "$2"; }"""
+        env = {**variables, "PATH": str(tmp_path)}
+        return subprocess.run(
+            ["/bin/bash", "-c", f"{heard_by}\n{text}"], env=env, capture_output=True, check=False, cwd=tmp_path
+        ).stdout
+
+    assert heard(printed) == heard(line)
+    assert ">" in line or _LINES[line].encode() in heard(line)
+
+
+def test_what_a_shell_puts_in_is_no_secret_of_a_line() -> None:
+    for line in (
+        "TOKEN=$(cat f) app --token $T",
+        'app --password "$ECRET"',
+        "sh -c \"app --password '$ecret'\"",
+        "sh -c 'app --password $ecret'",
+        "app https://me:$ecret@h/x",
+    ):
+        assert Masks(environment={}).masked(line) == line
 
 
 @pytest.mark.parametrize("before", _BEHIND)
@@ -167,7 +235,9 @@ def test_a_program_is_known_behind_what_starts_it(before: str) -> None:
         "nodewise run --metric=token=found:(.*) -- x",
         "get https://h/x?key=name&code=200&signed=1",
         "get http://h:8000/@scope/x http://h:{port}/@x",
-        "TOKEN=$(cat f) ./app --token $T",
+        "htpasswd -c file user",
+        "openssl passwd -6 -stdin",
+        "man htpasswd -b file user",
         "./app --auth none --dsn me@tcp(h:1) likwid-pin -c S0:0-3@S1:0-3",
         "mpiexec -genv KEYBOARD us ./app config set size 4",
         "cookies=3 ./app --cookie true",

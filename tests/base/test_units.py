@@ -62,7 +62,19 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0.0123, "12.3 ms"), (1.5, "1.5 s"), (125, "2 min 5 s"), (3e-7, "300 ns"), (4.2e-5, "42 µs")]
+    ("seconds", "text"),
+    [
+        (0.0123, "12.3 ms"),
+        (1.5, "1.5 s"),
+        (125, "2 min 5 s"),
+        (3e-7, "300 ns"),
+        (4.2e-5, "42 µs"),
+        (0.9996, "1 s"),
+        (0.9994, "999 ms"),
+        (9.996e-7, "1 µs"),
+        (179.7, "3 min 0 s"),
+        (0, "0 ns"),
+    ],
 )
 def test_durations_are_written(seconds: float, text: str) -> None:
     assert format_seconds(seconds) == text

@@ -4,17 +4,12 @@
 import json
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nodewise.cli.commands.study import tell_study
-from nodewise.cli.roofline import tell_roofline
-from nodewise.verdicts.roofline import LeftOut
 from tests.cli.conftest import Command
 from tests.json_schemas import check_json
-from tests.report.stored import roofline_result, study_result, with_row
 
 
 def test_place_prints_one_entry_a_thread(nodewise: Command) -> None:
@@ -127,22 +122,6 @@ def test_a_study_gives_a_row_for_each_contender(nodewise: Command, tmp_path: Pat
     assert result["headline"] in page and result["sentence"] in page
     assert rows["read"]["kind"] == "limit" and rows["read"]["share_of_limit"] == 1
     assert all(r["verified"] for r in rows.values() if r["kind"] != "limit")
-
-
-def test_what_brings_a_peer_is_printed_to_the_letter(capsys: pytest.CaptureFixture[str]) -> None:
-    tell_study(with_row(study_result(), "absent", not_run="missing: pip install 'some[peers]'"))
-    assert "pip install 'some[peers]'" in " ".join(capsys.readouterr().out.split())
-
-
-def test_a_kernel_above_its_roof_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    result = replace(roofline_result(2), left_out=(LeftOut("none", "see [this]"),))
-    tell_roofline(result)
-    plain = capsys.readouterr().out
-    assert "above its roof" not in plain and "not placed: none: see [this]" in plain
-    first = result.kernels[0]
-    above = replace(first, bound=replace(first.bound, share=1.5))
-    tell_roofline(replace(result, kernels=(above, *result.kernels[1:])))
-    assert capsys.readouterr().out.count("above its roof") == 1
 
 
 def test_what_a_study_tells_is_printed_and_a_knob_may_be_given_again(nodewise: Command) -> None:

@@ -104,7 +104,7 @@ def test_exports_go_to_files_or_standard_output(nodewise: Command, tmp_path: Pat
         ("true true --fail-if-slower much", ("--fail-if-slower", "much")),
         ("true true --within 0", ("--within",)),
         ("true true --metric a=(", ("--metric a",)),
-        ("true true --minimize wings -r 1", ("tells no wings",)),
+        ("true true --minimize wings -r 1", ("reports no wings",)),
         ("true true -i --accept-codes 1", ("--ignore-failure", "--accept-codes")),
         ("true true --accept-codes x", ("--accept-codes", "x")),
         ("true true --reference-name x", ("--reference-name",)),

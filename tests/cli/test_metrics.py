@@ -75,7 +75,7 @@ def test_energy_that_cannot_be_read_is_one_message_with_the_file(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--show", "wings"], "tells no wings"),
+        (["--show", "wings"], "reports no wings"),
         (["--show", "cost"], "what a run costs is not known"),
         (["--minimize", "cost"], "what a run costs is not known"),
         (["--cost-per-core"], "--cost-per-core says how --cost is meant"),

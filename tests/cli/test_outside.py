@@ -51,6 +51,7 @@ def test_a_kind_of_experiment_is_measured_drawn_exported_and_gone_on_with(outsid
     found = json.loads(done(outside, "report", str(kept), "--json"))
     assert found == json.loads((kept / "verdict.json").read_text())
     assert found["kind"] == "drift" and found["runs"] == 6 and found["stopped"] == "runs"
+    assert "6 runs" in done(outside, "report", str(kept), "--text")
     files = [str(tmp_path / name) for name in ("x.html", "figures", "x.csv")]
     done(outside, "report", str(kept), "--html", files[0], "--svg", files[1], "--csv", files[2])
     assert Path(files[0]).read_text() == (kept / "report.html").read_text()
@@ -84,7 +85,7 @@ def test_what_a_kind_does_not_do_is_one_message(outside: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("from nodewise.records.kind import Kind\nKIND = Kind('odd', dict, '', '', '', '')\n", "it has no verdict"),
+        ("from nodewise.records.kind import Kind\nKIND = Kind('odd', dict, '', '', '', '', '')\n", "it has no verdict"),
         ("KIND = 3\n", "is no Kind: 3"),
         ("import nowhere\n", "cannot be loaded: ModuleNotFoundError"),
     ],
@@ -93,3 +94,33 @@ def test_a_kind_that_is_not_whole_is_one_message(tmp_path: Path, text: str, mess
     folder = package(tmp_path, {"odd.py": text}, *KIND[1:])
     ended = nodewise_with(folder, "--help")
     assert ended.returncode == 2 and "the kind of experiment 'odd'" in ended.stderr and message in ended.stderr
+
+
+BROKEN = """
+from nodewise.report.exports.exporter import Exporter
+def export(stored):
+    %s
+EXPORTER = Exporter("broken", "It breaks", export)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return str(stored.verdict.nothing / 0)", "AttributeError: "),
+        ("return 1 / 0", "ZeroDivisionError: division by zero"),
+        ("import json; return json.loads('{')", "JSONDecodeError: "),
+        ("return 7", "it gave no text but int"),
+        ("raise OSError('x')", "OSError: x"),
+    ],
+)
+def test_an_exporter_that_fails_is_named_with_its_package(tmp_path: Path, body: str, message: str) -> None:
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    package(folder, {"broken.py": BROKEN % body}, "nodewise.exporters", "EXPORTER")
+    kept = str(tmp_path / "kept")
+    done(folder, "compare", "-r", "2", "--accept-disturbed", "--out", kept, "true", "true 1")
+    ended = nodewise_with(folder, "report", kept, "--export-broken", "-")
+    assert ended.returncode == 2 and "defect" not in ended.stderr
+    assert ended.stderr.count("error: ") == 1
+    assert f"error: the exporter 'broken' of the package more-exporters 1.0 failed: {message}" in ended.stderr

@@ -140,7 +140,7 @@ def test_a_rank_finds_its_number_by_the_launchers_variable(outside):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 / 0", "the dialect 'odd', which an installed package brings, cannot be loaded: ZeroDivisionError"),
+        ("1 / 0", "the dialect 'odd' of the package more-dialects 1.0 cannot be loaded: ZeroDivisionError"),
         ("DIALECT = 7", "is no Dialect: 7"),
         (HEAD + "DIALECT = Dialect(name='odd', texts=(Text('odd', ''),))", "odd must have one reader"),
         (

@@ -101,7 +101,8 @@ SPELLED = [
     ),
     *("Server=h;User Id=me;Password={};Encrypt=yes", "AccountName=me;AccountKey={}=", "-H", "Authorization: Bearer {}"),
     *("-H", "X-Api-Key: {}", "-H", "Cookie: a={}; b={}", "-e", "TOKEN={}", "curl", "-u", "me:{}", "-ume:{}"),
-    *("sqlcmd", "-P", "{}", "mysql", "-p{}", "redis-cli", "-a", "{}", "sshpass", "-p", "{}", "ssh", "-p", "22"),
+    *("sqlcmd", "-P", "{}", "mysql", "-p{}", "redis-cli", "-a", "{}", "sshpass", "-p", "{}", "ssh", "-p", "23"),
+    *("curl", "-u", "me:{}@p:1", "--password", "${}x", "htpasswd", "-b", "file", "me", "{}", "-p", "22"),
 ]
 
 

@@ -125,7 +125,7 @@ def test_a_metric_may_decide_and_more_of_it_be_better(tmp_path: Path) -> None:
 
 
 def test_a_metric_that_no_run_tells_is_one_clear_message(tmp_path: Path) -> None:
-    with pytest.raises(ProgramError, match="tells no wings"):
+    with pytest.raises(ProgramError, match="reports no wings"):
         compare(_question(tmp_path, ["a", "b"], objective=Objective("wings")), Stream(_times(a=1.0, b=1.0)))
     assert not (tmp_path / "x").exists()
 

@@ -59,7 +59,7 @@ def test_other_arguments_take_the_place_of_the_programs_own(command: str, asked:
 @pytest.mark.parametrize(
     ("command", "asked", "other", "told"),
     [
-        ("env A=b ./app in", "env A=b ./app in", "big", "cannot be told"),
+        ("env A=b ./app in", "env A=b ./app in", "big", "cannot be determined"),
         ("./app --n 64", "./app --n {n}", "--n 5", "has no place|no place for it"),
         ("./other in x", "./app in", "big", "are not found"),
     ],

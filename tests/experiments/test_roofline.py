@@ -34,7 +34,7 @@ def _cached(cores: int, l3: int = 32 * MIB) -> Machine:
 def test_the_levels_are_those_that_the_threads_use() -> None:
     assert cache_levels(_cached(4), 1) == [("L1", 48 * KIB), ("L2", MIB), ("L3", 32 * MIB)]
     assert cache_levels(_cached(4), 4) == [("L1", 192 * KIB), ("L2", 4 * MIB), ("L3", 32 * MIB)]
-    # a level hardly larger than the one before it cannot be told from it
+    # a level hardly larger than the one before it cannot be distinguished from it
     assert cache_levels(_cached(4, 8 * MIB), 4) == [("L1", 192 * KIB), ("L2", 4 * MIB)]
     assert cache_levels(machine(2, 1), 2) == []
 

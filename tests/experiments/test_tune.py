@@ -51,11 +51,15 @@ def _setting(result: dict[str, Any]) -> Setting:
     return Setting(("x",), best.values, best.env, (), None, tuple(tuple(p) for p in best.places))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_what_a_clear_gain_is_from_is_told_even_with_few_runs(tmp_path: Path, seed: int) -> None:
-    result = tune(_question(tmp_path, 45, seed=seed), Scripted(many_core, seed))
+@pytest.mark.parametrize("seed", range(2))
+def test_what_a_clear_gain_is_from_is_told_where_the_runs_suffice(tmp_path: Path, seed: int) -> None:
+    result = tune(_question(tmp_path / "a", 100, seed=seed), Scripted(many_core, seed))
     assert result.verdict == "faster" and len(result.best.values) > 1
     assert sum(result.axes.values()) == pytest.approx(1)
+    few = tune(_question(tmp_path / "b", 45, seed=seed), Scripted(many_core, seed))
+    assert (few.verdict, few.unseparated) == ("faster", ("threads", "placement"))
+    assert sum(few.axes.values()) == 0
+    assert any(note.startswith("threads, placement could not be told apart") for note in few.notes)
 
 
 @pytest.mark.parametrize(("seeds", "least"), [(6, 6), pytest.param(60, 57, marks=pytest.mark.long)])
@@ -272,6 +276,46 @@ def test_runs_that_are_left_go_to_the_next_candidate_with_what_is_left_of_the_er
     assert sum(p.alpha for p in plans) <= 0.05
     assert result.verdict == "faster" and result.best.env == {"KNOB": "b"}
     assert any("one after another" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_fails_now_and_then_gives_way_and_costs_nothing_of_the_error_rate(tmp_path: Path, seed: int) -> None:
+    random_, tries = random.Random(seed), [0]
+
+    def seconds(setting: Setting) -> float | str:
+        knob = setting.env.get("KNOB", "")
+        tries[0] += knob == "a"
+        # well while it is searched, then every other time not
+        return (
+            "exit code 1"
+            if knob == "a" and tries[0] > 3 and tries[0] % 2
+            else {"": 1.0, "a": 0.5, "b": 0.8}[knob] * random_.gauss(1, 0.005)
+        )
+
+    result = tune(_of_variable(tmp_path, Budget(None, 60), "a", "b", seed=seed), Scripted(seconds))
+    assert result.verdict == "faster" and result.best.env == {"KNOB": "b"}
+    assert [p.alpha for p in read_experiment(tmp_path / "x").plans] == pytest.approx([0.045, 0.045])
+    assert any(note.startswith("KNOB=a was left out") for note in result.notes)
+    assert not any("one after another" in note for note in result.notes)
+
+
+def test_where_all_that_looked_faster_failed_that_is_the_reason(tmp_path: Path) -> None:
+    tries = [0]
+
+    def seconds(setting: Setting) -> float | str:
+        tries[0] += bool(setting.env)
+        return "exit code 1" if setting.env and tries[0] > 2 else 0.5 if setting.env else 1.0
+
+    result = tune(_of_variable(tmp_path, Budget(None, 30), "a"), Scripted(seconds))
+    assert result.verdict == "undecided" and result.stopped == "nothing left"
+    assert "failed" in result.reason or result.reason == "no other setting ran to its end"
+    assert "too few runs to confirm" not in result.reason
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_fewest_runs_try_another_setting_where_no_axis_is_crossed(tmp_path: Path, seed: int) -> None:
+    result = tune(_of_variable(tmp_path, Budget(None, FEWEST_RUNS), "a", seed=seed), Scripted(lambda _: 1.0, seed))
+    assert result.candidate == "KNOB=a" and result.comparison is not None and result.comparison.blocks >= 6
 
 
 def test_a_program_that_fails_by_itself_is_tuned_and_that_is_said(tmp_path: Path) -> None:

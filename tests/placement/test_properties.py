@@ -133,7 +133,7 @@ def test_openmps_places_express_everything(machine, request, threads):
 
 
 def test_kmp_affinity_expresses_everything_on_a_whole_machine_and_knows_where_it_cannot():
-    """With 4, 12 and 16 of this machine allowed Intel's runtime itself does not tell 4 from 12."""
+    """With 4, 12 and 16 of this machine allowed Intel's runtime itself does not report 4 from 12."""
     shape = "synthetic:pack:2 numa:2 core:2 pu:4"
     for allow in (None, "0-7", "4,12,16"):
         machine = load_machine(shape, allow)

@@ -25,6 +25,13 @@ ODD = [
     {"places": "{0,8},{4:2}", "bind": "close"},
     {"taskset": "-c 0-3,9"},
     {"mpich": "-bind-to core:2"},
+    {"hwloc": "all"},
+    {"hwloc": "package:1 core:0"},
+    {"numactl": "-N 0"},
+    {"openmpi5": "--map-by package:PE=2"},
+    {"openmpi4": "--map-by slot:PE=2 --rank-by slot"},
+    {"slurm": "--cpu-bind=cores -m cyclic"},
+    {"likwid": "S:scatter"},
 ]
 
 
@@ -55,6 +62,14 @@ def test_all_that_is_written() -> None:
     said += [line for asked in ODD for job in JOBS[:2] for line in _said(TWO, None, job, asked)]
     said += [line for asked in ASKED[:3] for job in JOBS[:2] for line in _said(ONE, None, job, asked)]
     said += [line for asked in ASKED[:3] for job in JOBS[:2] for line in _said(TWO, "2-5,10-13", job, asked)]
+    # of several nodes, whose ranks have several threads
+    for asked in (
+        {"policy": "compact"},
+        {"openmpi5": "--map-by package:PE=2"},
+        {"slurm": "--cpu-bind=cores -m cyclic"},
+    ):
+        for job in (Job(2, 4, 2), Job(4, 3, 3), Job(1, 12, 2)):
+            said += _said(TWO, None, job, asked)
     hold("render", said)
 
 

@@ -163,12 +163,163 @@ TEXTS: dict[str, list[str]] = {
     "subset": ["1c", "2s,1c", "1c@1", "2c,1t", ":1c", "9c", "x", "1s@1,2c,1t"],
     "place_threads": ["2c,2t", "1s,2c", "9c", "x", "1c,1t,1o"],
 }
+#: More of the words that each takes, for a machine of several kinds of objects and jobs of several nodes.
+MORE: dict[str, list[str]] = {
+    "affinity": [
+        *("norespect,compact", "granularity=thread,balanced", "granularity=socket,scatter", "granularity=die,compact"),
+        *("noverbose,granularity=l3,compact,0,1", "granularity=numa,scatter,1", "granularity=node,balanced,0,1"),
+        *("proclist=[3,1],explicit", "explicit,proclist=[0-7:3],granularity=core", "explicit,proclist=[{0,1},{99}]"),
+    ],
+    "places": [
+        *("numa_domains(2)", "ll_caches(3)", "{0:4:2}", "{0,1,2,3}:2:4", "{0:2},!{1}", "!{0},cores", "{0}:3:5,{1}"),
+        *("{0:3}:3:1", "cores(1),{0}", " cores ", "{0:0}", "{-1}", "{0}:-1", "sockets(2)", "{0:99}"),
+    ],
+    "gomp": ["0,4,8", "0-3:1 5", "15-0:5", " 1 2", "0-3:0", "1,,2", "0 99 1"],
+    "likwid": [
+        *("E:N:6:2:4", "E:M1:3", "L:S1:0-2", "M0:1@M1:0", "C1:0-1", "N:0-2", "N:balanced:5", "M:cbalanced:6"),
+        *("E:C0:3", "S1", "S2:0", "E:N:x", "L:N", "0-2@", "E:N:2:0:2"),
+    ],
+    "taskset": ["0x0f", "-c 0-6:2", "-c 0,2,4-5", "--cpu-list 1", "10000", "-p 1", "0x", "ff00"],
+    "hwloc": [
+        *("all", "root", "machine:0", "package:1.core:0.pu:1", "numanode:1.core:odd", "l2:0-2", "l1:0", "die:0"),
+        *("core:0-3.pu:0 x core:0", "package:all.l3:1", "core:2:3", "0x3 ^core:0", "--single core:1", "--logical pu:3"),
+        *("core:-1", "package:2", "nodeset=0x1", "--no-smt core:0", "--cpubind core:0 --membind numa:1"),
+    ],
+    "numactl": [
+        *("-N 1 -C 1", "--physcpubind=0,2-4", "--cpunodebind=+0", "-N !0", "--preferred=1", "-i 0,1", "-m 2"),
+        *("--localalloc", "--weighted-interleave=0", "-l -m 0", "--all", "-N all", "-C 8-3"),
+    ],
+    "slurm": [
+        *(
+            "--cpu-bind=ldoms",
+            "--cpu-bind=rank",
+            "--cpu-bind=map_ldom:1,0",
+            "--cpu-bind=mask_ldom:1,2",
+            "-m cyclic:cyclic",
+        ),
+        *(
+            "--cpu-bind=rank_ldom",
+            "-m block:fcyclic",
+            "--cpu-bind=q,cores",
+            "--threads-per-core=1",
+            "--hint=multithread",
+        ),
+        *("--ntasks-per-core=1", "--ntasks-per-socket=1", "-m cyclic:block --cpu-bind=threads", "-m arbitrary"),
+        *("--cores-per-socket=1", "--hint=memory_bound", "--hint=compute_bound", "-c 3 --cpu-bind=cores", "--exact"),
+        *("--cpu-bind=mask_cpu:0x3,0xc0", "--cpu-bind=map_cpu:0x1,99", "-m plane", "-c 0", "-N 2 --cpu-bind=sockets"),
+    ],
+    "openmpi4": [
+        *("--map-by hwthread", "--map-by L3cache", "--map-by numa --bind-to numa", "--map-by socket --rank-by fill"),
+        *("--map-by socket:SPAN", "--map-by socket --rank-by span", "--rank-by slot --map-by socket", "--map-by board"),
+        *(
+            "--map-by slot:PE=3",
+            "--map-by slot:PE=2 --bind-to socket",
+            "--use-hwthread-cpus --map-by slot:PE=2 --bind-to core",
+        ),
+        *(
+            "--bind-to core --oversubscribe",
+            "--map-by core:OVERSUBSCRIBE",
+            "--map-by socket:NOOVERSUBSCRIBE --bind-to L2cache",
+        ),
+        *("--bind-to core:overload-allowed --map-by ppr:9:socket", "--map-by ppr:2:numa:PE=2", "--map-by ppr:0:socket"),
+        *(
+            "--map-by socket:SPAN:PE=2",
+            "--npernode 2",
+            "--map-by ppr:1",
+            "--rank-by pear",
+            "--bind-to board",
+            "--nolocal",
+        ),
+        *("--map-by :PE=2", "--bind-to core:if-supported", "--bind-to hwthread:no-overload", "--map-by socket:x"),
+    ],
+    "openmpi5": [
+        *("--map-by hwthread", "--map-by numa", "--map-by l2cache:PE=1", "--map-by package:SPAN", "--map-by node:PE=2"),
+        *("--map-by slot:NOINHERIT", "--map-by core:INHERIT:OVERSUBSCRIBE", "--map-by core:INHERIT:NOINHERIT"),
+        *(
+            "--map-by core:HWTCPUS",
+            "--map-by core:HWTCPUS:CORECPUS",
+            "--map-by slot:NOOVERSUBSCRIBE:PE=2",
+            "--map-by l1cache",
+        ),
+        *(
+            "--rank-by fill --map-by package",
+            "--rank-by node",
+            "--rank-by fill",
+            "--rank-by pear",
+            "--use-hwthread-cpus",
+        ),
+        *(
+            "--bind-to hwthread",
+            "--bind-to socket",
+            "--bind-to package:overload-allowed",
+            "--bind-to core:x",
+            "--map-by x:PE=2",
+        ),
+        *(
+            "--map-by ppr:2:l3cache:PE=2",
+            "--map-by ppr:0:package",
+            "--map-by ppr:9:core",
+            "--map-by pe-list=0,1:ORDERED",
+        ),
+        *("--map-by pe-list=0-2", "--map-by core:NOLOCAL", "--map-by core:PE=0", "--npernode 2 --map-by package"),
+    ],
+    "mpich": [
+        *(
+            "-bind-to hwthread",
+            "-bind-to l3 -map-by l3",
+            "-bind-to socket",
+            "-bind-to core -map-by numa",
+            "-bind-to board",
+        ),
+        *(
+            "-bind-to numa:2",
+            "-bind-to rr",
+            "-bind-to user:0+8,1+9",
+            "-map-by socket",
+            "-bind-to machine",
+            "-bind-to l2:3",
+        ),
+        *(
+            "-bind-to hwthread:3 -map-by core",
+            "-bind-to user:",
+            "-bind-to user:0-",
+            "-ppn 2 -bind-to core",
+            "-bind-to core:0",
+        ),
+    ],
+    "aprun": [
+        *(
+            "-n 2 -cc numa_node",
+            "-n 2 -d 3 -cc cpu",
+            "-n 2 -cc cpus",
+            "-n 4 -S 2 -sn 1",
+            "-n 2 -S 1 -ss",
+            "-n 4 -N 2 -d 2",
+        ),
+        *("-n 2 -j 2 -d 4 -cc depth", "-n 2 -cc 0-1:8-9", "-n 2 -cc 0,x:1", "-n 2 -j 3", "-n 2 -cc 99:1", "-S 0 -n 2"),
+        *("-n 2 -cc pear", "-n 2 -r 1", "-n 3 -S 1", "-n 2 -cc 0:"),
+    ],
+    "subset": [
+        "2n,1c",
+        "1l3,2c",
+        "1s,1c@1,2t",
+        "1s:1c",
+        "*s,1c",
+        "1d,1c",
+        "0c",
+        "1c,1s",
+        "1numa,1core,1thread",
+        "2c@3",
+    ],
+    "place_threads": ["1s,1c,1t", "4c,1t,2o", "2c@1,1t", "0c", "3s"],
+}
+FOUR = "synthetic:pack:2 numa:2 l3:1 l2:3 core:1 pu:2(indexes=" + ",".join(f"{i},{i + 12}" for i in range(12)) + ")"
 JOBS = {"slurm": Job(2, 4), "openmpi4": Job(2, 4), "openmpi5": Job(2, 4), "mpich": Job(2, 4), "aprun": Job(2)}
 BESIDE: dict[str, dict[str, str]] = {"places": {"bind": "close"}, "subset": {"affinity": "compact"}}
 
 
-def _said(job: Job, allow: str | None = None, **asked: Any) -> list[str]:
-    machine = load_machine(TWO, allow)
+def _said(job: Job, allow: str | None = None, text: str = TWO, **asked: Any) -> list[str]:
+    machine = load_machine(text, allow)
     head = f"# {allow or 'all'} {job.threads}x{job.ranks}/{job.nodes} {asked}"
     try:
         request = Request(**asked)
@@ -189,6 +340,20 @@ def test_all_that_texts_come_to() -> None:
         for text in texts:
             said += _said(JOBS.get(name, Job(4)), **{name: text}, **BESIDE.get(name, {}))
     hold("resolve", said)
+
+
+def test_all_that_more_of_their_words_come_to() -> None:
+    said = []
+    for name, texts in MORE.items():
+        launched = name in JOBS
+        for i, text in enumerate(texts):
+            jobs = (Job(1, 4), Job(2, 6, 2)) if launched else (Job((3, 8)[i % 2]),)
+            for job in jobs:
+                said += _said(job, None, FOUR, **{name: text}, **BESIDE.get(name, {}))
+        # and on a part of the machine
+        for text in [*TEXTS[name][:3], *texts[:3]]:
+            said += _said(JOBS.get(name, Job(4)), "1-4,12-17", FOUR, **{name: text}, **BESIDE.get(name, {}))
+    hold("resolve more", said)
 
 
 def test_all_that_comes_of_jobs_runtimes_and_parts_of_a_machine() -> None:
@@ -228,6 +393,37 @@ def test_all_that_comes_of_jobs_runtimes_and_parts_of_a_machine() -> None:
     ):
         said += _said(Job(2, 2), **pair)
     hold("resolve jobs", said)
+
+
+#: Words of KMP_AFFINITY that change nothing here, or one thing.
+SWITCHES = ("verbose", "noverbose", "nonverbose", "warnings", "nowarnings", "respect", "norespect", "reset", "noreset")
+SWITCHES += ("duplicates", "dups", "noduplicates", "nodups", "disabled", "none", "logical", "physical", "logical,1")
+#: By dialect options of which the number is none.
+NO_NUMBERS = {
+    "slurm": ("--threads-per-core=x", "-c x", "-n x", "-N x", "--ntasks-per-node=x", "-m plane=x", "-c -1", "-n 0"),
+    "openmpi4": ("-np x", "-N x", "--map-by slot:PE=x", "--map-by ppr:x:core", "-np 0", "--map-by slot:PE=0"),
+    "openmpi5": ("-np x", "-N x", "--map-by slot:PE=x", "--map-by ppr:x:core", "-np 0", "--map-by slot:PE=-1"),
+    "mpich": ("-ppn x", "-n x", "-bind-to core:x", "-map-by core:x", "-bind-to user:x", "-ppn 0"),
+    "aprun": ("-n x", "-N x", "-S x", "-d x", "-j x", "-cc x", "-n 0", "-d 0", "-N 0"),
+}
+
+
+def test_words_without_a_meaning_here_and_numbers_that_are_none() -> None:
+    said = []
+    for word in SWITCHES:
+        # where the threads go, and what is noted
+        for found in (
+            _said(Job(3), None, FOUR, affinity=f"{word},compact"),
+            _said(Job(3), "1-3,12", FOUR, affinity=word),
+        ):
+            said += [line for i, line in enumerate(found) if i < 2 or line.startswith("  note")]
+    for name, texts in NO_NUMBERS.items():
+        for text in texts:
+            said += _said(JOBS[name], None, FOUR, **{name: text})
+    for runtime in ("gnu", "llvm"):
+        for text in (*TEXTS["places"], *MORE["places"]):
+            said += _said(Job(5), None, FOUR, places=text, bind="close", runtime=runtime)
+    hold("resolve words", said)
 
 
 def test_how_many_threads_fit_where_nobody_says() -> None:

@@ -97,7 +97,7 @@ def test_both_results_say_so(folder: Path, tmp_path: Path) -> None:
         for writer in (one, two):
             Recorder(writer, _Launcher(), Meter(Budget(None))).sample(Setting(("a",)), "search", 1, 0, None)
     for name, other in (("one", "two"), ("two", "one")):
-        told = read_experiment(tmp_path / name).told
+        told = read_experiment(tmp_path / name).remarks
         assert len(told) == 1 and f"process {os.getpid()}), kept in {tmp_path / other}" in told[0]
 
 

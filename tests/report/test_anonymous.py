@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 
 from nodewise.cli.main import main
+from nodewise.machine.sources import load_machine
 from nodewise.records.columns import Record
-from nodewise.records.experiment import Writer
-from nodewise.records.sample_lines import Plan
+from nodewise.records.experiment import Writer, inherited_facts
+from nodewise.records.sample_lines import Neighbour, Plan
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from nodewise.verdicts.encoding import encode
 from tests.questions import compare_question, tune_question
+from tests.report.stored import study_result
 
 #: Each word is somewhere once; all of them begin alike, so that one look finds any.
 _PLANTED = re.compile(rb"zq[a-z]+zq", re.IGNORECASE)
@@ -136,3 +139,74 @@ def test_what_is_nodewises_own_stays(tmp_path: Path, capsys: pytest.CaptureFixtu
     verdict = json.loads(capsys.readouterr().out)
     keys = {s["key"] for s in verdict["settings"]}
     assert "param-1=value-1 param-2=2K threads=2 param-3=value-3" in keys and len(keys) == 4
+
+
+def _own_study(folder: Path) -> None:
+    found = json.dumps(encode(study_result()))
+    planted = {row.contender for row in study_result().rows} | {study_result().study}
+    for at, name in enumerate(sorted(planted, key=len, reverse=True)):
+        found = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", f"zqname{'abcdefghijkl'[at]}zq", found)
+    verdict = json.loads(found)
+    verdict |= {"kind": "study", "title": "zqtitlezq", "told": ["zqtoldzq"], "work": {"zqworkzq": 2.0}}
+    verdict |= {
+        "point": {"zqknobzq": "zqvaluezq"},
+        "conditions": [str(Neighbour(7, "zqotherzq", "run", "/dev/shm/zqxzq"))],
+    }
+    for row in verdict["rows"]:
+        row |= {"metrics": {"zqmetriczq": 2.0}, "unit": "zqunitzq/s", "point": {"zqknobzq": "zqvaluezq"}}
+    question = {**tune_question(), **_COMMON, "kind": "study", "study": verdict["study"], "readme": "# zqreadmezq"}
+    question |= {"point": verdict["point"], "only": [verdict["rows"][0]["contender"]], "user": "zquserzq"}
+    with Writer(folder, question) as writer:
+        writer.store_result({"results": [verdict]})
+
+
+def test_what_a_study_of_ones_own_calls_its_things_is_in_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _own_study(tmp_path / "e")
+    files = ["--html", str(tmp_path / "x.html"), "--csv", str(tmp_path / "x.csv"), "--svg", str(tmp_path / "svg")]
+    assert main(["report", str(tmp_path / "e"), "--anonymous", *files]) == 0, capsys.readouterr().err
+    capsys.readouterr()
+    assert main(["report", str(tmp_path / "e"), "--anonymous", "--json"]) == 0
+    told = capsys.readouterr().out
+    made = told.encode() + b"".join(p.read_bytes() for p in [*tmp_path.glob("x.*"), *tmp_path.glob("svg/*")])
+    assert set(_PLANTED.findall(made)) == set()
+    verdict = json.loads(told)
+    assert verdict["study"] == "own-study" and verdict["point"] == {"param-1": "value-1"}
+    first = verdict["rows"][0]
+    assert first["contender"] == "contender-1" and list(first["metrics"]) == ["metric-3"]
+    assert verdict["best"] in {row["contender"] for row in verdict["rows"]}
+
+
+def test_it_is_anonymous_wherever_it_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = {**tune_question()["machine"], "hostname": "zqhostzq.example.org"}
+    names = ("zqhostzq/a", "by zquserzq")
+    question = compare_question(*names, user="zquserzq", home="/scratch/zqhomezq", cwd="/work/x", machine=machine)
+    settings = [Setting(("x",), name=name) for name in names]
+    mark = "at zqhostzq zquserzq took /scratch/zqhomezq/x"
+    with Writer(tmp_path / "e", question) as writer:
+        for block in range(1, 9):
+            for at, one in enumerate(settings):
+                sample = Sample(1.0 + at, 1.0 + at, 1.0, error=mark if block == 8 else "", marks=(mark,))
+                writer.add(Record(one.key, "compare", block, at, sample), one)
+
+    def made() -> str:
+        assert main(["report", str(tmp_path / "e"), "--anonymous", "--json"]) == 0
+        return capsys.readouterr().out
+
+    here = made()
+    assert not _PLANTED.search(here.encode())
+    # who looks at it, and where, is in none of it: "undecided" is the reporter's name, and that of the machine
+    monkeypatch.setattr("socket.gethostname", lambda: "undecided")
+    monkeypatch.setattr("getpass.getuser", lambda: "undecided")
+    monkeypatch.setenv("HOME", "/undecided")
+    monkeypatch.setenv("TMPDIR", "/undecided")
+    assert made() == here
+
+
+def test_whose_an_experiment_is_stands_in_its_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: "annabell")
+    facts = inherited_facts(load_machine(), {"HOME": "/scratch/annabell"}, [])
+    assert (facts["user"], facts["home"]) == ("annabell", "/scratch/annabell")

@@ -105,7 +105,7 @@ def test_a_virtual_machine_hides_and_is_not_called_wrong(tmp_path: Path) -> None
         assert f[hidden].severity is UNKNOWN and not f[hidden].root, hidden
     assert "virtual machine" in f["governor"].said
     assert f["hypervisor"].severity is NOTE and f["hypervisor"].said == "QEMU/KVM"
-    # a slow clock is told with how to change it and back
+    # a slow clock is reported with how to change it and back
     assert f["clock source"].severity is NOISY
     assert f["clock source"].do.startswith("echo tsc >") and f["clock source"].undo.startswith("echo hpet >")
     assert f["pressure"].severity is UNKNOWN and "psi=1" in f["pressure"].said

@@ -92,6 +92,95 @@ def test_what_is_ready_to_run_is_counted_without_the_one_that_asks(tmp_path: Pat
     assert sample.conditions["ready"] == 1.5
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "ready"),
+    [
+        ("0.5 0.5 0.5 1/9 1\n", "0.5 0.5 0.5 1/9 1\n", 0),
+        ("0.5 0.5 0.5 0/9 1\n", "0.5 0.5 0.5 13/900 1\n", 6),
+        ("0.5 0.5 0.5\n", "0.5 0.5 0.5\n", 0),
+        ("", "7/9\n", 0),
+    ],
+)
+def test_of_what_is_ready_to_run_nothing_is_guessed(tmp_path: Path, before: str, after: str, ready: float) -> None:
+    conditions = run_amid(tmp_path, {"proc/loadavg": before}, {"proc/loadavg": after}).conditions
+    assert conditions["ready"] == ready
+    assert conditions["load_average"] == {"0": 0.5, "7": 7.0}[after[0]]
+
+
+def test_a_load_that_is_no_number_is_none(tmp_path: Path) -> None:
+    for text in ("pear\n", "1e31 0 0 1/2 3\n", "nan 0 0 1/2 3\n", "-1e31 0 0 1/2 3\n"):
+        sample = run_amid(tmp_path, {"proc/loadavg": text}, {})
+        assert sample.conditions["load_average"] == 0, text
+    sample = run_amid(tmp_path, {"proc/loadavg": "1e29 0 0 1/2 3\n"}, {})
+    assert sample.conditions["load_average"] == 1e29
+
+
+def test_idle_time_and_waiting_for_disks_are_no_work(tmp_path: Path) -> None:
+    def text(*ticks: int) -> str:
+        fields = " ".join(str(t * HERTZ) for t in ticks)
+        return f"cpu  {fields} 0 0\ncpu{HERE[0]} {fields} 0 0\nintr 1\n"
+
+    # user, nice, system, idle, iowait, irq, softirq, steal
+    before, after = text(*range(8)), text(1, 3, 6, 103, 204, 10, 16, 71)
+    sample = run_amid(tmp_path, {"proc/stat": before}, {"proc/stat": after}, mask=(HERE[0],))
+    assert sample.conditions["busy_s"] == sample.conditions["mask_busy_s"] == 1 + 2 + 4 + 5 + 10
+    assert sample.conditions["steal_s"] == sample.conditions["mask_steal_s"] == 64
+
+
+@pytest.mark.parametrize("text", ["cpux 1 1 1 1 1 1 1 1\n", "cpu  1 1 1\n", "", "intr 5\ncpu  1 1 1 1 1 1 1 1\n"])
+def test_a_stat_that_is_none_says_nothing(tmp_path: Path, text: str) -> None:
+    conditions = run_amid(tmp_path, {"proc/stat": text}, {"proc/stat": text}).conditions
+    assert not {"busy_s", "steal_s", "mask_busy_s", "mask_steal_s", "domain_busy_s"} & conditions.keys()
+
+
+def test_a_processor_whose_line_is_cut_off_says_nothing_of_the_mask(tmp_path: Path) -> None:
+    text = f"cpu  1 1 1 1 1 1 1 1\ncpu{HERE[0]} 1 1 1\nintr 5\n"
+    conditions = run_amid(tmp_path, {"proc/stat": text}, {"proc/stat": text}, mask=(HERE[0],)).conditions
+    assert "busy_s" in conditions and "mask_busy_s" not in conditions
+
+
+def test_where_one_of_the_mask_is_not_shown_nothing_is_said_of_the_others(tmp_path: Path) -> None:
+    text = f"cpu  1 1 1 1 1 1 1 1\ncpu{HERE[0]} 1 1 1 1 1 1 1 1\nintr 5\n"
+    sample = run_amid(tmp_path, {"proc/stat": text}, {"proc/stat": text}, mask=tuple(HERE))
+    assert ("mask_busy_s" in sample.conditions) is (len(HERE) == 1)
+
+
+@pytest.mark.parametrize(
+    ("which", "text", "seconds"),
+    [
+        ("cpu", "some avg10=0.00 total=2500000\nfull avg10=0.00 total=7000000\n", 2.5),
+        ("io", "some avg10=0.00 total=1\n", 1e-6),
+        ("memory", "some avg10=0.00\nfull avg10=0.00 total=7000000\n", None),
+        ("memory", "some avg10=0.00 total=x\n", 0.0),
+        ("memory", "", None),
+    ],
+)
+def test_pressure_is_that_of_some(tmp_path: Path, which: str, text: str, seconds: float | None) -> None:
+    file = f"proc/pressure/{which}"
+    before = text.replace("2500000", "0").replace("total=1\n", "total=0\n") if seconds else text
+    conditions = run_amid(tmp_path, {file: before}, {file: text}).conditions
+    assert conditions.get(f"pressure_{which}_s") == (None if seconds is None else pytest.approx(seconds, abs=1e-9))
+
+
+def test_the_clock_is_the_mean_of_those_that_show_one(tmp_path: Path) -> None:
+    def shown(*texts: str) -> dict[str, str]:
+        return {
+            f"sys/devices/system/cpu/cpu{p}/cpufreq/scaling_cur_freq": text
+            for p, text in zip(HERE, texts, strict=False)
+        }
+
+    first = run_amid(tmp_path / "a", shown("2000000\n", "3000000\n"), {}, mask=(HERE[0],)).conditions
+    if "cycles" in first or first.get("frequency_hz") != 2e9:
+        pytest.skip("the cycles are counted here, so that nobody asks for the clock")
+    if len(HERE) > 1:
+        both = run_amid(tmp_path / "b", shown("2000000\n", "3000000\n"), {}, mask=tuple(HERE[:2])).conditions
+        assert both["frequency_hz"] == 2.5e9
+        one = run_amid(tmp_path / "c", shown("<unknown>\n", "3000000\n"), {}, mask=tuple(HERE[:2])).conditions
+        assert one["frequency_hz"] == 3e9
+    none = run_amid(tmp_path / "d", shown("<unknown>\n"), {}, mask=(HERE[0],)).conditions
+    assert "frequency_hz" not in none
+
+
 def test_a_short_stat_says_nothing_of_the_mask(tmp_path: Path) -> None:
     text = "cpu  10 0 0 1000 7 0 0 0 0 0\nintr 1\n"
     sample = run_amid(tmp_path, {"proc/stat": text}, {"proc/stat": text}, mask=(HERE[0],))
@@ -125,6 +214,42 @@ def test_throttling_counts_where_the_quota_is(tmp_path: Path, group: str, mount:
     assert "throttled" in kinds(sample)
 
 
+@pytest.mark.parametrize(
+    ("groups", "files", "throttled"),
+    [
+        # of version 1 the line of the controller counts, wherever it is mounted
+        ("4:memory:/a\n3:cpuset,cpu:/a\n0::/b\n", {"cpu/a/cpu.stat": "throttled_time {}000000000\n"}, 3),
+        ("3:cpu,cpuacct:/a\n", {"cpu,cpuacct/a/cpu.stat": "throttled_time {}000000000\n"}, 3),
+        ("3:cpuset:/a\n", {"cpu/a/cpu.stat": "throttled_time {}000000000\n"}, None),
+        ("garbage\n1:cpu\n0::/a\n", {"a/cpu.stat": "nr_throttled 4\nthrottled_usec {}000000\n"}, 3),
+        ("0::/a\n", {"a/cpu.stat": "nr_throttled {}\n"}, 0),
+        ("0::/a\n", {}, None),
+        ("", {"cpu.stat": "throttled_usec {}000000\n"}, None),
+        # groups above count where they have a quota
+        ("0::/a/b\n", {"a/b/cpu.stat": "x\n", "a/cpu.stat": "throttled_usec {}000000\n"}, 0),
+        (
+            "0::/a/b\n",
+            {"a/b/cpu.stat": "x\n", "a/cpu.stat": "throttled_usec {}000000\n", "a/cpu.cfs_quota_us": "-1\n"},
+            0,
+        ),
+        (
+            "0::/a/b\n",
+            {"a/b/cpu.stat": "x\n", "a/cpu.stat": "throttled_usec {}000000\n", "a/cpu.cfs_quota_us": "5\n"},
+            3,
+        ),
+        ("0::/a/b\n", {"a/b/cpu.stat": "x\n", "cpu.stat": "throttled_usec {}000000\n", "cpu.max": "9 10\n"}, 3),
+    ],
+)
+def test_throttling_is_that_of_its_own_group_and_of_those_that_limit_it(
+    tmp_path: Path, groups: str, files: dict[str, str], throttled: float | None
+) -> None:
+    def written(seconds: int) -> dict[str, str]:
+        return {f"sys/fs/cgroup/{name}": text.format(seconds) for name, text in files.items()}
+
+    conditions = run_amid(tmp_path, {"proc/self/cgroup": groups, **written(1)}, written(4)).conditions
+    assert conditions.get("throttled_s") == throttled
+
+
 def test_a_container_sees_its_own_group_as_the_top(tmp_path: Path) -> None:
     before = {"proc/self/cgroup": "0::/docker/abc\n", "sys/fs/cgroup/cpu.stat": "throttled_usec 0\n"}
     sample = run_amid(tmp_path, before, {"sys/fs/cgroup/cpu.stat": "throttled_usec 5000000\n"})
@@ -147,6 +272,22 @@ def test_heat_counts_once_for_each_core_and_package(tmp_path: Path) -> None:
     sample = run_amid(tmp_path, before, after)
     assert sample.conditions["heat_events"] == 2 + 3
     assert "heat" in kinds(sample)
+
+
+@pytest.mark.parametrize(("cores", "counted"), [(64, 64 + 2), (65, 2)])
+def test_of_very_many_cores_the_packages_heat_counts(tmp_path: Path, cores: int, counted: int) -> None:
+    cpu = "sys/devices/system/cpu/cpu{}"
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    for p in range(cores):
+        before |= {
+            f"{cpu.format(p)}/topology/physical_package_id": f"{p % 2}\n",
+            f"{cpu.format(p)}/topology/core_id": f"{p // 2}\n",
+        }
+        for kind in ("core", "package"):
+            name = f"{cpu.format(p)}/thermal_throttle/{kind}_throttle_count"
+            before[name], after[name] = "5\n", "6\n"
+    assert run_amid(tmp_path, before, after).conditions["heat_events"] == counted
 
 
 def test_without_counters_of_heat_nothing_is_said_of_it(tmp_path: Path) -> None:
@@ -268,7 +409,7 @@ def threaded(cpu_s: float, waited_s: float, threads: int) -> dict[str, float]:
         (1.0, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.01, "watched_threads": 1.0}, 128, 62.0, False),
         (2.0, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.01, "watched_threads": 1.0}, 2, 4.0, True),
         (2.0, {"user_s": 2.0}, 2, 4.0, True),
-        # a process that waited for its children, which were not seen, tells nothing of theirs
+        # a process that waited for its children, which were not seen, reports nothing of theirs
         (1.25, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.9, "watched_threads": 1.0}, 2, 2.2, True),
         (1.25, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 1.1, "watched_threads": 2.0}, 2, 2.2, False),
         # what was seen stands for what was not
@@ -322,7 +463,7 @@ def test_waiting_of_threads_and_children_is_counted() -> None:
     with LocalLauncher() as launcher:
         sample = launcher.run(Setting(command=(sys.executable, "-c", code), mask=(HERE[0],)))
     if "waited_s" not in sample.usage:
-        pytest.skip("the kernel does not tell how long threads waited")
+        pytest.skip("the kernel does not report how long threads waited")
     own = sample.usage["user_s"] + sample.usage["system_s"]
     assert sample.usage["watched_threads"] >= 3
     assert 0.3 * own < sample.usage["watched_s"] <= 1.01 * own

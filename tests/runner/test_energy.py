@@ -151,6 +151,6 @@ def test_a_file_that_is_roots_alone_is_named_with_what_to_do(tmp_path: Path) -> 
 
 def test_a_needed_metric_that_no_run_tells_is_named_with_those_that_are_told(tmp_path: Path) -> None:
     with LocalLauncher(RunOptions(needed=("wall_s", "wings"))) as launcher:
-        with pytest.raises(InputError, match="tells no wings") as caught:
+        with pytest.raises(InputError, match="reports no wings") as caught:
             launcher.run(Setting(command=("true",)))
         assert "peak_bytes" in (caught.value.hint or "")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nodewise.base.errors import ProgramError
 from nodewise.runner.allocators import find_preloads
-from nodewise.runner.ask import ask_library
+from nodewise.runner.library_query import query_library
 from nodewise.runner.loaded import (
     Loaded,
     MapsWatcher,
@@ -212,10 +212,10 @@ def test_versions_of_file_names(name: str, version: str) -> None:
 def test_a_library_answers_for_itself(folder: Path) -> None:
     path = str(folder / "libthing.so.3.1.4")
     questions = {"kind": ("none_such", "thing_choice"), "nothing": ("none_such",)}
-    assert ask_library(path, questions, os.environ) == {"kind": "by itself"}
-    assert ask_library(path, questions, {**os.environ, "THING_KIND": "other"}) == {"kind": "other"}
-    assert ask_library(path, {}, os.environ) == {}
-    assert ask_library("/nonexistent.so", questions, os.environ) == {}
+    assert query_library(path, questions, os.environ) == {"kind": "by itself"}
+    assert query_library(path, questions, {**os.environ, "THING_KIND": "other"}) == {"kind": "other"}
+    assert query_library(path, {}, os.environ) == {}
+    assert query_library("/nonexistent.so", questions, os.environ) == {}
 
 
 def test_libraries_to_preload_are_found_where_they_fit(tmp_path: Path) -> None:

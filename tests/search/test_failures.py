@@ -36,7 +36,7 @@ def test_one_failure_is_a_doubt_and_no_verdict_on_a_value() -> None:
 
 def test_a_point_that_only_failed_waits_while_the_program_itself_never_did() -> None:
     failures = _told((0, {}, False), (1, {"a": 1}, True))
-    assert failures.is_deferred(1) and failures.is_blamed(1) and failures.may_retry(1)
+    assert failures.is_deferred(1) and failures.is_blamed(1, Point({"a": 1})) and failures.may_retry(1)
     assert not _told((0, {}, False), (0, {}, True), (1, {"a": 1}, True)).is_deferred(1)
 
 
@@ -54,7 +54,7 @@ def test_the_program_s_own_failures_are_no_setting_s_fault() -> None:
     runs = [(0, {}, k % 4 == 0) for k in range(8)]
     failures = _told(*runs, (1, {"a": 1}, True), (1, {"a": 1}, False), (1, {"a": 1}, False))
     assert failures.rate == 3 / 11
-    assert not failures.is_blamed(1)
+    assert not failures.is_blamed(1, Point({"a": 1}))
 
 
 def test_more_failures_than_the_program_s_own_rate_explains() -> None:
@@ -64,3 +64,24 @@ def test_more_failures_than_the_program_s_own_rate_explains() -> None:
     assert not fails_more(2, 10, 4, 20)
     assert fails_more(9, 10, 4, 20)
     assert not fails_more(0, 10, 0, 10)
+
+
+def test_a_value_with_which_runs_fail_now_and_then_is_left_alone_and_what_ran_beside_it_is_not() -> None:
+    good = [(0, {}, False)] * 12 + [(3, {"b": 2}, False)] * 3
+    # a = 1 fails every other time; b = 2 is in some of those runs
+    mixed = [(1, {"a": 1}, k % 2 == 0) for k in range(4)] + [(2, {"a": 1, "b": 2}, k % 2 == 0) for k in range(4)]
+    failures = _told(*good, *mixed)
+    assert failures.is_guilty(Point({"a": 1, "b": 7})) and failures.is_blamed(9, Point({"a": 1, "b": 7}))
+    assert not failures.is_guilty(Point({"a": 0, "b": 2}))
+
+
+def test_two_values_that_only_fail_together_are_not_blamed_each() -> None:
+    good = [(0, {}, False)] * 12 + [(1, {"a": 1}, False)] * 3 + [(3, {"b": 2}, False)] * 3
+    failures = _told(*good, *[(2, {"a": 1, "b": 2}, k % 2 == 0) for k in range(6)])
+    assert failures.is_guilty(Point({"a": 1, "b": 2}))
+    assert not failures.is_guilty(Point({"a": 1, "b": 0})) and not failures.is_guilty(Point({"a": 0, "b": 2}))
+
+
+def test_one_failure_among_good_runs_is_nobody_s_fault() -> None:
+    failures = _told(*[(0, {}, False)] * 4, *[(1, {"a": 1}, k == 0) for k in range(6)])
+    assert not failures.is_guilty(Point({"a": 1, "b": 0}))

@@ -72,6 +72,27 @@ def test_single_ratios_are_held_as_by_the_interval() -> None:
         assert holds(*times, [t or 1.0 for t in tested] if n < 6 else tested, 0.97) == wanted
 
 
+def test_each_ratio_is_tested_by_itself() -> None:
+    # the second has more than half of its gaps equal, as a coarse clock makes them
+    gaps = np.array([[0.1, -0.2, 0.3, 0.4, -0.5, 0.6], [0.0, 0.0, 0.0, 0.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0, 0.0, 9.0]])
+    together = compare._scores(gaps)
+    assert np.array_equal(together, np.concatenate([compare._scores(row[None, :]) for row in gaps]))
+    # there the mean takes the place of the median
+    assert together[1, 4] == pytest.approx(2 * (1 - (2 / 3.5) ** 2) ** 2)
+
+
+@pytest.mark.parametrize(("low", "high", "there"), [(0.9, 1.1, True), (0.0, 1.1, False), (0.9, math.inf, False)])
+def test_an_interval_has_two_ends(low: float, high: float, there: bool) -> None:
+    assert compare.Ratio(1.0, low, high, 6).has_interval is there
+
+
+def test_whole_numbers_of_any_size_are_compared_as_others_are() -> None:
+    few, many = [3, 4, 5, 3, 4, 5, 7, 4], [2, 2, 3, 2, 2, 3, 4, 2]
+    assert ratio_interval(few, many) == ratio_interval([float(n) for n in few], [float(n) for n in many])
+    large = [[n * 10**20 for n in series] for series in (few, many)]
+    assert ratio_interval(*large, step=0).ratio == pytest.approx(ratio_interval(few, many, step=0).ratio)
+
+
 def test_outliers_do_not_move_the_ratio_far() -> None:
     baseline = [1.5] * 20
     candidate = [1.0] * 17 + [50.0] * 3

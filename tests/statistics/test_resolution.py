@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can be told from noise, against simulated comparisons."""
+"""What can be distinguished from noise, against simulated comparisons."""
 
 import numpy as np
 import pytest

@@ -72,6 +72,12 @@ def test_a_step_widens_it_and_bad_times_are_refused() -> None:
     narrow, wide = unpaired_interval(*times, step=0), unpaired_interval(*times, step=0.01)
     assert wide.low < narrow.low and wide.high > narrow.high
     assert unpaired_interval(*times) == wide
+    # without one an end is a ratio of two of the times, to the last digit
+    ratios = {math.exp(math.log(a) - math.log(b)) for a in times[0] for b in times[1]}
+    assert {narrow.low, narrow.high} <= ratios
+    # whole numbers of any size are taken, too
+    large = [[round(100 * t) * 10**20 for t in series] for series in times]
+    assert unpaired_interval(*large, step=0).ratio == pytest.approx(narrow.ratio)
     for bad in (([], [1.0]), ([1.0], []), ([0.0], [1.0]), ([1.0], [-1.0])):
         with pytest.raises(ValueError, match=r"need runs|above zero"):
             unpaired_interval(*bad)

@@ -38,7 +38,7 @@ def test_a_third_contender_says_nothing_of_two(tmp_path: Path) -> None:
 
 
 def test_runs_are_judged_in_the_order_in_which_they_were_made() -> None:
-    # steal of short runs is told from those that follow each other: twenty in a row are one disturbance
+    # steal of short runs is distinguished from those that follow each other: twenty in a row are one disturbance
     def run(block: int, who: str, stolen: float) -> Sample:
         return Sample(0.02, 0.02, float(block), conditions={"mask_steal_s": stolen, "steal_s": stolen})
 

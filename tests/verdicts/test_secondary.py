@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Other metrics secondary the number that decides."""
+"""Secondary metrics: those besides the number that decides."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -15,12 +15,13 @@ from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import Experiment, read_experiment
 from nodewise.report.tables import labels_of
-from nodewise.report.text.comparison import comparison_lines, shown_lines
+from nodewise.report.text.comparison import comparison_text, shown_lines
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.compare import CompareVerdict
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics
+from nodewise.verdicts.stored import stored
 from tests.surfaces import Scripted, machine, many_core, threads_of
 
 #: Seconds, joules and bytes of commands: b is fast, d frugal, c between, a beaten by all but in memory, which hardly differs.
@@ -88,11 +89,11 @@ def test_what_is_shown_stands_in_the_table_and_what_is_not_does_not(tmp_path: Pa
     verdict = _compared(tmp_path, shown=shown)
     experiment = read_experiment(tmp_path / "x")
     assert experiment.shown == shown
-    lines = comparison_lines(experiment, verdict, None)
+    lines = comparison_text(stored(experiment, verdict), 80).splitlines()
     assert lines[0].split()[-4:] == ["energy_j", "MAD", "score", "MAD"]
     assert " J" in lines[2]
     plain = _compared(tmp_path / "y")
-    assert "energy_j" not in comparison_lines(read_experiment(tmp_path / "y" / "x"), plain, None)[0]
+    assert "energy_j" not in comparison_text(stored(read_experiment(tmp_path / "y" / "x"), plain), 80).splitlines()[0]
     assert not any("energy" in w for w in plain.warnings)
 
 

@@ -11,6 +11,7 @@ from nodewise.records.columns import Record
 from nodewise.records.experiment import Experiment, Plan, Writer, read_experiment
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from nodewise.verdicts.ablation import REDUCE
 from nodewise.verdicts.tune import CONFIRM, TuneVerdict, tune_verdict
 from tests.questions import tune_question
 from tests.verdicts.cases import BUSY, Runs, hold, tuned
@@ -20,19 +21,28 @@ BOTH = Setting(("app",), {"a": 1, "b": 1}, name="both")
 NO_A, NO_B = Setting(("app",), {"b": 1}, name="no a"), Setting(("app",), {"a": 1}, name="no b")
 
 
-def concluded(path: Path, without_b: float) -> TuneVerdict:
-    """The verdict where both axes together take 0.5 s, without a the baseline's 1 s, and without b as many as are given."""
+def concluded(path: Path, without_b: float, *, blocks: int = 10, before: int = 0, spread: float = 0.0) -> TuneVerdict:
+    """The verdict where both axes together take 0.5 s, without a the baseline's 1 s, and without b as many as are given.
+
+    Each is put back in so many `blocks` after the comparison, and in some `before` it; `spread` is that of the runs without b.
+    """
     question = tune_question(axes={"a": [0, 1], "b": [0, 1]})
     times = {BASELINE.key: 1.0, BOTH.key: 0.5, NO_A.key: 1.0, NO_B.key: without_b}
+    pair, back = (BASELINE, BOTH), (BOTH, NO_A, NO_B)
+    made = [(REDUCE, back)] * before + [(CONFIRM, pair)] * 10 + [(CONFIRM, back)] * blocks
     with Writer(path, question) as writer:
-        writer.add_plan(Plan(BOTH.key, (10,), 0.05, {"a": NO_A.key, "b": NO_B.key}))
-        for block in range(20):
-            arms = (BASELINE, BOTH) if block < 10 else (BOTH, NO_A, NO_B)
+        writer.add_plan(Plan(BOTH.key, (10,), 0.05, {"a": NO_A.key, "b": NO_B.key}, ("a", "b")))
+        for block, (phase, arms) in enumerate(made):
             for position, setting in enumerate(arms if block % 2 else arms[::-1]):
-                seconds = times[setting.key] * (1 + 0.001 * (block % 5))
-                record = Record(setting.key, CONFIRM, block + 1, position, Sample(seconds, seconds, 0.0))
+                stray = spread * (block % 4 - 1.5) if setting is NO_B else 0.0
+                seconds = times[setting.key] * (1 + 0.001 * (block % 5) + stray)
+                record = Record(setting.key, phase, block + 1, position, Sample(seconds, seconds, 0.0))
                 writer.add(record, setting)
     return tune_verdict(read_experiment(path), "decided")
+
+
+def _of_axes(verdict: TuneVerdict) -> list[str]:
+    return [note for note in verdict.notes if note.split()[0].strip(",") in verdict.axes]
 
 
 @pytest.mark.parametrize(("without_b", "share"), [(0.5, 0.0), (0.8, 0.4)])
@@ -40,8 +50,31 @@ def test_an_axis_that_adds_nothing_is_named(tmp_path: Path, without_b: float, sh
     verdict = concluded(tmp_path / "x", without_b)
     assert verdict.verdict == "faster"
     assert verdict.axes["b"] == pytest.approx(share, abs=0.01)
-    named = [note for note in verdict.notes if "made no measurable difference" in note]
-    assert [note.split()[0] for note in named] == ([] if share else ["b"])
+    assert verdict.axes["a"] == pytest.approx(1 - share, abs=0.01)
+    said = "b made no difference beyond 0.06%; the line may do without it"
+    assert (_of_axes(verdict), verdict.unseparated) == ([] if share else [said], ())
+
+
+def test_an_axis_whose_interval_holds_one_is_not_told_apart(tmp_path: Path) -> None:
+    verdict = concluded(tmp_path / "x", 0.51, spread=0.1)
+    # what b may bring is left out of what is known
+    assert (verdict.axes["b"], verdict.unseparated) == (0.0, ("b",))
+    assert verdict.axes["a"] > 0.9
+    (note,) = _of_axes(verdict)
+    assert note.startswith("b could not be told apart: the runs do not say whether it adds to the gain; about ")
+    assert int(note.split("about ")[1].split()[0]) > 20
+
+
+def test_nothing_is_said_of_axes_from_fewer_blocks_than_an_interval_takes(tmp_path: Path) -> None:
+    verdict = concluded(tmp_path / "x", 0.5, blocks=6)
+    assert (verdict.unseparated, set(verdict.axes.values())) == (("a", "b"), {0.0})
+    assert "each of them adds to the gain; about 3 more would" in _of_axes(verdict)[0]
+    assert concluded(tmp_path / "y", 0.5, blocks=7).unseparated == ()
+
+
+def test_blocks_of_before_the_comparison_tell_of_axes_too(tmp_path: Path) -> None:
+    assert concluded(tmp_path / "x", 0.8, blocks=3, before=4).unseparated == ()
+    assert concluded(tmp_path / "y", 0.8, blocks=3, before=3).unseparated == ("a", "b")
 
 
 ONE = Setting(

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-#: Set while a script is read to find its function, so that it can be told from a script that was started.
+#: Set while a script is read to find its function, so that it can be distinguished from a script that was started.
 IMPORTING = "NODEWISE_IMPORTING"
 #: A script's name for itself in a process that was not started with it; the same as that of Python's multiprocessing.
 _NOT_MAIN = "__mp_main__"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a caller is told: notes meanwhile, and errors in the words of the keywords that were given."""
+"""How a caller is notified: notes meanwhile, and errors in the words of the keywords that were given."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _KEYWORDS = {
 
 
 def unheard(_: Any) -> None:
-    """Who is told and does not listen."""
+    """Who is notified and does not listen."""
 
 
 def question(

@@ -25,7 +25,7 @@ def launcher_for(
 ) -> Iterator[JobLauncher]:
     """What starts programs, which inherit `environment`; at the end all that it started has ended.
 
-    With `wait` it begins once no other experiment runs on this machine; `note` is told for whom it waits.
+    With `wait` it begins once no other experiment runs on this machine; `note` is called with whom it waits for.
     """
     waiting = turn(lambda who: note(Note("waiting", who))) if wait else nullcontext()
     with waiting, closing(JobLauncher(options, environment)) as launcher:
@@ -35,7 +35,7 @@ def launcher_for(
 def quiet_wait(limit_s: float | None, processors: Iterable[int], note: Notify) -> Callable[[], None]:
     """What to do before each block: wait until these processors are quiet, at most `limit_s` seconds (None: do not).
 
-    Where that was in vain `note` is told, and it is not tried again: the machine stays as it is.
+    Where that was in vain `note` is called, and it is not tried again: the machine stays as it is.
     """
     if limit_s is None:
         return lambda: None

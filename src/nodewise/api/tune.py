@@ -56,7 +56,7 @@ class Tuning:
         note: Notify = unheard,
         announce: Callable[[Outline], None] = unheard,
     ) -> TuneVerdict:
-        """Search, confirm and judge; `announce` is told what will be tried, once that is known. Ctrl-C ends with the best so far.
+        """Search, confirm and judge; `announce` is called with what will be tried, once that is known. Ctrl-C ends with the best so far.
 
         Raises what `experiments.tune.Tuner.run` does.
         """
@@ -163,7 +163,7 @@ def tune(
 
     The runs are kept in the folder `out`, by default a new one among the system's temporary ones, and
     `TuneVerdict.experiment` names it; with `resume` and the same arguments a tune that was cut off goes on. `progress` is
-    told where it is, `note` what there is to know meanwhile.
+    called with where it is, `note` with what there is to know meanwhile.
 
     >>> import nodewise
     >>> verdict = nodewise.tune("sleep {s}", parameters={"s": [0.02, 0.01]}, axes=[], max_runs=30, accept_disturbed=True)

@@ -30,11 +30,11 @@ def use_one_thread() -> bool:
         for path in paths:
             name = path.rpartition("/")[2]
             if "openblas" in name or "libmkl_rt" in name or "libblas" in name:
-                found |= _tell(path)
+                found |= _limit(path)
     return found
 
 
-def _tell(path: str) -> bool:
+def _limit(path: str) -> bool:
     with contextlib.suppress(OSError):
         library = ctypes.CDLL(path)
         for setter in _SETTERS:

@@ -148,7 +148,7 @@ class Elf:
             yield name, info, section, address, size
 
     def _symbol_count(self) -> int:
-        """How many dynamic symbols there are, which only the hash tables tell."""
+        """How many dynamic symbols there are, which only the hash tables show."""
         plain = self._value(_HASH)
         if plain is not None:
             return min(self._read("II", self._offset(plain))[1], _MOST_SYMBOLS)

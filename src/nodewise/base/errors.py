@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 class NodewiseError(Exception):
-    """A failure to be told to the user in one message; `exit_code` is what the command line returns."""
+    """A failure to be reported to the user in one message; `exit_code` is what the command line returns."""
 
     exit_code = 2
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files written whole or not at all, and what is told of those that cannot be written."""
+"""Files written whole or not at all, and what is reported of those that cannot be written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nodewise.base.escaping import SHOWN
 
 
 def store_error(path: Path, problem: OSError) -> StoreError:
-    """What is told of a file or a directory that cannot be written, with what helps."""
+    """What is reported of a file or a directory that cannot be written, with what helps."""
     hints = {
         errno.ENOSPC: "free some space, or choose another directory with --out; what was written so far is kept",
         errno.EDQUOT: "the quota is used up: free some space, or choose another directory with --out",

@@ -2,7 +2,7 @@
 """Masking: texts in which each secret is replaced by a mask with its name, `<masked:PASSWORD>`, and back again.
 
 What is masked can be read and compared as before: one value has one name, another value another one. A line for a shell names
-the variable, `"$PASSWORD"`. A text that looks like a mask by itself is told from one: `<masked:` is written `<masked:>`.
+the variable, `"$PASSWORD"`. A text that looks like a mask by itself is distinguished from one: `<masked:` is written `<masked:>`.
 """
 
 from __future__ import annotations
@@ -191,12 +191,23 @@ class Masks:
         for part in sorted(parts, key=lambda p: (p.start, -p.end)):
             if part.start >= at:
                 value = text[part.start : part.end]
-                # in a sentence a sign may follow what is known
-                if value not in self._masks and (bare := value.rstrip(":,;.)")) in self._masks:
-                    value = bare
-                made += [self._veiled(text[at : part.start], within, True), self._several(part.name, value, several)]
+                if part.value in (None, value):
+                    # in a sentence a sign may follow what is known
+                    if value not in self._masks and (bare := value.rstrip(":,;.)")) in self._masks:
+                        value = bare
+                    mask = self._several(part.name, value, several)
+                else:
+                    mask = self._spelling(part.name, part.value or "", value)
+                made += [self._veiled(text[at : part.start], within, True), mask]
                 at = part.start + len(value)
         return "".join([*made, self._veiled(text[at:], within, True)])
+
+    def _spelling(self, wanted: str, value: str, spelled: str) -> str:
+        """The mask of a value that a shell's quotes spell in another way: the variable is the value, the text comes back."""
+        name = masked_names(self._name(wanted, value, True))[0]
+        if spelled not in self._spellings[name]:
+            self._spellings[name].append(spelled)
+        return self._use(_mask(name, self._spellings[name].index(spelled)))
 
     def _several(self, name: str, value: str, several: bool) -> str:
         """The mask of a value; of a list of values, or where they are known, each its own."""
@@ -325,10 +336,17 @@ def shell_text(text: str) -> str:
     made, quote_sign, at = [], "", 0
     while at < len(text):
         if (found := MASK.match(text, at)) is not None:
-            name = found[1]
-            by_quote = {"": f'"${name}"', '"': f"${{{name}}}", "'": f"'\"${name}\"'"}
-            made.append(by_quote[quote_sign] if name else _BEGIN)
-            at = found.end()
+            name, at = found[1], found.end()
+            if not name:
+                made.append(_BEGIN)
+            elif quote_sign == "'":
+                # nothing stands between the quotes before it, or behind it
+                opened = "" if made[-1] == "'" and made.pop() else "'"
+                closed = text[at : at + 1] == "'"
+                made.append(f'{opened}"${name}"{"" if closed else quote_sign}')
+                quote_sign, at = ("", at + 1) if closed else (quote_sign, at)
+            else:
+                made.append(f"${{{name}}}" if quote_sign else f'"${name}"')
             continue
         sign = text[at]
         step = 2 if sign == "\\" and quote_sign != "'" else 1

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, Protocol, TypeVar
 
@@ -21,6 +23,34 @@ class Named(Protocol):
 
 
 T = TypeVar("T", bound=Named)
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What an installed package brings: `what` it is, with its name, the package with its version, and the module."""
+
+    what: str
+    package: str
+    module: str
+
+    def __str__(self) -> str:
+        return f"{self.what} of the package {self.package}"
+
+
+#: All that was brought by packages, to all registries.
+_brought: list[Brought] = []
+
+
+def brought_by(problem: BaseException) -> Brought | None:
+    """What a package brought whose own code stood between nodewise and the problem; None where no such code did."""
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(problem.__traceback__)]
+    for name in reversed(modules):
+        root = name.partition(".")[0]
+        mine = [one for one in _brought if one.module.partition(".")[0] == root and root != "nodewise"]
+        if mine:
+            # of several of one package that whose module it is
+            return max(mine, key=lambda one: (f"{name}.".startswith(f"{one.module}."), len(one.module)))
+    return None
 
 
 class Registry(Generic[T]):
@@ -42,8 +72,9 @@ class Registry(Generic[T]):
         wrong: Callable[[T, Mapping[str, T]], str | None],
     ):
         self._kind, self._noun, self._folder, self._attribute = kind, noun, folder, attribute
-        self._group, self._guide, self._wrong = group, guide, wrong
+        self._group, self.guide, self._wrong = group, guide, wrong
         self._registered: dict[str, T] = {}
+        self._from: dict[str, Brought] = {}
         self._loaded = False
 
     def register(self, one: T) -> None:
@@ -56,11 +87,18 @@ class Registry(Generic[T]):
         self._load()
         return dict(self._registered)
 
-    def _add(self, one: T) -> None:
+    def _add(self, one: T, brought: Brought | None = None) -> None:
         wrong = "another has its name" if one.name in self._registered else self._wrong(one, self._registered)
         if wrong is not None:
-            raise InputError(f"the {self._noun} {one.name!r} cannot be registered: {wrong}", f"see {self._guide}")
+            of = f" of the package {brought.package}" if brought is not None else ""
+            raise InputError(f"the {self._noun} {one.name!r}{of} cannot be registered: {wrong}", f"see {self.guide}")
         self._registered[one.name] = one
+        if brought is not None:
+            self._from[one.name] = brought
+
+    def brought(self, name: str) -> Brought | None:
+        """By which package the one of that name was brought; None for one of the house's own."""
+        return self._from.get(name)
 
     def _load(self) -> None:
         """Register what is there, once; after an error nothing is, so that the next one who asks hears of it, too."""
@@ -71,15 +109,18 @@ class Registry(Generic[T]):
             for module in pkgutil.iter_modules(importlib.import_module(self._folder).__path__):
                 self._add(getattr(importlib.import_module(f"{self._folder}.{module.name}"), self._attribute))
             for entry in entry_points(group=self._group):
-                self._add(self._outside(entry))
+                package = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "without a name"
+                brought = Brought(f"the {self._noun} {entry.name!r}", package, entry.module)
+                if brought not in _brought:
+                    _brought.append(brought)
+                self._add(self._outside(entry, brought), brought)
         except BaseException:
             self._loaded = False
             self._registered.clear()
             raise
 
-    def _outside(self, entry: EntryPoint) -> T:
+    def _outside(self, entry: EntryPoint, brought: Brought) -> T:
         """What an installed package brings. Raises InputError where it cannot be loaded or is something else."""
-        brought = f"the {self._noun} {entry.name!r}, which an installed package brings,"
         try:
             found = entry.load()
         except Exception as problem:

@@ -51,8 +51,8 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _PATH = re.compile(r"(~|\.{1,2})?/.*|\.{1,2}|~|.*\.(pem|key|pub|crt|json|txt|ya?ml|ini|conf)", re.DOTALL)
 #: What stands for a value and is none: a variable or command of the shell, a parameter, a mask.
 _REFERENCE = re.compile(r"\$(\w*|\{[^}]*\}|\(.*)|`.*`|\{[\w-]+\}|\*+|-|<masked:.*", re.DOTALL)
-#: Such a thing where no shell reads it, but for what its user would call a variable.
-_LITERAL = re.compile(r"\$(?![({]|[A-Z_][A-Z0-9_]*$).*|`.*`", re.DOTALL)
+#: Such a thing where no shell reads it.
+_LITERAL = re.compile(r"\$.*|`.*`", re.DOTALL)
 
 
 #: Names that are written in one word end in these, as PGPASSWORD and MYTOKEN do.

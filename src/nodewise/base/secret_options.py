@@ -22,6 +22,10 @@ class Rule:
     secret, with `only_with` the value is one where it holds that sign. `flags` are letters that may stand before a short
     option in one word. `after` is a word that has to come first, as a subcommand does. `word` is a pattern of words that
     are no options; its group is the secret.
+
+    `operand` is a place among the words that are no options, from the program or from `after` on: the secret is there,
+    where there are at least `least` of them, and the letters of the short options fit `switched`. Behind the options
+    `valued` stands a value.
     """
 
     programs: str
@@ -32,6 +36,10 @@ class Rule:
     flags: str = ""
     after: str = ""
     word: str = ""
+    operand: int | None = None
+    least: int = 1
+    switched: str = ".*"
+    valued: str = ""
     first: bool = False
     name: str = "PASSWORD"
 
@@ -69,6 +77,24 @@ RULES = (
     Rule("docker|podman|nerdctl|buildah|skopeo|helm|oc|az|crane|oras|regctl", "-p", after="login"),
     Rule("podman|buildah|skopeo", "--creds --src-creds --dest-creds", behind=":"),
     Rule("vault", word=r"(hvs\..+|s\..+)", after="login", name="TOKEN"),
+    Rule("htpasswd", operand=2, least=3, switched="[^n]*b[^n]*", valued="-C -r"),
+    Rule("htpasswd", operand=1, least=2, switched=".*(n.*b|b.*n).*", valued="-C -r"),
+    Rule("mosquitto_passwd", operand=2, least=3, switched=".*b.*", valued="-H -I"),
+    Rule("wpa_passphrase", operand=1, least=2),
+    Rule("rabbitmqctl", operand=1, least=2, after="add_user"),
+    Rule("rabbitmqctl", operand=1, least=2, after="change_password"),
+    Rule("rabbitmqctl", operand=1, least=2, after="authenticate_user"),
+    Rule("mysqladmin|mariadb-admin", operand=0, after="password"),
+    Rule("redis-cli|valkey-cli|keydb-cli", operand=-1, after="auth"),
+    Rule("redis-cli|valkey-cli|keydb-cli", operand=-1, after="AUTH"),
+    Rule("openssl", operand=0, after="passwd", valued="-salt -in"),
+    Rule("mc", operand=3, least=4, after="set", valued="--api --path"),
+    Rule("nmcli", "password wifi-sec.psk 802-11-wireless-security.psk"),
+    Rule("ssh-keygen", "-N -P"),
+    Rule("slappasswd", "-s"),
+    Rule("kadmin", "-w"),
+    Rule("usermod", "-p"),
+    Rule("kubectl", "--from-literal", behind="="),
     Rule("wandb", word=r"([0-9a-f]{40,})", after="login", name="TOKEN"),
 )
 #: What means the same in any program.
@@ -80,7 +106,7 @@ def _set(words: str) -> frozenset[str]:
 
 
 #: Programs with names that are ordinary words elsewhere: known where a command begins only.
-_ORDINARY = _set("ab az http https hey net oc putty rar vault zip helm crane")
+_ORDINARY = _set("ab az http https hey net oc putty rar vault zip helm crane mc")
 #: What only names other programs.
 _NAMING = _set(
     """
@@ -100,6 +126,7 @@ _STARTING = _set(
 SEPARATORS = frozenset((";", "|", "&", "(", ")", "\n"))
 #: Long options that some programs spell with one dash.
 _LONG_P = re.compile(r"-p(ort|ipe|lugin|rotocol|rogress|ager|rint|rompt|layer).*")
+_REDIRECTION = re.compile(r"\d*[<>]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 
 
@@ -130,6 +157,9 @@ def secrets_by_program(words: Sequence[str]) -> Iterator[Found]:
             begun = True
             # one may start the other, or be named for it
             rules += new
+            for rule in new:
+                if rule.operand is not None and (at := _operand(rule, words, i)) is not None:
+                    yield Found(at, 0, len(words[at]), rule.name)
             if new:
                 continue
         for rule in [*rules]:
@@ -168,6 +198,29 @@ def _by_rule(rule: Rule, words: Sequence[str], i: int) -> Iterator[Found]:
         if (rule.behind and not start) or rule.only_with not in words[at][start:] or start == len(words[at]):
             continue
         yield Found(at, start, len(words[at]), rule.name)
+
+
+def _operand(rule: Rule, words: Sequence[str], program: int) -> int | None:
+    """Which word is the operand that a rule means, of the command of which that word is the program; None where none is."""
+    end = next(
+        (i for i in range(program, len(words)) if words[i] in SEPARATORS or _REDIRECTION.match(words[i])), len(words)
+    )
+    begin = program + 1
+    if rule.after:
+        if rule.after not in words[begin:end]:
+            return None
+        begin = words.index(rule.after, begin) + 1
+    found, letters, plain = [], "", False
+    for i in range(begin, end):
+        if plain or not re.match("-.", words[i]):
+            if plain or words[i - 1] not in rule.valued.split():
+                found.append(i)
+        elif words[i] == "--":
+            plain = True
+        elif not words[i].startswith("--"):
+            letters += words[i][1:]
+    fits = len(found) >= rule.least and re.fullmatch(rule.switched, letters)
+    return found[rule.operand or 0] if fits else None
 
 
 def _cluster(rule: Rule, option: str, word: str) -> str:

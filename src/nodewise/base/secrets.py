@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from nodewise.base.secret_names import is_reference, is_secret, is_secret_name, variable_name
 from nodewise.base.secret_options import SEPARATORS, secrets_by_program
@@ -58,6 +58,8 @@ _CONNECTION = re.compile(
     r"\s*[A-Za-z][\w .-]*=[^;]*(?:;\s*[A-Za-z][\w .-]*=(?:\{[^}]*\}|\"[^\"]*\"|'[^']*'|[^;]*))+;?\s*"
 )
 _LONGEST_CONNECTION = 5000
+#: What a backslash takes the meaning of between double quotes.
+_ESCAPED = ('"', "\\", "$", "`")
 _KEY_OF_CONNECTION = re.compile(
     r"(?:^|;)\s*(?:server|data source|host|hostname|addr|address|endpoint|driver|provider|dsn|uid|user|user id|username"
     r"|database|initial catalog|accountname|defaultendpointsprotocol)\s*=",
@@ -70,38 +72,78 @@ _PATTERN_OPTION = "--metric"
 
 @dataclass(frozen=True)
 class Part:
-    """A secret within a text, from `start` up to `end`; `name` is what a variable with its value may be called."""
+    """A secret within a text, from `start` up to `end`; `name` is what a variable with its value may be called.
+
+    `value` is what it is where quotes and backslashes in the text are a shell's; None where it stands there as it is.
+    """
 
     start: int
     end: int
     name: str
+    value: str | None = None
 
 
-def parts_of_words(words: Sequence[str], *, lines: bool = True) -> list[list[Part]]:
-    """Where secrets stand in each word of a command; with `lines` a word with blanks may be a line for a shell."""
+@dataclass
+class _Word:
+    """A word of a shell's line, from `begin` up to `end` in that: of each character where it is spelled, within which quote,
+    and whether it has a meaning of its own for the shell, as `$` has where no quote takes that away."""
+
+    begin: int
+    end: int
+    text: str = ""
+    spelled: list[tuple[int, int]] = field(default_factory=list)
+    quotes: list[str] = field(default_factory=list)
+    active: list[bool] = field(default_factory=list)
+
+    def add(self, sign: str, start: int, end: int, quote: str, active: bool) -> None:
+        self.text += sign
+        self.spelled.append((start, end))
+        self.quotes.append(quote)
+        self.active.append(active)
+
+    def part(self, part: Part) -> Part:
+        """A part of the word as one of the line; it begins and ends within the same quotes, the whole word where it must."""
+        begins, ends = self.quotes[part.start], self.quotes[part.end - 1]
+        start, end = self.spelled[part.start][0], self.spelled[part.end - 1][1]
+        value = self.text[part.start : part.end]
+        if begins != ends and not begins and part.end == len(self.text):
+            end = self.end
+        elif begins != ends:
+            start, end, value = self.begin, self.end, self.text
+        return Part(start, end, part.name, value)
+
+
+def parts_of_words(words: Sequence[str]) -> list[list[Part]]:
+    """Where secrets stand in each word of a command; a word with blanks may be a line for a shell."""
+    return _of_words(words, [[False] * len(word) for word in words], lines=True)
+
+
+def _of_words(words: Sequence[str], active: Sequence[Sequence[bool]], *, lines: bool) -> list[list[Part]]:
+    """Where secrets stand in words, of each of which it is known what a shell takes for more than itself."""
     found: list[list[Part]] = [[] for _ in words]
+    literals = [not any(signs) for signs in active]
     for i, word in enumerate(words):
         following = words[i + 1] if i + 1 < len(words) else ""
         before = words[i - 1] if i else ""
         if (header := _HEADER_WORD.fullmatch(word)) is not None:
-            found[i] += _of_header(header)
-        elif (whole := _assigned(word, literal=lines)) is not None:
+            found[i] += _of_header(header, literals[i])
+        elif (whole := _assigned(word, literal=literals[i])) is not None:
             if not _is_line(word, before, lines):
                 found[i] += _single(word, whole)
         elif (
             (_OPTION.fullmatch(word) or _sets_the_next(words, i))
             and not _NEXT_OPTION.fullmatch(following)
             and following not in SEPARATORS
-            and is_secret(word, following, literal=lines)
+            and is_secret(word, following, literal=literals[i + 1 : i + 2] != [False])
         ):
             found[i + 1] += _single(following, Part(0, len(following), variable_name(word)))
     for one in secrets_by_program(words):
-        if not is_reference(words[one.word][one.start : one.end], lines):
+        if not is_reference(words[one.word][one.start : one.end], literals[one.word]):
             found[one.word] += _single(words[one.word], Part(one.start, one.end, one.name))
     # a word with blanks in it may be the text of another command
     made = [
-        _apart([*own, *(parts_of_text(word) if re.search(r"\s", word) else _inside(word))])
-        for own, word in zip(found, words, strict=True)
+        _apart([*own, *(_of_line(word, signs) if re.search(r"\s", word) else _inside(word, not any(signs)))])
+        for own, word, signs in zip(found, words, active, strict=True)
     ]
     for i, word in enumerate(words):
         if word.startswith(f"{_PATTERN_OPTION}=") or (i and words[i - 1] == _PATTERN_OPTION):
@@ -115,10 +157,10 @@ def _sets_the_next(words: Sequence[str], i: int) -> bool:
     return before[-1:] in (("-genv",), ("-env",)) or before in (("configure", "set"), ("config", "set"))
 
 
-def _of_header(header: re.Match[str]) -> list[Part]:
+def _of_header(header: re.Match[str], literal: bool) -> list[Part]:
     if header["whole"] is not None:
         value = header["whole"]
-        return [] if is_reference(value) else [Part(*header.span("whole"), "TOKEN")]
+        return [] if is_reference(value, literal) else [Part(*header.span("whole"), "TOKEN")]
     return _cookies(header["cookies"], header.start("cookies"))
 
 
@@ -163,46 +205,51 @@ def _named(dashes: str, name: str, value: str, literal: bool = False) -> str | N
 
 def parts_of_text(text: str) -> list[Part]:
     """Where secrets stand in a line for a shell, or in any other text."""
-    found = []
-    words = list(_shell_words(text))
-    if len(words) > 1 or (words and words[0][0] != text):
-        made = parts_of_words([word for word, _ in words], lines=False)
-        for (_, places), parts in zip(words, made, strict=True):
-            found += [Part(places[p.start], places[p.end - 1] + 1, p.name) for p in parts if p.end > p.start]
+    return _of_shell_words(text, None)
+
+
+def _of_line(text: str, active: Sequence[bool]) -> list[Part]:
+    """Where secrets stand in a word that may be a line for another shell: there they are as they stand in that line."""
+    return [replace(part, value=None) for part in _of_shell_words(text, active)]
+
+
+def _of_shell_words(text: str, active: Sequence[bool] | None) -> list[Part]:
+    words = list(_shell_words(text, active))
+    found: list[Part] = []
+    if len(words) > 1 or (words and words[0].text != text):
+        made = _of_words([word.text for word in words], [word.active for word in words], lines=False)
+        found = [word.part(p) for word, parts in zip(words, made, strict=True) for p in parts if p.end > p.start]
     elif (whole := _assigned(text)) is not None:
-        found += _single(text, whole)
+        found = _single(text, whole)
     return _apart([*found, *_inside(text)])
 
 
-def _inside(text: str) -> Iterator[Part]:
-    """Secrets that show by what stands around them, or by themselves."""
-    for found in _URL.finditer(text):
-        group = 1 if found[1] is not None else 2
-        if not is_reference(found[group]):
-            yield Part(found.start(group), found.end(group), "PASSWORD")
-    for found in _DRIVER.finditer(text):
-        group = 1 if found[1] is not None else 2
-        if not is_reference(found[group]):
-            yield Part(found.start(group), found.end(group), "PASSWORD")
+def _inside(text: str, literal: bool = False) -> Iterator[Part]:
+    """Secrets that show by what stands around them, or by themselves; what is `literal` no shell reads."""
+    for pattern in (_URL, _DRIVER):
+        for found in pattern.finditer(text):
+            group = 1 if found[1] is not None else 2
+            if not is_reference(found[group], literal):
+                yield Part(found.start(group), found.end(group), "PASSWORD")
     for found in _HEADER.finditer(text):
-        if not is_reference(found[1]):
+        if not is_reference(found[1], literal):
             yield Part(found.start(1), found.end(1), "TOKEN")
     for found in _ELEMENT.finditer(text):
-        if is_secret(found[1], found[2]):
+        if is_secret(found[1], found[2], literal=literal):
             yield Part(found.start(2), found.end(2), variable_name(found[1]))
     for found in _TOKENS.finditer(text):
         yield Part(found.start(), found.end(), "TOKEN")
     for found in _PRIVATE_KEY.finditer(text):
         yield Part(found.start(1), found.end(1), "PRIVATE_KEY")
-    yield from _by_name(text)
-    yield from _of_connection(text)
+    yield from _by_name(text, literal)
+    yield from _of_connection(text, literal)
 
 
-def _by_name(text: str) -> Iterator[Part]:
+def _by_name(text: str, literal: bool) -> Iterator[Part]:
     """Secrets behind their names."""
     for found in _IN_QUERY.finditer(text):
         least = _QUERY.get(found[1].lower(), 1 if found[1].lower().endswith("-signature") else 0)
-        if least and len(found[2]) >= least and not is_reference(found[2]):
+        if least and len(found[2]) >= least and not is_reference(found[2], literal):
             yield Part(found.start(2), found.end(2), variable_name(found[1]))
     at = 0
     while (named := _NAMED.search(text, at)) is not None:
@@ -210,7 +257,7 @@ def _by_name(text: str) -> Iterator[Part]:
         if _is_pattern(text, named.start()) or not (is_secret_name(named[2]) or is_secret_name(named[2][1:])):
             continue
         start, end = _value_of(text, named)
-        if (name := _named(named[1], named[2], text[start:end])) is not None:
+        if (name := _named(named[1], named[2], text[start:end], literal)) is not None:
             yield from _single(text, Part(start, end, name))
             # what is in it is no other one
             at = max(at, end)
@@ -239,7 +286,7 @@ def _value_of(text: str, named: re.Match[str]) -> tuple[int, int]:
     return start, part if part >= 0 else plain.end()
 
 
-def _of_connection(text: str) -> Iterator[Part]:
+def _of_connection(text: str, literal: bool) -> Iterator[Part]:
     if (
         ";" not in text
         or len(text) > _LONGEST_CONNECTION
@@ -251,8 +298,8 @@ def _of_connection(text: str) -> Iterator[Part]:
         name, value, start = found[1], found[2].rstrip(), found.start(2)
         if len(value) > 2 and value[0] in "\"'{":
             value, start = value[1:-1], start + 1
-        known = (value and name.upper() == "PWD") or is_secret(name, value)
-        if known and not is_reference(value):
+        known = (value and name.upper() == "PWD") or is_secret(name, value, literal=literal)
+        if known and not is_reference(value, literal):
             yield Part(start, start + len(value), "PASSWORD" if name.upper() == "PWD" else variable_name(name))
 
 
@@ -265,36 +312,42 @@ def _apart(parts: Sequence[Part]) -> list[Part]:
     return kept
 
 
-def _shell_words(text: str) -> Iterator[tuple[str, list[int]]]:
-    """The words of a text as a shell reads them, each with the place of every character; quotes may be left open."""
-    word: list[str] = []
-    places: list[int] = []
-    quote, begun, at = "", False, 0
+def _shell_words(text: str, outer: Sequence[bool] | None = None) -> Iterator[_Word]:
+    """The words of a text as a shell reads them; quotes may be left open.
+
+    `outer` says of each character whether a shell before this one has given it a meaning.
+    """
+    word = None
+    quote, at = "", 0
     while at < len(text):
-        sign = text[at]
-        if quote:
-            if sign == quote:
-                quote = ""
-                at += 1
-                continue
-            if quote == '"' and sign == "\\" and text[at + 1 : at + 2] in ('"', "\\", "$", "`"):
-                at += 1
-        elif sign in "'\"":
-            quote, begun = sign, True
+        sign, start = text[at], at
+        if quote and sign == quote:
+            quote = ""
+            at += 1
+            assert word is not None
+            word.end = at
+            continue
+        escaped = False
+        if not quote and sign in "'\"":
+            quote = sign
+            word = word or _Word(at, at)
             at += 1
             continue
-        elif sign == "\\" and at + 1 < len(text):
-            at += 1
-        elif sign.isspace() or sign in ";|&()":
-            if begun or word:
-                yield "".join(word), places
+        if not quote and (sign.isspace() or sign in ";|&()"):
+            if word is not None:
+                yield word
             if sign in SEPARATORS:
-                yield sign, [at]
-            word, places, begun = [], [], False
+                yield _Word(at, at + 1, sign, [(at, at + 1)], [""], [False])
+            word = None
             at += 1
             continue
-        word.append(text[at])
-        places.append(at)
+        if sign == "\\" and (at + 1 < len(text) if not quote else quote == '"' and text[at + 1 : at + 2] in _ESCAPED):
+            at += 1
+            escaped = True
+        word = word or _Word(start, at)
+        means = text[at] in "$`" and not escaped and quote != "'"
+        word.add(text[at], start, at + 1, quote, means or bool(outer and outer[at]))
         at += 1
-    if begun or word:
-        yield "".join(word), places
+        word.end = at
+    if word is not None:
+        yield word

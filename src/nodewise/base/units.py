@@ -61,12 +61,15 @@ def parse_share(text: str, option: str, most: float | None = 1.0) -> float:
 
 def format_seconds(seconds: float) -> str:
     """Write a duration with three significant digits and the unit that fits: `1.23 ms`, `45.6 s`, `2 min 5 s`."""
-    if seconds >= 120:
-        return f"{int(seconds // 60)} min {round(seconds % 60)} s"
+    # the unit is that of the digits shown: 999.6 ms are 1 s
+    shown = float(f"{seconds:.3g}")
+    if shown >= 120:
+        minutes, rest = divmod(round(seconds), 60)
+        return f"{minutes} min {rest} s"
     for limit, scale, unit in ((1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "µs")):
-        if abs(seconds) >= limit:
-            return f"{seconds * scale:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
+        if abs(shown) >= limit:
+            return f"{shown * scale:.3g} {unit}"
+    return f"{shown * 1e9:.3g} ns"
 
 
 def whole_duration(seconds: float) -> str:

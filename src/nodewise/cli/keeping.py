@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was paid for is told, or it is said where it is kept: the answer first, then its page, however either ends."""
+"""What was paid for is printed, or it is said where it is kept: the answer first, then its page, however either ends."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from nodewise.base.ends import deaf
 from nodewise.base.errors import NodewiseError, StoreError
 from nodewise.records.experiment import is_own
 from nodewise.records.neighbours import turn
 from nodewise.runner.launch import quoted
+
+if TYPE_CHECKING:
+    from nodewise.verdicts.stored import Stored
+
+#: So many columns has what is no terminal.
+_WIDE = 140
 
 
 @contextmanager
@@ -42,6 +49,14 @@ def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
         raise
 
 
+def print_answer(stored: Stored[Any], file: TextIO | None = None) -> None:
+    """The answer in lines, as the kind of experiment has it."""
+    file = file or sys.stdout
+    width = shutil.get_terminal_size().columns if file.isatty() else _WIDE
+    # a pipe or a file would have it at the very end only
+    print(stored.kind.load("text")(stored, width), file=file, flush=True)
+
+
 def hand_out(
     folder: Path,
     write_page: Callable[[Path], Path],
@@ -49,7 +64,7 @@ def hand_out(
     as_json: Callable[[Path | None], None] | None,
     file: TextIO | None = None,
 ) -> None:
-    """Tell the answer of the experiment in `folder`, and write its page: one that cannot be written costs itself only.
+    """Print the answer of the experiment in `folder`, and write its page: one that cannot be written costs itself only.
 
     For people the answer comes first, `as_json` is handed the page's path, None where there is none. Raises NodewiseError
     for a page that cannot be written, with how to get it later.

@@ -21,6 +21,7 @@ import nodewise
 from nodewise.base.ends import ended_like_ctrl_c
 from nodewise.base.errors import NodewiseError
 from nodewise.base.escaping import SHOWN
+from nodewise.base.registry import brought_by
 from nodewise.cli import commands
 from nodewise.cli.masked_terminal import masked_terminal
 
@@ -154,7 +155,7 @@ def _run(words: list[str]) -> int:
         return INTERRUPTED
     except click.ClickException as problem:
         usage = problem.ctx.get_usage() if isinstance(problem, click.UsageError) and problem.ctx else None
-        hint = usage and f"{usage.replace('Usage: ', '')} (--help tells more)"
+        hint = usage and f"{usage.replace('Usage: ', '')} (--help says more)"
         if hint and isinstance(problem, click.NoSuchOption):
             hint += "; the options of a program come after its name"
         _complain(problem.format_message(), hint)
@@ -189,6 +190,12 @@ def _run(words: list[str]) -> int:
 def _defect(problem: Exception, words: list[str]) -> int:
     if "--traceback" in words:
         traceback.print_exc()
+    if (brought := brought_by(problem)) is not None:
+        _complain(
+            f"{brought} failed: {type(problem).__name__}: {problem}",
+            "tell those who make that package, or remove it; `nodewise --traceback …` shows where it failed",
+        )
+        return BAD_INPUT
     _complain(
         f"a defect in nodewise: {type(problem).__name__}: {problem}",
         "run again as `nodewise --traceback …` and report what it prints",

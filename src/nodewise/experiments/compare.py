@@ -408,7 +408,7 @@ class Comparer:
         return all(self._known.get(c.setting.key, c.setting.key in self._failed) for c in question.contenders[1:])
 
     def _at_edge(self, ratio: Ratio) -> bool:
-        """Whether it is open on which side of `apart` a ratio lies, and more runs may still tell."""
+        """Whether it is open on which side of `apart` a ratio lies, and more runs may still decide."""
         apart = self._question.apart
         wide = ratio.high > ratio.low * (1 + 2 * self._question.within)
         return apart is not None and wide and ratio.low <= apart <= ratio.high

@@ -51,7 +51,7 @@ class Repetition:
 def program_words(command: Sequence[str]) -> int | None:
     """How many words of a command come before its program's arguments: a launcher, the program, an interpreter's script.
 
-    None where that cannot be told.
+    None where that cannot be determined.
     """
     ranked = read_ranked(command)
     if ranked is not None:
@@ -71,14 +71,14 @@ def with_arguments(
     """A setting's command with other arguments for its program.
 
     `asked` is the command as its user gave it, with `{name}` where the setting puts one of `values`; `other` are the new
-    arguments, or the whole command where it begins as that one does. Raises InputError where it cannot be told which words
+    arguments, or the whole command where it begins as that one does. Raises InputError where it cannot be determined which words
     are arguments, or a value has no place in the new ones.
     """
     words = program_words(asked)
     whole = tuple(other[: words or 1]) == tuple(asked[: words or 1])
     if words is None and not whole:
         raise InputError(
-            f"which words of {' '.join(asked)!r} are its program's arguments cannot be told",
+            f"which words of {' '.join(asked)!r} are its program's arguments cannot be determined",
             f"give the whole command: nodewise confirm DIR -- {asked[0]} …",
         )
     kept = words if words is not None else 0
@@ -170,7 +170,7 @@ def confirm(
     notes: Sequence[str] = (),
     before_block: Callable[[], None] = lambda: None,
 ) -> ConfirmVerdict:
-    """Run both settings in fresh blocks until it is told whether the promise holds, or the budget ends.
+    """Run both settings in fresh blocks until it is known whether the promise holds, or the budget ends.
 
     `question` says how; its contenders are those of the repetition. Raises as `experiments.compare.compare` does, but a
     promised setting that fails is an answer.

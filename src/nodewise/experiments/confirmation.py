@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from nodewise.experiments.blocks import Block
 from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks, plan_looks
@@ -13,18 +14,38 @@ from nodewise.verdicts.disturbed import met_of
 from nodewise.verdicts.pair import Pairs, judge_pairs
 from nodewise.verdicts.tune import BASELINE
 
+#: What ended a comparison where the candidate failed, and where another setting is surely faster.
+FAILED, OVERTAKEN = "failed", "overtaken"
 #: A further plan has at least this share of the blocks that there were.
 _MORE = 1 / 3
 
 
 def fewest_blocks(alpha: float) -> int:
-    """How many blocks can tell two settings apart at all with an error rate of `alpha`."""
+    """How many blocks can distinguish two settings at all with an error rate of `alpha`."""
     return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(alpha)))
+
+
+def first_looks(blocks: int, most: int, alpha: float) -> Looks:
+    """Looks at up to `blocks` blocks and, where that does not cost an early look its interval, a last one after `most`."""
+    looks = plan_looks(most, alpha, blocks)
+    return looks if blocks in looks.at else plan_looks(blocks, alpha)
 
 
 def further_looks(made: int, blocks: int, alpha: float) -> Looks:
     """Looks at `made` blocks and up to `blocks` more, with an error rate of their own: it adds to that of the looks before."""
     return Looks(tuple(made + n for n in plan_looks(blocks, alpha).at), alpha)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What became of a comparison: `ended` by `decided`, `budget`, FAILED or OVERTAKEN; whether the candidate was faster; whether it came to a
+    look, which has spent its error rate; of that rate `share` was for the last plan.
+    """
+
+    ended: str
+    won: bool = False
+    looked: bool = False
+    share: float = 1.0
 
 
 class Confirmation:
@@ -48,7 +69,7 @@ class Confirmation:
 
     @property
     def fewest_more(self) -> int:
-        """How many blocks a further plan has to have, so that it may tell what this one left open; 0: it left nothing open, or
+        """How many blocks a further plan has to have, so that it may decide what this one left open; 0: it left nothing open, or
         did not come to its end."""
         if self.count < self._looks.at[-1] or self.word is not Word.UNDECIDED:
             return 0

@@ -9,6 +9,7 @@ from nodewise.experiments.confirmation import fewest_blocks
 from nodewise.experiments.costs import Costs
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.space import Point, Space
+from nodewise.verdicts.ablation import ablation_blocks
 
 #: How many standard errors the gain should lie above none after the confirmation.
 _SURE = 3.5
@@ -16,10 +17,14 @@ _SURE = 3.5
 _CONFIRM_SHARES, _USUAL_NOISE = (0.5, 0.65), 0.01
 #: How many runs it has beyond the fewest where the gain is clear: this share of all, and no more than so many.
 _SPARE_SHARE, _MOST_SPARE = 0.08, 60
-#: A gain of at least this (in log time) keeps so many blocks with one axis put back: a gain whose cause is not known is half an answer.
-CLEAR_GAIN, KEPT_BLOCKS = 0.08, 3
-#: So many blocks go to telling what carries a gain.
-REDUCTION_BLOCKS = 5
+#: Of a gain of at least this (in log time) runs are kept to tell what it is from: one whose cause is not known is half an answer.
+CLEAR_GAIN = 0.08
+#: One setting is taken to be faster than another by so many deviations of the model.
+_OVERTAKEN = 2.0
+#: What putting back each axis of the confirmed setting may take of all runs: fewer than an interval takes say nothing.
+_APART_SHARE = 1 / 4
+#: So many blocks of three are kept to tell what carries a gain, and what that may take of all runs.
+_REDUCTION_BLOCKS, _REDUCTION_SHARE = 6, 1 / 6
 
 
 class Reserve:
@@ -40,10 +45,30 @@ class Reserve:
         if sure <= 0:
             return math.inf
         spare = min(_MOST_SPARE, int(total * _SPARE_SHARE))
-        changed = len(self._space.changed(best))
-        if changed > 1 and sure > CLEAR_GAIN:
-            spare += min(KEPT_BLOCKS * (1 + changed), total // 6)
+        if len(self._space.changed(best)) > 1 and sure > CLEAR_GAIN:
+            # two axes are what most settings are reduced to
+            apart = 3 * ablation_blocks(2)
+            spare += apart if apart <= total * _APART_SHARE else 0
         return max(2 * fewest_blocks(alpha) + spare, 4 * (_SURE * self._search.noise / sure) ** 2)
+
+    def for_ablation(self, best: Point, arms: int, left: int, spare: int) -> int:
+        """How many of the runs left the comparison leaves, to tell apart what a clear gain is from; it can do without `spare`."""
+        if not arms or self._search.gain(best, self._search.reference)[0] < CLEAR_GAIN:
+            return 0
+        kept = ablation_blocks(arms) * (1 + arms)
+        return kept if kept <= spare and self._is_enough(best, left - kept) else 0
+
+    def _is_enough(self, best: Point, runs: int) -> bool:
+        """Whether a confirmation of so many runs makes the gain of a point sure."""
+        gain, deviation = self._search.gain(best, self._search.reference)
+        sure = gain - deviation - self._within
+        return sure > 0 and 4 * (_SURE * self._search.noise / sure) ** 2 <= runs
+
+    def is_surely_faster(self, other: Point, than: Point) -> bool:
+        """Whether a point gains something and surely more than another one."""
+        gain, deviation = self._search.gain(other, self._search.reference)
+        more, apart = self._search.gain(other, than)
+        return gain - deviation > self._within and more > max(_OVERTAKEN * apart, self._within)
 
     def runs(self, best: Point | None, pair_s: float, left: int, total: int, alpha: float) -> int:
         """How many of the runs `left` of `total` are kept: few for a large gain, most that it may have for a small one.
@@ -64,4 +89,4 @@ class Reserve:
     def _to_reduce(self, best: Point | None, total: int) -> int:
         """How many runs are kept to tell what of the best point carries its gain."""
         changed = len(self._space.changed(best or {}))
-        return min(REDUCTION_BLOCKS * (1 + changed), total // 6) if changed > 1 else 0
+        return int(min(3 * _REDUCTION_BLOCKS, total * _REDUCTION_SHARE)) if changed > 1 else 0

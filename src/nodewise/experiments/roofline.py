@@ -64,7 +64,7 @@ class RooflineProgress:
 def cache_levels(machine: Machine, threads: int) -> list[tuple[str, int]]:
     """The caches that so many threads use, the nearest first: name and bytes of all of that level together.
 
-    A level that holds hardly more than the one before it could not be told from it, and is left out.
+    A level that holds hardly more than the one before it could not be distinguished from it, and is left out.
     """
     placement = place(machine, "balanced", threads) if threads <= len(machine.allowed) else None
     used = set(placement.mask if placement is not None else machine.allowed)

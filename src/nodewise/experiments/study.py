@@ -103,7 +103,7 @@ def run_study(
 
     Before the blocks each contender that has something to find by trial finds it, once for all its runs. Then blocks; a
     contender that cannot run, fails or is wrong is a row that says so. Every run is kept in `question.out`; without one in a
-    directory that goes with the end. `note` is told what there is to know before it goes on.
+    directory that goes with the end. `note` is called with what there is to know before it goes on.
 
     Raises InputError where the budget was asked for and does not hold six blocks, after the first one.
     """

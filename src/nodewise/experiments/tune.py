@@ -14,10 +14,18 @@ from typing import Any
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks
-from nodewise.experiments.confirmation import Confirmation, fewest_blocks, further_looks
+from nodewise.experiments.confirmation import (
+    FAILED,
+    OVERTAKEN,
+    Compared,
+    Confirmation,
+    fewest_blocks,
+    first_looks,
+    further_looks,
+)
 from nodewise.experiments.costs import Costs
 from nodewise.experiments.progress import Progress
-from nodewise.experiments.reserve import CLEAR_GAIN, KEPT_BLOCKS, REDUCTION_BLOCKS, Reserve
+from nodewise.experiments.reserve import Reserve
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Writer, read_experiment
@@ -30,12 +38,13 @@ from nodewise.search.guided import GuidedSearch
 from nodewise.search.reduce import Reduction
 from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import AS_STARTED, Point
-from nodewise.statistics.sequential import FEWEST_BLOCKS, plan_looks
+from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.builds import Builder
 from nodewise.tuning.outline import Outline, named_values
 from nodewise.tuning.ranks import with_ranks
 from nodewise.tuning.selection import Offer
+from nodewise.verdicts.ablation import REDUCE, ablation_blocks
 from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.tune import BASELINE, CONFIRM, TuneVerdict, tune_verdict
 
@@ -47,15 +56,16 @@ _ALPHA, _FIRST_SHARE = 0.05, 0.9
 _MOST_BLOCKS = 400
 #: A plan that was left open is followed by others down to this share of the error rate.
 _LEAST_SHARE = 0.005
-#: In how many blocks after the comparison the candidate also runs with one axis put back.
-_ABLATION_BLOCKS = 6
 #: A run may take this many times the baseline's time, and a little for the start, before it is cut off; this many times
 #: where the search would otherwise eat up what the confirmation needs.
 _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
 #: What nodewise itself needs around a run.
 _AROUND_S = 0.001
+#: The search has so many runs in any case: without another setting there is nothing to confirm.
+_FIRST_RUNS = 2
 #: The first run is stopped after this share of the budget: a verdict needs many more.
 _FIRST_RUN_SHARE = 0.25
+#: The phase of the runs that look for the best setting.
 SEARCH = "search"
 #: So many runs that were cut off end a candidate.
 _MOST_CUT = 2
@@ -157,7 +167,7 @@ class Tuner:
         arms = [Arm(s, timeout_s) for s in {s.key: s for s in settings}.values()]
         block = self._blocks.run(arms, phase, self._allowed_s)
         for key, sample in block.samples.items():
-            self._costs.take(key, sample, block.costs[key], phase == SEARCH)
+            self._costs.take(key, sample, block.costs[key], phase in (SEARCH, REDUCE))
         return block
 
     def _allowed_s(self) -> float:
@@ -262,23 +272,28 @@ class Tuner:
 
     def _decided(self) -> str:
         """What ended the search and the comparisons with what it found."""
-        stopped, alpha = "nothing ran", _ALPHA * _FIRST_SHARE
+        stopped, alpha = "", _ALPHA * _FIRST_SHARE
         while True:
             self._explore(alpha)
             point = self._best()
             if point is None:
-                return stopped
-            candidate, point = self._reduced(point, alpha)
-            ended, won, larger = self._confirm_on(candidate, point, alpha)
-            alpha *= larger
+                return stopped or "nothing left"
+            candidate, reduced = self._reduced(point, alpha)
+            if self._search.failed(point):
+                self._search.resume()
+                continue
+            compared = self._confirm_on(candidate, reduced, alpha)
             self._closed.add(self._start(candidate))
-            if ended is not None:
-                stopped = ended
-                if won:
+            if compared.won:
+                return compared.ended
+            # where nobody looked nothing could have been said in error
+            alpha *= compared.share * (1 - _FIRST_SHARE if compared.looked else 1)
+            if compared.ended not in (FAILED, OVERTAKEN):
+                stopped = compared.ended
+                if not self._promises_more():
                     return stopped
-            alpha *= 1 - _FIRST_SHARE
-            if self._affordable() < 2 * fewest_blocks(alpha) or (ended is not None and not self._promises_more()):
-                return stopped
+            if self._affordable() < 2 * fewest_blocks(alpha):
+                return stopped or "budget"
             self._search.resume()
 
     def _setting(self, point: Mapping[str, Any]) -> Setting:
@@ -290,11 +305,11 @@ class Tuner:
     def _start(self, setting: Setting) -> Hashable:
         return setting.start(self._question.environment, self._question.machine.allowed)
 
-    def _best(self) -> Point | None:
-        """The best point that is another setting than the baseline, and than those that were confirmed already."""
+    def _best(self, but: Hashable = None) -> Point | None:
+        """The best point that is another setting than the baseline, than those that were compared already, and than `but`."""
         for point in self._search.ranking:
             setting = self._setting(point)
-            if setting.key != BASELINE and self._start(setting) not in self._closed:
+            if setting.key != BASELINE and self._start(setting) not in {*self._closed, but}:
                 return point
         return None
 
@@ -308,23 +323,23 @@ class Tuner:
             left = self._affordable()
             best = self._best()
             room = left - self._reserve.runs(best, self._pair_s(best), left, left + self._meter.runs, alpha)
-            points = self._search.ask(max(0, room))
-            if not points or not self._race(points, room):
+            room = max(0 if self._search.ranking else _FIRST_RUNS, room)
+            points = self._search.ask(room)
+            if not points or not self._race({p: self._setting(p) for p in points}, room):
                 return
 
-    def _race(self, points: Sequence[Point], room: int) -> bool:
+    def _race(self, settings: Mapping[Point, Setting], room: int, phase: str = SEARCH) -> bool:
         """Run points of the space side by side and tell the search; False where the budget ended first."""
-        settings = {p: self._setting(p) for p in points}
         patience = self._patience()
         if not math.isinf(self._left_s()):
-            share_s = room * self._costs.typical_s / len(points)
+            share_s = room * self._costs.typical_s / len(settings)
             patience = min(patience, max(share_s, _LEAST_PATIENCE * self._costs.slowest_s))
-        samples = self._run_block(list(settings.values()), SEARCH, patience).samples
+        samples = self._run_block(list(settings.values()), phase, patience).samples
         told = {p: self._outcome(samples[s.key]) for p, s in settings.items() if s.key in samples}
         self._search.tell(told)
         ranking = self._search.ranking
-        self._report(SEARCH, self._setting(ranking[0]) if ranking else None, len(points))
-        return len(told) == len(points)
+        self._report(phase, self._setting(ranking[0]) if ranking else None, len(settings))
+        return len(told) == len(settings)
 
     def _outcome(self, sample: Sample) -> Outcome:
         if sample.ok:
@@ -349,21 +364,14 @@ class Tuner:
 
     def _reduced(self, point: Point, alpha: float) -> tuple[Setting, Point]:
         """The candidate with what adds nothing put back, as Setting and as point of the space."""
-        reduction = Reduction(self._search, self._options.space, self._question.within)
-        arms = reduction.arms(point)
-        if arms:
-            left = self._affordable()
-            room = left - min(left, self._reserve.needed(self._best(), left + self._meter.runs, alpha))
-            for _ in range(min(REDUCTION_BLOCKS, int(room) // (1 + len(arms)))):
-                if not self._race([point, *arms], int(room)):
-                    break
-        reduced = reduction.of(point)
-        if not self._search.ran(reduced):
-            # what it would do is a guess as long as it never ran
-            spare = self._affordable() - 2 * fewest_blocks(alpha)
-            ran = spare >= 2 and self._race([point, reduced], spare)
-            reduced = reduction.of(point) if ran else point
-            reduced = reduced if self._search.ran(reduced) else point
+        reduction = Reduction(self._search, self._options.space, self._question.within, point)
+        left = self._affordable()
+        room = int(left - min(left, self._reserve.needed(self._best(), left + self._meter.runs, alpha)))
+        while points := reduction.ask(room):
+            room -= len(points)
+            if not self._race({p: self._setting(reduction.bare(p)) for p in points}, room, REDUCE):
+                break
+        reduced = reduction.point
         for values in (reduction.bare(reduced), reduced, reduction.bare(point)):
             setting = self._setting(values)
             if setting.key != BASELINE and self._start(setting) not in self._closed:
@@ -383,13 +391,7 @@ class Tuner:
                 arms[name] = other
         return arms
 
-    def _kept_for_ablation(self, point: Point, arms: int, affordable: int) -> int:
-        """How many runs the comparison leaves, to tell apart what a clear gain is from; `affordable` are those that it can spare."""
-        if not arms or self._search.gain(point, self._search.reference)[0] < CLEAR_GAIN:
-            return 0
-        return min(KEPT_BLOCKS, max(0, affordable) // (1 + arms)) * (1 + arms)
-
-    def _confirm_on(self, candidate: Setting, point: Point, alpha: float) -> tuple[str | None, bool, float]:
+    def _confirm_on(self, candidate: Setting, point: Point, alpha: float) -> Compared:
         """As `_confirm`; again with the share of `alpha` then left, where the blocks planned left it open and the budget has more.
 
         That may be since blocks took less than expected, or since a larger budget was given to decide it.
@@ -397,35 +399,38 @@ class Tuner:
         share, self._judged = 1.0, None
         while True:
             budget, before = self._meter.budget, self._judged
-            ended, won = self._confirm(candidate, point, alpha * share)
+            compared = replace(self._confirm(candidate, point, alpha * share), share=share)
             larger = self._meter.budget is not budget
             more = 0 if self._judged is None or self._judged is before else self._judged.fewest_more
             again = 0 < more <= self._meter.affordable(self._pair_s(point) / 2) // 2 and share > _LEAST_SHARE
-            if ended != "budget" or won or not (larger or again):
-                return ended, won, share
+            if compared.ended != "budget" or compared.won or not (larger or again):
+                return compared
             share *= 1 - _FIRST_SHARE
 
-    def _confirm(self, candidate: Setting, point: Point, alpha: float) -> tuple[str | None, bool]:
-        """What ended the comparison (`decided` or `budget`; None: the candidate failed), and whether it was faster."""
+    def _confirm(self, candidate: Setting, point: Point, alpha: float) -> Compared:
+        """Compare a candidate with the baseline in fresh blocks."""
         arms = self._ablations(candidate)
         affordable = self._meter.affordable((pair := self._pair_s(point)) / 2)
-        kept = self._kept_for_ablation(point, len(arms), affordable - 2 * fewest_blocks(alpha))
+        kept = self._reserve.for_ablation(point, len(arms), affordable, affordable - 2 * fewest_blocks(alpha))
         # fewer than the fewest say nothing: these come before all else, and may go over the seconds by a run
         fewest = fewest_blocks(alpha)
         over = 1 if self._meter.budget.runs is None else 0
         blocks = min(_MOST_BLOCKS, max((affordable - kept) // 2, min(fewest, (affordable + over) // 2)))
         if blocks < fewest:
-            return "budget", False
+            return Compared("budget")
         before = self._judged
-        looks = plan_looks(blocks, alpha) if before is None else further_looks(before.count, blocks, alpha)
+        # what is kept serves the comparison where it is open when the rest is spent
+        most = min(_MOST_BLOCKS, affordable // 2) if kept else blocks
+        looks = first_looks(blocks, most, alpha) if before is None else further_looks(before.count, blocks, alpha)
         self._blocks.restart()
-        self._writer.add_plan(Plan(candidate.key, looks.at, looks.alpha, {n: s.key for n, s in arms.items()}))
+        keys = {n: s.key for n, s in arms.items()}
+        self._writer.add_plan(Plan(candidate.key, looks.at, looks.alpha, keys, tuple(arms)))
         quota = self._question.machine.limits.cpu_quota
         judged = Confirmation(looks, self._question.within, quota, self._question.accept_disturbed)
         judged = self._judged = judged if before is None else before.going_on(looks)
         stopped, cut = "budget", 0
         while judged.count < looks.at[-1]:
-            if self._meter.affordable(pair / 2) < (2 + kept if judged.count >= fewest else 2 - over):
+            if self._meter.affordable(pair / 2) < (2 if judged.count >= fewest else 2 - over):
                 break
             block = self._run_block([self._baseline, candidate], CONFIRM, self._patience())
             if len(block.samples) < 2:
@@ -434,22 +439,39 @@ class Tuner:
             self._search.tell({self._search.reference: self._outcome(base), point: self._outcome(mine)})
             cut += mine.cut_off
             if cut >= _MOST_CUT or (not mine.ok and not mine.cut_off and self._search.failed(point)):
-                return None, False
+                return Compared(FAILED, looked=judged.count >= looks.at[0])
             self._report(CONFIRM, candidate, 2)
             if judged.add(block):
                 stopped = "decided"
                 break
+            # what is kept would make the interval narrower only
+            if kept and judged.count == blocks and judged.word is Word.FASTER:
+                break
+            if self._is_overtaken(candidate, point, alpha):
+                return Compared(OVERTAKEN, looked=judged.count >= looks.at[0])
         won = judged.word is Word.FASTER
         if won and arms and not self._ablate(candidate, point, arms, pair / 2):
-            return None, False
-        return stopped, won
+            return Compared(FAILED, looked=True)
+        return Compared(stopped, won, looked=True)
+
+    def _is_overtaken(self, candidate: Setting, point: Point, alpha: float) -> bool:
+        """Whether another setting is surely faster than the candidate, and the runs left can still confirm it."""
+        if self._affordable() < 2 * fewest_blocks(alpha * (1 - _FIRST_SHARE)):
+            return False
+        other = self._best(self._start(candidate))
+        return other is not None and self._reserve.is_surely_faster(other, point)
 
     def _ablate(self, candidate: Setting, point: Point, arms: Mapping[str, Setting], cost: float) -> bool:
-        """With what the comparison left: the candidate beside itself with one axis put back. False where it failed."""
-        for _ in range(_ABLATION_BLOCKS):
-            if self._meter.affordable(cost) < 1 + len(arms):
+        """With what the comparison left: the candidate beside itself with one axis put back, in as many blocks as an interval takes;
+        of as many axes as that is for. False where the candidate failed.
+        """
+        blocks = ablation_blocks(len(arms))
+        most = self._meter.affordable(cost) // blocks - 1
+        for _ in range(blocks if most > 0 else 0):
+            some = [candidate, *list(arms.values())[:most]]
+            if self._meter.affordable(cost) < len(some):
                 break
-            mine = self._run_block([candidate, *arms.values()], CONFIRM, self._patience()).samples.get(candidate.key)
+            mine = self._run_block(some, CONFIRM, self._patience()).samples.get(candidate.key)
             if mine is not None and not mine.ok and not mine.cut_off:
                 self._search.tell({point: None})
                 if self._search.failed(point):

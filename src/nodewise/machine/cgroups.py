@@ -133,8 +133,8 @@ def read_throttling(root: Path) -> float | None:
 
 
 def read_memory_kills(root: Path) -> int | None:
-    """How many processes of this process's group the out-of-memory killer has ended so far (where the group does not tell,
-    how many on the machine); None where nothing tells."""
+    """How many processes of this process's group the out-of-memory killer has ended so far (where the group does not report,
+    how many on the machine); None where nothing reports it."""
     names = [d / name for d in _directories(root, "memory") for name in ("memory.events", "memory.oom_control")]
     # a group's count holds those below it; the next one up has other groups' as well
     for path in (*names, root / "proc/vmstat"):

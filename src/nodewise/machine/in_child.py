@@ -33,7 +33,7 @@ def in_child(work: Callable[[], _Made], limit_s: float = 60.0) -> _Made:
         child = os.fork()
     if child == 0:
         os.close(read)
-        # its crash is told by its parent: no traceback, no core
+        # its crash is reported by its parent: no traceback, no core
         faulthandler.disable()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _answer(work, write)

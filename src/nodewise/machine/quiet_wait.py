@@ -81,7 +81,7 @@ def wait_until_quiet(
     """Wait until the machine was quiet for `look_s` seconds, at most `limit_s`.
 
     `processors` are those that the next runs may use, `needed` how many of them at a time (None: all), such as the processor
-    time of earlier runs over their duration. `read` tells the totals and the clock, `sleep` passes the time. What waits must
+    time of earlier runs over their duration. `read` gives the totals and the clock, `sleep` passes the time. What waits must
     not work meanwhile: its own load counts as any other.
     """
     wanted = tuple(processors)

@@ -25,7 +25,7 @@ _IMPLEMENTERS = {
     0xC0: "Ampere",
 }
 
-#: What virtual machines put into the DMI tables, and the hypervisor that it tells of.
+#: What virtual machines put into the DMI tables, and the hypervisor that it shows.
 _VENDORS = {
     "QEMU": "QEMU/KVM",
     "VMware": "VMware",
@@ -40,7 +40,7 @@ _VENDORS = {
 
 @dataclass(frozen=True)
 class State:
-    """The part of a Machine that the system tells."""
+    """The part of a Machine that the system reports."""
 
     processor: Processor
     limits: Limits
@@ -72,7 +72,7 @@ def read_processor(root: Path) -> Processor:
     vendor = first_match(r"^vendor_id\s*:\s*(\S.*)$", cpuinfo)
     if not vendor and implementer:
         vendor = _IMPLEMENTERS.get(int(implementer, 16))
-    # x86 says "flags", Arm "Features"; processors of one machine that differ in them are told by the first
+    # x86 says "flags", Arm "Features"; processors of one machine that differ in them are described by the first
     flags = first_match(r"^(?:flags|Features)\s*:\s*(\S.*)$", cpuinfo) or ""
     return Processor(
         model=" ".join((first_match(r"^(?:model name|cpu|uarch)\s*:\s*(\S.*)$", cpuinfo) or "").split()),
@@ -86,7 +86,7 @@ def read_processor(root: Path) -> Processor:
 
 
 def read_hypervisor(root: Path) -> str | None:
-    """The hypervisor under this system: its name, `unnamed` where only the processor's flag tells of one, None on bare metal."""
+    """The hypervisor under this system: its name, `unnamed` where only the processor's flag shows one, None on bare metal."""
     kind = read_text(root / "sys/hypervisor/type")
     flags = first_match(r"^flags\s*:\s*(.*)$", read_text(root / "proc/cpuinfo") or "")
     # Arm has no such flag; there the DMI tables of a virtual machine are the only witness.

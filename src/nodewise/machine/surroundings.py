@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Surroundings: what is set on a system that makes a program's time vary. Only read, never changed.
 
-Everything is read below a root, `/` or a recorded tree; what the system does not tell is None or empty, never a guess.
+Everything is read below a root, `/` or a recorded tree; what the system does not report is None or empty, never a guess.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Kernel:
 class Memory:
     """Memory and what moves it, in bytes: `swaps` are the areas by name, `available` is what can be had without paging.
 
-    `reporting` are the balloon devices by file that tell the hypervisor of free pages, and `reporting_order` the power of two
+    `reporting` are the balloon devices by file that report free pages to the hypervisor, and `reporting_order` the power of two
     of pages from which on; `reclaiming` what of the kernel pages out memory that is not used, by file with its value.
     """
 
@@ -244,13 +244,13 @@ def _autogroup(root: Path) -> str | None:
     return read_text(root / "proc/self/autogroup") or None
 
 
-#: A virtio device of this type is a balloon, and this bit of its features says that it is told of free pages
+#: A virtio device of this type is a balloon, and this bit of its features says that free pages are reported to it
 #: (virtio 1.2, 5.5 Traditional Memory Balloon Device: VIRTIO_BALLOON_F_PAGE_REPORTING).
 _BALLOON, _REPORTING_BIT = 5, 5
 
 
 def _reporting(root: Path) -> tuple[str, ...]:
-    """The balloons that tell the hypervisor of free pages, by the file that says so."""
+    """The balloons that report free pages to the hypervisor, by the file that says so."""
     found = []
     for device in sorted((root / "sys/bus/virtio/devices").glob("*")):
         features = read_text(device / "features") or ""
@@ -302,7 +302,7 @@ def read_memory_state(root: Path) -> Memory:
 
 
 def read_container(root: Path) -> tuple[str, str] | None:
-    """The kind of container that this system is in, and what tells of it; None where nothing does."""
+    """The kind of container that this system is in, and what shows it; None where nothing does."""
     if read_text(root / "proc/2/comm") == "kthreadd":
         # the kernel's threads are seen by the first namespace of processes alone
         return None

@@ -112,13 +112,13 @@ def _result(machine: Machine, placement: Placement, facts: Facts) -> list[str]:
     pairs = sum(facts.neighbours.values())
     if pairs:
         names = {
-            "core": "a core",
-            "cache": "a last-level cache",
-            "numa": "a NUMA node",
-            "package": "a socket",
-            "far": "no socket",
+            "core": ("shares a core", "share a core"),
+            "cache": ("shares only a last-level cache", "share only a last-level cache"),
+            "numa": ("shares only a NUMA node", "share only a NUMA node"),
+            "package": ("shares only a socket", "share only a socket"),
+            "far": ("lies on different sockets", "lie on different sockets"),
         }
-        shared = ", ".join(f"{n} first meet in {names[k]}" for k, n in facts.neighbours.items())
+        shared = ", ".join(f"{n} {names[k][n != 1]}" for k, n in facts.neighbours.items())
         sentences.append(f"Of {_count(pairs, 'pair')} of neighbouring threads, {shared}.")
     return sentences
 

@@ -41,7 +41,7 @@ _PREFERENCE = {
     "l1_cache": 60,
 }
 _MAIN = {"socket", "core", "thread"}
-#: The layers that LLVM's runtime tells apart by itself; where the system has no sockets, all of it is one.
+#: The layers that LLVM's runtime distinguishes by itself; where the system has no sockets, all of it is one.
 _NATIVE = {*_MAIN, "die"}
 
 #: How a setting names the cores of one kind.

@@ -39,11 +39,11 @@ def open_mpi(environment: Mapping[str, str] | None = None) -> OpenMpi:
 @cache
 def _version_of(path: str) -> str | None:
     try:
-        told = subprocess.run(
+        answer = subprocess.run(
             [path, "--version"], capture_output=True, text=True, errors="replace", timeout=10, check=False
         )
     except (OSError, subprocess.SubprocessError):
         return None
     # "mpirun (Open MPI) 4.1.4", and the same of 5
-    found = re.search(r"\(Open MPI\) (\d+\.\d+[\w.]*)", told.stdout)
+    found = re.search(r"\(Open MPI\) (\d+\.\d+[\w.]*)", answer.stdout)
     return found[1] if found else None

@@ -255,7 +255,7 @@ class Records(Sequence[Record]):
         return {keys[self._setting[int(i)]]: int(i) for i in np.flatnonzero(~self.ok)}
 
     def costs(self, objective: Objective) -> npt.NDArray[np.float64]:
-        """The cost of each record (`Objective.cost`); NaN where it failed or tells none."""
+        """The cost of each record (`Objective.cost`); NaN where it failed or reports none."""
         values = self.values(objective.metric)
         values = np.where(self.ok & (values > 0), values, np.nan)
         return 1 / values if objective.maximise else values

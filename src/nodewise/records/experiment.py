@@ -32,7 +32,7 @@ from nodewise.base.shapes import ShapeError
 from nodewise.machine.model import Machine
 from nodewise.records.answers import AnswerJudge, judge_of, judge_records
 from nodewise.records.columns import Record, Records
-from nodewise.records.neighbours import Running
+from nodewise.records.neighbours import Running, user_name
 from nodewise.records.question import check_question
 from nodewise.records.sample_lines import Neighbour, Plan, read_lines
 from nodewise.records.secret_file import SECRETS, Revealed, Through, write_secrets
@@ -47,7 +47,7 @@ SCHEMA = 1
 _MOST_NAMED = 3
 #: The directories that this process has written to.
 _OWN: set[Path] = set()
-#: The folder with what fresh processes are told to call, where functions are compared.
+#: The folder with what fresh processes have to call, where functions are compared.
 CALLS = "calls"
 #: The file with the answer of the baseline's first run, where answers are compared.
 _REFERENCE = "reference-output"
@@ -98,8 +98,8 @@ class Experiment:
         return self.records.costs(self.objective)
 
     @property
-    def told(self) -> list[str]:
-        """What is to be said with any verdict on it: what of it is damaged, what ran beside it, what programs told in vain."""
+    def remarks(self) -> list[str]:
+        """What is to be said with any verdict on it: what of it is damaged, what ran beside it, what programs reported in vain."""
         beside = [n.sentence for n in self.neighbours[:_MOST_NAMED]]
         if more := len(self.neighbours) - len(beside):
             beside.append(f"and {more} more experiment{'s' * (more > 1)} ran on this machine meanwhile")
@@ -300,7 +300,7 @@ class Writer:
         write_whole(self.path / "verdict.json", json.dumps(masked, indent=1))
 
     def conclude(self, verdict: dict[str, Any]) -> list[str]:
-        """Store a verdict that can be worked out again from the samples; what is to be told where that fails."""
+        """Store a verdict that can be worked out again from the samples; what is to be reported where that fails."""
         try:
             # it was read from the records: there are masks in it already
             self._write_result(self._veil.masks.veiled(verdict, within=True))
@@ -393,7 +393,7 @@ def read_experiment(path: Path, judged: bool = True, through: Through | None = N
         lines.plans,
         damaged_lines=lines.damaged,
         whole_bytes=lines.whole_bytes,
-        damage=[*lost, *lines.told()],
+        damage=[*lost, *lines.remarks()],
         neighbours=lines.neighbours,
         masks=through.masks if isinstance(through, Revealed) else None,
     )
@@ -407,10 +407,12 @@ def read_experiment(path: Path, judged: bool = True, through: Through | None = N
 
 
 def inherited_facts(machine: Machine, environment: Mapping[str, str], asked: Sequence[str]) -> dict[str, Any]:
-    """What every question stores besides its own: the machine, the variables that bear on a run, how to ask again."""
+    """What every question stores besides its own: the machine, the variables that bear on a run, who asked and how to ask again."""
     return {
         "asked": list(asked),
         "cwd": str(Path.cwd()),
+        "user": user_name(),
+        "home": environment.get("HOME", ""),
         "machine": machine.to_json(),
         "machine_is_live": machine.live,
         "environment": {k: v for k, v in sorted(environment.items()) if k.startswith(TELLING)},

@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of experiment: the shape of its question, and where its verdict, page, figures, rows and command are found.
+    """A kind of experiment: the shape of its question, and where its verdict, text, page, figures, rows and command are found.
 
     `name` is what `question.json` has as `kind`, and the name of its command. `question` is the typed dictionary that the
     question is checked against (`records.question` has those to begin with), `check` what must hold besides; it raises ShapeError.
@@ -21,7 +21,8 @@ class Kind:
     question loads no page. `judge` leads to a function that is given the experiment (`records.experiment.Experiment`) and gives its
     verdict; where it is empty, `keeps` is the name under which `verdict.json` keeps what was found, one or a list.
     `verdict` is the frozen dataclass of that. `page`, `figures` and `rows` are functions of a `verdicts.stored.Stored`: the HTML; charts,
-    or texts of SVG, by the names of their files, the main one first; and a table as CSV.
+    or texts of SVG, by the names of their files, the main one first; and a table as CSV. `text` is one of that and the columns
+    of a terminal: the answer in lines.
 
     `command` leads to the command of click that asks the question: an empty one is that of another kind. `printed` is the
     dataclass that it prints with --json where that is another one than `verdict`, `written` names the files that this JSON speaks of
@@ -33,6 +34,7 @@ class Kind:
     name: str
     question: type
     verdict: str
+    text: str
     page: str
     figures: str
     rows: str
@@ -56,5 +58,5 @@ class Kind:
 
 
 #: The fields that hold references, and those that each kind has.
-REFERENCES = ("judge", "verdict", "page", "figures", "rows", "command", "printed", "promise")
-NEEDED = ("verdict", "page", "figures", "rows")
+REFERENCES = ("judge", "verdict", "text", "page", "figures", "rows", "command", "printed", "promise")
+NEEDED = ("verdict", "text", "page", "figures", "rows")

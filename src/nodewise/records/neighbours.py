@@ -43,7 +43,7 @@ class Running:
     def __init__(self, kind: str, directory: Path, folder: Path | None = None):
         """`folder` is the shared one, None for that of the machine."""
         self._folder = folder or shared_folder()
-        self._own = Neighbour(os.getpid(), _user(), kind, str(directory.absolute()))
+        self._own = Neighbour(os.getpid(), user_name(), kind, str(directory.absolute()))
         self._file = -1
         self._name = ""
         self._since = math.inf
@@ -96,8 +96,8 @@ def _read(path: Path, since: float) -> Neighbour | None:
     with contextlib.suppress(OSError, ValueError), _opened(path) as file:
         # a clock that was set back leaves times that are still to come
         if _locked(file) or since < os.fstat(file).st_mtime <= time.time() + _APART_S:
-            told: Neighbour = fit(parse_json(os.read(file, _LONGEST)), Neighbour)
-            return told
+            found: Neighbour = fit(parse_json(os.read(file, _LONGEST)), Neighbour)
+            return found
     return None
 
 
@@ -138,16 +138,16 @@ def _locked(file: int) -> bool:
 
 
 @contextlib.contextmanager
-def turn(tell: Callable[[str], None], folder: Path | None = None) -> Iterator[None]:
-    """Wait until no other experiment runs here, each in its turn where several wait so; `tell` is told once for whom."""
+def turn(notify: Callable[[str], None], folder: Path | None = None) -> Iterator[None]:
+    """Wait until no other experiment runs here, each in its turn where several wait so; `notify` is called once with each."""
     folder = folder or shared_folder()
     file = _open_turn(folder)
-    told: set[str] = set()
+    notified: set[str] = set()
 
     def wait_for(who: str) -> None:
-        if who not in told:
-            told.add(who)
-            tell(who)
+        if who not in notified:
+            notified.add(who)
+            notify(who)
         time.sleep(_EVERY_S)
 
     try:
@@ -202,7 +202,8 @@ def _can_be_trusted(folder: Path) -> bool:
     return stat.S_ISDIR(state.st_mode) and (bool(state.st_mode & stat.S_ISVTX) or not state.st_mode & 0o022)
 
 
-def _user() -> str:
+def user_name() -> str:
+    """Who runs this process: the name, the number where it has none."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

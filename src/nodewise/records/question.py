@@ -58,6 +58,8 @@ class CommonQuestion(TypedDict):
 
     asked: Sequence[str]
     cwd: str
+    user: NotRequired[str]
+    home: NotRequired[str]
     machine_is_live: bool
     environment: Mapping[str, str]
     version: str

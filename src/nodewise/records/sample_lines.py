@@ -25,13 +25,15 @@ class Plan:
     """The comparison that decides, fixed before its first run: `candidate` against the baseline in fresh blocks.
 
     `looks` are the numbers of blocks after which it may stop, `alpha` the error rate of them all; `ablations` name, for
-    an axis, the setting that is the candidate with that axis as in the baseline.
+    an axis, the setting that is the candidate with that axis as in the baseline. `axes` are all that the candidate changes and
+    can do without, of which some may never run put back.
     """
 
     candidate: str
     looks: tuple[Annotated[int, Within(1)], ...]
     alpha: Annotated[float, Within(0, 1, above=0)]
     ablations: dict[str, str]
+    axes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -153,17 +155,19 @@ class Lines:
             if plan.candidate in known
         ]
 
-    def told(self) -> list[str]:
+    def remarks(self) -> list[str]:
         """What could not be read, in words."""
-        told = []
+        remarks = []
         if self.damaged:
             lines = f"{self.damaged} damaged line{'s were' if self.damaged > 1 else ' was'} skipped"
             more = f"; and {self.damaged - _MOST_NAMED} more" if self.damaged > _MOST_NAMED else ""
-            told.append(f"samples.jsonl: {lines}: {'; '.join(self._problems)}{more}")
+            remarks.append(f"samples.jsonl: {lines}: {'; '.join(self._problems)}{more}")
         for name, count in list(self._left_out.items())[:_MOST_NAMED]:
             runs = f"{count} run{'s' * (count != 1)}"
-            told.append(f"samples.jsonl: it has lost the line of the setting {name!r}, of which {runs} cannot be used")
-        return told
+            remarks.append(
+                f"samples.jsonl: it has lost the line of the setting {name!r}, of which {runs} cannot be used"
+            )
+        return remarks
 
 
 def read_lines(path: Path, known: frozenset[str] | None = None, through: Through | None = None) -> Lines:

@@ -8,11 +8,7 @@ parameters, of their values and of metrics become `param-1`, `value-1` and `metr
 from __future__ import annotations
 
 import contextlib
-import getpass
-import pwd
 import re
-import socket
-import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -20,8 +16,11 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.base.masking import ORDINARY
+from nodewise.records.result_store import STUDY
 from nodewise.records.telling import TELLING
+from nodewise.report.anonymous_study import OwnStudy
 from nodewise.runner.setting import setting_from_json
+from nodewise.studies.shelves import shelves
 from nodewise.tuning.axes import AXES
 from nodewise.tuning.catalogue.read import load_catalogue
 from nodewise.tuning.ranks import read_ranked
@@ -30,10 +29,12 @@ from nodewise.tuning.ranks import read_ranked
 FOLDER = Path("DIR")
 PROGRAM = "program"
 #: Folders that are alike on all machines.
-_SYSTEM = "usr(?!/local/)|lib|lib32|lib64|bin|sbin|proc|sys|dev|etc|boot|nix"
+_SYSTEM = "usr(?!/local/)|lib|lib32|lib64|bin|sbin|proc|sys|dev(?!/shm/)|etc|boot|nix"
 _IN_PATH = r"[^\s'\"`:,;()<>|&\[\]{}]"
 _PATH = re.compile(rf"(?<![\w/.:~])(?:~/|/(?!(?:{_SYSTEM})(?:/|\b))){_IN_PATH}+")
 _HOME = re.compile(r"/(?:home|Users)/([^/\s'\"]+)")
+#: What is said of an experiment that ran beside.
+_NEIGHBOUR = re.compile(r"(nodewise \S+ of )\S+ \(process \d+\), kept in \S+")
 #: In the values of a parameter what looks like the name of a file.
 _FILE = re.compile(r".*/.*|[\w.-]*\.[A-Za-z]\w*", re.DOTALL)
 #: A number, a size or a level of optimising says nothing of who uses it.
@@ -97,6 +98,14 @@ _COUNTED = frozenset(
 _SHORTEST = 4
 
 
+#: The packages whose studies are nodewise's, and published.
+_SHELVES = ("nodewise.studies", "nodewise_studies")
+
+
+def _published_studies() -> frozenset[str]:
+    return frozenset(name for shelf in shelves() if shelf.package in _SHELVES for name in shelf.names())
+
+
 @cache
 def axis_names() -> frozenset[str]:
     """The names of all axes that come with nodewise."""
@@ -117,20 +126,20 @@ class Anonymous:
         self._values: dict[str, str] = {}
         self._metrics: dict[str, str] = {}
         self._kind = ""
+        #: The study that is none of nodewise's, if it is one.
+        self._own_study: OwnStudy | None = None
 
     # --- what is looked for
 
     def _learn(self, data: Mapping[str, Any]) -> None:
         """Take from the question whose it is and what was run."""
-        hosts = {data["machine"].get("hostname", ""), socket.gethostname()} - {"", "localhost"}
+        # as it was recorded: who makes the report, and where, has no part in it
+        hosts = {data["machine"].get("hostname", "")} - {"", "localhost"}
         hosts |= {host.partition(".")[0] for host in hosts}
-        paths = {str(Path.home()), data.get("cwd", ""), str(self._folder.absolute()), tempfile.gettempdir()}
+        paths = {data.get("home", ""), data.get("cwd", ""), str(self._folder.absolute())}
         paths |= {str((data.get("start") or {}).get(name, "")) for name in ("cwd", "stdin")}
-        users = {name for path in paths for name in _HOME.findall(path)}
-        with contextlib.suppress(OSError, KeyError):
-            users.add(getpass.getuser())
-            users.add(pwd.getpwuid(self._folder.stat().st_uid).pw_name)
-        for path in sorted(paths - {"", "/"}, key=len, reverse=True):
+        users = {data.get("user", ""), *(name for path in paths for name in _HOME.findall(path))}
+        for path in sorted((p for p in paths if len(p) > 1), key=len, reverse=True):
             self._literal[path] = self._numbered(path)
         words = [word for text in self._texts(data) for word in re.split(r"\s+", text)]
         for word in (w for w in words if len(w) >= _SHORTEST and not w.startswith("-") and not _is_plain(w)):
@@ -160,6 +169,7 @@ class Anonymous:
         """A text without paths, host, user, the words of commands and names of the user's own."""
         if text in self._names:
             return self._names[text]
+        text = _NEIGHBOUR.sub(r"\1another user, kept in another folder", text)
         own = {**self._metrics, **self._parameters, **self._values}
         for name in sorted((n for n in own if len(n) >= _SHORTEST), key=len, reverse=True):
             text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", own[name], text)
@@ -201,7 +211,7 @@ class Anonymous:
     def _metric(self, name: str) -> str:
         """A number that nodewise counts, or any program; that of a user's own by its number."""
         base = name.removesuffix("/s")
-        if base in _COUNTED or self._kind not in _ASKED_BY_USERS:
+        if base in _COUNTED or (self._kind not in _ASKED_BY_USERS and self._own_study is None):
             return name
         return self._metrics.setdefault(base, f"metric-{len(self._metrics) + 1}") + name[len(base) :]
 
@@ -225,14 +235,17 @@ class Anonymous:
             for k, v in data.items()
             if k not in ("loaded", "how")
         }
-        made |= {"asked": [], "cwd": ""}
+        made |= {"asked": [], "cwd": "", "user": "", "home": ""}
         machine = dict(data["machine"])
         source, sign, _ = str(machine.get("source", "")).partition(":")
         made["machine"] = {**machine, "hostname": ""}
         if source in ("xml", "json"):
             made["machine"]["source"] = source + sign
         made["environment"] = self._environment(data.get("environment") or {})
-        if "readme" in data:
+        if self._kind == STUDY and data["study"] not in _published_studies():
+            self._own_study = OwnStudy(str(data["study"]), self._parameter, self._value, self._metric)
+            made |= self._own_study.question(made | {"point": data.get("point") or {}, "only": data.get("only") or ()})
+        elif "readme" in data:
             made["readme"] = self._text(data["readme"])
         if "start" in data:
             start = data["start"]
@@ -332,7 +345,9 @@ class Anonymous:
             return {**data, "differs": "some place"}
         if kind == "plan" and isinstance(data.get("ablations"), dict):
             ablations = {self._parameter(axis): self._key(str(key)) for axis, key in data["ablations"].items()}
-            return {**data, "candidate": self._key(str(data.get("candidate"))), "ablations": ablations}
+            axes = [self._parameter(str(axis)) for axis in data.get("axes", ())]
+            candidate = self._key(str(data.get("candidate")))
+            return {**data, "candidate": candidate, "ablations": ablations, "axes": axes}
         if kind == "neighbour":
             return {**data, "pid": 0, "user": "another user", "directory": "another folder"}
         unknown: dict[str, Any] = self._all(data)
@@ -359,6 +374,8 @@ class Anonymous:
 
     def found(self, data: dict[str, Any]) -> dict[str, Any]:
         """Results without paths, host and user."""
+        if self._own_study is not None:
+            data = {**data, "results": [self._own_study.result(one) for one in data["results"]]}
         made: dict[str, Any] = self._all(data)
         return made
 

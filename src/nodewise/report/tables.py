@@ -102,7 +102,7 @@ def thread_rows(experiment: Experiment, summaries: Sequence[SettingSummary]) -> 
 def leaders(verdict: CompareVerdict | TuneVerdict, most: int = 6) -> list[ContenderSummary] | list[SettingSummary]:
     """The summaries worth a closer look: the baseline, the candidate, and the fastest that ran more than once.
 
-    Of a comparison all contenders, as long as they can be told apart in a figure.
+    Of a comparison all contenders, as long as they can be distinguished in a figure.
     """
     if isinstance(verdict, CompareVerdict):
         return [r for r in verdict.contenders if r.runs][: 5 * most]

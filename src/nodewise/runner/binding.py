@@ -34,7 +34,7 @@ def choose_way(program: Program) -> Way:
     if program.kind == "script":
         return Way("openmp", "it is a script: OpenMP programs that it starts read their places from the environment")
     if program.kind == "unknown":
-        return Way("openmp", "what kind of program it is cannot be told: OpenMP's variables do no harm")
+        return Way("openmp", "what kind of program it is cannot be determined: OpenMP's variables do no harm")
     if program.linkage == "static":
         return Way("mask", "it is linked statically: no preload library can bind its threads, a mask holds all of them")
     if program.guarded:

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-#: Waits for the end of its input; whatever group of processes it was then told of last is ended, and the rest is done.
+#: Waits for the end of its input; whatever group of processes was then named last is ended, and the rest is done.
 _WILL = """trap '' INT TERM HUP QUIT
 PATH=$PATH:/usr/bin:/bin
 while read -r word; do group=$word; done
@@ -23,7 +23,7 @@ while read -r word; do group=$word; done
 """
 
 
-#: Begins once it is told to: by then whoever ends it knows its group, and where nobody is left to tell it, it does not begin.
+#: Begins once it is asked to: by then whoever ends it knows its group, and where nobody is left to ask, it does not begin.
 _BEGIN = 'read -r go && exec "$@" </dev/null'
 
 
@@ -32,7 +32,7 @@ def run_whole(
 ) -> subprocess.CompletedProcess[str]:
     """As `subprocess.run` with text captured and no input, but all that it started ends with it where it is ended early.
 
-    `begun` is told the number of its group of processes, and `-` once it has ended. Raises OSError; TimeoutExpired.
+    `begun` is called with the number of its group of processes, and `-` once it has ended. Raises OSError; TimeoutExpired.
     """
     _check(words[0], more)
     settings = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
@@ -63,7 +63,7 @@ def _check(program: str, more: Mapping[str, Any]) -> None:
 def will(script: str, *words: str) -> Iterator[Callable[[str], None]]:
     """Have a line for the shell carried out, with `words` as $1 …, when this ends; also where this process is killed.
 
-    Gives what is to be told of groups of processes: the last one is ended first; `-` is none.
+    Gives what has to be called with groups of processes: the last one is ended first; `-` is none.
     """
     with subprocess.Popen(
         ["/bin/sh", "-c", _WILL + script, "sh", *words], stdin=subprocess.PIPE, bufsize=0, start_new_session=True
@@ -71,21 +71,21 @@ def will(script: str, *words: str) -> Iterator[Callable[[str], None]]:
         assert keeper.stdin is not None
         stream = keeper.stdin
 
-        def tell(word: str) -> None:
+        def follow(word: str) -> None:
             # who kills the keeper, too, is on his own
             with suppress(OSError):
                 stream.write(f"{word}\n".encode())
 
-        yield tell
+        yield follow
 
 
 @contextmanager
 def passing_folder(name: str) -> Iterator[tuple[Path, Callable[[str], None]]]:
     """A folder for files that go with it, also where this process is killed; and what `will` gives. Raises OSError."""
     folder = Path(tempfile.gettempdir(), f"{name}{os.getpid()}-{secrets.token_hex(4)}").absolute()
-    with will('rm -rf -- "$1"', str(folder)) as tell:
+    with will('rm -rf -- "$1"', str(folder)) as follow:
         folder.mkdir(mode=0o700)
         try:
-            yield folder, tell
+            yield folder, follow
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -44,15 +44,15 @@ class Guarded:
         self._asked: list[tuple[int, float]] = []
         self._heard: list[int] = []
         alive, self._alive = os.pipe()
-        self._told, tell = os.pipe()
+        self._reports, report = os.pipe()
         _adopt(True)
         self.guard = os.fork()
         if self.guard == 0:
             os.close(self._alive)
-            os.close(self._told)
-            _stand_guard(words, program, alive, tell)
+            os.close(self._reports)
+            _stand_guard(words, program, alive, report)
         os.close(alive)
-        os.close(tell)
+        os.close(report)
         self._status: int | None = None
         message = self._message()
         self.pid, error = message or (0, 0)
@@ -68,7 +68,7 @@ class Guarded:
 
         Raises ProgramError where it was ended because its guard was.
         """
-        while self._status is None and select.select([self._told], [], [], seconds)[0]:
+        while self._status is None and select.select([self._reports], [], [], seconds)[0]:
             message = self._message()
             if message is None:
                 _end_all(0.0)
@@ -95,13 +95,13 @@ class Guarded:
     def close(self) -> None:
         """End it where it runs; what outlived it goes on."""
         os.close(self._alive)
-        os.close(self._told)
+        os.close(self._reports)
         with suppress(ChildProcessError):
             os.waitpid(self.guard, 0)
         _adopt(False)
 
     def _message(self) -> tuple[int, int] | None:
-        data = os.read(self._told, _MESSAGE.size)
+        data = os.read(self._reports, _MESSAGE.size)
         return _MESSAGE.unpack(data) if len(data) == _MESSAGE.size else None
 
     def __enter__(self) -> Guarded:
@@ -122,7 +122,7 @@ def _adopt(does: bool) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(does), 0, 0, 0)
 
 
-def _stand_guard(words: Sequence[str], program: str, alive: int, tell: int) -> NoReturn:
+def _stand_guard(words: Sequence[str], program: str, alive: int, report: int) -> NoReturn:
     """The guard's whole life: start the program, and wait for its end or for that of the process above."""
     try:
         # what the terminal says is for the program; a handler, unlike what is ignored, is not handed on to it
@@ -138,10 +138,10 @@ def _stand_guard(words: Sequence[str], program: str, alive: int, tell: int) -> N
             # kept, since one that nobody holds takes away its process once that has ended
             child = subprocess.Popen(words, executable=program)
         except OSError as problem:
-            os.write(tell, _MESSAGE.pack(0, problem.errno or 1))
+            os.write(report, _MESSAGE.pack(0, problem.errno or 1))
             os._exit(1)
         pid = child.pid
-        os.write(tell, _MESSAGE.pack(pid, 0))
+        os.write(report, _MESSAGE.pack(pid, 0))
         status = None
         while status is None:
             ready, _, _ = select.select([alive, ended], [], [])
@@ -150,12 +150,12 @@ def _stand_guard(words: Sequence[str], program: str, alive: int, tell: int) -> N
                 break
             for heard in os.read(ended, 4096):
                 if heard in _TERMINAL:
-                    os.write(tell, _MESSAGE.pack(heard, 1))
+                    os.write(report, _MESSAGE.pack(heard, 1))
             status = _ended(pid)
             if status is None:
                 status = _reaped(pid)
         if status is not None:
-            os.write(tell, _MESSAGE.pack(status, 0))
+            os.write(report, _MESSAGE.pack(status, 0))
             # whoever looks at it finds it, however soon it ended, until nobody wants to
             select.select([alive], [], [])
     finally:

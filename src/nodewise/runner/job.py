@@ -15,7 +15,7 @@ from nodewise.placement.registry import rank_variables
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.mpi import Checked
-from nodewise.runner.protocol import Told
+from nodewise.runner.protocol import Reported
 from nodewise.runner.ranks import RankPart, Seen, read_seen, still_running, tell, why_failed
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
@@ -59,9 +59,9 @@ class JobLauncher(LocalLauncher):
         alone = setting.ranks_per_node in (0, setting.ranks) and os.environ.get("SLURM_JOB_NUM_NODES", "1") == "1"
         return None if alone and setting.launcher != "aprun" else Path(self._options.cwd or ".").absolute()
 
-    def _told(self, reply: dict[str, Any]) -> Told:
+    def _reported(self, reply: dict[str, Any]) -> Reported:
         if self._job is None:
-            return super()._told(reply)
+            return super()._reported(reply)
         self._seen = read_seen(self._folder)
         self._parts, told = tell(self._seen, self._options.metrics, self._options.over_ranks)
         return told

@@ -146,5 +146,5 @@ def launch_of(setting: Setting, start: Start | None = None, masks: Masks | None 
     words += ["nodewise", "place", "--huge-pages", "never", "--"] if setting.no_huge_pages else []
     clear = tuple(v for v in setting.unset if v not in env)
     made = {"env": env, "command": list(setting.command), "cwd": start.cwd, "stdin": start.stdin}
-    told = (masks or Masks()).masked(made, within=True)
-    return Launch(clear, told["env"], (*words, *told["command"]), told["cwd"], told["stdin"])
+    masked = (masks or Masks()).masked(made, within=True)
+    return Launch(clear, masked["env"], (*words, *masked["command"]), masked["cwd"], masked["stdin"])

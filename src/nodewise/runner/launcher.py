@@ -23,7 +23,7 @@ class RunOptions:
     first group of the pattern is the number. `expect` must be found in the output, else the run is an error.
     `limits` are resource limits by their name in setrlimit(2) without RLIMIT_ (`{"AS": 1 << 30}`). `accepted` are exit
     codes other than 0 that count as well done; None accepts all. `price` gives each sample the metric `cost`, over one of
-    that name that the program prints. `needed` are metrics that the first good run has to tell. `same` says which part of
+    that name that the program prints. `needed` are metrics that the first good run has to report. `same` says which part of
     its output each sample keeps as its answer. `domain` are processors on which others' load disturbs a run although it
     takes no processor from it, as those that share its memory's bandwidth. `over_ranks` says what becomes of metrics that
     several ranks print.

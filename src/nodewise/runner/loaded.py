@@ -38,13 +38,13 @@ _WORTH_READING, _MOST_PROGRAMS = 0.05, 8
 #: Of command lines no more words, and of a word no more characters, are kept.
 _MOST_WORDS, _LONGEST_WORD = 500, 200
 _VERSION = re.compile(r"\.so\.(\d+(?:\.\d+)+)$|[-_]r?(\d+(?:\.\d+)+)(?:[-.]|\.so|$)")
-#: What a program and its libraries take from an OpenMP runtime tells which of the runtime's settings can matter.
+#: What a program and its libraries take from an OpenMP runtime shows which of the runtime's settings can matter.
 _OPENMP_IMPORT = re.compile(r"(GOMP_|__kmpc_|omp_)\w+")
 _OPENMP_RUNTIMES = ("libgomp", "libomp", "libiomp5")
 
 
 def version_of(name: str) -> str:
-    """The version that a library's file name tells: `3.0.2` of libx.so.3.0.2 or libx-r3.0.2.so; empty where none."""
+    """The version that a library's file name gives: `3.0.2` of libx.so.3.0.2 or libx-r3.0.2.so; empty where none."""
     found = _VERSION.search(name)
     return (found[1] or found[2]) if found else ""
 
@@ -57,7 +57,7 @@ class Loaded:
     execution by it or its children while it ran (empty where it was not watched, or ended before the first look).
     `marks` are those of the texts asked for that stand in its file or in that of a program that it starts, `openmp` what it
     and the files mapped import from an OpenMP runtime, `words` those of the command lines that were seen.
-    `guarded`: the system keeps preloads and tunables from it. `profile` tells where the time went; None where it was not watched.
+    `guarded`: the system keeps preloads and tunables from it. `profile` shows where the time went; None where it was not watched.
     """
 
     program: str = ""
@@ -90,11 +90,11 @@ class Loaded:
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """Those that file names tell, by file name."""
+        """Those that file names give, by file name."""
         return {name: version for name in self.names if (version := version_of(name))}
 
     def to_json(self) -> dict[str, Any]:
-        """All fields as plain values, and the versions that file names tell."""
+        """All fields as plain values, and the versions that file names give."""
         return {
             "program": self.program,
             "linkage": self.linkage,
@@ -118,9 +118,9 @@ def loaded_from_json(data: Any) -> Loaded:
 
 
 def needs_of(command: Sequence[str], environment: Mapping[str, str], marks: Collection[str] = ()) -> Loaded:
-    """What the program's file alone tells, without a run; `marks` are texts to look for in it.
+    """What the program's file alone shows, without a run; `marks` are texts to look for in it.
 
-    A script's file tells nothing of what its interpreter loads, nor does a file that cannot be read.
+    A script's file reports nothing of what its interpreter loads, nor does a file that cannot be read.
     """
     path = find_on_path(command[0], environment) if command else None
     if path is None:
@@ -222,9 +222,9 @@ class MapsWatcher:
         if len(self.words) < _MOST_WORDS:
             raw = [word for word in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if word][:_MOST_WORDS]
             said = [word[:_LONGEST_WORD].decode(errors="replace") for word in raw]
-            # one that holds a secret tells nothing of a library
-            told = (word for word, secrets in zip(said, parts_of_words(said), strict=True) if not secrets)
-            self.words.update(dict.fromkeys(told))
+            # one that holds a secret reports nothing of a library
+            plain = (word for word, secrets in zip(said, parts_of_words(said), strict=True) if not secrets)
+            self.words.update(dict.fromkeys(plain))
 
     def _watch(self) -> None:
         begin = time.monotonic()

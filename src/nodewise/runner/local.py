@@ -36,7 +36,7 @@ from nodewise.runner.objective import value_of
 from nodewise.runner.patterns import PatternError, limited
 from nodewise.runner.price import COST
 from nodewise.runner.proc_files import children_of, read_stat
-from nodewise.runner.protocol import Told, read_metrics, read_protocol
+from nodewise.runner.protocol import Reported, read_metrics, read_protocol
 from nodewise.runner.rests import Rests
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
@@ -86,7 +86,7 @@ class LocalLauncher:
     def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
         """See `Launcher.run`. Raises ProgramError where the program cannot be started at all, and passes Ctrl-C on.
 
-        Raises InputError where its first good run does not tell what `RunOptions.needed` names.
+        Raises InputError where its first good run does not report what `RunOptions.needed` names.
         """
         request = self._request(setting, timeout_s or self._options.timeout_s)
         rest = self._rests.before(setting.mask or os.sched_getaffinity(0))
@@ -109,8 +109,8 @@ class LocalLauncher:
                 continue
             if metric.startswith("energy_") and reply["energy_missing"]:
                 raise InputError(f"{metric} cannot be measured: {reply['energy_missing']}", reply["energy_remedy"])
-            told = dict.fromkeys(["seconds", "wall_s", "cpu_s", *sample.metrics, *sample.usage, *sample.conditions])
-            raise InputError(f"the run tells no {metric}", f"it tells {', '.join(told)}")
+            reported = dict.fromkeys(["seconds", "wall_s", "cpu_s", *sample.metrics, *sample.usage, *sample.conditions])
+            raise InputError(f"the run reports no {metric}", f"it reports {', '.join(reported)}")
         self._needed = ()
 
     @property
@@ -238,25 +238,27 @@ class LocalLauncher:
             "its program was ended with it; run again",
         )
 
-    def _told(self, reply: dict[str, Any]) -> Told:
-        """What the program told of itself, by the sample protocol or by patterns."""
+    def _reported(self, reply: dict[str, Any]) -> Reported:
+        """What the program reported of itself, by the sample protocol or by patterns."""
         lines = [*reply["out"]["protocol"], *reply["err"]["protocol"]]
-        told = read_protocol(lines, reply["out"].get("misplaced") or reply["err"].get("misplaced") or "")
+        reported = read_protocol(lines, reply["out"].get("misplaced") or reply["err"].get("misplaced") or "")
         if dropped := int(reply["out"].get("dropped", 0)) + int(reply["err"].get("dropped", 0)):
             # what they said, `verified` too, is not known
-            return Told(problem=f"{dropped} of the lines of its sample protocol are too long or too many to be read")
+            return Reported(
+                problem=f"{dropped} of the lines of its sample protocol are too long or too many to be read"
+            )
         if not lines and self._options.metrics:
             everything = reply["out"]["text"] + reply["err"]["text"]
-            return replace(read_metrics(everything, self._options.metrics), unread=told.unread)
-        return told
+            return replace(read_metrics(everything, self._options.metrics), unread=reported.unread)
+        return reported
 
     def _sample(self, setting: Setting, reply: dict[str, Any]) -> Sample:
         everything = reply["out"]["text"] + reply["err"]["text"]
-        told = self._told(reply)
-        metrics = dict(told.metrics)
+        reported = self._reported(reply)
+        metrics = dict(reported.metrics)
         if self._options.price is not None:
             metrics[COST] = self._options.price.of(setting, reply["wall_s"])
-        error = _error(reply, told, everything, self._options)
+        error = _error(reply, reported, everything, self._options)
         if error is not None and not reply["timed_out"]:
             error += self._memory_kill()
         answer = self._answers.read(reply) if error is None else NO_ANSWER
@@ -267,13 +269,13 @@ class LocalLauncher:
         marks = find_marks(reply["wall_s"], usage, conditions, reply["rebound"])
         if reply["left_behind"]:
             marks += (_left_behind(reply["left_behind"]),)
-        if told.unread:
-            marks += (f"{UNREAD}{told.unread}",)
+        if reported.unread:
+            marks += (f"{UNREAD}{reported.unread}",)
         return Sample(
-            seconds=told.seconds if told.seconds is not None else reply["wall_s"],
+            seconds=reported.seconds if reported.seconds is not None else reply["wall_s"],
             wall_s=reply["wall_s"],
             started_at=reply["started_at"],
-            source="program" if told.seconds is not None else "wall",
+            source="program" if reported.seconds is not None else "wall",
             metrics=metrics,
             usage=usage,
             conditions=conditions,
@@ -294,11 +296,11 @@ def _as_bytes(text: str) -> str:
 def _left_behind(names: Sequence[str]) -> str:
     """The mark of processes that outlived the program, by their names."""
     counted = Counter(names)
-    told = [f"{name} ({count})" if count > 1 else name for name, count in counted.most_common(_MOST_NAMED)]
+    reported = [f"{name} ({count})" if count > 1 else name for name, count in counted.most_common(_MOST_NAMED)]
     if len(counted) > _MOST_NAMED:
-        told.append(f"{len(counted) - _MOST_NAMED} more")
+        reported.append(f"{len(counted) - _MOST_NAMED} more")
     processes = f"{len(names)} process{'es' * (len(names) != 1)}"
-    return f"left behind: {processes} outlived the program and {'were' if len(names) != 1 else 'was'} ended: {', '.join(told)}"
+    return f"left behind: {processes} outlived the program and {'were' if len(names) != 1 else 'was'} ended: {', '.join(reported)}"
 
 
 def _limit_number(name: str) -> int:
@@ -369,7 +371,7 @@ def _start_error(setting: Setting, options: RunOptions, reply: Mapping[str, Any]
     return ProgramError(what)
 
 
-def _error(reply: Mapping[str, Any], told: Told, output: str, options: RunOptions) -> str | None:
+def _error(reply: Mapping[str, Any], reported: Reported, output: str, options: RunOptions) -> str | None:
     """Why a run counts as failed, in words; None where it does not."""
     if reply["timed_out"]:
         return f"cut off after {format_seconds(reply['wall_s'])}"
@@ -378,9 +380,9 @@ def _error(reply: Mapping[str, Any], told: Told, output: str, options: RunOption
         return f"killed by signal {reply['signal']} ({names.get(reply['signal'], 'real-time')})"
     if reply["exit_code"] != 0 and (options.accepted is not None and reply["exit_code"] not in options.accepted):
         return f"exit code {reply['exit_code']}"
-    if told.problem:
-        return told.problem
-    if told.verified is False:
+    if reported.problem:
+        return reported.problem
+    if reported.verified is False:
         return "wrong result: the program says verified false"
     if (expected := options.expect) is None:
         return None

@@ -13,16 +13,16 @@ from nodewise.base.units import format_percent, format_seconds
 OTHER_LOAD = "other load"
 #: What took more than this share of a run's own time has disturbed it.
 SHARE = 0.05
-#: Processor time in /proc/stat is counted by ticks and told in hundredths of a second: so much, on each of two processors,
+#: Processor time in /proc/stat is counted by ticks and reported in hundredths of a second: so much, on each of two processors,
 #: is rounding; of more processors the roundings add up as the root of their number.
 _ROUNDING_S = 0.03
-#: How the mark begins of what a program told by the sample protocol and could not be read.
+#: How the mark begins of what a program reported by the sample protocol and could not be read.
 UNREAD = "protocol: "
 #: Runs whose share of ticks is below their rounding are judged by what was ready to run just before and after them.
 _SHORT_S = _ROUNDING_S / SHARE
 #: A clock below this share of its base was held down.
 _SLOW = 0.95
-#: How long a page fault takes that reads from a disk, where the kernel does not tell how long was waited.
+#: How long a page fault takes that reads from a disk, where the kernel does not report how long was waited.
 _FAULT_S = 0.01
 
 
@@ -88,7 +88,7 @@ def _shared(wall_s: float, usage: Mapping[str, float], conditions: Mapping[str, 
     others = ticks if ticks > rounding else 0.0
     steal = conditions.get("mask_steal_s", conditions.get("steal_s", 0.0))
     idle = max(0.0, processors * wall_s - mine - others - steal)
-    # what is ready may be so on processors that the run does not use: it only tells whose fault waiting is
+    # what is ready may be so on processors that the run does not use: it only shows whose fault waiting is
     short = max(mine, wall_s) < _SHORT_S
     blamed = max(others, conditions.get("ready", 0.0) * wall_s) if short else others
     marks = []
@@ -117,7 +117,7 @@ def _kept_s(mine: float, usage: Mapping[str, float], others: float, idle: float)
     """
     watched = usage.get("watched_s", 0.0)
     if watched < 0.5 * mine or watched <= 0:
-        # not told, or not of the threads that worked: whoever is ready is served while a processor is idle
+        # not reported, or not of the threads that worked: whoever is ready is served while a processor is idle
         return others * max(0.0, 1 - idle)
     waited = usage["waited_s"] * max(1.0, mine / watched)
     alone = usage.get("watched_threads") == 1 and watched > 0.9 * mine

@@ -41,19 +41,19 @@ class Objective:
     maximise: bool = False
 
     def cost(self, sample: Sample) -> float | None:
-        """A number above zero that is smaller for the better run; None where the run failed or tells none."""
+        """A number above zero that is smaller for the better run; None where the run failed or reports none."""
         value = value_of(sample, self.metric) if sample.ok else None
         if value is None or value <= 0:
             return None
         return 1 / value if self.maximise else value
 
     def judged(self, sample: Sample) -> Sample:
-        """The sample with its cost for seconds; one that tells none is a failure."""
+        """The sample with its cost for seconds; one that reports none is a failure."""
         if self == SECONDS or not sample.ok:
             return sample
         cost = self.cost(sample)
         if cost is None:
-            return replace(sample, error=f"the run tells no {self.metric} above zero")
+            return replace(sample, error=f"the run reports no {self.metric} above zero")
         return replace(sample, seconds=cost)
 
     def value(self, cost: float) -> float:
@@ -74,7 +74,7 @@ class Shown:
 
 
 def format_metric(metric: str, value: float, currency: str = "") -> str:
-    """A metric's value with the unit that its name tells: `_s` and `seconds` are seconds, `bytes` sizes, `_j` joules.
+    """A metric's value with the unit that its name says: `_s` and `seconds` are seconds, `bytes` sizes, `_j` joules.
 
     `cost` is in `currency`.
     """

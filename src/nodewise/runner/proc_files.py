@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Linux tells of processes and threads in /proc (proc_pid_stat(5), proc_pid_status(5)): readers of single files."""
+"""What Linux reports of processes and threads in /proc (proc_pid_stat(5), proc_pid_status(5)): readers of single files."""
 
 from __future__ import annotations
 

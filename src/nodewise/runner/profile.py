@@ -34,7 +34,7 @@ _SHORTEST_S, _LONGEST_S = 0.05, 2.0
 #: The runner needs so long to get its server ready.
 _PATIENCE_S = 0.2
 #: Functions that give out memory: C's, and C++'s operators. What lies just before the leaders is theirs, too: the
-#: C library does not tell the names of the functions that do their work, but its linker puts a source file in one piece.
+#: C library does not report the names of the functions that do their work, but its linker puts a source file in one piece.
 _LEADERS = frozenset(("malloc", "free", "calloc", "realloc", "__default_morecore"))
 _FOLLOWERS = (
     *(
@@ -77,7 +77,7 @@ class Profile:
 
     @property
     def enough(self) -> bool:
-        """Whether there are so many samples that a share of 5% can be told from none."""
+        """Whether there are so many samples that a share of 5% can be distinguished from none."""
         return self.samples >= ENOUGH
 
     def to_json(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Profile:
 
 @dataclass
 class _Process:
-    """A process as its records tell it: the regions of its memory that hold code, by their begin."""
+    """A process as its records show it: the regions of its memory that hold code, by their begin."""
 
     program: str = ""
     begins: list[int] = field(default_factory=list)

@@ -28,10 +28,10 @@ _SHOWN = 120
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a program told: None for `seconds` where it gave none; `problem` says what is wrong with the lines.
+class Reported:
+    """What a program reported: None for `seconds` where it gave none; `problem` says what is wrong with the lines.
 
-    `unread` says what it may have wanted to tell and was not read, empty where there is nothing.
+    `unread` says what it may have wanted to report and was not read, empty where there is nothing.
     """
 
     seconds: float | None = None
@@ -46,7 +46,7 @@ def _number(value: Any) -> float | None:
 
 
 def _unread_of(record: Mapping[str, Any], line: str) -> str:
-    """What a line may have wanted to tell and does not, by its first such name; empty where there is none."""
+    """What a line may have wanted to report and does not, by its first such name; empty where there is none."""
     lost = [n for n, v in record.items() if n not in _NOT_METRICS and _number(v) is None and _is_meant(n, v)]
     return f"{lost[0]} was not read, since {shown(record[lost[0]])} is no number: {line[:_SHOWN]}" if lost else ""
 
@@ -62,8 +62,8 @@ def _is_meant(name: str, value: Any) -> bool:
     return True
 
 
-def read_protocol(lines: Sequence[str], misplaced: str = "") -> Told:
-    """Read the lines that begin with `{"nodewise":`; no lines tell nothing. Never raises: what is wrong is in `problem`.
+def read_protocol(lines: Sequence[str], misplaced: str = "") -> Reported:
+    """Read the lines that begin with `{"nodewise":`; no lines report nothing. Never raises: what is wrong is in `problem`.
 
     `misplaced` is the beginning of a line in which that stands behind something else.
     """
@@ -76,37 +76,37 @@ def read_protocol(lines: Sequence[str], misplaced: str = "") -> Told:
         try:
             record = parse_json(line)
         except ValueError as problem:
-            return Told(problem=f"a damaged line of the sample protocol, {problem}: {line[:120]}")
+            return Reported(problem=f"a damaged line of the sample protocol, {problem}: {line[:120]}")
         if not isinstance(record, dict) or record.get("nodewise") != 1:
-            return Told(problem=f"a line of a sample protocol that is not version 1: {line[:120]}")
+            return Reported(problem=f"a line of a sample protocol that is not version 1: {line[:120]}")
         if "seconds" in record:
             seconds = _number(record["seconds"])
             if seconds is None or seconds <= 0:
-                return Told(problem=f"seconds is no number above zero: {line[:120]}")
+                return Reported(problem=f"seconds is no number above zero: {line[:120]}")
             times.append(seconds)
         said = record.get("verified")
         if said is not None and not isinstance(said, bool):
-            return Told(problem=f"verified is neither true nor false but {shown(said)}: {line[:120]}")
+            return Reported(problem=f"verified is neither true nor false but {shown(said)}: {line[:120]}")
         if said is not None:
             verified = said and verified is not False
         for name, value in record.items():
             number = _number(value)
             if len(name) > _LONGEST_NAME:
-                return Told(problem=f"a name of the sample protocol is longer than {_LONGEST_NAME}: {name[:120]}")
+                return Reported(problem=f"a name of the sample protocol is longer than {_LONGEST_NAME}: {name[:120]}")
             if name not in _NOT_METRICS and number is not None:
                 metrics.setdefault(name, []).append(number)
         unread = unread or _unread_of(record, line)
         if len(metrics) > _MOST_NAMES:
-            return Told(problem=f"the sample protocol names more than {_MOST_NAMES} metrics")
-    told = {k: median(v) for k, v in metrics.items()}
-    return Told(median(times) if times else None, told, verified, unread=unread)
+            return Reported(problem=f"the sample protocol names more than {_MOST_NAMES} metrics")
+    reported = {k: median(v) for k, v in metrics.items()}
+    return Reported(median(times) if times else None, reported, verified, unread=unread)
 
 
 def _last_match(pattern: re.Pattern[str], output: str) -> re.Match[str] | None:
     return next(iter(limited(pattern, lambda: [*pattern.finditer(output)])[-1:]), None)
 
 
-def read_metrics(output: str, patterns: Mapping[str, re.Pattern[str]]) -> Told:
+def read_metrics(output: str, patterns: Mapping[str, re.Pattern[str]]) -> Reported:
     """Read `--metric NAME=REGEX`: the first group (or all of the match) of the last match is the number.
 
     A metric named `seconds` is what is compared. A pattern that matches nothing, or no number, is a `problem`.
@@ -116,14 +116,14 @@ def read_metrics(output: str, patterns: Mapping[str, re.Pattern[str]]) -> Told:
         try:
             last = _last_match(pattern, output)
         except PatternError as problem:
-            return Told(problem=f"metric {name}: {problem}")
+            return Reported(problem=f"metric {name}: {problem}")
         if last is None:
-            return Told(problem=f"metric {name}: {pattern.pattern!r} is nowhere in the output")
+            return Reported(problem=f"metric {name}: {pattern.pattern!r} is nowhere in the output")
         text = last[1] if pattern.groups else last[0]
         try:
             found[name] = bounded(float(text))
         except (TypeError, ValueError):
-            return Told(problem=f"metric {name}: {text!r} is no number that can be used")
+            return Reported(problem=f"metric {name}: {text!r} is no number that can be used")
         if name == "seconds" and found[name] <= 0:
-            return Told(problem=f"metric {name}: {text!r} is no number above zero")
-    return Told(found.pop("seconds", None), found)
+            return Reported(problem=f"metric {name}: {text!r} is no number above zero")
+    return Reported(found.pop("seconds", None), found)

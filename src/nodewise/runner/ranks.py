@@ -15,7 +15,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.processors import format_processors, parse_processors
 from nodewise.base.shapes import ShapeError, fit
 from nodewise.placement.memory import MODES
-from nodewise.runner.protocol import Told, read_metrics, read_protocol
+from nodewise.runner.protocol import Reported, read_metrics, read_protocol
 
 #: What becomes of the ranks' numbers of one name.
 Over = Literal["max", "min", "mean", "sum"]
@@ -199,7 +199,7 @@ def read_over_ranks(texts: Sequence[str]) -> OverRanks:
     return OverRanks(named.pop("", "max"), named)
 
 
-def tell(seen: Sequence[Seen], patterns: Mapping[str, Any], over: OverRanks) -> tuple[list[RankPart], Told]:
+def tell(seen: Sequence[Seen], patterns: Mapping[str, Any], over: OverRanks) -> tuple[list[RankPart], Reported]:
     """The ranks that ended, and what the run told: seconds of the slowest, work summed, verified by all.
 
     A rank that prints nothing says nothing: often only the first one does.
@@ -207,10 +207,10 @@ def tell(seen: Sequence[Seen], patterns: Mapping[str, Any], over: OverRanks) -> 
     ended = [s for s in seen if s.line.get("ended", False)]
     each = [_told_by(s.line, patterns) for s in ended]
     if patterns and not any(t.seconds or t.metrics for t in each):
-        return _parts(ended, each), each[0] if each else Told()
+        return _parts(ended, each), each[0] if each else Reported()
     if patterns:
         # what one rank does not print another may
-        each = [t if t.problem is None or t.seconds or t.metrics else Told() for t in each]
+        each = [t if t.problem is None or t.seconds or t.metrics else Reported() for t in each]
     problem = next((f"rank {s.rank}: {t.problem}" for s, t in zip(ended, each, strict=True) if t.problem), None)
     times = [t.seconds for t in each if t.seconds is not None]
     values: dict[str, list[float]] = {}
@@ -223,13 +223,13 @@ def tell(seen: Sequence[Seen], patterns: Mapping[str, Any], over: OverRanks) -> 
         metrics.setdefault("imbalance", share)
     said = [t.verified for t in each if t.verified is not None]
     unread = next((t.unread for t in each if t.unread), "")
-    return parts, Told(max(times) if times else None, metrics, all(said) if said else None, problem, unread)
+    return parts, Reported(max(times) if times else None, metrics, all(said) if said else None, problem, unread)
 
 
-def _told_by(line: _Line, patterns: Mapping[str, Any]) -> Told:
+def _told_by(line: _Line, patterns: Mapping[str, Any]) -> Reported:
     lines = line.get("protocol", [])
     if line.get("dropped", 0):
-        return Told(
+        return Reported(
             problem=f"{line['dropped']} of the lines of its sample protocol are too long or too many to be read"
         )
     if lines or not patterns:
@@ -237,7 +237,7 @@ def _told_by(line: _Line, patterns: Mapping[str, Any]) -> Told:
     return read_metrics(line.get("out", "") + line.get("err", ""), patterns)
 
 
-def _parts(ended: Sequence[Seen], told: Sequence[Told]) -> list[RankPart]:
+def _parts(ended: Sequence[Seen], told: Sequence[Reported]) -> list[RankPart]:
     own = all(t.seconds is not None for t in told)
     return [
         RankPart(

@@ -28,7 +28,7 @@ class Rests:
         read: Callable[[Iterable[int], Path], Activity] = read_activity,
         sleep: Callable[[float], None] = time.sleep,
     ):
-        """`read` tells the totals of some processors below `root`, `sleep` passes the time."""
+        """`read` gives the totals of some processors below `root`, `sleep` passes the time."""
         self._root = root
         self._read = read
         self._sleep = sleep

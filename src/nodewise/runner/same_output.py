@@ -47,7 +47,7 @@ class Kind(StrEnum):
     """What of a run is compared with the reference's."""
 
     OFF = "off"
-    #: Standard output, if that of the reference repeats, but for what tells of the run itself: see `repeatable`.
+    #: Standard output, if that of the reference repeats, but for what speaks of the run itself: see `repeatable`.
     AUTO = "auto"
     OUTPUT = "output"
     PATTERN = "pattern"

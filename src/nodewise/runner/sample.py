@@ -29,7 +29,7 @@ class Sample:
     `base_frequency_hz` then; else the clock just after it), `load_average`, and `energy_j`, the whole machine's in joules
     while the run lasted (`energy_package_j` and `energy_dram_j`, or `energy_psys_j`); where `runner.rests` looked before the run,
     `rest_s`, and `rest_busy_s` of its processors in that time. A name is absent where the system
-    does not tell. `marks` say in words what spoiled it. A run that failed has `error` and is never fast; `output` keeps
+    does not report. `marks` say in words what spoiled it. A run that failed has `error` and is never fast; `output` keeps
     the end of what it printed. Where outputs are compared, `answer` is the digest of what is compared, `differs` says where
     it is not that of the reference; `answer_text` is its text, which is not written down, None where it is too long.
 

@@ -9,6 +9,7 @@ Applications 9, 1964).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 from nodewise.search.space import Point
 
 Array = NDArray[np.float64]
+#: An axis and its value.
+Item = tuple[str, Any]
 
 #: The share of settings that cannot run at all, before any was tried.
 _BROKEN = 0.1
@@ -42,8 +45,12 @@ def fails_more(failed: int, runs: int, reference_failed: int, reference_runs: in
     if failed == runs and not reference_failed:
         return True
     rate = (reference_failed + 0.5) / (reference_runs + 1)
-    below = sum(math.comb(runs, k) * rate**k * (1 - rate) ** (runs - k) for k in range(failed))
-    return 1 - below < _RARE
+    return _as_many(failed, runs, rate) < _RARE
+
+
+def _as_many(failed: int, runs: int, rate: float) -> float:
+    """The chance that `failed` or more of `runs` fail where each does with the chance `rate`."""
+    return 1 - sum(math.comb(runs, k) * rate**k * (1 - rate) ** (runs - k) for k in range(failed))
 
 
 class Failures:
@@ -54,16 +61,20 @@ class Failures:
         self._reference = dict(reference)
         self._failed: dict[int, int] = {}
         self._good: dict[int, int] = {}
-        self._blame: dict[tuple[str, Any], float] = {}
-        self._fine: dict[tuple[str, Any], int] = {}
+        self._blame: dict[Item, float] = {}
+        self._fine: dict[Item, int] = {}
         self._where: list[Array] = []
         self._was: list[float] = []
         self._own = -1
+        self._changes: dict[int, frozenset[Item]] = {}
+        self._guilty: list[frozenset[Item]] | None = []
 
     def tell(self, number: int, point: Point, row: Array, failed: bool, is_reference: bool) -> None:
         """What became of a run of the point `number`, whose features are `row`."""
         if is_reference:
             self._own = number
+        self._changes[number] = frozenset() if is_reference else frozenset(self._changed(point))
+        self._guilty = None if self._failed or failed else []
         counts = self._failed if failed else self._good
         counts[number] = counts.get(number, 0) + 1
         weight = 0.0
@@ -79,7 +90,7 @@ class Failures:
         self._where.append(row)
         self._was.append(weight)
 
-    def _changed(self, point: Point) -> list[tuple[str, Any]]:
+    def _changed(self, point: Point) -> list[Item]:
         return [(k, v) for k, v in point.items() if self._reference.get(k) != v]
 
     def failed(self, number: int) -> int:
@@ -108,14 +119,49 @@ class Failures:
         failed = sum(self.failed(n) for n in ran)
         return failed / (failed + sum(self.good(n) for n in ran))
 
-    def is_blamed(self, number: int) -> bool:
-        """Whether a point fails more often than the program as it is, and so is no answer."""
+    def is_blamed(self, number: int, point: Point) -> bool:
+        """Whether a point fails more often than the program as it is, and so is no answer; or one of its values, or two of them
+        together, of which others tell it.
+        """
         if number == self._own and self.good(number):
             return False
+        if self.is_guilty(point):
+            return True
         failed, good = self.failed(number), self.good(number)
         return (failed > 0 and not good) or fails_more(
             failed, failed + good, self.failed(self._own), self.failed(self._own) + self.good(self._own)
         )
+
+    def is_guilty(self, point: Point) -> bool:
+        """Whether runs with a value of a point, or with two of its values, fail now and then, and others do not."""
+        if self._guilty is None:
+            self._guilty = self._found_guilty()
+        changed = frozenset(self._changed(point)) if self._guilty else frozenset()
+        return any(items <= changed for items in self._guilty)
+
+    def _found_guilty(self) -> list[frozenset[Item]]:
+        """Values and pairs of values with which runs fail now and then more often than without them; what is sure first, which
+        explains its failures to all others.
+        """
+        left = set(self._changes) - {self._own}
+        found: list[frozenset[Item]] = []
+        while True:
+            # of one that always fails its own count tells, and of values that were in no good run the blame
+            mixed = [self._changes[n] for n in left if self.failed(n) and self.good(n)]
+            held = {frozenset(c) for items in mixed for k in (1, 2) for c in itertools.combinations(items, k)}
+            judged = [(self._chance(items, left), -len(items), sorted(map(str, items)), items) for items in held]
+            chance, _, _, items = min(judged, default=(1.0, 0, [], frozenset()), key=lambda j: j[:3])
+            if chance >= _RARE / max(1, len(held)):
+                return found
+            found.append(items)
+            left -= {n for n in left if items <= self._changes[n]}
+
+    def _chance(self, items: frozenset[Item], among: set[int]) -> float:
+        """How likely as many of the runs with some values fail if they do as those without them."""
+        inside = {n for n in among if items <= self._changes[n]}
+        outside = (among | {self._own}) - inside
+        rate = (sum(map(self.failed, outside)) + 0.5) / (sum(map(self.runs, outside)) + 1)
+        return _as_many(sum(map(self.failed, inside)), sum(map(self.runs, inside)), rate)
 
     def is_deferred(self, number: int) -> bool:
         """Whether a point only ever failed, while the program as it is never did: for when nothing else promises more."""
@@ -144,6 +190,6 @@ class Failures:
             found.append(max(values, float(around), own))
         return np.array(found)
 
-    def _of_value(self, item: tuple[str, Any]) -> float:
+    def _of_value(self, item: Item) -> float:
         blame, fine = self._blame.get(item, 0.0), self._fine.get(item, 0)
         return 1.0 if blame >= _DROPPED and not fine else blame / (blame + fine + _GOOD_VALUE)

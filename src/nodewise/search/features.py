@@ -18,8 +18,9 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 class Encoder:
     """Turns points into rows of features: what the axes say by themselves, then what the space's `features` says.
 
-    An axis of positive numbers is its logarithm, other ordered axes their position; text is a kind (one column each) and
-    the numbers in it: `dynamic,16` and `dynamic,64` are of one kind.
+    An axis of positive numbers is its logarithm, other ordered axes their position; text is a kind (one column each),
+    the numbers in it, and itself (one column each): `dynamic,16` and `dynamic,64` are of one kind and may be alike, but
+    numbers can be mere names, too.
     """
 
     def __init__(self, axes: Sequence[Axis], features: Callable[[Point], tuple[float, ...]] | None, example: Point):
@@ -70,5 +71,6 @@ def _encode(axis: Axis) -> tuple[dict[object, tuple[float, ...]], list[int]]:
         table[value] = (
             *(float(kind == k) for k in range(len(kinds))),
             *(f - m for f, m in zip(filled, middle, strict=True)),
+            *(float(value == v) for v in values),
         )
-    return table, [0] * len(kinds) + [1 + c for c in range(widest)]
+    return table, [0] * len(kinds) + [1 + c for c in range(widest)] + [1 + widest] * len(values)

@@ -49,12 +49,16 @@ _TRIFLE = 0.0008
 _LET_GO = 0.002
 #: A setting is ranked so many of its deviations behind what is expected of it.
 _DOUBT = 0.5
+#: No more than this is taken to be the chance that a run fails, where settings are ranked.
+_MOST_FAILING = 0.95
 #: How often a simpler setting has to run before it is left out for being as good as the leader only perhaps.
 _ENOUGH = 3
 #: Of two settings whose difference is less than this, or less than so many of its deviations, the simpler one leads.
 _TIE, _TIE_DEVIATIONS = 0.005, 1.5
 #: Of spaces of more combinations than this not all are tried.
 _MOST_COMBINED = 100
+#: With fewer runs than this nothing follows the first block, which therefore has more than the program as it is.
+_TOO_FEW_TO_SCREEN = 4
 #: A value that failed in so many runs, each time beside others perhaps, is not looked at for its own sake again.
 _TRIED = 2
 #: A retry of what failed once is worth it where so many deviations in its favour would make it the best.
@@ -127,9 +131,23 @@ class GuidedSearch:
         """Whether a point ran well, under whatever name."""
         return self._runs(point) > 0
 
+    @property
+    def blocks(self) -> int:
+        """How many blocks there were so far."""
+        return self._block
+
+    def pairs(self, point: Point, other: Point, since: int) -> list[float]:
+        """How much longer `other` took than `point`, in log time, in each block from number `since` on that both ran in."""
+        one, two = self._by_block(point, since), self._by_block(other, since)
+        return [two[block] - one[block] for block in sorted(one.keys() & two.keys())]
+
+    def _by_block(self, point: Point, since: int) -> dict[int, float]:
+        number = self._index.get(self._key(point))
+        return {} if number is None else {block: log for block, log, _ in self._logs[number] if block >= since}
+
     def failed(self, point: Point) -> bool:
         """Whether a point is to blame for failures."""
-        return self._failures.is_blamed(self._key(point))
+        return self._failures.is_blamed(self._key(point), point)
 
     def entangled(self, point: Point) -> set[str]:
         """Axes whose value at a point ran only together with that of another that it changes: none can say which of them counts."""
@@ -162,6 +180,9 @@ class GuidedSearch:
         start = self._start[: most // 2]
         natural = self._pooled.thin(self._distinct(self._space.crossed()), most - len(start))
         self._first = self._distinct([self.reference, *start, *natural])
+        if len(self._first) < 2 and affordable < _TOO_FEW_TO_SCREEN:
+            singles = self._pooled.singles(self._space.default) or self._pooled.scattered(self._space.default, 8)
+            self._first = self._distinct([self.reference, *singles])[:most]
         self._explore = min(_MOST_EXPLORED, int(_EXPLORE_SHARE * affordable))
         self._size = max(3, min(_LARGEST_BLOCK, affordable // 10))
 
@@ -355,10 +376,12 @@ class GuidedSearch:
         return found
 
     def _may(self, point: Point) -> bool:
-        """Whether a point is to be looked at: allowed, and not one that only ever failed by its own fault."""
+        """Whether a point is to be looked at: allowed, not one that only ever failed by its own fault, nor one of values that do."""
         if point == self.reference:
             return True
-        return self._space.allowed(point) and not self._failures.is_deferred(self._key(point))
+        if not self._space.allowed(point) or self._failures.is_guilty(point):
+            return False
+        return not self._failures.is_deferred(self._key(point))
 
     def _unknown(self, points: Iterable[Point]) -> list[Point]:
         return [
@@ -424,7 +447,7 @@ class GuidedSearch:
         if not self._stale:
             return
         self._stale = False
-        alive = [i for i, p in enumerate(self._points) if not self._failures.is_blamed(self._key(p))]
+        alive = [i for i, p in enumerate(self._points) if not self.failed(p)]
         if not any(not cut for i in alive for _, _, cut in self._logs[i]):
             self._order = []
             return
@@ -447,6 +470,12 @@ class GuidedSearch:
         """The settings fitted, the best first; of those that cannot be told apart from it the simplest leads."""
         variance = np.diag(covariance)
         score = mean + _DOUBT * np.sqrt(np.maximum(variance, 0))
+        # of what fails now and then a good run takes as many tries
+        points = [self._points[i] for i in self._fitted]
+        chance = self._failures.chances(
+            [self._key(p) for p in points], points, np.stack([self._row(p) for p in points])
+        )
+        score -= np.log1p(-np.minimum(chance, _MOST_FAILING))
         # what was only ever cut off is known by a bound, and leads nothing
         only_cut = np.array([all(cut for _, _, cut in self._logs[i]) for i in self._fitted])
         score = np.where(only_cut, score + 10.0, score)

@@ -1,89 +1,194 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What of a setting carries its gain: axes that add nothing are put back to how the program has them."""
+"""What of a setting carries its gain: axes that add nothing are put back to how the program has them.
+
+By group testing (R. Dorfman, Annals of Mathematical Statistics 14, 1943): most knobs do nothing for most programs, so all axes that
+are in doubt are put back at once, and the two run side by side in fresh blocks. Where that loses nothing, one comparison was
+enough; where it loses, the group is split, down to single axes. An axis that counts only beside another loses its group the test.
+"""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
 
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.space import Point, Space
 
-#: An axis whose effect lies so many deviations beyond what counts as none needs no further runs.
-_SURE = 2.0
-#: What an axis adds is doubtful up to so many of its deviations.
-_DOUBTFUL = 2.5
-#: What carries less than one part in so many of the gain is not worth having, where it is not sure.
-_SHARE = 6
-#: So many axes are looked at side by side.
-_MOST_ARMS = 6
+#: What an axis is worth is told from nothing where it is so many of its deviations more.
+_TOLD = 2.5
+#: What putting axes back costs is told to be no more than is tolerated where it lies so many deviations below.
+_BELOW = 2.0
+#: It is near enough to nothing up to so many standard errors.
+_NEAR = 1.5
+#: What is put back by runs that the point was chosen for may seem to cost so many of its deviations by that alone.
+_LUCK = 2.0
+#: A group runs in so many fresh blocks before it is judged, where there is room for them, and in so many at most.
+_FEWEST, _MOST_BLOCKS = 2, 40
+#: In so many blocks it shows how far runs stray.
+_KNOWN = 5
+#: One part in so many of the gain may be lost where the runs do not suffice for more; of what they suffice for, one in so many.
+_TOLERATED, _WANTED = 6, 15
+#: So many groups are put back side by side.
+_MOST_ARMS = 3
 
 
 class Reduction:
-    """Of one search: which axes of a point can be put back, by what the model makes of all runs.
+    """Of one search and one point: what of it can be put back, by what the search is told of the points asked for.
 
-    `within` is the difference (of log time) that counts as none. An axis is put back where what that is expected to cost
-    is less than a quarter of it, or than two and a half of its own standard deviations: most knobs do nothing for most
-    programs, and the point was picked for its good luck, too. How many threads there are, and where, seldom does nothing:
-    of a crossed axis what is expected to be more than `within` and than its deviation stays. All together no more than a
-    sixth of the gain is given up.
+    `point` is the reduced one so far, which has run; `unknown` are the axes of which the runs do not tell whether they count.
+    `within` is the difference (of log time) that counts as none. At least one axis stays changed.
     """
 
-    def __init__(self, search: GuidedSearch, space: Space, within: float):
+    def __init__(self, search: GuidedSearch, space: Space, within: float, point: Point):
         self._search = search
         self._space = space
         self._default = space.default
         self._within = within
+        self._since = search.blocks
+        gain = max(0.0, search.gain(point, over=search.reference)[0])
+        self._tolerated, self._wanted = max(within, gain / _TOLERATED), max(within, gain / _WANTED)
+        self.point = self._from = point
+        self.unknown: set[str] = set()
+        self._asked: dict[tuple[Point, Point], int] = {}
+        self._joined: set[Point] = set()
+        same = [n for n in space.changed(point) if space.identity(self._without([n])) == space.identity(point)]
+        self.point = self._without(same[:1])
+        self._groups = self._first_groups(gain)
+        self._arms: list[tuple[str, ...]] = []
 
-    def _without(self, point: Point) -> list[Point]:
-        """The point with one axis put back, for each axis where that is another setting and may run."""
-        others = [point.having(**{n: self._default[n]}) for n in self._space.changed(point)]
-        mine = self._space.identity(point)
-        return [
-            p
-            for p in others
-            if self._space.allowed(p) and not self._search.failed(p) and self._space.identity(p) != mine
-        ]
+    # --- which groups of axes
 
-    def arms(self, point: Point) -> list[Point]:
-        """What should run beside the point, before it is told what carries its gain: single axes put back that may add
-        nothing, and all of those at once. Empty where everything is known well enough.
+    def _first_groups(self, gain: float) -> list[tuple[str, ...]]:
+        """All axes in doubt as one group, where something else carries the gain; else all in two halves."""
+        cost, sure = {}, set()
+        entangled = self._search.entangled(self.point)
+        for name in self._space.changed(self.point):
+            cost[name], deviation = self._search.gain(self.point, over=self._without([name]))
+            # by its luck alone the point may seem better than without an axis, but not by as much as this
+            surely = cost[name] - (_TOLD + _LUCK) * deviation >= self._within and cost[name] > self._tolerated
+            if name not in entangled and (surely or cost[name] > gain / 2):
+                sure.add(name)
+        ordered = tuple(sorted(cost, key=lambda n: cost[n]))
+        doubtful = tuple(n for n in ordered if n not in sure)
+        return [doubtful] if sure else _halves(ordered)
+
+    def _without(self, names: Iterable[str]) -> Point:
+        return self.point.having(**{n: self._default[n] for n in names})
+
+    def _next_arms(self) -> list[tuple[str, ...]]:
+        """The groups to be put back next, each for itself."""
+        changed = self._space.changed(self.point)
+        waiting, self._groups = [g for g in self._groups if g], []
+        if len(waiting) == 1 and set(waiting[0]) == set(changed):
+            # what is left carries the gain, together or one of them
+            waiting = _halves(waiting[0]) if len(changed) > 1 else []
+        found: list[tuple[str, ...]] = []
+        for group in waiting:
+            if len(found) == _MOST_ARMS:
+                self._groups.append(group)
+            elif self._may(self._without(group)):
+                found.append(group)
+            else:
+                self._groups += _halves(group)
+        return found or (self._next_arms() if self._groups else [])
+
+    def _may(self, point: Point) -> bool:
+        return self._space.allowed(point) and not self._search.failed(point)
+
+    # --- what they cost
+
+    def _told(self, group: tuple[str, ...]) -> tuple[float, float, int]:
+        """What putting a group back costs in log time, by fresh blocks alone: its mean, the standard error, and how many there are.
+
+        The runs before do not count: the point leads since it had luck in them.
         """
-        doubtful = []
-        entangled = self._search.entangled(point)
-        for other in self._without(point):
-            cost, deviation = self._search.gain(point, over=other)
-            sure = cost - _SURE * deviation >= self._within or cost + _SURE * deviation <= self._within / 2
-            if not sure or any(other[n] != point[n] for n in entangled):
-                doubtful.append((cost, other))
-        doubtful.sort(key=lambda item: item[0])
-        return [p for _, p in doubtful[:_MOST_ARMS]]
+        costs = self._search.pairs(self.point, self._without(group), self._since)
+        one = math.sqrt(2) * self._search.noise
+        if not costs:
+            return 0.0, one, 0
+        # of few blocks the scatter may be small by luck
+        scatter = max(one, float(np.std(costs, ddof=1)) if len(costs) > 1 else 0.0)
+        return float(np.mean(costs)), scatter / math.sqrt(len(costs)), len(costs)
 
-    def of(self, point: Point) -> Point:
-        """The simplest point that is expected to be as good; at least one axis stays changed."""
-        now = point
-        # without it the point failed: so may the others
-        needed = [n for n in self._space.changed(point) if self._search.failed(point.having(**{n: self._default[n]}))]
-        most = self._search.gain(point, over=self._search.reference)[0] / _SHARE
-        while len(self._space.changed(now)) > 1:
-            free = []
-            # the model shares a gain out among values that only ever ran together, and may be wrong
-            kept = [*needed, *self._search.entangled(now)]
-            for i, other in enumerate(others := self._without(now)):
-                cost, deviation = self._search.gain(point, over=other)
-                if any(other[n] != now[n] for n in kept):
-                    continue
-                if cost < min(most, self._doubtful(now, other, deviation)):
-                    free.append((cost, i))
-            if not free:
-                break
-            now = others[min(free)[1]]
-        return now
+    def _counts(self, group: tuple[str, ...], most: float) -> bool | None:
+        """Whether a group carries some of the gain, where at most `most` of log time may be lost; None: fresh blocks leave that open."""
+        if not self._may(self._without(group)):
+            return True
+        cost, error, blocks = self._told(group)
+        if blocks < _FEWEST:
+            return None
+        if cost <= max(self._within / 2, _NEAR * error) and cost + _BELOW * error <= most:
+            return False
+        # how far runs stray is not known of a few: less than may be lost is not told from nothing by these
+        known = blocks >= _KNOWN or cost > self._tolerated
+        return True if known and cost > max(self._within / 4, _TOLD * error) else None
 
-    def _doubtful(self, point: Point, other: Point, deviation: float) -> float:
-        """Up to which cost (of log time) the one axis in which `other` differs is put back."""
-        (axis,) = (a for a in self._space.open if point[a.name] != other[a.name])
-        most = _DOUBTFUL * deviation
-        if axis.crossed:
-            most = min(most, max(self._within, deviation))
-        return max(self._within / 4, most)
+    def _final(self, group: tuple[str, ...]) -> bool | None:
+        """The same where no more blocks will come: what these leave open is told by all runs, but not of axes that only ever ran together."""
+        counts = self._counts(group, self._tolerated)
+        if counts is None and self._search.entangled(self.point).isdisjoint(group):
+            cost, deviation = self._search.gain(self.point, over=self._without(group))
+            lost, doubt = self._search.gain(self._from, over=self._without(group))
+            if (
+                cost <= max(self._within / 2, _TOLD * deviation)
+                and lost <= self._tolerated
+                and lost + doubt <= 2 * self._tolerated
+            ):
+                return False
+        return counts
+
+    def _hopeless(self, group: tuple[str, ...], blocks: int) -> bool:
+        """Whether so many more blocks will hardly tell."""
+        cost, error, made = self._told(group)
+        missed = self._asked.get((self.point, self._without(group)), 0) - made
+        aim = max(self._tolerated - max(cost, 0.0), self._tolerated / 2)
+        needed = max(_FEWEST, (_BELOW * error * math.sqrt(max(made, 1)) / aim) ** 2)
+        return missed > 1 or made >= _MOST_BLOCKS or needed > made + blocks
+
+    # --- asking
+
+    def ask(self, room: int) -> list[Point]:
+        """The next block, for which and further ones there is room for so many runs; empty where nothing more is to be told."""
+        while True:
+            if not self._arms:
+                self._arms = self._next_arms()
+                if not self._arms:
+                    return []
+            open_ = [g for g in self._arms if self._counts(g, self._wanted) is None]
+            while open_ and any(self._hopeless(g, room // (1 + len(open_))) for g in open_):
+                last = max(open_, key=lambda g: (self._told(g)[0], self._arms.index(g)))
+                open_.remove(last)
+            if open_:
+                asked = [self._without(g) for g in open_]
+                for point in asked:
+                    self._asked[self.point, point] = self._asked.get((self.point, point), 0) + 1
+                return [self.point, *asked]
+            self._conclude()
+
+    def _conclude(self) -> None:
+        """Of the groups of this round: put back what costs nothing, split what does."""
+        told = {g: self._final(g) for g in self._arms}
+        self._arms = []
+        idle = sorted((g for g in told if told[g] is False), key=lambda g: self._told(g)[0])
+        for group, counts in told.items():
+            if counts is not False:
+                self._groups += _halves(group)
+            if counts is None and len(group) == 1:
+                self.unknown.update(group)
+        together = tuple(n for g in idle for n in g)
+        if len(idle) > 1 and set(together) != set(self._space.changed(self.point)):
+            if self._final(together) is False:
+                idle = [together]
+            elif (joined := self._without(together)) not in self._joined:
+                # each can be put back, but perhaps not all of them
+                self._joined.add(joined)
+                self._groups.insert(0, together)
+                return
+        if idle:
+            self.point = self._without(idle[0])
+            self._groups += idle[1:]
 
     def bare(self, point: Point) -> Point:
         """Only what differs from how the program is started, unless spelling its defaults out is itself a gain."""
@@ -92,3 +197,9 @@ class Reduction:
             if gain - deviation > self._within:
                 return point
         return Point({n: point[n] for n in self._space.changed(point)})
+
+
+def _halves(group: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """A group in two; a single axis has no parts."""
+    middle = (len(group) + 1) // 2
+    return [group[:middle], group[middle:]] if len(group) > 1 else []

@@ -152,7 +152,7 @@ def ratio_interval(
 ) -> Ratio:
     """Speedup of `candidate` over `baseline`: seconds of the same n blocks in the same order, all above zero.
 
-    `step` is that of the clock or the printed number, in seconds, 0 for none; where it is not known the times tell it. Where
+    `step` is that of the clock or the printed number, in seconds, 0 for none; where it is not known it is inferred from the times. Where
     something may carry over from one run to the next, give the blocks that `carryover.comparable` names. Raises ValueError
     where the lengths differ, there is no pair, or a time is not above zero.
     """

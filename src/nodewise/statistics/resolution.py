@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Resolution: which differences can be told from noise, by how many runs."""
+"""Resolution: which differences can be distinguished from noise, by how many runs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _deviations(power: float, level: float) -> tuple[float, float]:
 
 
 def runs_needed(mad: float, difference: float, power: float = 0.9, level: float = 0.95) -> int:
-    """How many runs of each of two settings tell a difference of this share apart, with this probability.
+    """How many runs of each of two settings show a difference of this share, with this probability.
 
     `mad` is the median absolute deviation of one run, as a share. The interval is that of `compare.ratio_interval`: of
     paired log ratios, whose variance is twice that of a run. The number is that of a paired t-test (W. C. Guenther, The
@@ -81,7 +81,7 @@ def runs_needed(mad: float, difference: float, power: float = 0.9, level: float 
 
 
 def smallest_difference(mad: float, runs: int, power: float = 0.9, level: float = 0.95) -> float:
-    """The difference, as a share, that `runs` runs of each tell apart; the inverse of `runs_needed`.
+    """The difference, as a share, that `runs` runs of each distinguish; the inverse of `runs_needed`.
 
     Raises ValueError below the fewest runs that can decide.
     """

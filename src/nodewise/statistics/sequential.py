@@ -32,7 +32,7 @@ _EACH_UP_TO, _GROWTH = 40, 1.1
 #: The looks of a comparison whose most blocks are known grow so.
 _PLANNED_GROWTH = 1.25
 _GRID = 121
-#: A level nearer to 1 could not be told from it.
+#: A level nearer to 1 could not be distinguished from it.
 _LEAST = 1e-12
 
 
@@ -102,15 +102,16 @@ def _common_chance(at: tuple[int, ...], alpha: float) -> float:
     return low
 
 
-def plan_looks(most_blocks: int, alpha: float = 0.05) -> Looks:
-    """Looks for a comparison of at most `most_blocks` blocks, the last one at the end, growing geometrically.
+def plan_looks(most_blocks: int, alpha: float = 0.05, before_end: int | None = None) -> Looks:
+    """Looks for a comparison of at most `most_blocks` blocks, the last one at the end, growing geometrically; where it is given,
+    up to one after `before_end` blocks, which comes before the last.
 
     With few blocks there is one look only, since an early one would have no interval. Raises ValueError below
     FEWEST_BLOCKS.
     """
     if most_blocks < FEWEST_BLOCKS:
         raise ValueError(f"{FEWEST_BLOCKS} blocks are the fewest that can decide, not {most_blocks}")
-    at = [most_blocks]
+    at = [most_blocks] if before_end is None or before_end >= most_blocks else [before_end, most_blocks]
     while (earlier := int(at[0] / _PLANNED_GROWTH)) >= FEWEST_BLOCKS:
         at.insert(0, earlier)
     # a look that has no interval even where all signs are equal costs width at the others

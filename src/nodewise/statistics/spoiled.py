@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What spoils a series of runs: marks that ask for a repetition or forbid a word, drift, several modes, a first run that differs.
 
-Nothing is left out here: a block that is repeated keeps its samples, and what is found is told beside the verdict.
+Nothing is left out here: a block that is repeated keeps its samples, and what is found is reported with the verdict.
 """
 
 import itertools
@@ -23,7 +23,7 @@ PASSING = ("steal", "other load", "heat", "clock", "paging", "memory pressure")
 _CONSTANT = ("clock",)
 #: A share of stolen time that differs by more than this from that of the other runs disturbed a run; `runner.marks.SHARE`.
 _SHARE = 0.05
-#: Steal is told in hundredths of a second: below this it is rounding, and shorter runs are looked at together.
+#: Steal is counted in hundredths of a second: below this it is rounding, and shorter runs are looked at together.
 _ROUNDING_S = 0.03
 _TOGETHER_S = _ROUNDING_S / _SHARE
 #: So many of the runs are all of them.
@@ -213,7 +213,7 @@ def drift(times: Sequence[float], alpha: float = 0.01) -> Drift:
     The slope is the median of those between all pairs, of logarithms (H. Theil 1950; P. K. Sen, Journal of the American
     Statistical Association 63, 1968); the test is Mann's and Kendall's with ties (M. G. Kendall, Rank Correlation Methods,
     1975), its variance raised where neighbouring runs are alike (K. H. Hamed, A. R. Rao, Journal of Hydrology 204, 1998),
-    since a burst is no trend. Fewer than six runs tell nothing. Raises ValueError where a time is not above zero.
+    since a burst is no trend. Fewer than six runs show nothing. Raises ValueError where a time is not above zero.
     """
     data = np.asarray(times, dtype=float)
     if data.size and data.min() <= 0:
@@ -285,7 +285,7 @@ _OUTLIERS = 0.15
 _APART = 3.5
 #: How large sqrt(n) times the dip must be besides, by n: where times that are normal, lognormal, quantised or have 5 to 15%
 #: outliers are taken for two modes in at most 2 of 100 series (simulated). The dip's own p-value is that of the uniform,
-#: from which two modes five deviations apart can hardly be told by thirty runs; times are rarely uniform, unless they drift.
+#: from which two modes five deviations apart can hardly be distinguished by thirty runs; times are rarely uniform, unless they drift.
 _DIPS = {10: 0.50, 15: 0.46, 20: 0.43, 30: 0.40, 50: 0.36, 100: 0.33}
 _MOST_MODES = 4
 

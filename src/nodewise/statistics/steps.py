@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 _DECIMALS = 6
 #: A value is a multiple of a step if it is off by at most this share of it: differences of clocks are not exact.
 _EXACT = 1e-3
-#: So many different values, at least, tell a step that is no power of ten.
+#: So many different values, at least, show a step that is no power of ten.
 _FEWEST_VALUES = 4
 #: With no more different values than this share of all, the clock is taken to be coarse; its step is no larger share of a value.
 _TIED, _COARSEST = 0.75, 0.1
@@ -71,7 +71,7 @@ def _distance(values: Array) -> float:
 def rounding_doubt(values: Sequence[float] | Array, step: float) -> float:
     """By how much, in the values' unit, rounding to `step` may have moved the centre of n values; half a step at most.
 
-    The noise is told by the share that the most frequent value has among itself and its two neighbours: another mode far
+    The noise is inferred from the share that the most frequent value has among itself and its two neighbours: another mode far
     off smooths nothing. With few values the share is taken to be as large as it may be.
     """
     if step <= 0:

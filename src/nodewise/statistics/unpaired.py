@@ -3,7 +3,7 @@
 
 The centre is the median of all pairwise log ratios, the interval is got by inverting the Mann-Whitney test (J. L. Hodges,
 E. L. Lehmann, Annals of Mathematical Statistics 34, 1963). It holds for independent runs; what the machine did to all of
-one series (another day, another load) no interval can tell from a difference.
+one series (another day, another load) no interval can distinguish from a difference.
 """
 
 import math

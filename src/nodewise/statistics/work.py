@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Performance is not execution rate: speed, rate and work of several ways to get one result, side by side.
+"""Performance is not execution rate: speed, rate and work of several variants that get one result, side by side.
 
 Performance is 1 / T, execution rate W / T, speedup T1 / T2, redundancy W2 / W1, so that the ratio of the rates is
-speedup times redundancy: a way that does needless work has a higher rate than it has merit.
+speedup times redundancy: a variant that does needless work has a higher rate than it has merit.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Efficiency:
-    """One way against the reference: `speedup` and `redundancy` (None where its work is not known), rate in work per second."""
+    """One variant against the reference: `speedup` and `redundancy` (None where its work is not known), rate in work per second."""
 
     speedup: float
     rate: float | None = None
@@ -22,7 +22,7 @@ class Efficiency:
 def efficiency(
     seconds: Sequence[float], work: Sequence[float | None], reference: int = 0, speedups: Sequence[float] | None = None
 ) -> list[Efficiency]:
-    """Each way against the one at `reference`: seconds of n ways and the work that each did, in any unit.
+    """Each variant against the one at `reference`: seconds of n variants and the work that each did, in any unit.
 
     `speedups` replace the ratios of seconds where they were got better (paired by block). Raises ValueError where the
     lengths differ, a time is not above zero, or work is known and not above zero.

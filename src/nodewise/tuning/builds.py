@@ -23,7 +23,7 @@ _KEPT = 2000
 class Builder:
     """Makes a program by a shell command, and keeps what it made in `folder` by the command's text.
 
-    A command with `{out}` in it is told where to write the program. One without writes `program` as always: that file is
+    A command with `{out}` in it is given the place to write the program. One without writes `program` as always: that file is
     then moved to its own place, and the one that was there before is put back.
     """
 
@@ -68,7 +68,7 @@ class Builder:
         program = Path(self._cwd, self._program).resolve()
         if "/" not in self._program and shutil.which(self._program):
             raise InputError(
-                f"--build cannot tell which file it makes for {self._program}, which is found on PATH",
+                f"--build does not say which file it makes for {self._program}, which is found on PATH",
                 "write the command with a path (./app), or {out} in both: --build 'cc {flags} -o {out} app.c' … -- {out}",
             )
         with _put_back(program, program.with_name(f".{program.name}.nodewise-kept")) as guard:
@@ -94,7 +94,7 @@ class Builder:
 def _put_back(program: Path, kept: Path) -> Iterator[Callable[[str], None]]:
     """Whatever is made of `program` inside, the file that was there before is there afterwards, also after a kill.
 
-    Gives what tells the guard the process group of a build, and `-` once it has ended. Where there was no file before
+    Gives what names the guard the process group of a build, and `-` once it has ended. Where there was no file before
     there is nothing to keep.
     """
     if kept.exists():
@@ -106,8 +106,8 @@ def _put_back(program: Path, kept: Path) -> Iterator[Callable[[str], None]]:
     part = kept.with_name(kept.name + ".part")
     shutil.copy2(program, part)
     part.replace(kept)
-    with will('[ ! -e "$1" ] || mv -f -- "$1" "$2"', str(kept), str(program)) as tell:
+    with will('[ ! -e "$1" ] || mv -f -- "$1" "$2"', str(kept), str(program)) as follow:
         try:
-            yield tell
+            yield follow
         finally:
             kept.replace(program)

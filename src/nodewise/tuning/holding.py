@@ -30,8 +30,8 @@ def inherited_processors() -> frozenset[int]:
 class Holding:
     """Ranks and threads of one command on one machine.
 
-    OpenMP's variables are set only for a program that has an OpenMP runtime, or of which that cannot be told. Any other is
-    held by a mask, and told its number of threads only where it would not count the mask's processors by itself. On a
+    OpenMP's variables are set only for a program that has an OpenMP runtime, or of which that cannot be determined. Any other is
+    held by a mask, and given its number of threads only where it would not count the mask's processors by itself. On a
     machine that is not live nothing is bound, and what a program for it loads cannot be seen.
     """
 
@@ -72,7 +72,7 @@ class Holding:
 
     @property
     def told_now(self) -> int | None:
-        """How many threads the user's own variables tell the program; None where they tell nothing that it reads."""
+        """How many threads the user's own variables give the program; None where they give nothing that it reads."""
         if self.openmp:
             texts = [(self._environment.get("OMP_NUM_THREADS", ""), "{n}")]
         else:
@@ -103,10 +103,10 @@ class Holding:
             return (ranks, threads, "os" if placement is None else placement.places)
         if self.ranked is not None:
             masks = None if placement is None else placement.used
-            return (ranks, tuple(self._told(threads, self._environment, masks[0] if masks else None).items()), masks)
+            return (ranks, tuple(self._set_by(threads, self._environment, masks[0] if masks else None).items()), masks)
         mask = self._mask(placement)
-        told = self._told(threads, self._environment, mask) if "threads" in point else {}
-        return (mask, tuple(told.items()))
+        chosen = self._set_by(threads, self._environment, mask) if "threads" in point else {}
+        return (mask, tuple(chosen.items()))
 
     def hold(self, draft: Draft, point: Point) -> None:
         """Write into a draft, in which all else is set, what starts and holds the point's ranks and threads."""
@@ -115,7 +115,7 @@ class Holding:
         ranked = read_ranked(draft.command) if self.ranked is not None else None
         mask = self._mask(placement) if ranked is None else placement.used[0] if placement is not None else None
         if "threads" in point:
-            draft.env |= self._told(threads, draft.environment, mask)
+            draft.env |= self._set_by(threads, draft.environment, mask)
         if ranked is not None:
             self._hold_ranks(draft, ranked, placement, ranks, threads)
         else:
@@ -146,15 +146,15 @@ class Holding:
         return placement.mask
 
     def _taken_anyway(self, threads: int, environment: Mapping[str, str]) -> bool:
-        """Whether an OpenMP runtime that is told nothing takes just so many threads: one for each processor."""
+        """Whether an OpenMP runtime that is given nothing takes just so many threads: one for each processor."""
         return "OMP_NUM_THREADS" not in environment and threads == len(self._everything)
 
-    def _told(self, threads: int, environment: Mapping[str, str], mask: tuple[int, ...] | None) -> dict[str, str]:
-        """The variables of the program's libraries that tell the number of threads, where it has to be told."""
+    def _set_by(self, threads: int, environment: Mapping[str, str], mask: tuple[int, ...] | None) -> dict[str, str]:
+        """The variables of the program's libraries that set the number of threads, where it has to be set."""
         if threads == self.told_now:
             return {}
         counted = len(self._everything if mask is None else mask)
-        told: list[Follower] = []
+        chosen: list[Follower] = []
         named: set[str] = set()
         for follower in self._followers:
             by_user = follower.setter.read(environment) is not None
@@ -167,5 +167,5 @@ class Holding:
                 continue
             itself = follower.counts_mask and follower.reads not in environment and counted == threads
             if by_user or not (older or itself):
-                told.append(replace(follower, reads="") if alone else follower)
-        return follow(told, "threads", threads, environment)
+                chosen.append(replace(follower, reads="") if alone else follower)
+        return follow(chosen, "threads", threads, environment)

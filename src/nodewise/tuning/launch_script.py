@@ -66,7 +66,7 @@ def _inlined(ranked: Ranked) -> list[str]:
 def slurm_script(kept: Kept) -> str:
     """A script for sbatch. Ranks are started by srun, in their places; a single process by the script itself.
 
-    Processors are told apart by number, so a setting that binds takes whole nodes of the machine that it was found on.
+    Processors are distinguished by number, so a setting that binds takes whole nodes of the machine that it was found on.
     """
     setting = kept.setting
     ranked = read_ranked(setting.command)

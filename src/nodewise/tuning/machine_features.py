@@ -32,13 +32,13 @@ def machine_features(
     spread = [core.pus[i] for i in range(max(len(c.pus) for c in cores)) for core in cores if i < len(core.pus)]
 
     def features(point: Point) -> tuple[float, ...]:
-        told = places(point)
+        given = places(point)
         threads = int(point.get("threads", machine.parallelism))
-        sit = [spread[i % len(spread)] for i in range(threads)] if told is None else list(told)
+        sit = [spread[i % len(spread)] for i in range(threads)] if given is None else list(given)
         on = [core_of.get(p, 0) for p in sit]
         nodes = Counter(node_of.get(p, 0) for p in sit)
         by_core, by_processor = Counter(on), Counter(sit)
-        near = sum(a == b for a, b in pairwise(on)) / max(1, len(on) - 1) if told is not None else 0.0
+        near = sum(a == b for a, b in pairwise(on)) / max(1, len(on) - 1) if given is not None else 0.0
         return (
             math.log2(len(by_core)),
             math.log2(max(by_core.values())),
@@ -46,7 +46,7 @@ def machine_features(
             math.log2(len(nodes)),
             math.log2(max(nodes.values())),
             near,
-            float(told is not None),
+            float(given is not None),
         )
 
     return features

@@ -143,7 +143,7 @@ def unbound(ranked: Ranked, environment: Mapping[str, str]) -> dict[str, str]:
     resolved = found.resolve().name if found is not None else Path(name).name
     known = [item for starter in _starters(ranked.head)[0] for item in starter.unbound.items()]
     own = next((variables for part, variables in known if part in resolved), None)
-    # what cannot be told apart is set for all: one launcher does not heed another's
+    # what cannot be distinguished is set for all: one launcher does not heed another's
     return dict(own) if own is not None else {k: v for _, variables in known for k, v in variables.items()}
 
 

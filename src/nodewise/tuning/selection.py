@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Offer: which axes a tune tries, from what the user names and what the program turns out to load."""
+"""Axis selection: which axes a tune tries, from what the user names and what the program turns out to load."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from nodewise.tuning.builds import Builder
 from nodewise.tuning.catalogue.choose import (
     Answers,
     allocator_knob,
-    ask_libraries,
     followers_for,
     knobs_for,
     libraries_loaded,
     marks_of,
+    query_libraries,
     runnable,
 )
 from nodewise.tuning.catalogue.knob import Follower, Knob, Library, as_set_by_the_user
+from nodewise.tuning.catalogue.priority import LEAST_WORTH, Prioritized, prioritize_knobs
 from nodewise.tuning.catalogue.read import load_catalogue
-from nodewise.tuning.catalogue.weigh import LEAST_WORTH, Weighed, weigh_knobs
 from nodewise.tuning.catalogue.why import facts_of, why
 
 _ALWAYS = ("threads", "placement")
@@ -41,7 +41,7 @@ _OF_LIBRARIES = ("knobs", "schedule", "wait", "allocator")
 _TOLD = ("threads", "placement", "ranks", "hugepages")
 #: The share of the runs that knobs may take, where nobody has named them.
 _SHARE = 0.3
-#: A knob that promises so much (see `weigh.Weighed.promise`) is tried before anything else is known.
+#: A knob that promises so much (see `priority.Prioritized.promise`) is tried before anything else is known.
 _PROMISING = 15
 #: An axis of the user's own with more values than this is left to the search.
 _MOST_GUESSED = 8
@@ -68,7 +68,7 @@ class Offer:
         self._usage: Mapping[str, float] | None = None
         self._knobs: tuple[Knob, ...] = ()
         #: The knobs of what the program loads, the most promising first, and why each is tried or not.
-        self.weighed: tuple[Weighed, ...] = ()
+        self.prioritized: tuple[Prioritized, ...] = ()
         self._answers = Answers()
         self._options: Options | None = None
         self.builder: Builder | None = None
@@ -173,7 +173,7 @@ class Offer:
             return self._make(names, self._knobs, ())
         libraries = libraries_loaded(self._loaded, catalogue)
         self._check_loaded(catalogue, libraries)
-        self._answers = ask_libraries(libraries, self._loaded, self._machine, self._environment)
+        self._answers = query_libraries(libraries, self._loaded, self._machine, self._environment)
         every = [
             *knobs_for(
                 self._loaded,
@@ -187,8 +187,8 @@ class Offer:
         ]
         allocator = allocator_knob(self._loaded, self._environment, catalogue)
         every += [allocator] if allocator is not None else []
-        self.weighed = weigh_knobs(every, catalogue, self._loaded, self._usage, int(runs * _SHARE))
-        worth = [w.knob for w in self.weighed if w.tried]
+        self.prioritized = prioritize_knobs(every, catalogue, self._loaded, self._usage, int(runs * _SHARE))
+        worth = [w.knob for w in self.prioritized if w.tried]
         if self._names is None:
             self._knobs, names = tuple(worth), [*self._plain_defaults(), "knobs"]
         else:
@@ -212,7 +212,7 @@ class Offer:
                 f"where the time goes is not known ({profile.missing}): knobs are tried in the order of their worth"
             )
         taken = {k.name for k in self._knobs}
-        for one in self.weighed:
+        for one in self.prioritized:
             if one.knob.name not in taken and one.knob.worth >= LEAST_WORTH:
                 found[one.knob.name] = one.reason
             elif one.dropped and one.knob.name not in (self._names or ()):
@@ -232,7 +232,7 @@ class Offer:
             if not knob.choices:
                 raise InputError(
                     f"this processor can run no value of the axis {knob.name}",
-                    "leave it out; `nodewise knobs` tells what each needs",
+                    "leave it out; `nodewise knobs` shows what each needs",
                 )
         return tuple(as_set_by_the_user(k, self._environment) for k in fitting)
 
@@ -252,7 +252,7 @@ class Offer:
 
     def first_guesses(self, default: Point) -> list[Point]:
         """Points to run first of all: the program as it is, but for one thing that its user names or that promises much."""
-        worthy = {w.knob.name: w.knob.values for w in self.weighed if w.tried and w.promise >= _PROMISING}
+        worthy = {w.knob.name: w.knob.values for w in self.prioritized if w.tried and w.promise >= _PROMISING}
         own = {a.name: a.values for a in self._own_axes() if len(a.values) <= _MOST_GUESSED}
         return [
             default.having(**{name: value})
@@ -265,7 +265,7 @@ class Offer:
     def reasons(self) -> dict[str, Any]:
         """For each knob that is tried where it is documented, and for each value why it may help here."""
         facts = facts_of(self._machine, self._answers)
-        shares = {w.knob.name: w.share for w in self.weighed}
+        shares = {w.knob.name: w.share for w in self.prioritized}
         return {
             k.name: {
                 "title": k.title,

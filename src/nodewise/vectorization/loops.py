@@ -37,7 +37,7 @@ _OPENMP = "libomp-dev"
 
 
 class Unseen(StrEnum):
-    """Why a compiler tells nothing of a loop."""
+    """Why a compiler reports nothing of a loop."""
 
     LEFT_OUT = "left out"
     COLLAPSED = "collapsed"
@@ -54,7 +54,7 @@ class Loop:
 
     `in_source` is whether its keyword was found; a loop of an array statement of Fortran has none. `function` is the name of
     the one that it is written in, `directive` the OpenMP directive that is about it, `collapsed` the line of the loop that
-    such a directive makes one with it. `unseen` says of compilers that tell nothing of it why that is so, `still` names those
+    such a directive makes one with it. `unseen` says of compilers that report nothing of it why that is so, `still` names those
     in whose machine code its lines are in a loop.
     """
 
@@ -214,7 +214,7 @@ def _take(
     loose: dict[int, Loop],
     source: _Source,
 ) -> None:
-    """Put what a compiler tells where it belongs."""
+    """Put what a compiler reports where it belongs."""
     names = demangled([name for a in done.attempts for name in (a.function, *a.chain)])
     lost = 0
     for one in places.of(done.attempts, done.compiler.kind):
@@ -232,7 +232,7 @@ def _take(
         else:
             lost += 1
     if lost:
-        found.remarks.append(f"{done.compiler.name} tells of {lost} more loops without saying where they are")
+        found.remarks.append(f"{done.compiler.name} reports {lost} more loops without saying where they are")
 
 
 class _Source:
@@ -256,7 +256,7 @@ class _Source:
         self._collapsed = collapsed_into(self.directives, self.loops)
 
     def loop(self, source: SourceLoop) -> Loop:
-        """A loop of the text, of which nothing is told yet."""
+        """A loop of the text, of which nothing is reported yet."""
         own = list(self._clean[source.line - 1 : source.end_line])
         if own:
             own[-1] = own[-1][: source.end_column]
@@ -280,7 +280,7 @@ class _Source:
         return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
 
     def unseen(self, source: SourceLoop, loop: Loop, done: Compiled) -> Unseen:
-        """Why a compiler tells nothing of a loop, by what the preprocessor and the object code show."""
+        """Why a compiler reports nothing of a loop, by what the preprocessor and the object code show."""
         if source.line in self._left_out.get(done.compiler.name, ()):
             return Unseen.LEFT_OUT
         if loop.collapsed:
@@ -296,7 +296,7 @@ class _Source:
 
 
 def _without_removed(attempts: list[Attempt]) -> list[Attempt]:
-    """A loop that became a library call is removed then: that is told once."""
+    """A loop that became a library call is removed then: that is reported once."""
     if any(a.outcome is not Outcome.REMOVED for a in attempts):
         return [a for a in attempts if a.outcome is not Outcome.REMOVED]
     return attempts

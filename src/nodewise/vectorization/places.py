@@ -60,7 +60,7 @@ class Places:
         return [f for f in found if f.loop is not None or not f.made]
 
     def _guessed(self, unplaced: Sequence[Attempt], placed: set[SourceLoop | None], kind: str) -> list[Found]:
-        """Loops that the record gives no place: told apart where the function has no others of which nothing is told.
+        """Loops that the record gives no place: distinguished where the function has no others of which nothing is reported.
 
         Of GCC's the rest are loops that it made to hand out parts.
         """

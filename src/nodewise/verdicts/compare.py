@@ -430,7 +430,7 @@ def compare_verdict(experiment: Experiment, stopped: str) -> CompareVerdict:
             *met.of().conditions,
             *energy_notes(experiment),
             *_to_be_set(experiment, contenders),
-            *experiment.told,
+            *experiment.remarks,
         ),
         seconds_spent=seconds_spent(experiment),
         stopped=stopped,

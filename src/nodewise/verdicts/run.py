@@ -94,6 +94,6 @@ def run_summary(
         failed=row.failed,
         error=row.error,
         stopped=verdict.stopped,
-        notes=tuple(w for w in verdict.warnings if w.startswith(_KEPT_NOTES) or w in experiment.told),
+        notes=tuple(w for w in verdict.warnings if w.startswith(_KEPT_NOTES) or w in experiment.remarks),
         samples=tuple(every),
     )

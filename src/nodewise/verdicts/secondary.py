@@ -23,7 +23,7 @@ _MEMORY = "peak_bytes"
 _TIMES = ("seconds", "wall_s")
 #: Peak memory that differs by less than this is no choice.
 _MEMORY_DIFFERS = 1.05
-#: The counters of energy step about every millisecond: of a shorter run they tell little.
+#: The counters of energy step about every millisecond: of a shorter run they say little.
 _COARSE_S = 0.02
 #: Standard deviations by which a lone run has to be better.
 _SURE = 3.0

@@ -64,7 +64,7 @@ class Series:
     def time_for(self, other: Series) -> float:
         """As a limit: the share of its time that holds for `other`, which may do less work than the study counts.
 
-        Work that a way could have left out is no excuse, so that more work gives no more time.
+        Work that a variant could have left out is no excuse, so that more work gives no more time.
         """
         if self._limit is None or not (done := other.metric(self._limit.per)):
             return 1.0

@@ -15,13 +15,15 @@ from nodewise.base.masking import masked_names, shell_text, to_be_set
 from nodewise.base.units import format_percent
 from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
+from nodewise.records.sample_lines import Plan
 from nodewise.runner.launch import launch_of
 from nodewise.runner.setting import Setting
 from nodewise.search.failures import fails_more
-from nodewise.statistics.compare import Ratio, ratio_interval
+from nodewise.statistics.compare import Ratio
 from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks
 from nodewise.statistics.summary import mad, median
-from nodewise.statistics.verdict import Verdict, Word
+from nodewise.statistics.verdict import Verdict, Word, format_ratio
+from nodewise.verdicts.ablation import Ablations, ablations_of
 from nodewise.verdicts.disturbed import phase_met
 from nodewise.verdicts.pair import (
     Pairs,
@@ -89,8 +91,8 @@ class TuneVerdict:
 
     `best` is the baseline unless `verdict` is `faster`; `candidate` is the setting that was held against it. `ratio` is how
     many times as fast the candidate is, `low` and `high` its interval (None: none), `reason` why nothing is decided,
-    `more_runs` how many more would probably decide it. `axes` are each one's share of a decided gain. Medians are in the
-    unit of `metric`.
+    `more_runs` how many more would probably decide it. `axes` are each one's share of a decided gain, 0 where it is not surely any;
+    of the axes `unseparated` the runs do not say whether they bring anything. Medians are in the unit of `metric`.
     """
 
     kind: str
@@ -114,6 +116,7 @@ class TuneVerdict:
     runs: int
     seconds_spent: float
     axes: Mapping[str, float]
+    unseparated: tuple[str, ...]
     why: tuple[str, ...]
     settings: tuple[SettingSummary, ...]
     pareto: Mapping[str, tuple[str, ...]]
@@ -130,7 +133,9 @@ class TuneVerdict:
 
 
 def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
-    """Judge a tune; `stopped` says what ended it: `decided`, `budget`, `interrupted`, `cut off`."""
+    """Judge a tune; `stopped` says what ended it: `decided`, `budget`, `interrupted`, `cut off`, or `nothing left` where what could be
+    compared failed or was none.
+    """
     candidate = _candidate(experiment)
     pairs, verdict, reason = _compare(experiment, candidate)
     comparison = (
@@ -169,6 +174,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         runs=len(experiment.records),
         seconds_spent=seconds_spent(experiment),
         axes=_shares(experiment, candidate, verdict),
+        unseparated=_ablations(experiment, candidate, verdict).unseparated,
         why=_why(experiment, best),
         settings=tuple(sorted(summaries, key=lambda s: math.inf if s.median is None else sign * s.median)),
         pareto=secondary.pareto_fronts(summaries),
@@ -188,11 +194,11 @@ def _candidate(experiment: Experiment) -> str:
     One that fails more often than the program as it is, is never the candidate.
     """
     failed = _to_blame(experiment)
-    plan = experiment.plan
+    plans = [p for p in experiment.plans if p.candidate in experiment.settings and p.candidate not in failed]
     # of one that was only ever cut off nothing is known but that it is slower
-    known = plan is not None and plan.candidate in experiment.settings and plan.candidate not in failed
-    if plan is not None and known and costs_of(experiment, plan.candidate):
-        return plan.candidate
+    plans = [p for p in plans if costs_of(experiment, p.candidate)]
+    if plans:
+        return next((p.candidate for p in reversed(plans) if _looked(experiment, p)), plans[-1].candidate)
     times = {
         key: good
         for key in experiment.settings
@@ -202,6 +208,16 @@ def _candidate(experiment: Experiment) -> str:
         return BASELINE
     repeated = {k: t for k, t in times.items() if len(t) > 1} or times
     return min(repeated, key=lambda k: median(repeated[k]))
+
+
+def _plan_of(experiment: Experiment, candidate: str) -> Plan | None:
+    """The last plan of a comparison with a setting."""
+    return next((p for p in reversed(experiment.plans) if p.candidate == candidate), None)
+
+
+def _looked(experiment: Experiment, plan: Plan) -> bool:
+    """Whether a comparison came to its first look: before it nothing can be said, and so not in error."""
+    return len(pair_up(experiment, BASELINE, plan.candidate, CONFIRM).one) >= plan.looks[0]
 
 
 def _failures(experiment: Experiment, key: str) -> tuple[int, int]:
@@ -224,12 +240,12 @@ def _to_blame(experiment: Experiment) -> dict[str, str]:
 
 def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, str]:
     within = question_of(experiment).within
-    plan = experiment.plan
+    plan = _plan_of(experiment, candidate)
     nothing = Pairs((), (), ())
     if candidate == BASELINE:
         why = "no other setting ran" + " to its end" * (len(experiment.settings) > 1)
         return nothing, Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within), why
-    if plan is not None and plan.candidate == candidate:
+    if plan is not None:
         pairs = pair_up(experiment, BASELINE, candidate, CONFIRM)
         if pairs.one:
             level = Looks(plan.looks, plan.alpha).level
@@ -238,8 +254,18 @@ def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, st
             return pairs, *judge_pairs(pairs, lambda _: level, within, final=True, accept_disturbed=accept, surely=True)
     # without a confirmation there is a guess but no interval: the candidate was picked for its good luck, too
     guess = median(costs_of(experiment, BASELINE)) / median(costs_of(experiment, candidate))
-    why = "there were too few runs to confirm it"
-    return nothing, Verdict(Word.UNDECIDED, Ratio(guess, 0.0, math.inf, 0), within), why
+    return nothing, Verdict(Word.UNDECIDED, Ratio(guess, 0.0, math.inf, 0), within), _unconfirmed(experiment)
+
+
+def _unconfirmed(experiment: Experiment) -> str:
+    """Why what looks best was not confirmed."""
+    to_blame = _to_blame(experiment)
+    gone = [key for key in dict.fromkeys(p.candidate for p in experiment.plans) if key in to_blame]
+    if not gone:
+        return "there were too few runs to confirm it"
+    failed, runs = _failures(experiment, gone[-1])
+    others = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+    return f"{gone[-1]}{others} looked faster and failed ({failed} of {runs} runs); too few runs were left to confirm another"
 
 
 def _more_runs(verdict: Verdict, pairs: Pairs, accept_disturbed: bool) -> int | None:
@@ -259,27 +285,22 @@ def _more_runs(verdict: Verdict, pairs: Pairs, accept_disturbed: bool) -> int | 
     return 2 * min(_MOST_MORE, max(2, more))
 
 
+def _ablations(experiment: Experiment, candidate: str, verdict: Verdict) -> Ablations:
+    """What is known of each axis of a setting that is faster."""
+    if verdict.word is not Word.FASTER:
+        return Ablations({}, verdict.within)
+    return ablations_of(experiment, candidate, verdict.within, _accepting(experiment))
+
+
 def _shares(experiment: Experiment, candidate: str, verdict: Verdict) -> dict[str, float]:
-    """How much of the gain each axis brought: what is lost when that axis alone is put back, all adding up to 1."""
+    """How much of the gain each axis surely brought: what is lost when that axis alone is put back."""
     shares = dict.fromkeys(question_of(experiment).axes, 0.0)
-    plan = experiment.plan
+    plan = _plan_of(experiment, candidate)
     if plan is None or verdict.word is not Word.FASTER:
         return shares
-    shares |= {axis: max(0.0, math.log(ratio)) for axis, ratio in _put_back(experiment, candidate).items()}
     if not plan.ablations and len(changed := list(experiment.settings[candidate].values)) == 1:
-        shares[changed[0]] = 1.0
-    total = sum(shares.values())
-    return {name: share / total if total > 0 else 0.0 for name, share in shares.items()}
-
-
-def _put_back(experiment: Experiment, candidate: str) -> dict[str, float]:
-    """For each axis that ran put back beside the candidate: how many times as long the program takes without it."""
-    ratios = {}
-    for axis, key in experiment.plan.ablations.items() if experiment.plan is not None else ():
-        pairs = pair_up(experiment, key, candidate, CONFIRM)
-        if pairs.one:
-            ratios[axis] = ratio_interval(pairs.one, pairs.other).ratio
-    return ratios
+        return shares | {changed[0]: 1.0}
+    return shares | _ablations(experiment, candidate, verdict).shares(math.log(verdict.ratio.ratio))
 
 
 def _summary(experiment: Experiment, key: str, dropped: int | None, secondary: SecondaryMetrics) -> SettingSummary:
@@ -342,19 +363,18 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     failed, runs = _failures(experiment, candidate)
     if failed and candidate != BASELINE:
         notes.append(f"{candidate} failed in {failed} of {runs} runs")
-    if verdict.word is Word.FASTER:
-        idle = [a for a, ratio in _put_back(experiment, candidate).items() if ratio < 1 + verdict.within / 4]
-        notes += [f"{a} made no measurable difference; the line may do without it" for a in idle]
-    if len(experiment.plans) > 1:
-        shares = ", ".join(format_percent(plan.alpha) for plan in experiment.plans)
+    notes += _ablations(experiment, candidate, verdict).notes()
+    looked = [plan for plan in experiment.plans if _looked(experiment, plan)]
+    if len(looked) > 1:
+        shares = ", ".join(format_percent(plan.alpha) for plan in looked)
         notes.append(
-            f"{len(experiment.plans)} comparisons with the baseline were made one after another; of all errors allowed "
+            f"{len(looked)} comparisons with the baseline were made one after another; of all errors allowed "
             f"they had {shares}, so that together they keep to 5%"
         )
     if verdict.word is Word.SLOWER:
-        notes.append(f"the best setting found was {verdict.sentence} than the baseline, which therefore stays")
+        notes.append(f"the best setting found was slower, {format_ratio(verdict.ratio)}; the baseline therefore stays")
     notes += answer_notes(experiment)
-    notes += experiment.told
+    notes += experiment.remarks
     return notes
 
 

@@ -54,14 +54,14 @@ class EndedError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Told:
+class Reported:
     """What each thread may use (of the outer region, or with TEAM_INNER of all inner ones), and what the runtime warned of."""
 
     places: list[tuple[int, ...]]
     warnings: str
 
 
-def _ask(folder: Path, library: Path | None, machine: Machine, env: dict[str, str], threads: int) -> Told:
+def _ask(folder: Path, library: Path | None, machine: Machine, env: dict[str, str], threads: int) -> Reported:
     preload, program = _built(folder, library)
     pretended = {
         "LD_PRELOAD": str(preload),
@@ -81,10 +81,10 @@ def _ask(folder: Path, library: Path | None, machine: Machine, env: dict[str, st
         raise EndedError(done.stderr + done.stdout)
     said = re.findall(r"thread (\d+)\.(\d+) may use (\S+)", done.stdout)
     said.sort(key=lambda one: (int(one[0]), int(one[1])))
-    return Told([parse_processors(mask) for _, _, mask in said], done.stderr)
+    return Reported([parse_processors(mask) for _, _, mask in said], done.stderr)
 
 
-def ask_intel(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Told:
+def ask_intel(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Reported:
     """What each thread may use by Intel's runtime, which takes the machine from hwloc. Raises EndedError."""
     kind, _, text = machine.source.partition(":")
     assert INTEL.exists(), "the runtime of the package intel-openmp, which ./dev test installs, is missing"
@@ -104,13 +104,13 @@ def ask_intel(folder: Path, machine: Machine, env: dict[str, str], threads: int)
                 raise
 
 
-def ask_llvm(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Told:
+def ask_llvm(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Reported:
     """What each thread may use by LLVM's runtime, which takes the machine from a file as /proc/cpuinfo. Raises EndedError."""
     source = {"KMP_CPUINFO_FILE": str(_file(folder, "cpuinfo", machine, _cpuinfo))}
     return _ask(folder, LLVM, machine, {**source, **env}, threads)
 
 
-def ask_gnu(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Told:
+def ask_gnu(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Reported:
     """What each thread may use by libgomp, which takes the machine from files as below /sys. Raises EndedError."""
     return _ask(
         folder, None, machine, {"PRETEND_SYSTEM": str(_file(folder, "system", machine, _system)), **env}, threads

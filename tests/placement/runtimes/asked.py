@@ -17,7 +17,7 @@ from nodewise.machine.sources import restrict
 from nodewise.placement.job import Job
 from nodewise.placement.registry import variable_texts
 from nodewise.placement.resolve import Request, resolve
-from tests.placement.runtimes import EndedError, Told, ask_gnu, ask_intel, ask_llvm, made_up
+from tests.placement.runtimes import EndedError, Reported, ask_gnu, ask_intel, ask_llvm, made_up
 
 RECORDED = Path(__file__).parent.parent / "recorded"
 Answer = list[list[int]] | None
@@ -74,7 +74,7 @@ def _llvm(dice: random.Random) -> Case:
 
 
 #: For each runtime what makes a case up, and what asks it.
-RUNTIMES: dict[str, tuple[Callable[[random.Random], Case], Callable[..., Told]]] = {
+RUNTIMES: dict[str, tuple[Callable[[random.Random], Case], Callable[..., Reported]]] = {
     "gnu": (_gnu, ask_gnu),
     "intel": (_intel, ask_intel),
     "llvm": (_llvm, ask_llvm),

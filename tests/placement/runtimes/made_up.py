@@ -49,7 +49,7 @@ _FOLDER = tempfile.TemporaryDirectory()
 
 @lru_cache(maxsize=64)
 def loaded(source: str) -> Machine:
-    """As load_machine, kept; `uneven:NAME` or `uneven:NAME:3,1,2,0` is one of `uneven` that does not tell kinds of cores."""
+    """As load_machine, kept; `uneven:NAME` or `uneven:NAME:3,1,2,0` is one of `uneven` that does not report kinds of cores."""
     if not source.startswith("uneven:"):
         return load_machine(source)
     _, name, numbers = f"{source}:".split(":")[:3]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Placements drawn: every thread there once, labels inside of their boxes, ranks told apart; two beside each other."""
+"""Placements drawn: every thread there once, labels inside of their boxes, ranks distinguished; two beside each other."""
 
 import re
 import xml.etree.ElementTree as ET

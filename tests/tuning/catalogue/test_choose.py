@@ -15,12 +15,12 @@ from nodewise.runner.loaded import Loaded, libraries_of
 from nodewise.tuning.catalogue.choose import (
     Answers,
     allocator_knob,
-    ask_libraries,
     follow,
     followers_for,
     knobs_for,
     libraries_loaded,
     marks_of,
+    query_libraries,
 )
 from nodewise.tuning.catalogue.knob import apply, cleared
 from tests.catalogue import AVX512, CATALOGUE, OPENBLAS, loading, machine, offered, tried
@@ -124,7 +124,7 @@ def test_a_library_that_takes_numbers_is_asked_which(tmp_path):
     subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "b.c", "-o", tmp_path / "libblis.so.4"], check=True)
     loaded = Loaded("/app", "dynamic", mapped=(str(tmp_path / "libblis.so.4"),))
     here = machine("avx2", "fma", *AVX512)
-    answers = ask_libraries(libraries_loaded(loaded, CATALOGUE), loaded, here, os.environ)
+    answers = query_libraries(libraries_loaded(loaded, CATALOGUE), loaded, here, os.environ)
     assert answers.chosen == {"blis-architecture": "generic"} and answers.versions == {"blis": "0.9.0"}
     assert answers.taken == {"blis-architecture": {"skx": "skx", "haswell": "3"}}
 
@@ -264,7 +264,7 @@ def test_a_preloaded_library_is_really_loaded(allocators):
 def test_the_number_of_an_interface_is_no_version(tmp_path: Path) -> None:
     for file, told in (("libgomp.so.1.0.0", "(libgomp.so.1.0.0)"), ("libgomp-r3.0.2.so", "3.0.2")):
         loaded = Loaded(mapped=(f"/lib/{file}",))
-        answers = ask_libraries(libraries_loaded(loaded, CATALOGUE), loaded, load_machine(None), {})
+        answers = query_libraries(libraries_loaded(loaded, CATALOGUE), loaded, load_machine(None), {})
         assert answers.versions["openmp"] == told
 
 
@@ -277,12 +277,12 @@ def test_numpys_blas_is_found_and_asked():
     found = libraries_loaded(loaded, CATALOGUE)
     if "openblas" not in {library.name for library in found}:
         pytest.skip("NumPy has another BLAS here")
-    answers = ask_libraries(found, loaded, here, environment)
+    answers = query_libraries(found, loaded, here, environment)
     assert answers.versions["openblas"].startswith("0.")
     assert answers.chosen["openblas-core-type"]
     forced = {**environment, "OPENBLAS_CORETYPE": "Nehalem"}
     # what the user says is not what it takes by itself
-    assert ask_libraries(found, loaded, here, forced).chosen == answers.chosen
+    assert query_libraries(found, loaded, here, forced).chosen == answers.chosen
     knobs = {k.name: k for k in knobs_for(loaded, here, forced, CATALOGUE, answers)}
     if "openblas-core-type" in knobs:
         knob = knobs["openblas-core-type"]

@@ -15,7 +15,7 @@ from nodewise.base.errors import InputError, StoreError
 from nodewise.cli.experiments import STDOUT, again_in, place_for, say_note
 from nodewise.cli.exports import asked_exports, export_options, write_export
 from nodewise.cli.hyperfine import HyperfineWords
-from nodewise.cli.keeping import hand_out, kept_in
+from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
     PATH,
     SHARE_OR_NONE,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from nodewise.api.compare import Comparison
     from nodewise.api.options import RunChoice
     from nodewise.verdicts.compare import CompareVerdict
+    from nodewise.verdicts.stored import Stored
 
 SLOWER, UNTOLD = 1, 2
 #: What may be said anew when going on with a comparison.
@@ -148,6 +149,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     from nodewise.api.compare import slower_by
     from nodewise.cli.progress import ProgressLine
     from nodewise.records.experiment import read_experiment
+    from nodewise.verdicts.stored import stored
 
     if context.obj and given["runs"] is not None and given["max_runs"] is not None:
         # a comparison that goes on may have more runs than then
@@ -166,18 +168,14 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     code = 0 if question.threshold is None else {True: SLOWER, False: 0, None: UNTOLD}[slower]
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code
-    _hand_out(read_experiment(question.out), verdict, targets, given["as_json"], question.threshold)
+    _hand_out(stored(read_experiment(question.out), verdict), targets, given["as_json"])
     return code
 
 
-def _hand_out(
-    experiment: Any, verdict: CompareVerdict, targets: dict[str, Path], as_json: bool, threshold: float | None
-) -> None:
-    """The words, the exports and the page. What was found is told also where a file cannot be written: StoreError then."""
+def _hand_out(found: Stored[CompareVerdict], targets: dict[str, Path], as_json: bool) -> None:
+    """The words, the exports and the page. What was found is printed also where a file cannot be written: StoreError then."""
     from nodewise.report.pages.write import write_page
-    from nodewise.report.text.comparison import comparison_lines
     from nodewise.verdicts.encoding import encode
-    from nodewise.verdicts.stored import stored
 
     problems: list[StoreError] = []
     # beside an export there is no room for words
@@ -186,21 +184,19 @@ def _hand_out(
     def hand_exports() -> None:
         for name, target in targets.items():
             try:
-                write_export(name, stored(experiment, verdict), target)
+                write_export(name, found, target)
             except StoreError as problem:
                 problems.append(problem)
 
     def answer() -> None:
-        for text in comparison_lines(experiment, verdict, threshold):
-            print(text, file=file)
-        file.flush()
+        print_answer(found, file)
         hand_exports()
 
     def print_json(page: Path | None) -> None:
-        print(json.dumps(encode(verdict, report=page), indent=1), flush=True)
+        print(json.dumps(encode(found.verdict, report=page), indent=1), flush=True)
         hand_exports()
 
-    hand_out(experiment.path, write_page, answer, print_json if as_json else None, file)
+    hand_out(found.folder, write_page, answer, print_json if as_json else None, file)
     if problems:
         raise problems[0]
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodewise.base.errors import InputError
-from nodewise.base.units import format_seconds
 from nodewise.cli.experiments import again_in, place_for, say_note
-from nodewise.cli.keeping import hand_out, kept_in
+from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
     SHARE,
     budget_option,
@@ -32,7 +31,6 @@ from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
     from nodewise.api.options import RunChoice
-    from nodewise.verdicts.confirm import ConfirmVerdict
 
 BROKEN = 1
 
@@ -94,8 +92,10 @@ def command(
     del run  # what was asked then is put beneath it
     from nodewise.api.confirm import prepare_confirm
     from nodewise.cli.progress import ProgressLine
+    from nodewise.records.experiment import read_experiment
     from nodewise.report.pages.write import write_page
     from nodewise.verdicts.encoding import encode
+    from nodewise.verdicts.stored import stored
 
     if given["runs"] is not None:
         refuse_beside(context, "--runs says how many there are", ("max_runs",))
@@ -132,24 +132,9 @@ def command(
     def print_json(page: Path | None) -> None:
         print(json.dumps(encode(verdict, report=page), indent=1))
 
-    hand_out(question.out, write_page, lambda: _tell(verdict), print_json if given["as_json"] else None)
+    def answer() -> None:
+        print()
+        print_answer(stored(read_experiment(question.out), verdict))
+
+    hand_out(question.out, write_page, answer, print_json if given["as_json"] else None)
     return code
-
-
-def _tell(verdict: ConfirmVerdict) -> None:
-    from nodewise.report.text.comparison import metric_line
-
-    print()
-    print(f"promised  {verdict.promise.sentence} ({verdict.promise.taken_at})")
-    for name, row in zip(("baseline", "setting"), verdict.comparison.contenders, strict=True):
-        if row.runs or row.error:
-            print(f"{name:<9} {metric_line(verdict.comparison, row)}")
-    if verdict.again is not None:
-        print(f"now       {verdict.again.sentence} (95% interval)")
-    print(f"verdict   {verdict.verdict.value}" + (f": {verdict.reason}" if verdict.reason else ""))
-    print(f"after     {verdict.runs} runs, {format_seconds(verdict.seconds_spent)}")
-    for text in verdict.differences:
-        print(f"differs   {text}")
-    for text in verdict.notes:
-        print(f"note      {text}")
-    print(f"launch    {verdict.comparison.contenders[1].command}")

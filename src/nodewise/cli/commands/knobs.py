@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nodewise.runner.loaded import Loaded
     from nodewise.tuning.catalogue.choose import Answers
     from nodewise.tuning.catalogue.knob import Follower, Knob, Library
-    from nodewise.tuning.catalogue.weigh import Spent, Weighed
+    from nodewise.tuning.catalogue.priority import Prioritized, Spent
 
 _WIDTH = 118
 #: How a list is read.
@@ -77,7 +77,7 @@ def command(
         print(_LEGEND)
         for library in libraries:
             print(f"{library.title}: {library.about}")
-            _tell(library.knobs, library.followers)
+            _print_knobs(library.knobs, library.followers)
 
 
 def _of_command(
@@ -86,31 +86,31 @@ def _of_command(
     from nodewise.machine.sources import load_machine
     from nodewise.tuning.catalogue.choose import (
         allocator_knob,
-        ask_libraries,
         followers_for,
         knobs_for,
         libraries_loaded,
+        query_libraries,
     )
-    from nodewise.tuning.catalogue.weigh import Spent, weigh_knobs
+    from nodewise.tuning.catalogue.priority import Spent, prioritize_knobs
 
     environment = {**os.environ, **run.env}
     machine = load_machine(None)
     loaded, usage = _loaded(words, libraries, run, environment, no_run)
     found = libraries_loaded(loaded, libraries)
-    answers = ask_libraries(found, loaded, machine, environment)
+    answers = query_libraries(found, loaded, machine, environment)
     knobs = knobs_for(loaded, machine, environment, libraries, answers, command=words, usage=usage)
     allocator = allocator_knob(loaded, environment, libraries)
-    weighed = weigh_knobs((*knobs, *([allocator] if allocator else ())), libraries, loaded, usage)
-    knobs = tuple(w.knob for w in weighed)
+    prioritized = prioritize_knobs((*knobs, *([allocator] if allocator else ())), libraries, loaded, usage)
+    knobs = tuple(w.knob for w in prioritized)
     followers = followers_for(loaded, libraries)
-    tried = [w.knob.name for w in weighed if w.tried]
+    tried = [w.knob.name for w in prioritized if w.tried]
     # a library that has nothing to set here is no news
     shown = [one for one in found if one.name in {*(k.library for k in knobs), *(f.library for f in followers)}]
     if as_json:
         from nodewise.cli.outputs.knobs import KnobsOutput, knob_output
         from nodewise.verdicts.encoding import encode
 
-        shown_knobs = tuple(map(knob_output, weighed))
+        shown_knobs = tuple(map(knob_output, prioritized))
         names = tuple(library.name for library in found)
         print(
             json.dumps(
@@ -125,7 +125,7 @@ def _of_command(
         return
     print("\n".join(_heading(words, loaded, shown, answers, machine, Spent(loaded, usage or {}, libraries))))
     print()
-    _tell(knobs, followers, weighed)
+    _print_knobs(knobs, followers, prioritized)
     print(f"worth trying first: {', '.join(tried) or 'none'}")
 
 
@@ -192,20 +192,20 @@ def _spent(loaded: Loaded) -> list[str]:
         return []
     if profile.missing:
         return [f"time       not known: {profile.missing}"]
-    told = [
+    parts = [
         f"{format_percent(share)} {Path(file).name}" for file, share in profile.files.items() if share >= _LEAST_SHOWN
     ]
     giving = (
         f"; {format_percent(profile.allocation)} in malloc and its like" if profile.allocation >= _LEAST_SHOWN else ""
     )
     user = "" if profile.kernel else ", of the time in user mode"
-    few = "" if profile.enough else ", too few to tell"
-    text = f"time       {', '.join(told)}{giving} ({profile.samples} samples{user}{few})"
+    few = "" if profile.enough else "; too few to say"
+    text = f"time       {', '.join(parts)}{giving} ({profile.samples} samples{user}{few})"
     return [textwrap.fill(text, _WIDTH, subsequent_indent=" " * 11)]
 
 
-def _tell(knobs: Iterable[Knob], followers: Iterable[Follower], weighed: Iterable[Weighed] = ()) -> None:
-    judged = {w.knob.name: w for w in weighed}
+def _print_knobs(knobs: Iterable[Knob], followers: Iterable[Follower], prioritized: Iterable[Prioritized] = ()) -> None:
+    judged = {w.knob.name: w for w in prioritized}
     for knob in knobs:
         by = f"{knob.setter.variable} {knob.setter.part}".strip()
         print(f"  {knob.name} ({by}): {', '.join(knob.values)}")

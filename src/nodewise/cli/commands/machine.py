@@ -47,10 +47,10 @@ def command(
     if as_json:
         print(json.dumps(machine.to_json(), indent=1))
     else:
-        _tell(machine)
+        _print(machine)
 
 
-def _tell(machine: Machine) -> None:
+def _print(machine: Machine) -> None:
     from nodewise.placement.memory import fast_nodes
     from nodewise.report.text.machine import machine_text
     from nodewise.runner.memory import huge_page_pools

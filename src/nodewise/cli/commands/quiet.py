@@ -59,7 +59,7 @@ def command(
     """Say what on this machine makes a program's time vary, and what to do about each; nothing is changed.
 
     It reads how the system is set, watches for a second who else runs, and repeats a short loop of equal work on all
-    processors that may be used, which shows what is lost to interruptions and which differences can be told here now.
+    processors that may be used, which shows what is lost to interruptions and which differences can be resolved here now.
     """
     from nodewise.cli.outputs.quiet import quiet_output
     from nodewise.machine.surroundings import read_surroundings
@@ -79,7 +79,7 @@ def command(
     if as_json:
         print(json.dumps(encode(quiet_output(findings, spins)), indent=1))
     else:
-        _tell(findings, spins, everything)
+        _print(findings, spins, everything)
     bad = {"noisy": (Severity.NOISY,), "note": (Severity.NOISY, Severity.NOTE)}.get(fail_on or "", ())
     return 1 if any(f.severity in bad for f in findings) else 0
 
@@ -122,7 +122,7 @@ def _watch(s: Surroundings, seconds: float, hint: bool) -> tuple[Watched, Watche
     return idle, difference(root, second, third, own), spins
 
 
-def _tell(findings: list[Finding], spins: list[Spin], everything: bool) -> None:
+def _print(findings: list[Finding], spins: list[Spin], everything: bool) -> None:
     from nodewise.report.quiet.measured import resolutions, summary
     from nodewise.report.quiet.text import counts_text, findings_text, spins_text
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import click
 
+from nodewise.base.errors import InputError
 from nodewise.cli.experiments import STDOUT
 from nodewise.cli.exports import asked_exports, export_options, write_export
+from nodewise.cli.keeping import print_answer
 
 _FILE = click.Path(path_type=Path)
 
@@ -27,6 +29,7 @@ _FILE = click.Path(path_type=Path)
     is_flag=True,
     help="Leave out host, user, paths, the command and what it printed; names of your own become numbers.",
 )
+@click.option("--text", "as_text", is_flag=True, help="Print the answer again, as the command did that measured it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @export_options()
 @click.argument("directory", type=_FILE)
@@ -37,6 +40,7 @@ def command(
     svg: Path | None,
     csv_file: Path | None,
     anonymous: bool,
+    as_text: bool,
     as_json: bool,
     **exports: Any,
 ) -> None:
@@ -50,8 +54,10 @@ def command(
     from nodewise.verdicts.encoding import encode
     from nodewise.verdicts.stored import read_stored
 
-    targets = asked_exports(exports, as_json)
-    if not any((html, png, svg, csv_file, as_json, targets)):
+    targets = asked_exports(exports, as_json or as_text)
+    if as_json and as_text:
+        raise InputError("--text and --json are two forms of one answer", "give one of them")
+    if not any((html, png, svg, csv_file, as_text, as_json, targets)):
         html = directory / "report.html"
     stored = read_stored(directory, *((Anonymous(directory), FOLDER) if anonymous else ()))
     kind = stored.kind
@@ -68,7 +74,9 @@ def command(
     for name, path in targets.items():
         write_export(name, stored, path)
         written += [path] if path != STDOUT else []
-    if as_json:
+    if as_text:
+        print_answer(stored)
+    elif as_json:
         for verdict in stored.verdicts:
             print(json.dumps(encode(verdict), indent=1))
     elif STDOUT not in targets.values():

@@ -11,19 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from nodewise.base.errors import InputError
-from nodewise.base.units import format_bytes, format_seconds
 from nodewise.cli.experiments import again_in, place_for, say_note
 from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.kinds import allow_option, budget_option, json_option, out_option, resume_option
 from nodewise.cli.options import run_options
 from nodewise.cli.typed import options_left_out
-from nodewise.runner.launch import quoted_line
-from nodewise.runner.marks import UNREAD
-from nodewise.runner.objective import format_metric
 
 if TYPE_CHECKING:
     from nodewise.api.options import RunChoice
-    from nodewise.verdicts.run import RunSummary
 
 FAILED = 1
 #: What may be said anew when going on with a run.
@@ -81,7 +76,8 @@ def command(
     from nodewise.api.run import prepare_run
     from nodewise.records.experiment import read_experiment
     from nodewise.report.pages.write import write_page
-    from nodewise.report.text.ranks import rank_lines, ranks_of
+    from nodewise.report.text.ranks import titled_rank_lines
+    from nodewise.report.text.run import summary_lines
     from nodewise.verdicts.encoding import encode
 
     if not command_words:
@@ -110,57 +106,8 @@ def command(
         print(json.dumps(encode(summary, report=page), indent=1))
 
     def answer() -> None:
-        _tell(summary, run.shown.currency)
-        ranks = ranks_of(read_experiment(folder), single.question.contenders[0].setting.key)
-        for i, text in enumerate([] if ranks is None else rank_lines(ranks)):
-            print(f"{'ranks' if i == 0 else '':<9} {text}")
-        again = f"nodewise run --resume {quoted_line([summary.experiment])}"
-        if summary.stopped == "budget":
-            print(f"note      the budget ended it after {summary.made} of {runs} runs; {again} --budget … goes on")
-        if summary.stopped == "interrupted":
-            print(f"note      interrupted after {summary.made} of {runs} runs; {again} goes on")
+        ranks = titled_rank_lines(read_experiment(folder), single.question.contenders[0].setting.key)
+        print("\n".join([*summary_lines(summary, run.shown.currency, runs), *ranks]))
 
     hand_out(folder, write_page, answer, print_json if as_json else None)
     return code
-
-
-def _tell(summary: RunSummary, currency: str) -> None:
-    samples, usage = summary.samples, summary.usage
-    told = "as the program says" if summary.source == "program" else "wall time"
-    centre, spread = format_seconds(summary.median_s), format_seconds(summary.mad_s)
-    least, most = format_seconds(summary.min_s), format_seconds(summary.max_s)
-    span = "too few runs for an interval"
-    if summary.low_s is not None and summary.high_s is not None:
-        span = f"95% interval {format_seconds(summary.low_s)} – {format_seconds(summary.high_s)}"
-    left_out = f"; {summary.left_out} more were disturbed and do not count" if summary.left_out else ""
-    runs = f"{summary.runs} run{'s' * (summary.runs != 1)}{left_out}"
-    print(f"time      {centre} ({span}), {told}")
-    print(f"spread    MAD {spread}, from {least} to {most}, {runs}")
-    print(f"processor {format_seconds(usage['user_s'])} user, {format_seconds(usage['system_s'])} system")
-    print(
-        f"memory    {format_bytes(usage['peak_bytes'])} at most; {usage['minor_faults']:.0f} minor, {usage['major_faults']:.0f} major page faults"
-    )
-    print(
-        f"switches  {usage['context_switches']:.0f} voluntary, {usage['involuntary_switches']:.0f} involuntary"
-        + (f"; {usage['migrations']:.0f} migrations" if "migrations" in usage else "")
-    )
-    for name, value in summary.metrics.items():
-        if name not in summary.shown:
-            print(f"{name:<9} {value:.6g}")
-    for name, found in summary.shown.items():
-        centre, spread = (format_metric(name, value, currency) for value in (found.median, found.mad))
-        told_of = " (the whole machine's while a run lasted)" if name.startswith("energy_") else ""
-        print(f"{name.removesuffix('_j'):<9} {centre}, MAD {spread}{told_of}")
-    if summary.energy:
-        print(f"energy    not known: {summary.energy}")
-    if "cycles" in usage:
-        print(f"counters  {usage['cycles']:.4g} cycles, {usage.get('instructions', 0):.4g} instructions")
-    elif summary.counters:
-        print(f"counters  no hardware counters: {summary.counters}")
-    # what the notes tell of all runs together is not told here
-    marked = {mark.partition(":")[0]: mark for s in samples for mark in s.marks if not mark.startswith(UNREAD)}
-    for mark in marked.values():
-        count = sum(any(m.startswith(mark.partition(":")[0]) for m in s.marks) for s in samples)
-        print(f"note      {mark} ({count} of {len(samples)} runs)")
-    for text in summary.notes:
-        print(f"note      {text}")

@@ -8,6 +8,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -15,7 +16,7 @@ import click
 
 from nodewise.api.given import check_threads
 from nodewise.base.errors import InputError
-from nodewise.base.units import format_percent, format_seconds
+from nodewise.base.units import format_seconds
 from nodewise.cli.kinds import budget_option, json_option, out_option, refuse_beside, resume_option
 from nodewise.cli.options import disturbed_option, wait_option, wait_quiet_option
 from nodewise.cli.trust import trust_option
@@ -23,7 +24,6 @@ from nodewise.cli.trust import trust_option
 if TYPE_CHECKING:
     from nodewise.experiments.progress import StudyProgress
     from nodewise.studies.contract import Used
-    from nodewise.verdicts.study import StudyVerdict
 
 
 #: In place of a name: then the contract is checked.
@@ -123,9 +123,10 @@ def command(
     # not before a use, which may be over before they are imported
     from nodewise.api.study import prepare_study
     from nodewise.cli.experiments import result_place, say_note
-    from nodewise.cli.keeping import hand_out, kept_in
+    from nodewise.cli.keeping import hand_out, kept_in, print_answer
     from nodewise.report.pages.write import write_page
     from nodewise.verdicts.encoding import encode
+    from nodewise.verdicts.stored import read_stored
 
     asked = prepare_study(
         found,
@@ -149,7 +150,10 @@ def command(
     def print_json(page: Path | None) -> None:
         print(json.dumps(encode(result, report=page), indent=1))
 
-    hand_out(folder, write_page, lambda: tell_study(result), print_json if as_json else None)
+    def answer() -> None:
+        print_answer(replace(read_stored(folder), verdicts=(result,)))
+
+    hand_out(folder, write_page, answer, print_json if as_json else None)
 
 
 def _use(
@@ -236,36 +240,3 @@ def _list(as_json: bool) -> None:
         print(
             f"{', '.join(n for n, s in more.items() if s == source)}: pip install {source}, in a checkout ./dev studies"
         )
-
-
-def tell_study(result: StudyVerdict) -> None:
-    """Print a result for people: the table, what came out, what the study has to say."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    from nodewise.report.pages.study import peer_cell
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    unit = result.rows[0].unit
-    for heading in ("contender", "kind", "time", unit, "to best peer", "share of limit", ""):
-        table.add_column(heading, justify="right" if heading in ("time", unit) else "left", no_wrap=bool(heading))
-    for row in result.rows:
-        if row.seconds is None:
-            # in brackets there may be what looks like a style, such as the extra of a package
-            table.add_row(row.contender, row.kind, "", "", "", "", escape(f"not run: {row.not_run}"))
-            continue
-        share = row.share_of_limit
-        kind = "for scale" if row.for_scale else row.kind.value
-        bar = "█" * max(1, round(10 * min(1.0, share))) if share is not None else ""
-        shown = format_percent(share) if share is not None else ""
-        time = format_seconds(row.seconds)
-        table.add_row(row.contender, kind, time, f"{row.rate:.4g}", peer_cell(result, row), shown, bar)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=120)
-    console.print(f"{result.study}: {result.where}", markup=False, highlight=False, soft_wrap=True)
-    console.print(table)
-    conditions = [f"condition: {condition}" for condition in result.conditions]
-    for line in (result.headline, result.sentence, *conditions, *result.told):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodewise.cli.experiments import again_in, check_target, place_for, say_note
-from nodewise.cli.keeping import hand_out, kept_in
+from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
     allow_option,
     budget_option,
@@ -119,13 +119,12 @@ def command(
     """
     from nodewise.api.tune import prepare_tune, write_launch_script
     from nodewise.cli.progress import ProgressLine
-    from nodewise.cli.tune_text import introduce, tell, tell_outline
+    from nodewise.cli.tune_text import introduce, print_outline
     from nodewise.experiments.contenders import parse_parameters
     from nodewise.records.experiment import read_experiment
     from nodewise.report.pages.write import write_page
-    from nodewise.report.tables import label
-    from nodewise.report.text.ranks import rank_lines, ranks_of
     from nodewise.verdicts.encoding import encode
+    from nodewise.verdicts.stored import stored
 
     if resume is not None and not context.obj:
         again_in(context, resume, "tune", _ANEW)
@@ -160,7 +159,7 @@ def command(
     if dry_run:
         _dry(tuning, as_json)
         return
-    announce = (lambda _: None) if as_json else tell_outline
+    announce = (lambda _: None) if as_json else print_outline
     with ProgressLine(question.budget) as line, kept_in(question.out, "tune"):
         verdict = tuning.answer(line.show, say_note, announce)
 
@@ -168,10 +167,8 @@ def command(
         return None if script is None else write_launch_script(verdict, *script)
 
     def answer() -> None:
-        ranks = ranks_of(read_experiment(question.out), verdict.best.key)
-        lines = [] if ranks is None else rank_lines(ranks)
-        tell(verdict, {s.key: label(s.values) for s in verdict.settings}, question.budget, lines)
-        sys.stdout.flush()
+        print()
+        print_answer(stored(read_experiment(question.out), verdict))
         if (at := written()) is not None:
             print(f"script    {at}")
 
@@ -185,14 +182,14 @@ def command(
 def _dry(tuning: Tuning, as_json: bool) -> None:
     """One run, and what would be done."""
     from nodewise.cli.outputs.outline import outline_output
-    from nodewise.cli.tune_text import tell_outline, too_small
+    from nodewise.cli.tune_text import print_outline, too_small
     from nodewise.verdicts.encoding import encode
 
     outline = tuning.preview(say_note)
     if as_json:
         print(json.dumps(encode(outline_output(outline)), indent=1))
     else:
-        tell_outline(outline)
+        print_outline(outline)
         if short := too_small(outline):
             print(f"budget    {short}")
         print("dry run   the program ran once; nothing was kept")

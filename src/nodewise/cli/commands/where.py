@@ -106,13 +106,13 @@ def _run(words: tuple[str, ...], interval: float, quiet: bool) -> tuple[Observat
     program = shutil.which(words[0])
     if program is None:
         raise ProgramError(f"no such program: {words[0]}", "give its path, or a name that is found on PATH")
-    with _interrupts_are_the_programs() as told:
+    with _interrupts_are_the_programs() as children:
         try:
             with _output_to_errors() if quiet else contextlib.nullcontext():
                 child = Guarded(words, program)
         except OSError as problem:
             raise ProgramError(f"{words[0]} cannot be executed: {problem.strerror}") from problem
-        told.append(child)
+        children.append(child)
         with child:
             observer = Observer(child.pid, interval, lambda: children_of(child.guard))
             seen = observer.watch(lambda wait: child.wait(wait) is not None)
@@ -137,17 +137,17 @@ def _output_to_errors() -> Iterator[None]:
 def _interrupts_are_the_programs() -> Iterator[list[Guarded]]:
     """Ctrl-C and Ctrl-\\, and the same signals sent to this process alone, end the program; what was seen is still reported.
 
-    Whatever program is put into the list is told.
+    Whatever program is put into the list gets them.
     """
-    told: list[Guarded] = []
+    children: list[Guarded] = []
 
-    def tell(number: int, _: object) -> None:
-        for child in told:
+    def forward(number: int, _: object) -> None:
+        for child in children:
             child.signalled(number)
 
-    before = {s: signal.signal(s, tell) for s in (signal.SIGINT, signal.SIGQUIT)}
+    before = {s: signal.signal(s, forward) for s in (signal.SIGINT, signal.SIGQUIT)}
     try:
-        yield told
+        yield children
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 
 from nodewise.runner.loaded import Loaded
 from nodewise.tuning.catalogue.knob import Follower, Knob, Library
-from nodewise.tuning.catalogue.weigh import Weighed
+from nodewise.tuning.catalogue.priority import Prioritized
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class KnobsOutput:
     tried: tuple[str, ...]
 
 
-def knob_output(weighed: Weighed) -> KnobOutput:
+def knob_output(prioritized: Prioritized) -> KnobOutput:
     """A knob with what was found of it."""
-    plain = {f.name: getattr(weighed.knob, f.name) for f in fields(Knob)}
-    return KnobOutput(**plain, share=weighed.share, tried=weighed.tried, reason=weighed.reason)
+    plain = {f.name: getattr(prioritized.knob, f.name) for f in fields(Knob)}
+    return KnobOutput(**plain, share=prioritized.share, tried=prioritized.tried, reason=prioritized.reason)

@@ -42,7 +42,7 @@ class ProcessorOutput:
 
 @dataclass(frozen=True)
 class ResolutionOutput:
-    """How runs of `seconds` vary, as shares of the median, and what can be told of runs that long."""
+    """How runs of `seconds` vary, as shares of the median, and what can be resolved with runs that long."""
 
     seconds: float
     mad: float

@@ -32,7 +32,7 @@ _TYPES = {
 def write_kmp(machine: Machine, places: Places) -> Rendering:
     """`KMP_AFFINITY` with a list of the places, in braces where a thread may use several processors.
 
-    Raises NotExpressibleError on a part of a machine whose single hardware threads the runtime does not tell apart.
+    Raises NotExpressibleError on a part of a machine whose single hardware threads the runtime does not distinguish.
     """
     listed = ",".join(str(p[0]) if len(p) == 1 else "{" + ",".join(map(str, p)) + "}" for p in places)
     text = f"granularity=fine,proclist=[{listed}],explicit"

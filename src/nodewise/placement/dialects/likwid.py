@@ -45,8 +45,20 @@ def read_likwid(machine: Machine, text: str) -> tuple[list[int], list[str]]:
     scanner = Scanner("likwid expression", text)
     found: list[int] = []
     notes: list[str] = []
+    whole, limit = "", len(machine.pus)
     while True:
-        found += _expression(machine, scanner, notes)
+        start = scanner.at
+        part = _expression(machine, scanner, notes)
+        written = scanner.text[start : scanner.at]
+        if ":" not in written and written[:1].isalpha() and len(part) < limit:
+            whole, limit = written, len(part)
+        # what counts its threads by itself is not cut, nor are indexes
+        if len(part) > limit and re.match(r"[Ee]:|\d|.:scatter$|[^:]*$", written):
+            notes.append(
+                f"likwid 5.0 to 5.5 list no more than {limit} entries of {written}, as {whole} stands before it"
+            )
+            part = part[:limit]
+        found += part
         if len(found) > _MOST:
             raise scanner.error(f"an expression of at most {_MOST} processors")
         if scanner.done:
@@ -54,6 +66,11 @@ def read_likwid(machine: Machine, text: str) -> tuple[list[int], list[str]]:
         scanner.need("@", "',', '@' or the end")
     if not found:
         raise InputError(f"likwid expression {text!r} lists no processor", f"allowed are {_allowed(machine)}")
+    if len(found) > len(machine.pus):
+        notes.append(
+            f"likwid 5.0 to 5.5 write {len(found)} entries, past the end of its list of "
+            f"{len(machine.pus)}: likwid-pin may crash"
+        )
     twice = len(found) - len(set(found))
     return found, [*notes, f"{twice} entries name a processor that another entry names too"] if twice else notes
 
@@ -99,7 +116,10 @@ def _domain(machine: Machine, scanner: Scanner, notes: list[str]) -> tuple[int, 
     if letter != "N":
         number = scanner.number(f"the number of the domain {letter}")
     if number >= len(found):
-        raise scanner.error(f"a domain {letter} from 0 to {len(found) - 1}", start)
+        other = f": likwid 5.4 takes {letter}{number} for {letter}{str(number)[0]}, other versions do not" * (
+            number > 9
+        )
+        raise scanner.error(f"a domain {letter} from 0 to {len(found) - 1}{other}", start)
     if number > 9:
         notes.append(f"likwid 5.4 takes {letter}{number} for {letter}{str(number)[0]}; 5.2 and 5.5 do not")
     return found[number]
@@ -124,6 +144,9 @@ def _by_number(machine: Machine, scanner: Scanner, notes: list[str]) -> list[int
     """Processors by the operating system's numbers; likwid leaves out those that are not there."""
     start = scanner.at
     numbers = _ranges(scanner)
+    down = re.search(r"(?<!\d)0*[1-9]\d*-0+(?!\d)", scanner.text[start : scanner.at])
+    if down is not None:
+        notes.append(f"likwid 5.5 runs past the end of its list at {down[0]}, a range down to 0; 5.2 and 5.4 do not")
     there = set(machine.pus)
     missing = sorted(set(numbers) - there)
     if missing:
@@ -184,10 +207,10 @@ def _by_pattern(machine: Machine, scanner: Scanner, domain: Sequence[int], notes
 def _spread(machine: Machine, scanner: Scanner, domains: list[tuple[int, ...]], notes: list[str]) -> list[int]:
     how = scanner.choice(_SPREADS, "how to spread")
     size, total = max(map(len, domains)), sum(map(len, domains))
-    count = total
+    count = asked = total
     if scanner.take(":"):
         start = scanner.at
-        count = scanner.number("how many threads")
+        count = asked = scanner.number("how many threads")
         if count == 0:
             raise scanner.error("at least one thread", start)
         if count > total:
@@ -202,6 +225,11 @@ def _spread(machine: Machine, scanner: Scanner, domains: list[tuple[int, ...]], 
         return [one[i] for i in range(size) for one in lists if i < len(one)][:count]
     each, rest = divmod(count, len(domains))
     per_core = max(len(core.pus) for core in machine.cores)
+    beyond = how == "cbalanced" and max(each + rest, (each + rest - size // per_core) * per_core) > size
+    if beyond or (how != "scatter" and asked > total):
+        notes.append(
+            f"likwid 5.0 to 5.5 look for {how}'s processors past the end of its list of a domain: likwid-pin may crash"
+        )
     if how == "cbalanced" and each + rest > size // per_core:
         return _with_siblings(lists, domains, (each, rest), per_core)
     found: list[int] = []

@@ -48,7 +48,7 @@ def _mask(machine: Machine, text: str) -> Mask:
         )
     digits = match[2].replace(",", "")
     found = {i for i, bit in enumerate(reversed(bin(int(digits, 16))[2:])) if bit == "1"}
-    told = (
+    notes_on_mask = (
         []
         if match[1]
         else [f"taskset takes {text} for a mask: processors {format_processors(found)}; a list is -c {text}"]
@@ -56,8 +56,8 @@ def _mask(machine: Machine, text: str) -> Mask:
     try:
         used, notes = permitted(machine, found, "taskset")
     except InputError as problem:
-        raise InputError(problem.what, "; ".join([*told, problem.hint or ""])) from problem
-    return Mask(used, [*told, *notes])
+        raise InputError(problem.what, "; ".join([*notes_on_mask, problem.hint or ""])) from problem
+    return Mask(used, [*notes_on_mask, *notes])
 
 
 def write_taskset(machine: Machine, places: Places) -> Rendering:

@@ -14,7 +14,7 @@ from nodewise.base.errors import InputError
 from nodewise.placement.layers import CORES, Layers, Row
 from nodewise.placement.scan import Scanner
 
-#: Each layer's name in a subset, with the fewest characters that tell it from the others.
+#: Each layer's name in a subset, with the fewest characters that distinguish it from the others.
 _NAMES = (
     ("socket", "socket", 1),
     ("package", "socket", 1),

@@ -19,6 +19,7 @@ KIND = Kind(
     check=check_contenders,
     judge="nodewise.verdicts.judge:judge_comparison",
     verdict="nodewise.verdicts.compare:CompareVerdict",
+    text="nodewise.report.text.comparison:comparison_text",
     page="nodewise.report.pages.compare:compare_page",
     figures="nodewise.report.figures.experiment:comparison_files",
     rows="nodewise.report.exports.rows:sample_rows_csv",

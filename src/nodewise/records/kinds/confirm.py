@@ -43,6 +43,7 @@ KIND = Kind(
     check=_check,
     judge="nodewise.verdicts.judge:judge_confirm",
     verdict="nodewise.verdicts.confirm:ConfirmVerdict",
+    text="nodewise.report.text.confirm:confirm_text",
     page="nodewise.report.pages.compare:confirm_page",
     figures="nodewise.report.figures.experiment:comparison_files",
     rows="nodewise.report.exports.rows:sample_rows_csv",

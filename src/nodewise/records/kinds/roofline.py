@@ -18,6 +18,7 @@ KIND = Kind(
     question=_Roofline,
     keeps="result",
     verdict="nodewise.verdicts.roofline:RooflineVerdict",
+    text="nodewise.report.text.roofline:roofline_text",
     page="nodewise.report.pages.roofline:roofline_page",
     figures="nodewise.report.figures.roofline:roofline_files",
     rows="nodewise.report.exports.rows:kernel_rows_csv",

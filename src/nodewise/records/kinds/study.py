@@ -19,6 +19,7 @@ KIND = Kind(
     question=_Study,
     keeps="results",
     verdict="nodewise.verdicts.study:StudyVerdict",
+    text="nodewise.report.text.study:study_text",
     page="nodewise.report.pages.study:study_page",
     figures="nodewise.report.figures.study:study_files",
     rows="nodewise.report.exports.rows:study_rows_csv",

@@ -43,6 +43,7 @@ KIND = Kind(
     question=_Tune,
     judge="nodewise.verdicts.judge:judge_tune",
     verdict="nodewise.verdicts.tune:TuneVerdict",
+    text="nodewise.report.text.tune:tune_text",
     page="nodewise.report.pages.tune:tune_page",
     figures="nodewise.report.figures.experiment:tune_files",
     rows="nodewise.report.exports.rows:sample_rows_csv",

@@ -19,7 +19,7 @@ INDEX_HEIGHT, THREAD_HEIGHT = 18, 20
 _LABEL_SIZES, _NAME_SIZES, _INDEX_SIZES = (12.0, 10.0, 8.5), (11.0, 10.0, 9.0), (11.0, 10.0, 8.5)
 #: What a cell is wider than the label in it.
 _LABEL_MARGIN = 7
-#: A stripe of a rank is no narrower; ranks that have no stripe are told in the cell's words.
+#: A stripe of a rank is no narrower; ranks that have no stripe are named in the cell's words.
 _STRIPE = 3.0
 
 
@@ -152,12 +152,12 @@ def _draw_cell(page: Page, index: int, x: float, y: float) -> None:
     allowed = index in page.machine.limits.processors
     seating = page.seating
     threads = seating.cells.get(index, []) if seating is not None else []
-    told = "" if threads or allowed else " (not allowed)"
+    title = "" if threads or allowed else " (not allowed)"
     height, width = INDEX_HEIGHT + page.lanes * THREAD_HEIGHT, page.cell_width
     fill, border = ("#ffffff", "#c3cbd5") if allowed else ("#e3e5e8", "#d5d9de")
     if seating is not None and index in seating.crowded:
         border = ALARM
-    page.marks.append(f"<g><title>processor {index}{told}</title>")
+    page.marks.append(f"<g><title>processor {index}{title}</title>")
     page.box(x + 1, y + 1, width - 2, height - 2, fill, border, 3)
     if seating is not None and index in seating.tints:
         tint = seating.tints[index]
@@ -180,8 +180,8 @@ def _draw_seated(
     named = "processor" if len(place) == 1 else "processors"
     numbers = ", ".join(map(str, place))
     words = seating.words(threads)
-    told = f"{named} {numbers}: {words}" if len(place) == 1 else f"{words}: {named} {numbers}"
-    page.marks.append(f"<g><title>{escape(told)}</title>")
+    title = f"{named} {numbers}: {words}" if len(place) == 1 else f"{words}: {named} {numbers}"
+    page.marks.append(f"<g><title>{escape(title)}</title>")
     widest = max(runs, key=lambda run: run[1] - run[0])
     for first, last in runs:
         left, right = x + first * page.cell_width + 3, x + (last + 1) * page.cell_width - 3

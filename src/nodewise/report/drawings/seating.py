@@ -11,12 +11,12 @@ from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.placement import Placement
 
-#: Blue over green to orange, in steps that are told apart also without colour vision; thread numbers run through it.
+#: Blue over green to orange, in steps that are distinguished also without colour vision; thread numbers run through it.
 RAMP = ((38, 70, 130), (42, 120, 160), (42, 157, 143), (138, 177, 96), (233, 196, 90), (240, 150, 80))
-#: Okabe and Ito's colours, without black and with a darker yellow: for ranks, told apart by every kind of sight.
+#: Okabe and Ito's colours, without black and with a darker yellow: for ranks, distinguished by every kind of sight.
 RANKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7a5195")
 INK = "#1f2933"
-#: Different bands over one core, beyond which they are told in words.
+#: Different bands over one core, beyond which they are named in words.
 _MOST_BANDS = 4
 
 
@@ -75,7 +75,7 @@ class Seating:
 
     @property
     def ranked(self) -> bool:
-        """Whether there are several ranks to tell apart."""
+        """Whether there are several ranks to distinguish."""
         return len(self.placement.by_rank) > 1
 
     @cached_property

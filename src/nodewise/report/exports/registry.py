@@ -57,4 +57,8 @@ def export_text(name: str, stored: Stored[object]) -> str:
             f"--export-{name} is not for a {stored.kind.name}",
             f"these are: {others}" if others else "--csv writes its table",
         )
-    return able[name].export(stored)
+    text = able[name].export(stored)
+    if not isinstance(text, str):
+        who = EXPORTERS.brought(name) or f"the exporter {name!r}"
+        raise InputError(f"{who} failed: it gave no text but {type(text).__name__}", f"see {EXPORTERS.guide}")
+    return text

@@ -30,12 +30,12 @@ from nodewise.verdicts.question import machine_of
 from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.tune import TuneVerdict
 
-#: One colour a placement, of the palette by Okabe and Ito that colour-blind people can tell apart.
+#: One colour a placement, of the palette by Okabe and Ito that colour-blind people can distinguish.
 _COLOURS = {"os": "#767676", "compact": "#d55e00", "scatter": "#0072b2", "balanced": "#009e73"}
 _OTHERS = ["#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#44aa99", "#999933", "#000000"]
-#: More lines than this cannot be told apart; a name that is longer stands below the figure.
+#: More lines than this cannot be distinguished; a name that is longer stands below the figure.
 _MOST_LINES, _LONG = 8, 30
-_PHASES = {"warm-up": "#767676", "search": "#56b4e9", "confirm": ACCENT, "compare": ACCENT}
+_PHASES = {"warm-up": "#767676", "search": "#56b4e9", "reduce": "#009e73", "confirm": ACCENT, "compare": ACCENT}
 
 
 def _rounded(value: float) -> float:
@@ -44,7 +44,7 @@ def _rounded(value: float) -> float:
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What figures of single runs tell of each."""
+    """What figures of single runs show of each."""
     return {k: row[k] for k in ("order", "setting", "phase", "state", "marks")}
 
 
@@ -109,7 +109,7 @@ def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | Non
 
 
 def _best_lines(rows: list[dict[str, Any]], sign: int) -> list[dict[str, Any]]:
-    """The rows of the lines with the best point, as many as can be told apart; `sign` is -1 where more is better."""
+    """The rows of the lines with the best point, as many as can be distinguished; `sign` is -1 where more is better."""
     best: dict[str, float] = {}
     for r in rows:
         best[r["series"]] = min(sign * r["median"], best.get(r["series"], sign * r["median"]))

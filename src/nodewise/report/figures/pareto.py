@@ -61,7 +61,7 @@ def pareto_figures(experiment: Experiment, verdict: CompareVerdict | TuneVerdict
 
 
 def _rows(experiment: Experiment, verdict: CompareVerdict | TuneVerdict, metric: str) -> list[dict[str, Any]]:
-    """A row for each setting that tells the metric: both medians with their intervals, name, runs, and where it belongs."""
+    """A row for each setting that reports the metric: both medians with their intervals, name, runs, and where it belongs."""
     settings: Sequence[ContenderSummary | SettingSummary]
     settings = verdict.contenders if isinstance(verdict, CompareVerdict) else verdict.settings
     labels = labels_of(experiment)

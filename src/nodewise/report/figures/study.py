@@ -13,7 +13,7 @@ from nodewise.report.figures.study_pareto import pareto_chart
 from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.study import Kind, StudyRow, StudyVerdict, peer_text
 
-#: Of the palette by Okabe and Ito, which colour-blind people can tell apart.
+#: Of the palette by Okabe and Ito, which colour-blind people can distinguish.
 _PLAIN, _PEER, _LIMIT, _INK, _ASIDE = "#56b4e9", "#d55e00", "#00734f", "#1b2430", "#8b98a5"
 _FOR_SCALE = "for scale"
 _KINDS = {"variant": ACCENT, "plain variant": _PLAIN, "peer": _PEER, _FOR_SCALE: _ASIDE}

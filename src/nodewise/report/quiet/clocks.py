@@ -65,7 +65,7 @@ def _governor(s: Surroundings) -> Finding:
             Severity.UNKNOWN,
             f"not shown: {_hidden(s)}",
             (f"{CPU}/cpu0/cpufreq: not there",),
-            "the clock may change with the load and with the neighbours; nothing here can tell",
+            "the clock may change with the load and with the neighbours; nothing here can show it",
             "compare interleaved runs only, as `nodewise tune` does",
         )
     evidence = [f"{CPU}/cpu{which[0]}/cpufreq/scaling_governor: {value}" for value, which in c.governors.items()]
@@ -125,7 +125,7 @@ def _boost(s: Surroundings) -> Finding:
         "on",
         evidence,
         "the clock depends on heat, power and how many cores are busy: a run alone is faster than one beside others, and the "
-        "first ones faster than later ones. Interleaved runs share that; small differences are easier told without",
+        "first ones faster than later ones. Interleaved runs share that; small differences are easier seen without",
         f"echo {off} > /{c.boost_file}",
         f"echo {on} > /{c.boost_file}",
         root=True,

@@ -13,7 +13,7 @@ _PAGE = 4096
 
 
 def given_back_findings(s: Surroundings) -> Iterator[Finding]:
-    """Of free pages that a guest tells its hypervisor of, and of pages that DAMON pages out."""
+    """Of free pages that a guest reports to its hypervisor, and of pages that DAMON pages out."""
     yield from _reporting(s)
     yield from _reclaiming(s)
 

@@ -111,7 +111,7 @@ def _steal(s: Surroundings, w: Watched | None) -> Finding:
     )
     source = f"{KERNEL}/filesystems/proc.html#miscellaneous-kernel-statistics-in-proc-stat"
     if share < _SOME_STEAL:
-        return Finding("steal", Severity.OK, "none is told; a hypervisor may hide it", evidence, source=source)
+        return Finding("steal", Severity.OK, "none is reported; a hypervisor may hide it", evidence, source=source)
     return Finding(
         "steal",
         Severity.NOISY if share >= _STEAL else Severity.NOTE,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Findings from measuring: what a loop of equal work lost on each processor, and which differences that leaves to be told."""
+"""Findings from measuring: what a loop of equal work lost on each processor, and which differences that leaves to be resolved."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def _lost(spins: Sequence[Spin], loaded: Watched | None) -> Finding:
     if loaded is not None:
         stolen = sum(loaded.steal_s.get(s.processor, 0.0) for s in spins)
         if stolen:
-            parts.append(("to the hypervisor, as far as it tells", stolen))
+            parts.append(("to the hypervisor, as far as it reports", stolen))
     rest = max(0.0, lost - sum(t for _, t in parts))
-    parts.append(("to ticks, interrupts and what nobody tells of", rest))
+    parts.append(("to ticks, interrupts and what nobody reports", rest))
     evidence = (
         f"nodewise-spin on {len(spins)} processors: {sum(s.detours for s in spins) / total:.0f} interruptions a second on each, "
         f"the longest {format_seconds(max(s.longest_s for s in spins))}",

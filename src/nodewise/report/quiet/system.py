@@ -370,7 +370,7 @@ def _counters(s: Surroundings) -> Finding:
         Severity.NOTE,
         "may be read by root only",
         evidence,
-        "runs vary no more for it, but cycles, instructions and migrations, which tell why they do, are missing",
+        "runs vary no more for it, but cycles, instructions and migrations, which show why they do, are missing",
         "sysctl kernel.perf_event_paranoid=2",
         f"sysctl kernel.perf_event_paranoid={value}",
         root=True,
@@ -399,7 +399,7 @@ def _watchdog(s: Surroundings) -> Finding:
 
 def _container(s: Surroundings) -> Finding:
     if s.container is None:
-        return Finding("container", Severity.OK, "nothing tells of one")
+        return Finding("container", Severity.OK, "no sign of one")
     return Finding(
         "container",
         Severity.NOTE,

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from rich.cells import cell_len
 
 from nodewise.base.units import format_percent, format_seconds
-from nodewise.records.experiment import Experiment
 from nodewise.report.tables import BASELINE, labels_of
 from nodewise.runner.objective import format_metric
 from nodewise.statistics.verdict import format_ratio
 from nodewise.verdicts.compare import CompareVerdict, ContenderSummary, describe, describe_pair
 from nodewise.verdicts.pair import PairVerdict
 from nodewise.verdicts.secondary import MetricSummary
+from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.tune import TuneVerdict
 
 #: How many settings of a front are named in a line.
@@ -81,7 +81,7 @@ def _centre(metric: str, row: ContenderSummary, currency: str) -> str:
 
 
 def shown_cells(verdict: CompareVerdict | TuneVerdict, metrics: Mapping[str, MetricSummary]) -> list[str]:
-    """Median and MAD of each metric that was asked for, for one setting; a dash where it tells none."""
+    """Median and MAD of each metric that was asked for, for one setting; a dash where it reports none."""
     cells = []
     for name in verdict.shown:
         one = metrics.get(name)
@@ -91,7 +91,7 @@ def shown_cells(verdict: CompareVerdict | TuneVerdict, metrics: Mapping[str, Met
 
 
 def shown_lines(verdict: TuneVerdict, labels: Mapping[str, str]) -> list[str]:
-    """For each metric that was asked for what the baseline and the best setting of a tune tell, and which are on its front."""
+    """For each metric that was asked for what the baseline and the best setting of a tune report, and which are on its front."""
     best = verdict.best.key
     lines = []
     for i, name in enumerate(verdict.shown):
@@ -112,9 +112,11 @@ def _span(pair: PairVerdict) -> str:
     return format_ratio(pair.interval)
 
 
-def comparison_lines(experiment: Experiment, verdict: CompareVerdict, threshold: float | None) -> list[str]:
+def comparison_text(stored: Stored[CompareVerdict], width: int) -> str:
     """The table, the answer, and what to know of it."""
-    labels = labels_of(experiment)
+    del width
+    verdict, labels = stored.verdict, labels_of(stored.experiment)
+    threshold = stored.experiment.question.get("threshold")
     heads, rows = table_rows(verdict, labels)
     rows = [[" ".join(cell.split("\n")) for cell in row] for row in rows]
     widths = [max(cell_len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
@@ -136,7 +138,7 @@ def comparison_lines(experiment: Experiment, verdict: CompareVerdict, threshold:
     if threshold is not None:
         lines.append(_threshold_line(verdict, threshold))
     lines += [f"note      {text}" for text in verdict.warnings]
-    return lines
+    return "\n".join(lines)
 
 
 def _other_pairs(verdict: CompareVerdict) -> list[PairVerdict]:

@@ -2,7 +2,7 @@
 """What GCC writes with -fsave-optimization-record, read into attempts.
 
 GCC tries a loop with several kinds of vectors, and -fopt-info prints the reason why the last one failed, which is often one
-that concerns this kind alone. The record holds the reasons of all of them: those of the first are told here.
+that concerns this kind alone. The record holds the reasons of all of them: those of the first are reported here.
 """
 
 from __future__ import annotations
@@ -360,7 +360,7 @@ def _decided(reasons: Sequence[str]) -> bool:
 
 def _others(lines: Iterable[_Line], compiler: str, seen: set[tuple[Place, str]]) -> Iterator[Attempt]:
     """Straight-line code, and loops that were gone before the vectorizer came."""
-    told: set[tuple[Place, str, Outcome]] = set()
+    reported: set[tuple[Place, str, Outcome]] = set()
     for line in lines:
         if line.kind != "success" or line.place is None:
             continue
@@ -371,8 +371,8 @@ def _others(lines: Iterable[_Line], compiler: str, seen: set[tuple[Place, str]])
         if gone and (attempt.place, attempt.function) in seen:
             continue
         key = (attempt.place, attempt.function, attempt.outcome)
-        if key not in told:
-            told.add(key)
+        if key not in reported:
+            reported.add(key)
             yield attempt
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which lines of a file have machine code, and whether that code is in a loop, by what objdump lists.
 
-Compilers tell nothing of loops that are gone before their vectorizer comes; the object code shows which these are.
+Compilers report nothing of loops that are gone before their vectorizer comes; the object code shows which these are.
 """
 
 from __future__ import annotations

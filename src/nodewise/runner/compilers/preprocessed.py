@@ -123,7 +123,7 @@ def with_macros(
             known[loop] = SourceLoop(loop.keyword, line, column, end, max(column, len(lines[end - 1])), macro=True)
             more.append(known[loop])
     if len({(m.line, m.column, m.end_line) for m in more}) < len(more):
-        # several loops of one macro have one place: what is told of them is told together
+        # several loops of one macro have one place: what is reported of them is reported together
         more = list({(m.line, m.column, m.end_line): m for m in more}.values())
     if not more:
         return tuple(loops), tuple(directives)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nodewise.machine.model import Machine
 from nodewise.runner.allocators import find_preloads
-from nodewise.runner.ask import ask_library
+from nodewise.runner.library_query import query_library
 from nodewise.runner.loaded import Loaded, version_of
 from nodewise.tuning.catalogue.knob import (
     ALLOCATION,
@@ -23,8 +23,8 @@ from nodewise.tuning.catalogue.knob import (
     Setter,
     as_set_by_the_user,
 )
+from nodewise.tuning.catalogue.priority import LEAST_WORTH, matches, set_by_command
 from nodewise.tuning.catalogue.read import load_catalogue
-from nodewise.tuning.catalogue.weigh import LEAST_WORTH, matches, set_by_command
 
 #: A value is left out where it may take more than this share of the memory that a program may use.
 _MOST_MEMORY = 0.5
@@ -73,10 +73,10 @@ class Answers:
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
-def ask_libraries(
+def query_libraries(
     libraries: Iterable[Library], loaded: Loaded, machine: Machine, environment: Mapping[str, str]
 ) -> Answers:
-    """What loaded libraries would choose here by themselves, and their versions where file names do not tell.
+    """What loaded libraries would choose here by themselves, and their versions where file names do not give them.
 
     A library with questions is loaded in a process of its own, once and for each value that the machine's processor has;
     that takes tens of milliseconds each time.
@@ -94,9 +94,9 @@ def ask_libraries(
         if path is None or not (asking or library.ask_version):
             continue
         alone = {v: t for v, t in environment.items() if v not in {k.setter.variable for k in asking}}
-        answers = ask_library(path, {"": library.ask_version, **{k.name: k.ask for k in asking}}, alone)
-        told = re.search(r"\d+(\.\d+)+", answers.pop("", ""))
-        versions |= {library.name: told[0]} if told else {}
+        answers = query_library(path, {"": library.ask_version, **{k.name: k.ask for k in asking}}, alone)
+        number = re.search(r"\d+(\.\d+)+", answers.pop("", ""))
+        versions |= {library.name: number[0]} if number else {}
         chosen |= answers
         for knob in asking:
             if knob.name in answers:
@@ -107,7 +107,7 @@ def ask_libraries(
 def _taken(knob: Knob, path: str, machine: Machine, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for choice in runnable(knob, machine):
         for text in (choice.text, *choice.spellings):
-            answer = ask_library(path, {"": knob.ask}, {**environment, **knob.setter.write(text, environment)})
+            answer = query_library(path, {"": knob.ask}, {**environment, **knob.setter.write(text, environment)})
             if answer.get("", "").lower() == choice.name.lower():
                 yield choice.name, text
                 break
@@ -181,7 +181,7 @@ def knobs_for(
 ) -> tuple[Knob, ...]:
     """The knobs of what a program loads, those of most worth first.
 
-    Values that the processor cannot run are left out, with `answers` (see `ask_libraries`) those that the library
+    Values that the processor cannot run are left out, with `answers` (see `query_libraries`) those that the library
     takes by itself or does not have, with a run's `usage` (`Sample.usage`) those that may take too much memory; what the user
     has set is the default, and can be unset. What the words of the `command` set is left alone.
     """

@@ -115,10 +115,10 @@ class Knob:
     `library` and `title` are the catalogue entry's names, `default` the value that holds unless something is set: the
     word `default`, or what the user has set. `usual` says what the library does then. `exact`: results are the same bit
     by bit whatever the value. `parallel` is `threads` or `ranks` where it matters only with several of them, else empty.
-    `time` are patterns of what the time is spent in that it bears on (see `weigh.py`). With `huge_pages` it does something only
+    `time` are patterns of what the time is spent in that it bears on (see `priority.py`). With `huge_pages` it does something only
     under those settings of the system. With `set_by_user` there may also be the value `unset`. `own` is what the library said
     that it takes by itself, where it was asked. `worth` is how much is to be expected of it where all of the time is spent there, 0 to 100. `ask` are
-    functions of the library that tell its own choice, `also` variables that set the same thing in another way, `arguments` a
+    functions of the library that report its own choice, `also` variables that set the same thing in another way, `arguments` a
     pattern of words of a command that do. `without` are axes beside whose values, but for their defaults, it says nothing.
     """
 
@@ -207,7 +207,7 @@ class Library:
     `files` are patterns of file names (as in a shell), or of paths where they hold a slash; `marks` texts in the file of a program
     that is linked statically with it, or with `marks_anywhere` of any program; `words` patterns of the words of command lines.
     It is passed over where a library named in `unless` is loaded. `time` is what its knobs bear on unless they say so themselves.
-    `preloads` are the file names under which an allocator is looked for to preload it, `ask_version` functions that tell
+    `preloads` are the file names under which an allocator is looked for to preload it, `ask_version` functions that report
     its version in a text.
     """
 

@@ -213,7 +213,7 @@ def read_library(file: Path) -> Library:
         followers=tuple(_follower(t, name) for t in table.tables("follower")),
     )
     if not (library.files or library.marks or library.words):
-        raise table.wrong("files", "is missing, and so are marks and words: nothing tells that the library is loaded")
+        raise table.wrong("files", "is missing, and so are marks and words: nothing shows that the library is loaded")
     table.finish()
     return library
 

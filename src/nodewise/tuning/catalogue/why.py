@@ -22,7 +22,7 @@ class Facts:
 
 
 def facts_of(machine: Machine, answers: Answers) -> Facts:
-    """The facts of a machine, and of libraries as they answered (`choose.ask_libraries`)."""
+    """The facts of a machine, and of libraries as they answered (`choose.query_libraries`)."""
     return Facts(machine.processor.model, frozenset(machine.processor.flags), answers.versions)
 
 

@@ -11,8 +11,8 @@ from nodewise.runner.profile import ANONYMOUS, ENOUGH, KERNEL, Profile
 from nodewise.tuning.axes import Options, Wanted
 from nodewise.tuning.catalogue.choose import allocator_knob, knobs_for
 from nodewise.tuning.catalogue.knob import Choice, Knob, Setter
+from nodewise.tuning.catalogue.priority import RUNS_A_VALUE, matches, prioritize_knobs, set_by_command
 from nodewise.tuning.catalogue.read import load_catalogue
-from nodewise.tuning.catalogue.weigh import RUNS_A_VALUE, matches, set_by_command, weigh_knobs
 from nodewise.tuning.selection import Offer
 
 CATALOGUE = load_catalogue()
@@ -45,9 +45,9 @@ def knob(name="k", worth=50, values=("a", "b"), **fields):
     return Knob(name, "lib", "Lib", Setter("K"), choices, "m", "h", "https://x", "u", worth=worth, **fields)
 
 
-def weighed(loaded, usage=USAGE, runs=None, environment=None, **fields):
+def prioritized(loaded, usage=USAGE, runs=None, environment=None, **fields):
     knobs = knobs_for(loaded, machine(), environment or {}, CATALOGUE, usage=usage, **fields)
-    return {w.knob.name: w for w in weigh_knobs((*knobs, ALLOCATOR), CATALOGUE, loaded, usage, runs)}
+    return {w.knob.name: w for w in prioritize_knobs((*knobs, ALLOCATOR), CATALOGUE, loaded, usage, runs)}
 
 
 ALLOCATOR = replace(
@@ -63,16 +63,16 @@ def tried(found):
 
 
 def test_a_library_without_its_share_of_the_time_gets_no_axis():
-    found = weighed(spent(BLAS=0.04))
+    found = prioritized(spent(BLAS=0.04))
     assert not found["openblas-core-type"].tried and "OpenBLAS: 4% of the time" in found["openblas-core-type"].reason
     assert "below 5%" in found["openblas-core-type"].reason
-    found = weighed(spent(BLAS=0.06))
+    found = prioritized(spent(BLAS=0.06))
     assert tried(found)[0] == "openblas-core-type" and found["openblas-core-type"].share == pytest.approx(0.06)
 
 
 def test_a_program_that_allocates_gets_another_allocator_first():
-    assert "allocator" not in tried(weighed(spent(LIBC=0.3, BLAS=0.3, allocation=0.02)))
-    found = weighed(spent(LIBC=0.5, BLAS=0.2, allocation=0.4))
+    assert "allocator" not in tried(prioritized(spent(LIBC=0.3, BLAS=0.3, allocation=0.02)))
+    found = prioritized(spent(LIBC=0.5, BLAS=0.2, allocation=0.4))
     assert tried(found)[:2] == ["allocator", "openblas-core-type"]
     assert "malloc-thread-cache" in tried(found) and "malloc-mmap-threshold" not in tried(found)
 
@@ -83,22 +83,22 @@ def test_an_allocator_of_the_programs_own_counts_as_giving_out_memory():
     loaded = replace(
         loaded, mapped=(*loaded.mapped, "/opt/libjemalloc.so.2"), profile=replace(loaded.profile, files=files)
     )
-    assert weighed(loaded)["allocator"].share == pytest.approx(0.3, abs=0.001)
+    assert prioritized(loaded)["allocator"].share == pytest.approx(0.3, abs=0.001)
 
 
 def test_only_faults_for_memory_given_back_before_speak_for_keeping_it():
     first = {**USAGE, "minor_faults": 2e6, "peak_bytes": 2e6 * 4096}
-    assert "malloc-mmap-threshold" not in tried(weighed(spent(), first))
+    assert "malloc-mmap-threshold" not in tried(prioritized(spent(), first))
     again = {**first, "peak_bytes": 1e6}
-    assert "malloc-mmap-threshold" in tried(weighed(spent(), again))
+    assert "malloc-mmap-threshold" in tried(prioritized(spent(), again))
     # no more than the kernel's own time
-    assert weighed(spent(), {**again, "system_s": 0.1})["malloc-mmap-threshold"].share == pytest.approx(0.1 / 9.1)
+    assert prioritized(spent(), {**again, "system_s": 0.1})["malloc-mmap-threshold"].share == pytest.approx(0.1 / 9.1)
 
 
 def test_threads_that_wait_speak_for_ways_to_wait():
-    assert "wait" not in tried(weighed(spent(GOMP=0.01)))
-    assert "wait" in tried(weighed(spent(GOMP=0.3)))
-    assert "wait" in tried(weighed(spent(GOMP=0.01), {**USAGE, "context_switches": 2e5}))
+    assert "wait" not in tried(prioritized(spent(GOMP=0.01)))
+    assert "wait" in tried(prioritized(spent(GOMP=0.3)))
+    assert "wait" in tried(prioritized(spent(GOMP=0.01), {**USAGE, "context_switches": 2e5}))
 
 
 def test_a_pool_that_the_user_has_set_is_tried_though_few_wait():
@@ -106,41 +106,41 @@ def test_a_pool_that_the_user_has_set_is_tried_though_few_wait():
     quiet = {"context_switches": 10.0, "user_s": 1.0, "system_s": 0.0}
     for set_by_user in (False, True):
         pool = knob("pool", time=("[waiting]",), set_by_user=set_by_user)
-        (found,) = weigh_knobs([pool], (), usage=quiet)
+        (found,) = prioritize_knobs([pool], (), usage=quiet)
         assert found.tried == set_by_user
         assert (found.promise > 10) == set_by_user
 
 
 def test_a_runtime_is_there_for_all_of_its_process():
     loaded = spent(JVM=0.02, ANONYMOUS=0.9)
-    assert tried(weighed(loaded))[0] == "java-collector" and weighed(loaded)["java-collector"].share == 1
+    assert tried(prioritized(loaded))[0] == "java-collector" and prioritized(loaded)["java-collector"].share == 1
     within = {**loaded.profile.within, JVM: 0.03}
     assert not any(
-        "java" in name for name in tried(weighed(replace(loaded, profile=replace(loaded.profile, within=within))))
+        "java" in name for name in tried(prioritized(replace(loaded, profile=replace(loaded.profile, within=within))))
     )
 
 
 def test_without_a_profile_worth_alone_counts_and_faults_are_still_known():
     blind = replace(spent(BLAS=0.0), profile=Profile(missing="no"))
-    found = weighed(blind)
+    found = prioritized(blind)
     assert found["openblas-core-type"].share is None and tried(found)[0] == "openblas-core-type"
     assert "nobody knows" in found["openblas-core-type"].reason and "allocator" in tried(found)
     assert "malloc-mmap-threshold" not in tried(found)
     few = spent(samples=ENOUGH - 1, BLAS=0.0)
-    assert weighed(few)["openblas-core-type"].share is None
-    assert weighed(spent(samples=ENOUGH, BLAS=0.0))["openblas-core-type"].share == 0
-    assert weigh_knobs([], CATALOGUE) == ()
+    assert prioritized(few)["openblas-core-type"].share is None
+    assert prioritized(spent(samples=ENOUGH, BLAS=0.0))["openblas-core-type"].share == 0
+    assert prioritize_knobs([], CATALOGUE) == ()
 
 
 def test_shares_of_time_in_user_mode_become_shares_of_all_time():
-    found = weighed(spent(kernel=False, BLAS=0.5, LIBC=0.2, allocation=0.2), {**USAGE, "system_s": 3.0})
+    found = prioritized(spent(kernel=False, BLAS=0.5, LIBC=0.2, allocation=0.2), {**USAGE, "system_s": 3.0})
     assert found["openblas-core-type"].share == pytest.approx(0.5 * 9 / 12)
     assert found["malloc-arenas"].share == pytest.approx(0.2 * 9 / 12)
 
 
 def test_what_lies_in_the_programs_own_file_is_not_known_to_be_little():
     static = replace(spent(), linkage="static", marks=("OPENBLAS_CORETYPE", "GLIBC_TUNABLES"), mapped=(APP,))
-    found = weighed(static)
+    found = prioritized(static)
     assert found["openblas-core-type"].share is None and found["openblas-core-type"].tried
     assert found["allocator"].share is None
 
@@ -151,7 +151,11 @@ def test_what_lies_in_the_programs_own_file_is_not_known_to_be_little():
 def test_each_further_value_of_a_knob_promises_less():
     good, other = knob("good", 80, ("a", "b", "c")), knob("other", 60, ("a", "b"))
     given = [
-        {w.knob.name: len(w.knob.values) - 1 for w in weigh_knobs([other, good], (), runs=n * RUNS_A_VALUE) if w.tried}
+        {
+            w.knob.name: len(w.knob.values) - 1
+            for w in prioritize_knobs([other, good], (), runs=n * RUNS_A_VALUE)
+            if w.tried
+        }
         for n in range(7)
     ]
     assert given == [
@@ -167,31 +171,31 @@ def test_each_further_value_of_a_knob_promises_less():
 
 
 def test_what_promises_little_is_not_tried_in_a_few_runs():
-    (found,) = weigh_knobs([knob("some", 59, ("a",))], (), runs=RUNS_A_VALUE - 1)
+    (found,) = prioritize_knobs([knob("some", 59, ("a",))], (), runs=RUNS_A_VALUE - 1)
     assert not found.tried and "too few runs" in found.reason
-    (found,) = weigh_knobs([knob("good", 60, ("a",))], (), runs=RUNS_A_VALUE - 1)
+    (found,) = prioritize_knobs([knob("good", 60, ("a",))], (), runs=RUNS_A_VALUE - 1)
     assert found.tried
 
 
 def test_a_knob_with_many_values_does_not_keep_smaller_ones_out():
     many, small = knob("many", 70, tuple(map(str, range(9)))), knob("small", 60, ("a",))
-    found = {w.knob.name: w for w in weigh_knobs([many, small], (), runs=12)}
+    found = {w.knob.name: w for w in prioritize_knobs([many, small], (), runs=12)}
     assert found["small"].tried and found["many"].knob.values == ("default", "0", "1")
     assert "2 of 9 values" in found["many"].reason and found["many"].dropped == tuple("2345678")
-    found = {w.knob.name: w for w in weigh_knobs([many, small], (), runs=4)}
+    found = {w.knob.name: w for w in prioritize_knobs([many, small], (), runs=4)}
     assert not found["small"].tried and "too few runs" in found["small"].reason
 
 
 def test_of_fewer_values_the_users_own_is_one():
     own = replace(knob(values=("mine", "a", "b")), default="mine", set_by_user=True)
-    (found,) = weigh_knobs([own], (), runs=4)
+    (found,) = prioritize_knobs([own], (), runs=4)
     assert found.knob.values == ("mine", "unset") and found.dropped == ("a", "b")
-    (found,) = weigh_knobs([own], (), runs=8)
+    (found,) = prioritize_knobs([own], (), runs=8)
     assert found.knob.values == ("mine", "unset", "a")
 
 
 def test_little_worth_is_for_who_asks():
-    (found,) = weigh_knobs([knob(worth=29)], ())
+    (found,) = prioritize_knobs([knob(worth=29)], ())
     assert not found.tried and "--axes k" in found.reason
 
 
@@ -200,12 +204,12 @@ def test_little_worth_is_for_who_asks():
 
 def test_what_the_command_says_is_left_alone():
     loaded = spent(JVM=0.3)
-    assert "java-collector" in weighed(loaded)
+    assert "java-collector" in prioritized(loaded)
     for word in ("-XX:+UseZGC", "-XX:+UseEpsilonGC"):
-        assert "java-collector" not in weighed(loaded, command=("java", word, "Main"))
-    assert "java-heap-start" not in weighed(loaded, command=("java", "-Xmx2g", "Main"))
-    assert "java-heap-start" not in weighed(loaded, environment={"_JAVA_OPTIONS": "-Dx=y -Xms1g"})
-    assert "java-heap-start" in weighed(loaded, environment={"_JAVA_OPTIONS": "-Dx=y"})
+        assert "java-collector" not in prioritized(loaded, command=("java", word, "Main"))
+    assert "java-heap-start" not in prioritized(loaded, command=("java", "-Xmx2g", "Main"))
+    assert "java-heap-start" not in prioritized(loaded, environment={"_JAVA_OPTIONS": "-Dx=y -Xms1g"})
+    assert "java-heap-start" in prioritized(loaded, environment={"_JAVA_OPTIONS": "-Dx=y"})
     assert not set_by_command(knob(), ("K=1",), {}) and set_by_command(knob(also=("OTHER",)), (), {"OTHER": "1"})
 
 
@@ -225,8 +229,8 @@ def test_no_value_takes_more_memory_than_there_is():
 
 def test_programs_are_known_by_what_is_theirs():
     marks = ("invalid value for NODE_OPTIONS (unterminated string)",)
-    assert "node-young-space" in weighed(Loaded(marks=marks))
-    assert "node-young-space" not in weighed(Loaded(marks=("NODE_OPTIONS",), linkage="static"))
+    assert "node-young-space" in prioritized(Loaded(marks=marks))
+    assert "node-young-space" not in prioritized(Loaded(marks=("NODE_OPTIONS",), linkage="static"))
     assert matches("/v/site-packages/numba/_dispatcher.cpython-311.so", ["*/numba/_dispatcher.*.so"])
     assert not matches("/v/other/_dispatcher.cpython-311.so", ["*/numba/_dispatcher.*.so"])
 
@@ -281,7 +285,7 @@ def test_no_openmp_for_a_program_without_it():
     made, options = offer(go)
     axes = {a.name for a in options.space.axes}
     assert "go-collector" in axes and not {"schedule", "wait", "allocator"} & axes
-    assert not any("OMP" in w.knob.setter.variable for w in made.weighed)
+    assert not any("OMP" in w.knob.setter.variable for w in made.prioritized)
 
 
 def test_a_knob_that_is_named_has_all_its_values_whatever_the_time_says():
@@ -299,4 +303,4 @@ def test_the_allocators_of_this_machine_bear_on_what_allocates():
 
 def test_kernel_time_is_that_of_the_profile():
     mpi = replace(spent(KERNEL=0.2), mapped=(APP, LIBC, "/usr/lib/libopen-pal.so.40.30.2"))
-    assert weighed(mpi)["ompi-yield"].share == pytest.approx(0.2)
+    assert prioritized(mpi)["ompi-yield"].share == pytest.approx(0.2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weigh: which knobs are worth a search's time, by what the program spends its own time in."""
+"""Priority: which knobs are worth a search's time, by what the program spends its own time in."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RUNS_A_VALUE = 4
 
 
 @dataclass(frozen=True)
-class Weighed:
+class Prioritized:
     """A knob with the share of a run's time that it bears on (None where that is not known), and whether it is tried.
 
     `knob` holds the values that are tried, `dropped` are those for which there are too few runs. `reason` says in words why it
@@ -58,17 +58,17 @@ class Weighed:
         return self.knob.worth * (_UNKNOWN if self.share is None else self.share)
 
 
-def weigh_knobs(
+def prioritize_knobs(
     knobs: Iterable[Knob],
     catalogue: Sequence[Library],
     loaded: Loaded | None = None,
     usage: Mapping[str, float] | None = None,
     runs: int | None = None,
-) -> tuple[Weighed, ...]:
+) -> tuple[Prioritized, ...]:
     """The knobs, those of most promise first, and which of them a search tries unless it is told otherwise.
 
     `loaded` has the profile of a run of the program and `usage` its counts (`Sample.usage`): a knob is left out where what
-    it bears on takes less than 5 % of the time. No more values are tried than `runs` runs can tell apart.
+    it bears on takes less than 5 % of the time. No more values are tried than `runs` runs can distinguish.
     """
     spent = Spent(loaded or Loaded(), usage or {}, catalogue)
     found = [_judged(knob, spent.share(knob.time, knob.library), spent) for knob in knobs]
@@ -77,7 +77,7 @@ def weigh_knobs(
     return tuple(found if runs is None else _affordable(found, runs))
 
 
-def _judged(knob: Knob, share: float | None, spent: Spent) -> Weighed:
+def _judged(knob: Knob, share: float | None, spent: Spent) -> Prioritized:
     if share is not None and share < LEAST_SHARE and knob.set_by_user and WAITING in knob.time:
         # with too small a pool threads do not come to wait for each other: what is set now hides what it costs
         share = None
@@ -88,14 +88,14 @@ def _judged(knob: Knob, share: float | None, spent: Spent) -> Weighed:
         else f"{what}: {format_percent(share)} of the time"
     )
     if share is not None and share < LEAST_SHARE:
-        return Weighed(knob, share, False, f"{known}, which is below {format_percent(LEAST_SHARE)}")
+        return Prioritized(knob, share, False, f"{known}, which is below {format_percent(LEAST_SHARE)}")
     if knob.worth < LEAST_WORTH:
-        return Weighed(knob, share, False, f"{known}; seldom worth it: name it with --axes {knob.name} to try it")
-    return Weighed(knob, share, True, known)
+        return Prioritized(knob, share, False, f"{known}; seldom worth it: name it with --axes {knob.name} to try it")
+    return Prioritized(knob, share, True, known)
 
 
-def _affordable(found: Sequence[Weighed], runs: int) -> list[Weighed]:
-    """The same with as many values as the runs can tell apart, dealt out one by one: each further one of a knob promises less.
+def _affordable(found: Sequence[Prioritized], runs: int) -> list[Prioritized]:
+    """The same with as many values as the runs can distinguish, dealt out one by one: each further one of a knob promises less.
 
     A knob that promises as much as one of least worth for the whole run has one value however few there are.
     """
@@ -109,20 +109,20 @@ def _affordable(found: Sequence[Weighed], runs: int) -> list[Weighed]:
     return [_with_values(w, n) if w.tried else w for w, n in zip(found, given, strict=True)]
 
 
-def _with_values(weighed: Weighed, count: int) -> Weighed:
+def _with_values(prioritized: Prioritized, count: int) -> Prioritized:
     """The same with so many values besides the default, the first that it has."""
-    knob = weighed.knob
+    knob = prioritized.knob
     others = [v for v in knob.values if v != knob.default]
     if count == len(others):
-        return weighed
+        return prioritized
     if not count:
-        reason = f"{weighed.reason}; too few runs for it: give a larger budget, or name it with --axes {knob.name}"
-        return replace(weighed, tried=False, reason=reason)
+        reason = f"{prioritized.reason}; too few runs for it: give a larger budget, or name it with --axes {knob.name}"
+        return replace(prioritized, tried=False, reason=reason)
     kept = {knob.default, *others[:count]}
     fewer = replace(knob, choices=tuple(c for c in knob.choices if c.name in kept))
     dropped = tuple(v for v in others if v not in fewer.values)
-    reason = f"{weighed.reason}; {count} of {len(others)} values, since there are few runs"
-    return replace(weighed, knob=fewer, reason=reason, dropped=dropped)
+    reason = f"{prioritized.reason}; {count} of {len(others)} values, since there are few runs"
+    return replace(prioritized, knob=fewer, reason=reason, dropped=dropped)
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Spent:
 
     def words(self, knob: Knob) -> str:
         """What a knob bears on, in words."""
-        told = {
+        words = {
             ALLOCATION: "giving out memory",
             FAULTS: "page faults",
             FAULTS_AGAIN: "page faults for memory given back before",
@@ -167,7 +167,7 @@ class Spent:
             SYSTEM: "the kernel",
             WITHIN: f"programs with {knob.title}",
         }
-        named = [told[p] for p in knob.time if p in PLACES]
+        named = [words[p] for p in knob.time if p in PLACES]
         return listed([*([knob.title] if len(named) < len(knob.time) else []), *named])
 
     def _in_files(self, patterns: Sequence[str]) -> float | None:

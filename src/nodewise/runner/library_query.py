@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ask: what a library says of itself through functions without arguments, asked in a process of its own."""
+"""Library query: what a library says of itself through functions without arguments, asked in a process of its own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ sys.stdout.write("\\nanswers " + json.dumps(answers))
 _PATIENCE_S = 10.0
 
 
-def ask_library(path: str, questions: Mapping[str, Sequence[str]], environment: Mapping[str, str]) -> dict[str, str]:
+def query_library(path: str, questions: Mapping[str, Sequence[str]], environment: Mapping[str, str]) -> dict[str, str]:
     """What the first function of each question returns where `environment` holds; questions without an answer are left out.
 
     The functions must take no arguments and return a C string, or be written as `a(b)`, where b takes none and returns the

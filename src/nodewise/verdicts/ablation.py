@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What each axis of a confirmed setting brings: the setting beside itself with that axis alone put back, in the same blocks.
+
+Nothing is said of an axis without an interval, and the intervals of all axes hold together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nodewise.base.units import format_percent
+from nodewise.records.experiment import Experiment
+from nodewise.statistics.compare import Ratio, ratio_interval
+from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.verdicts.pair import pair_up
+
+#: The phases of the runs that tell what carries a gain: before the comparison that decides, and after it.
+REDUCE, AFTER = "reduce", "confirm"
+_ALPHA = 0.05
+#: More runs than this are not worth naming.
+_MOST_MORE = 5000
+
+
+def ablation_blocks(axes: int) -> int:
+    """In how many blocks so many axes have to be put back, each for itself, before there are intervals."""
+    return max(FEWEST_BLOCKS, math.ceil(1 - math.log2(_ALPHA / axes)))
+
+
+@dataclass(frozen=True)
+class Ablations:
+    """For each axis that was to be put back how many times as long the program takes without it, None where it did not run so.
+
+    `within` is the difference that counts as none.
+    """
+
+    ratios: Mapping[str, Ratio | None]
+    within: float
+
+    @property
+    def carrying(self) -> dict[str, float]:
+        """The axes that surely bring something, and how much, in log time."""
+        return {a: math.log(r.ratio) for a, r in self.ratios.items() if r is not None and r.low > 1}
+
+    @property
+    def idle(self) -> dict[str, float]:
+        """The axes that bring no more than counts as none, and the largest difference that their interval leaves."""
+        sizes = {
+            a: max(r.high, 1 / r.low) - 1
+            for a, r in self.ratios.items()
+            if r is not None and r.has_interval and r.low <= 1
+        }
+        return {a: size for a, size in sizes.items() if size <= self.within}
+
+    @property
+    def unseparated(self) -> tuple[str, ...]:
+        """The axes of which the runs do not say whether they bring anything."""
+        return tuple(a for a in self.ratios if a not in self.carrying and a not in self.idle)
+
+    def shares(self, gain: float) -> dict[str, float]:
+        """How much of a gain, in log time, each axis surely brings; where all are known they add up to 1."""
+        carrying = self.carrying
+        known = sum(carrying.values())
+        whole = max(known, gain) if self.unseparated else known
+        return {a: worth / whole for a, worth in carrying.items()} if whole > 0 else {}
+
+    def notes(self) -> list[str]:
+        """What is to be said of axes that bring nothing, or perhaps nothing."""
+        found = [
+            f"{a} made no difference beyond {format_percent(math.ceil(size * 1e4 - 1e-6) / 1e4)}; the line may do without it"
+            for a, size in self.idle.items()
+        ]
+        unseparated = self.unseparated
+        if not unseparated:
+            return found
+        runs = max(map(self._more_runs, unseparated)) * (1 + len(unseparated))
+        named = ", ".join(unseparated)
+        what = "it adds" if len(unseparated) == 1 else "each of them adds"
+        enough = f"about {runs} more would" if runs <= _MOST_MORE else f"more than {_MOST_MORE} more would have to"
+        return [*found, f"{named} could not be distinguished: the runs do not say whether {what} to the gain; {enough}"]
+
+    def _more_runs(self, axis: str) -> int:
+        """In how many more blocks an axis would probably be told from nothing: intervals narrow with the root of their number."""
+        ratio = self.ratios[axis]
+        fewest = ablation_blocks(len(self.ratios))
+        if ratio is None or not ratio.has_interval:
+            return fewest - (0 if ratio is None else ratio.pairs)
+        half = math.log(ratio.high / ratio.low) / 2
+        # narrow enough to leave out 1, or to lie within what counts as none
+        wanted = max(abs(math.log(ratio.ratio)), math.log1p(self.within) - abs(math.log(ratio.ratio)))
+        return max(1, math.ceil(min(_MOST_MORE, ratio.pairs * ((half / wanted) ** 2 - 1))))
+
+
+def ablations_of(experiment: Experiment, candidate: str, within: float, accept_disturbed: bool) -> Ablations:
+    """What the runs say of the axes of the setting that was confirmed; nothing where it was not."""
+    plan = next((p for p in reversed(experiment.plans) if p.candidate == candidate), None)
+    if plan is None:
+        return Ablations({}, within)
+    found: dict[str, Ratio | None] = dict.fromkeys(plan.axes)
+    level = 1 - _ALPHA / max(1, len(found), len(plan.ablations))
+    for axis, key in plan.ablations.items():
+        one: list[float] = []
+        other: list[float] = []
+        for phase in (REDUCE, AFTER):
+            pairs = pair_up(experiment, key, candidate, phase)
+            kept = [i for i, block in enumerate(pairs.blocks) if accept_disturbed or block not in pairs.met.which]
+            one += [pairs.one[i] for i in kept]
+            other += [pairs.other[i] for i in kept]
+        found[axis] = ratio_interval(one, other, level) if one else None
+    return Ablations(found, within)
