@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runner/capture.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,8 +54,24 @@ bool Capture::drain(int descriptor) {
     }
 }
 
+void Capture::write_on(std::string_view data) {
+    while (to_ >= 0 && !data.empty()) {
+        const ssize_t put = write(to_, data.data(), data.size());
+        if (put < 0 && errno == EAGAIN) {
+            pollfd ready{to_, POLLOUT, 0};
+            poll(&ready, 1, -1);
+        } else if (put < 0 && errno != EINTR) {
+            // nobody reads it any more
+            to_ = -1;
+            return;
+        }
+        data.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
+    }
+}
+
 void Capture::take(std::string_view data) {
     total_ += data.size();
+    write_on(data);
     look_for_misplaced(data);
     scan(data);
     const std::size_t to_head = std::min(data.size(), kKeep - std::min(kKeep, head_.size()));

@@ -25,6 +25,8 @@ class Capture {
     // What is printed from now on, lines of the protocol left out, goes into the digest, and up to `most` bytes of it
     // into the file `copy` (not into memory: a program's peak counts ours). -1: neither.
     void keep_answer(int copy, std::uint64_t most);
+    // What is printed from now on is written to that descriptor, too; -1: nowhere.
+    void pass_on(int to) { to_ = to; }
     // Reads what the descriptor has, without waiting. False at its end.
     bool drain(int descriptor);
     // To be called at the end: a last line without line feed counts too.
@@ -44,6 +46,7 @@ class Capture {
 
   private:
     void take(std::string_view data);
+    void write_on(std::string_view data);
     void scan(std::string_view data);
     void end_line();
     void answer(std::string_view data);
@@ -59,6 +62,7 @@ class Capture {
     std::uint64_t dropped_ = 0;
     std::string before_ = "\n";  // the end of what was looked at for a misplaced mark, which may be its beginning
     std::string misplaced_;
+    int to_ = -1;
     int copy_ = -1;
     std::uint64_t most_ = 0;
     std::uint64_t answer_bytes_ = 0;

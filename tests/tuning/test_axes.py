@@ -109,6 +109,14 @@ def test_ranks_and_threads_share_the_processors_and_each_rank_is_started_in_its_
     assert free.command == ("mpirun", "-n", "1", "./app")
 
 
+def test_more_threads_of_all_ranks_than_processors_are_tried_only_where_it_is_started_so_now() -> None:
+    options = _options("mpirun -n 16 ./app", "ranks,threads")
+    assert options.space.default == Point({"ranks": 16, "threads": 1})
+    assert options.space.allowed(options.space.default)
+    assert not options.space.allowed(Point({"ranks": 8, "threads": 2}))
+    assert options.space.allowed(Point({"ranks": 8, "threads": 1}))
+
+
 def test_a_wrapper_starts_each_rank_with_its_own_places(tmp_path: Path) -> None:
     import subprocess
 

@@ -32,7 +32,8 @@ from nodewise.runner.launch import quoted_line
 _ENDLESS = "10000d"
 #: Keywords of `nodewise.HowToRun` by the option that says them, of one value, of several, and flags.
 _ONE = {
-    **{name: name for name in ("cwd", "expect", "work", "minimize", "maximize", "cost")},
+    **{name: name for name in ("cwd", "expect", "work", "minimize", "maximize", "cost", "launcher", "ranks")},
+    "ranks_per_node": "ranks-per-node",
     "stdin": "input",
 }
 _NAMED = {"env": "env", "metrics": "metric", "limits": "limit"}
@@ -75,9 +76,9 @@ class _Words:
                 self.named(_NAMED[keyword], value)
             elif keyword in _FLAGS:
                 self.flag(keyword, bool(value))
-            elif keyword == "show" and isinstance(value, Sequence):
+            elif keyword in ("show", "over_ranks") and isinstance(value, Sequence):
                 for one in value:
-                    self.option("show", one)
+                    self.option(keyword, one)
             elif isinstance(value, float):
                 self.option(keyword, _seconds(value))
             else:

@@ -230,7 +230,7 @@ def compare(
             if shell is None and not any(isinstance(c, str) for c in commands):
                 # where all are words by themselves a shell has no part in them
                 shell = "none"
-            made = _of_commands(commands, names, parameters, shell, steps)
+            made = _of_commands(commands, names, parameters, shell, {**steps, "start": run.start})
             line = compare_line(
                 commands,
                 run.how,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from nodewise.api.caller import Notify
@@ -15,20 +15,20 @@ from nodewise.base.errors import InputError, NodewiseError
 from nodewise.base.units import format_seconds
 from nodewise.experiments.progress import Note
 from nodewise.records.neighbours import turn
+from nodewise.runner.job import JobLauncher
 from nodewise.runner.launcher import RunOptions
-from nodewise.runner.local import LocalLauncher
 
 
 @contextmanager
 def launcher_for(
     options: RunOptions, environment: Mapping[str, str], note: Notify, wait: bool = False
-) -> Iterator[LocalLauncher]:
+) -> Iterator[JobLauncher]:
     """What starts programs, which inherit `environment`; at the end all that it started has ended.
 
     With `wait` it begins once no other experiment runs on this machine; `note` is called with whom it waits for.
     """
     waiting = turn(lambda who: note(Note("waiting", who))) if wait else nullcontext()
-    with waiting, LocalLauncher(options, environment) as launcher:
+    with waiting, closing(JobLauncher(options, environment)) as launcher:
         yield launcher
 
 

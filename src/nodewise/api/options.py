@@ -14,8 +14,10 @@ from nodewise.api.given import Duration, StrPath, seconds_of
 from nodewise.api.recorded import plain_how
 from nodewise.base.errors import InputError
 from nodewise.runner.launcher import RunOptions
+from nodewise.runner.mpi import start_words
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.price import COST, parse_price
+from nodewise.runner.ranks import read_over_ranks
 from nodewise.runner.same_output import TOLERANCE, Kind, SameOutput
 
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -35,6 +37,8 @@ class HowToRun(TypedDict, total=False):
     - `accept_disturbed`: let runs decide, too, that other load or throttling disturbed
     - `wait_quiet`: before each block wait so long at most until the machine is quiet; `wait`: begin once no other
       experiment of nodewise runs here
+    - `launcher`: start the program as `ranks` ranks, `ranks_per_node` of them on each node, by `"openmpi"`, `"mpich"`,
+      `"intelmpi"`, `"srun"` or `"aprun"`; `over_ranks`: what becomes of metrics that several ranks print (`"mean"`, `"NAME=sum"`)
     """
 
     timeout: Duration | None
@@ -53,6 +57,10 @@ class HowToRun(TypedDict, total=False):
     accept_disturbed: bool
     wait_quiet: Duration | None
     wait: bool
+    launcher: str | None
+    ranks: int | None
+    ranks_per_node: int | None
+    over_ranks: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,7 @@ class RunChoice:
     `options` are for the launcher, `env` goes over the inherited environment, `objective` is the number that counts, `shown`
     are those to be shown besides. With `accept_disturbed` runs that something disturbed decide, too; `wait_quiet_s` is how long a
     quiet machine is waited for before a block; with `wait` other experiments on this machine end first.
+    `start` are the words that start ranks, to stand before those of the program; empty where none are asked for.
     `how` are the keywords that say all this, as plain values.
     """
 
@@ -73,6 +82,7 @@ class RunChoice:
     wait_quiet_s: float | None = None
     wait: bool = False
     how: Mapping[str, Any] = field(default_factory=dict)
+    start: tuple[str, ...] = ()
 
     @property
     def environment(self) -> dict[str, str]:
@@ -98,6 +108,10 @@ def choose_run(
     accept_disturbed: bool = False,
     wait_quiet: Duration | None = None,
     wait: bool = False,
+    launcher: str | None = None,
+    ranks: int | None = None,
+    ranks_per_node: int | None = None,
+    over_ranks: Sequence[str] = (),
 ) -> RunChoice:
     """The choice that the keywords of `HowToRun` make. Raises InputError where they do not go together."""
     given = dict(locals())
@@ -129,11 +143,27 @@ def choose_run(
         limits={name: _size(value) for name, value in (limits or {}).items()},
         price=price,
         needed=tuple(needed),
+        over_ranks=read_over_ranks(over_ranks),
     )
     shown = Shown(tuple(asked.values()), price.currency if price else "")
     quiet_s = seconds_of(wait_quiet, "--wait-quiet") if wait_quiet is not None else None
     variables = _variables(env or {})
-    return RunChoice(options, variables, objective, shown, accept_disturbed, quiet_s, wait, plain_how(given))
+    start = _start(launcher, ranks, ranks_per_node, {**os.environ, **variables})
+    return RunChoice(options, variables, objective, shown, accept_disturbed, quiet_s, wait, plain_how(given), start)
+
+
+def _start(
+    launcher: str | None, ranks: int | None, per_node: int | None, environment: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The words that start ranks; none where none are asked for. Raises InputError."""
+    if launcher is None and ranks is None and per_node is None:
+        return ()
+    if launcher is None or ranks is None:
+        raise InputError(
+            "--launcher and --ranks say together how ranks are started, and one of them is missing",
+            "give both: --launcher mpich --ranks 4; or write the launcher before the program: -- mpirun -n 4 ./app",
+        )
+    return start_words(launcher, ranks, per_node or 0, environment)
 
 
 def _variables(given: Mapping[str, str | int | float]) -> dict[str, str]:

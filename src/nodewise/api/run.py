@@ -24,6 +24,7 @@ from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.setting import Setting
+from nodewise.tuning.ranks import with_ranks
 from nodewise.verdicts.compare import RUN
 from nodewise.verdicts.run import RunSummary, run_summary
 
@@ -65,10 +66,11 @@ def prepare_run(
     listed = None if allow is None else processors_of(allow)
     machine = load_machine(allow=listed)
     mask = None if listed is None else machine.allowed
-    words = resolve_command(command)
+    words = (*run.start, *resolve_command(command))
     line = quoted_line(words)
+    setting = with_ranks(Setting(words, mask=mask, name=line), run.environment)
     question = CompareQuestion(
-        contenders=(Contender(Setting(words, mask=mask, name=line), line),),
+        contenders=(Contender(setting, line),),
         machine=machine,
         out=out,
         budget=Budget(seconds_of(budget, "--budget")),

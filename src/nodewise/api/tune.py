@@ -104,6 +104,7 @@ def prepare_tune(
     limit = Budget(None if budget is None else seconds_of(budget, "--budget"), max_runs)
     listed = axes.split(",") if isinstance(axes, str) else axes
     command, tries = resolve_tunable(words)
+    command = (*run.start, *command)
     question = Question(
         command=command,
         machine=the_machine(machine, allow=allow),

@@ -14,6 +14,7 @@ from nodewise.api.options import RunChoice, choose_run, with_same_output
 from nodewise.base.errors import InputError
 from nodewise.cli.kinds import PATH, SHARE_OR_NONE, TIME, Decorator
 from nodewise.cli.trust import trust_option
+from nodewise.runner.mpi import FAMILIES
 from nodewise.runner.same_output import TOLERANCE, Kind
 
 
@@ -42,6 +43,10 @@ _PARAMETERS = (
         "accept_disturbed",
         "wait_quiet",
         "wait",
+        "launcher",
+        "ranks",
+        "ranks_per_node",
+        "over_ranks",
     ),
 )
 
@@ -139,6 +144,19 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--cost-per-core", is_flag=True, help="Of --cost only the share of the processors that a setting may use."
+        ),
+        click.option(
+            "--launcher",
+            type=click.Choice([*FAMILIES]),
+            help="Start --ranks of the program by it, as a typed mpirun -n 4 does.",
+        ),
+        click.option("--ranks", type=click.IntRange(1), metavar="N", help="How many ranks --launcher starts."),
+        click.option("--ranks-per-node", type=click.IntRange(1), metavar="N", help="How many of them on each node."),
+        click.option(
+            "--over-ranks",
+            multiple=True,
+            metavar="[METRIC=]HOW",
+            help="What becomes of a metric that several ranks print: max (usual), min, mean, sum. Work is summed.",
         ),
         disturbed_option,
         wait_quiet_option,

@@ -14,6 +14,7 @@ from nodewise.base.errors import InputError
 from nodewise.experiments.target import resolve_command
 from nodewise.runner.setting import Setting
 from nodewise.tuning.custom import put_in
+from nodewise.tuning.ranks import with_ranks
 
 #: What only a shell understands; quotes and backslashes are read as one would read them.
 _SHELL_SYNTAX = re.compile(r"[|&;<>()$`*?~\[#\n]|^\s*[A-Za-z_]\w*=")
@@ -149,11 +150,12 @@ def make_contenders(
     prepare: Sequence[str] = (),
     conclude: Sequence[str] = (),
     cleanup: str | None = None,
+    start: Sequence[str] = (),
 ) -> list[Contender]:
     """Every command with every combination of the parameters that it names; equal ones get a number behind their name.
 
     `names` are for the commands in their order, with parameters put in, or one for each combination; who has none is
-    called by its text. Where one command needs a shell all have one, since its start is a part of what is measured.
+    called by its text. `start` are words that start ranks of each. Where one command needs a shell all have one, since its start is a part of what is measured.
     Raises InputError where a parameter is in no command, or `names`, `prepare` or `conclude` do not fit in number.
     """
     everything = " ".join((*commands, setup or "", cleanup or "", *prepare, *conclude))
@@ -189,5 +191,6 @@ def make_contenders(
             name = f"{given} ({number})"
         taken.add(name)
         words, used = command_words(text, shell)
-        contenders.append(Contender(Setting(command=words, values=values, name=name), text, steps, used))
+        setting = with_ranks(Setting(command=(*start, *words), values=values, name=name))
+        contenders.append(Contender(setting, " ".join([*map(shlex.quote, start), text]), steps, used))
     return contenders

@@ -42,6 +42,7 @@ from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.builds import Builder
 from nodewise.tuning.outline import Outline, named_values
+from nodewise.tuning.ranks import with_ranks
 from nodewise.tuning.selection import Offer
 from nodewise.verdicts.ablation import REDUCE, ablation_blocks
 from nodewise.verdicts.encoding import encode
@@ -94,7 +95,7 @@ class Tuner:
         self._offer.builder = self._builder
         self._offer.folder = question.out / "launch"
         self._options = self._offer.before_the_first_run()
-        self._baseline = Setting(command=question.command)
+        self._baseline = with_ranks(Setting(command=question.command), question.environment)
         self._random = random.Random(question.seed)
         self._meter = Meter(question.budget, clock)
         self._costs = Costs()

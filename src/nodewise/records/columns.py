@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from nodewise.base.shapes import ShapeError, fit, shown
 from nodewise.runner.objective import Objective
+from nodewise.runner.ranks import rank_from_json
 from nodewise.runner.sample import Sample, sample_from_json
 
 #: What is numbers by name in a sample; each name is a column.
@@ -81,6 +82,8 @@ class Records(Sequence[Record]):
         source = _text(line, "source", "wall")
         named = [(g, n, v) for g in _GROUPS if g in line for n, v in _numbers(line, g)]
         rest = {k: fit(line[k], shape, k) for k, shape in _REST.items() if line.get(k)}
+        if line.get("ranks"):
+            rest["ranks"] = [rank_from_json(part).to_json() for part in fit(line["ranks"], list[Any], "ranks")]
         answer = _text(line, "answer", "")
         if "error" not in rest and plain[0] <= 0:
             raise ShapeError("seconds", "a number above zero is needed")

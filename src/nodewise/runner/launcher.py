@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from nodewise.runner.price import Price
+from nodewise.runner.ranks import OverRanks
 from nodewise.runner.same_output import ANY_OUTPUT, SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
@@ -24,7 +25,8 @@ class RunOptions:
     codes other than 0 that count as well done; None accepts all. `price` gives each sample the metric `cost`, over one of
     that name that the program prints. `needed` are metrics that the first good run has to report. `same` says which part of
     its output each sample keeps as its answer. `domain` are processors on which others' load disturbs a run although it
-    takes no processor from it, as those that share its memory's bandwidth.
+    takes no processor from it, as those that share its memory's bandwidth. `over_ranks` says what becomes of metrics that
+    several ranks print.
     """
 
     cwd: Path | None = None
@@ -38,10 +40,11 @@ class RunOptions:
     needed: tuple[str, ...] = ()
     same: SameOutput = ANY_OUTPUT
     domain: tuple[int, ...] = ()
+    over_ranks: OverRanks = field(default_factory=OverRanks)
 
 
 class Launcher(Protocol):
-    """Starts settings. The local one is `runner.local.LocalLauncher`; tests script one."""
+    """Starts settings. That of a machine is `runner.local.LocalLauncher`, that of ranks, too, `runner.job.JobLauncher`."""
 
     def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
         """Run once. A run that fails, or exceeds `timeout_s`, is a Sample with `error` (and `cut_off`), not an exception.

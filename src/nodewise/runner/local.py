@@ -238,18 +238,23 @@ class LocalLauncher:
             "its program was ended with it; run again",
         )
 
-    def _sample(self, setting: Setting, reply: dict[str, Any]) -> Sample:
-        output = reply["out"]["text"]
-        everything = output + reply["err"]["text"]
+    def _reported(self, reply: dict[str, Any]) -> Reported:
+        """What the program reported of itself, by the sample protocol or by patterns."""
         lines = [*reply["out"]["protocol"], *reply["err"]["protocol"]]
         reported = read_protocol(lines, reply["out"].get("misplaced") or reply["err"].get("misplaced") or "")
         if dropped := int(reply["out"].get("dropped", 0)) + int(reply["err"].get("dropped", 0)):
             # what they said, `verified` too, is not known
-            reported = Reported(
+            return Reported(
                 problem=f"{dropped} of the lines of its sample protocol are too long or too many to be read"
             )
-        elif not lines and self._options.metrics:
-            reported = replace(read_metrics(everything, self._options.metrics), unread=reported.unread)
+        if not lines and self._options.metrics:
+            everything = reply["out"]["text"] + reply["err"]["text"]
+            return replace(read_metrics(everything, self._options.metrics), unread=reported.unread)
+        return reported
+
+    def _sample(self, setting: Setting, reply: dict[str, Any]) -> Sample:
+        everything = reply["out"]["text"] + reply["err"]["text"]
+        reported = self._reported(reply)
         metrics = dict(reported.metrics)
         if self._options.price is not None:
             metrics[COST] = self._options.price.of(setting, reply["wall_s"])

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nodewise.runner.ranks import RankPart, rank_from_json
+
 #: A run that was cut off after this share of its own limit was cut off by that.
 _LIMIT_REACHED = 0.98
 
@@ -30,6 +32,9 @@ class Sample:
     does not report. `marks` say in words what spoiled it. A run that failed has `error` and is never fast; `output` keeps
     the end of what it printed. Where outputs are compared, `answer` is the digest of what is compared, `differs` says where
     it is not that of the reference; `answer_text` is its text, which is not written down, None where it is too long.
+
+    Of a run that a launcher started, `ranks` are the parts of its ranks that ended, by their numbers: `seconds` is then what the
+    slowest of them printed, the work in `metrics` their sum.
     """
 
     seconds: float
@@ -45,6 +50,7 @@ class Sample:
     cut_off: bool = False
     answer: str = ""
     differs: str = ""
+    ranks: tuple[RankPart, ...] = ()
     answer_text: str | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -60,10 +66,12 @@ class Sample:
         """All fields as plain values; of those that may be empty the empty ones are left out."""
         data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "answer_text"}
         data |= {name: dict(data[name]) for name in ("metrics", "usage", "conditions")}
+        data["ranks"] = [part.to_json() for part in self.ranks]
         return {k: v for k, v in data.items() if v or k in ("seconds", "wall_s", "started_at")}
 
 
 def sample_from_json(data: Mapping[str, Any]) -> Sample:
     """Rebuild a Sample from `Sample.to_json`, ignoring names that are not its own."""
     known = {k: v for k, v in data.items() if k in Sample.__dataclass_fields__}
-    return Sample(**{**known, "marks": tuple(known.get("marks", ()))})
+    ranks = tuple(map(rank_from_json, known.get("ranks", ())))
+    return Sample(**{**known, "marks": tuple(known.get("marks", ())), "ranks": ranks})

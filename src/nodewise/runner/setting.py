@@ -19,6 +19,9 @@ class Setting:
     `values` says what each axis chose, for people and reports: `{"threads": 183, "placement": "balanced"}`; it is empty
     for the baseline, the program as its user starts it. `places` are those of the threads, None where nothing is bound.
     `memory` is the policy that its pages follow (None: as inherited); `no_huge_pages` forbids transparent huge pages.
+    Where a launcher starts it, `ranks` is of how many (0: none does), `ranks_per_node` how many on each node (0: as the
+    launcher deals them), `launcher` the kind of launcher, empty where that cannot be told, and `command[program_at:]` what
+    each rank runs; `places` are then those of all ranks' threads in turn.
     `name` is what its user calls it, where it is not one of a space; `broken` says why it cannot be started at all, and
     `build` is the shell command that made its program.
     """
@@ -31,6 +34,10 @@ class Setting:
     places: tuple[tuple[int, ...], ...] | None = None
     memory: MemoryPolicy | None = None
     no_huge_pages: bool = False
+    ranks: int = 0
+    ranks_per_node: int = 0
+    launcher: str = ""
+    program_at: int = 0
     name: str = ""
     broken: str = ""
     build: str = ""
@@ -69,6 +76,16 @@ class Setting:
             "places": None if self.places is None else [list(p) for p in self.places],
             "memory": None if self.memory is None else asdict(self.memory),
             "no_huge_pages": self.no_huge_pages,
+            **(
+                {
+                    "ranks": self.ranks,
+                    "ranks_per_node": self.ranks_per_node,
+                    "launcher": self.launcher,
+                    "program_at": self.program_at,
+                }
+                if self.ranks
+                else {}
+            ),
             **({"name": self.name} if self.name else {}),
             **({"broken": self.broken} if self.broken else {}),
             **({"build": self.build} if self.build else {}),
@@ -83,6 +100,8 @@ def setting_from_json(data: Any) -> Setting:
         raise ShapeError("command", "it is empty")
     if setting.memory is not None and setting.memory.mode not in MODES:
         raise ShapeError("memory.mode", f"there is no mode {setting.memory.mode!r}")
+    if setting.ranks < 0 or not 0 <= setting.program_at < len(setting.command):
+        raise ShapeError("program_at", "there is no such word in the command")
     places = setting.places
     return replace(
         setting,

@@ -268,7 +268,7 @@ class Options:
         if point == self._default:
             return True
         ranks, threads = self._holding.shape(point)
-        if ranks > 1 and ranks * threads > max(len(self._machine.allowed), self._most_asked):
+        if self._holding.ranked is not None and ranks * threads > len(self._machine.allowed):
             return False
         values = {**self._defaults, **point}
         return self._agree(values) and all(c.holds(values) for c in self._constraints)
@@ -281,11 +281,6 @@ class Options:
         other = self._other_malloc(values)
         own_pages = other is None or other in ("jemalloc", "mimalloc")
         return own_pages or values.get("hugepages") not in ("transparent", "reserved")
-
-    @property
-    def _most_asked(self) -> int:
-        ranks, threads = self._holding.shape(self._defaults)
-        return ranks * threads
 
     @property
     def way(self) -> Way:

@@ -10,6 +10,7 @@ from typing import Any
 from nodewise.placement.memory import MemoryPolicy
 from nodewise.runner.setting import Setting
 from nodewise.search.space import Axis
+from nodewise.tuning.ranks import with_ranks
 
 
 @dataclass
@@ -34,7 +35,7 @@ class Draft:
 
     def setting(self, values: Mapping[str, Any]) -> Setting:
         """The Setting, for a point's values; what it sets and clears is what differs from the inherited environment."""
-        return Setting(
+        setting = Setting(
             command=tuple(self.command),
             values=dict(values),
             env={k: v for k, v in self.env.items() if self.inherited.get(k) != v},
@@ -46,6 +47,7 @@ class Draft:
             broken=self.broken,
             build=self.build,
         )
+        return with_ranks(setting, self.inherited)
 
 
 #: Writes an axis's value, at a whole point, into a draft.

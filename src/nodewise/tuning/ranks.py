@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nodewise.base.errors import InputError
@@ -17,7 +18,9 @@ from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
 from nodewise.placement.registry import all_dialects
 from nodewise.placement.render import place_rank_script
+from nodewise.runner.mpi import read_per_node
 from nodewise.runner.program import find_on_path
+from nodewise.runner.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,37 @@ def read_ranked(command: Sequence[str]) -> Ranked | None:
             "write -- before it, such as: mpirun -n 4 -- ./app",
         )
     return Ranked(ranks, tuple(command[:at]), count, tuple(command[at + 1 : i]), tuple(command[i:]))
+
+
+def _launcher_of(ranked: Ranked, environment: Mapping[str, str]) -> str:
+    """The dialect of a command's launcher; empty where names are shared, and the file does not tell them apart."""
+    name = ranked.head[0]
+    starters = {d.name: d.starter for d in all_dialects() if d.starter in _starters(ranked.head)[0]}
+    found = find_on_path(name, environment)
+    resolved = found.resolve().name if found is not None else Path(name).name
+    telling = [d for d, s in starters.items() if s is not None and any(part in resolved for part in s.unbound)]
+    return (telling or [*starters, "", ""])[0] if len(telling) == 1 or len(starters) == 1 else ""
+
+
+def with_ranks(setting: Setting, environment: Mapping[str, str] = os.environ) -> Setting:
+    """The setting with what its command says of ranks, so that each is started and measured for itself.
+
+    As it is where the command starts no ranks, or not the same program for all, or it cannot be told for sure which of its
+    words is their program. Raises InputError as `read_ranked` does.
+    """
+    ranked = read_ranked(setting.command)
+    if ranked is None or ":" in setting.command:
+        return setting
+    _, program = read_wrapper(ranked.program)
+    if "/" not in program[0] and find_on_path(program[0], setting.environment(environment)) is None:
+        return setting
+    return replace(
+        setting,
+        ranks=ranked.ranks,
+        ranks_per_node=read_per_node([*ranked.head, *ranked.middle]),
+        launcher=_launcher_of(ranked, environment),
+        program_at=len(setting.command) - len(program),
+    )
 
 
 def place_ranks(machine: Machine, policy: str, ranks: int, threads: int) -> Placement | None:

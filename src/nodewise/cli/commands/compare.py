@@ -224,6 +224,7 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
         prepare=given["prepare"],
         conclude=given["conclude"],
         cleanup=given["cleanup"],
+        start=run.start,
     )
     return prepare_compare(
         contenders,

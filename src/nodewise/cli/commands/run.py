@@ -74,7 +74,9 @@ def command(
         again_in(context, resume, "run", _ANEW)
         return int(context.meta.get("nodewise.exit_code", 0))
     from nodewise.api.run import prepare_run
+    from nodewise.records.experiment import read_experiment
     from nodewise.report.pages.write import write_page
+    from nodewise.report.text.ranks import titled_rank_lines
     from nodewise.report.text.run import summary_lines
     from nodewise.verdicts.encoding import encode
 
@@ -104,7 +106,8 @@ def command(
         print(json.dumps(encode(summary, report=page), indent=1))
 
     def answer() -> None:
-        print("\n".join(summary_lines(summary, run.shown.currency, runs)))
+        ranks = titled_rank_lines(read_experiment(folder), single.question.contenders[0].setting.key)
+        print("\n".join([*summary_lines(summary, run.shown.currency, runs), *ranks]))
 
     hand_out(folder, write_page, answer, print_json if as_json else None)
     return code

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
-from nodewise.placement.dialect import Dialect, Text
+from nodewise.placement.dialect import Dialect, Starter, Text
 from nodewise.placement.job import Job
 from nodewise.placement.launcher_options import job_from, read_options, whole
 from nodewise.placement.mapping import objects_or_larger
@@ -154,6 +154,13 @@ def write_aprun(machine: Machine, placement: Placement, hosts: Sequence[str] = (
     return Rendering(words=(*words, "-cc", ":".join(lists)))
 
 
+#: Of aprun(1), other than the number of ranks.
+_VALUES = (
+    *("-a", "-cc", "-d", "-D", "-e", "-F", "-j", "-L", "-m", "-N", "-p", "-P", "-r", "-R", "-S", "-sl", "-sn", "-t"),
+    *("--cpu-binding", "--depth", "--environment-override", "--access-mode", "--cpus-per-cu", "--node-list"),
+    *("--memory-per-pe", "--pes-per-node", "--pes-per-numa-node", "--specialized-cpus", "--cpu-time-limit"),
+)
+
 DIALECT = Dialect(
     name="aprun",
     texts=(Text("aprun", "Options of aprun, such as '-N 4 -d 8 -cc depth'."),),
@@ -163,4 +170,11 @@ DIALECT = Dialect(
     pins={"PALS_CPU_BIND": "PALS binds ranks"},
     rank=("ALPS_APP_PE",),
     local_rank=("PALS_LOCAL_RANKID",),
+    starter=Starter(
+        programs=("aprun",),
+        counts=("-n", "--pes"),
+        values={1: _VALUES},
+        # each of its elements may change its own mask
+        unbound={"aprun": {}},
+    ),
 )

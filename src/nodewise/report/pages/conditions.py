@@ -11,14 +11,15 @@ from nodewise.base.units import format_bytes, format_seconds
 from nodewise.machine.model import Machine
 from nodewise.records.experiment import Experiment
 from nodewise.report.pages.template import render
-from nodewise.report.tables import MOST_POINTS, condition_rows, leaders
+from nodewise.report.tables import MOST_POINTS, condition_rows, label, leaders
 from nodewise.report.text.comparison import shown_cells
+from nodewise.report.text.ranks import rank_rows, rank_sentence, ranks_of
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.objective import format_metric
-from nodewise.verdicts.compare import CompareVerdict
+from nodewise.verdicts.compare import CompareVerdict, ContenderSummary
 from nodewise.verdicts.secondary import MetricSummary
 from nodewise.verdicts.stored import Stored
-from nodewise.verdicts.tune import TuneVerdict
+from nodewise.verdicts.tune import SettingSummary, TuneVerdict
 
 _COUNTS = {
     "user_s": ("user time", format_seconds),
@@ -63,7 +64,12 @@ def sampled_page(
         "metric": lambda value: format_metric(verdict.metric, value, verdict.currency),
         "shown": lambda metrics: sorted_cells(verdict, metrics),
     }
-    met = {"verdict": verdict, "conditions": _conditions(experiment, verdict), "marks": _marks(experiment)}
+    met: dict[str, Any] = {
+        "verdict": verdict,
+        "conditions": _conditions(experiment, verdict),
+        "marks": _marks(experiment),
+    }
+    met["ranks"] = _ranks(experiment, verdict)
     return render(template, charts, {**common_values(stored), **met, **values}, filters)
 
 
@@ -126,6 +132,21 @@ def _conditions(experiment: Experiment, verdict: CompareVerdict | TuneVerdict) -
         for r in rows
     ]
     return {"heads": ["setting", "runs", "disturbed", *(_COUNTS[n][0] for n in shown)], "rows": cells}
+
+
+def _ranks(experiment: Experiment, verdict: CompareVerdict | TuneVerdict) -> list[dict[str, Any]]:
+    """A table for each of the leaders that a launcher started."""
+    found = []
+    for summary in leaders(verdict):
+        table = ranks_of(experiment, summary.key)
+        if table is not None:
+            heads, rows = rank_rows(table)
+            found.append({"label": _label(summary), "heads": heads, "rows": rows, "sentence": rank_sentence(table)})
+    return found
+
+
+def _label(summary: ContenderSummary | SettingSummary) -> str:
+    return label(summary.values) if isinstance(summary, SettingSummary) else summary.key
 
 
 def _marks(experiment: Experiment) -> list[tuple[str, int]]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from nodewise.base.units import format_bytes, format_seconds
+from nodewise.report.text.ranks import titled_rank_lines
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.marks import UNREAD
 from nodewise.runner.objective import format_metric
@@ -15,7 +16,9 @@ from nodewise.verdicts.stored import Stored
 def run_text(stored: Stored[CompareVerdict], width: int) -> str:
     """What is kept of a command that was run by itself."""
     del width
-    return "\n".join(summary_lines(run_summary(stored.experiment, stored.verdict), stored.verdict.currency))
+    ranks = titled_rank_lines(stored.experiment, next(iter(stored.experiment.settings)))
+    lines = summary_lines(run_summary(stored.experiment, stored.verdict), stored.verdict.currency)
+    return "\n".join([*lines, *ranks])
 
 
 def summary_lines(summary: RunSummary, currency: str, asked: int | None = None) -> list[str]:

@@ -7,6 +7,7 @@ from nodewise.base.units import format_percent, format_seconds
 from nodewise.report.tables import label
 from nodewise.report.text.comparison import shown_lines
 from nodewise.report.text.going_on import going_on, last_budget
+from nodewise.report.text.ranks import titled_rank_lines
 from nodewise.runner.objective import format_metric
 from nodewise.statistics.verdict import Word
 from nodewise.verdicts.stored import Stored
@@ -42,6 +43,7 @@ def tune_text(stored: Stored[TuneVerdict], width: int) -> str:
     more = going_on(verdict, last_budget(stored.experiment.question))
     lines += [f"undecided {more.advice}"] if more.advice else []
     lines += [f"go on     {more.line}"] if more.line else []
+    lines += titled_rank_lines(stored.experiment, verdict.best.key)
     lines += [f"build     {verdict.best.build}"] if verdict.best.build else []
     return "\n".join([*lines, f"launch    {verdict.best.launch_line}"])
 

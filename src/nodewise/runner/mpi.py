@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which MPI a launcher and a program are of, and whether they are of the same: else each rank runs alone, and nobody says so."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from nodewise.base.errors import InputError
+from nodewise.base.native import native_path
+from nodewise.runner.program import find_on_path, inspect_program
+
+_ASK_S = 20.0
+_PROBE_S = 60.0
+#: Of a script so much is looked through.
+_MOST_BYTES = 1 << 20
+#: What mpi4py itself is asked, by the interpreter that the program has.
+_ASK_MPI4PY = (
+    "from mpi4py import MPI; print('nodewise-mpi-probe', MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, flush=True)"
+)
+
+
+@dataclass(frozen=True)
+class Family:
+    """A launcher of ranks: `programs` are its names, `says` what `--version` of it prints.
+
+    `each` are the words for so many ranks on each node, in which `{n}` is the number. `libraries` are the families of MPI
+    libraries whose programs it can start, `package` is what brings it, empty for the system itself.
+    """
+
+    name: str
+    title: str
+    programs: tuple[str, ...]
+    says: str
+    each: tuple[str, ...]
+    libraries: tuple[str, ...]
+    package: str
+
+    def words(self, program: str, ranks: int, per_node: int) -> tuple[str, ...]:
+        """The words that start so many ranks, `per_node` on each node (0: as it deals them)."""
+        each = [word.replace("{n}", str(per_node)) for word in self.each] if per_node else []
+        return (program, "-n", str(ranks), *each)
+
+
+#: By the order in which they are looked for.
+FAMILIES = {
+    family.name: family
+    for family in (
+        Family(
+            *("openmpi", "Open MPI", ("mpirun.openmpi", "mpirun", "orterun", "prterun"), r"\(Open MPI\)"),
+            *(("--map-by", "ppr:{n}:node"), ("Open MPI",), "openmpi-bin"),
+        ),
+        Family(
+            *("mpich", "MPICH", ("mpiexec.mpich", "mpirun.mpich", "mpiexec.hydra", "mpiexec", "mpirun"), "HYDRA build"),
+            *(("-ppn", "{n}"), ("MPICH", "Intel MPI"), "mpich"),
+        ),
+        Family(
+            *("intelmpi", "Intel MPI", ("mpiexec.hydra", "mpirun", "mpiexec"), r"Intel\(R\) MPI"),
+            *(("-ppn", "{n}"), ("Intel MPI", "MPICH"), "impi-rt, from PyPI"),
+        ),
+        Family("srun", "Slurm", ("srun",), "^slurm", ("--ntasks-per-node", "{n}"), (), "slurm-client"),
+        Family("aprun", "ALPS", ("aprun",), "ALPS|aprun", ("-N", "{n}"), (), ""),
+    )
+}
+#: Libraries of MPI by the beginnings of their names: their family.
+_LIBRARIES = (
+    (re.compile(r"libmpi\.so\.(20|40|80)"), "Open MPI"),
+    (re.compile(r"libmpich\.so|libmpi_cray"), "MPICH"),
+    # MPICH and all that keep to its binary interface call theirs so where nobody renames it
+    (re.compile(r"libmpi\.so\.12"), "Intel MPI"),
+)
+
+
+@cache
+def _version_of(path: str) -> str:
+    try:
+        told = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, errors="replace", timeout=_ASK_S, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return told.stdout
+
+
+def _path_of(word: str, environment: Mapping[str, str], cwd: Path | None = None) -> Path | None:
+    """The file that a command's first word means, seen from the run's directory, by its whole path."""
+    if "/" in word:
+        path = Path(cwd or ".", word).absolute()
+        return path if path.is_file() else None
+    found = find_on_path(word, environment)
+    return None if found is None else found.absolute()
+
+
+def family_of(launcher: str, environment: Mapping[str, str], cwd: Path | None = None) -> Family | None:
+    """Which launcher a command's first word is, by what it says of itself; None where it cannot be told."""
+    found = _path_of(launcher, environment, cwd)
+    if found is None:
+        return None
+    own = [f for f in FAMILIES.values() if re.search(f.says, _version_of(str(found)), re.MULTILINE)]
+    return own[0] if len(own) == 1 else None
+
+
+def find_launcher(name: str, environment: Mapping[str, str]) -> tuple[Family, str]:
+    """The launcher of that name and the program that is it here. Raises InputError where there is none."""
+    family = FAMILIES.get(name)
+    if family is None:
+        raise InputError(f"--launcher: no such launcher: {name!r}", f"the launchers are: {', '.join(FAMILIES)}")
+    for program in family.programs:
+        if family_of(program, environment) is family:
+            return family, program
+    there = [f.name for f in FAMILIES.values() if any(family_of(p, environment) is f for p in f.programs)]
+    raise InputError(
+        f"--launcher {name}: {family.title} is not here: no {' nor '.join(family.programs[:2])} of it is on PATH",
+        (f"install it ({family.package})" if family.package else "it comes with Cray's systems")
+        + (f", or take one that is here: {', '.join(there)}" if there else ""),
+    )
+
+
+def start_words(name: str, ranks: int, per_node: int, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The words that a launcher starts ranks by, before those of their program. Raises InputError."""
+    if ranks < 1 or per_node < 0 or per_node > ranks:
+        raise InputError(
+            f"{ranks} ranks, {per_node} on each node, cannot be started",
+            "give --ranks 4, and --ranks-per-node at most that",
+        )
+    family, program = find_launcher(name, environment)
+    return family.words(program, ranks, per_node)
+
+
+def read_per_node(head: Sequence[str]) -> int:
+    """How many ranks on each node the options of a launcher ask for; 0 where they say nothing of it."""
+    text = " ".join(head)
+    found = re.search(
+        r"(?:^| )(?:--ntasks-per-node|-ppn|-perhost|--npernode|-npernode|-N)[ =]?(\d+)(?: |$)|ppr:(\d+):node", text
+    )
+    return 0 if found is None or (Path(head[0]).name == "srun" and " -N" in found[0]) else int(found[1] or found[2])
+
+
+@dataclass(frozen=True)
+class Library:
+    """The MPI library of a program: its family, its name, and the words that ask what it makes of a job."""
+
+    family: str
+    name: str
+    probe: tuple[str, ...]
+
+
+def library_of(program: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> Library | None:
+    """The MPI library that a program names, or mpi4py's where it is a script that imports it; None where there is none."""
+    path = _path_of(program[0], environment, cwd)
+    if path is None:
+        return None
+    for name in inspect_program(path, environment).libraries:
+        family = next((f for pattern, f in _LIBRARIES if pattern.match(name)), None)
+        if family is not None:
+            return Library(family, name, (str(native_path("nodewise-mpi-probe")), name))
+    if not re.match(r"(python|pypy)[\d.]*$", path.name):
+        return None
+    scripts = [Path(cwd or ".", word) for word in program[1:] if word.endswith(".py")]
+    texts = [script.read_bytes()[:_MOST_BYTES] for script in scripts[:1] if script.is_file()]
+    if "mpi4py" not in program and not any(b"mpi4py" in text for text in texts):
+        return None
+    return Library("", "mpi4py", (str(path), "-c", _ASK_MPI4PY))
+
+
+class Checked:
+    """Looks at each kind of start once, before its first run: whether launcher and program make one job of the ranks."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, ...]] = set()
+
+    def check(
+        self, command: Sequence[str], at: int, ranks: int, environment: Mapping[str, str], cwd: Path | None
+    ) -> None:
+        """Raises InputError where the launcher is missing, refuses, or starts N ranks of size 1.
+
+        `command[at:]` is what each rank runs.
+        """
+        key = (command[0], command[at])
+        if key in self._seen:
+            return
+        head, program = command[:at], command[at:]
+        launcher = _path_of(command[0], environment, cwd)
+        if launcher is None:
+            there = [f"--launcher {f.name}" for f in FAMILIES.values() if family_of(f.programs[0], environment) is f]
+            raise InputError(
+                f"no such launcher on PATH: {command[0]}",
+                f"take one that is here: {', '.join(there)}"
+                if there
+                else "install an MPI, such as openmpi-bin or mpich",
+            )
+        family = family_of(command[0], environment, cwd)
+        _check_root(launcher, family, head, environment)
+        library = library_of(program, environment, cwd)
+        if family is not None and library is not None:
+            if library.family and family.libraries and library.family not in family.libraries:
+                raise _mismatch(command, at, ranks, family, library, environment)
+            self._probe(command, at, ranks, family, library, environment, cwd)
+        self._seen.add(key)
+
+    def _probe(
+        self,
+        command: Sequence[str],
+        at: int,
+        ranks: int,
+        family: Family,
+        library: Library,
+        environment: Mapping[str, str],
+        cwd: Path | None,
+    ) -> None:
+        """Start the same ranks of a program that says how many there are."""
+        words = [str(_path_of(command[0], environment, cwd)), *command[1:at], *library.probe]
+        told = _asked(words, environment, cwd)
+        sizes = [int(size) for size in re.findall(r"nodewise-mpi-probe \d+ (\d+)", told)]
+        if sizes and any(size != ranks for size in sizes):
+            raise _mismatch(command, at, ranks, family, library, environment)
+        if not sizes and re.search(r"not enough slots|More processors requested than permitted", told):
+            raise InputError(
+                f"{command[0]} has too few slots for {ranks} ranks",
+                "start fewer, or allow more than there are cores: --env OMPI_MCA_rmaps_base_oversubscribe=1"
+                if family.name == "openmpi"
+                else "start fewer ranks, or ask for a larger allocation",
+            )
+
+
+def _line(words: Sequence[str]) -> str:
+    return shlex.join(words)
+
+
+def _check_root(launcher: Path, family: Family | None, head: Sequence[str], environment: Mapping[str, str]) -> None:
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"} <= environment.keys()
+    if family is not FAMILIES["openmpi"] or os.geteuid() != 0 or allowed or "--allow-run-as-root" in head:
+        return
+    # a site's own script of that name may allow it
+    if "attempt to run as root" in _asked([str(launcher), "-n", "1", "true"], environment):
+        raise InputError(
+            f"{launcher.name} is of Open MPI, which starts nothing for root",
+            "run as another user, or allow it: --env OMPI_ALLOW_RUN_AS_ROOT=1 --env OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+        )
+
+
+def _asked(words: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> str:
+    """All that a short command prints; nothing where it cannot be asked: what then is wrong the run itself will tell."""
+    try:
+        told = subprocess.run(
+            words,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PROBE_S,
+            check=False,
+            env=dict(environment),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return told.stdout + told.stderr
+
+
+def _mismatch(
+    command: Sequence[str], at: int, ranks: int, family: Family, library: Library, environment: Mapping[str, str]
+) -> InputError:
+    program = _line(command[at:])
+    own = f"{library.family} ({library.name})" if library.family else "another MPI, by mpi4py"
+    what = (
+        f"{command[at]} is of {own}, and {command[0]} of {family.title}: it would be {ranks} programs of one rank each, "
+        f"not {ranks} ranks"
+    )
+    if not family.libraries:
+        if family.name != "srun":
+            return InputError(
+                what, f"build it with the MPI that {command[0]} starts, or start it by the launcher of its own"
+            )
+        kinds = _srun_kinds(command[0], environment)
+        wanted = "pmix" if library.family == "Open MPI" else "pmi2"
+        there = f"; this srun has {', '.join(kinds)}" if kinds else ""
+        return InputError(what, f"name what its MPI speaks: --env SLURM_MPI_TYPE={wanted}{there}")
+    if not library.family:
+        taken = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12", "intelmpi": "libmpi.so.12"}[family.name]
+        return InputError(
+            what, f"have mpi4py take that one: --env MPI4PY_LIBMPI={taken}; or start it by the launcher of its own"
+        )
+    for other in FAMILIES.values():
+        if library.family not in other.libraries:
+            continue
+        for name in other.programs:
+            if family_of(name, environment) is other:
+                return InputError(what, f"start it by its own: {_line(other.words(name, ranks, 0))} {program}")
+    fitting = next((f for f in FAMILIES.values() if library.family in f.libraries), None)
+    package = f" (package {fitting.package})" if fitting is not None else ""
+    return InputError(what, f"start it by the launcher of its own MPI{package}")
+
+
+def _srun_kinds(srun: str, environment: Mapping[str, str]) -> list[str]:
+    """What `srun --mpi=list` names."""
+    told = _asked([str(_path_of(srun, environment) or srun), "--mpi=list"], environment)
+    return list(re.findall(r"^\s*(?:srun: )?\s*(\w+)\s*$", told, re.MULTILINE))

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs of several ranks, by the MPIs that are here and by a launcher of our own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from nodewise.machine.sources import load_machine
+from nodewise.runner.job import JobLauncher
+from nodewise.runner.launcher import RunOptions
+from nodewise.runner.ranks import OverRanks
+from nodewise.runner.sample import Sample, sample_from_json
+from nodewise.runner.setting import Setting, setting_from_json
+from nodewise.search.space import Point
+from nodewise.tuning.axes import Options
+from nodewise.tuning.ranks import with_ranks
+from tests.runner import mpis
+
+#: Starts as many of its program as it is told to, each with its number, and ends as the first that failed.
+MPIRUN = """#!/bin/sh
+shift; n=$1; shift
+i=0
+while [ $i -lt $n ]; do PMI_RANK=$i "$@" & i=$((i + 1)); pids="$pids $!"; done
+worst=0
+for pid in $pids; do wait $pid || worst=$?; done
+exit $worst
+"""
+
+
+@pytest.fixture(params=list(mpis.KINDS))
+def mpi(request: pytest.FixtureRequest, tmp_path: Path) -> mpis.Mpi:
+    return mpis.find(request.param, tmp_path)
+
+
+def own_mpirun(folder: Path, program: str, ranks: int = 2) -> Setting:
+    """A job of a shell script's ranks by a launcher that needs no MPI."""
+    for name, text in (("mpirun", MPIRUN), ("app", "#!/bin/sh\n" + program)):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return with_ranks(Setting((str(folder / "mpirun"), "-n", str(ranks), str(folder / "app"))))
+
+
+def run(
+    setting: Setting,
+    options: RunOptions | None = None,
+    timeout_s: float | None = None,
+    env: dict[str, str] | None = None,
+) -> Sample:
+    with JobLauncher(options, {**os.environ, **(env or {})}) as launcher:
+        return launcher.run(setting, timeout_s=timeout_s)
+
+
+def processes_of(marker: str) -> list[str]:
+    """The processes that have a word in their command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if entry.name.isdecimal() and marker in words and int(entry.name) != os.getpid():
+            found.append(words)
+    return found
+
+
+def test_each_rank_of_a_real_mpi_tells_its_part(mpi: mpis.Mpi) -> None:
+    setting = with_ranks(Setting(mpi.command(2)))
+    assert (setting.ranks, setting.command[setting.program_at :]) == (2, (str(mpi.program),))
+    sample = run(setting, env=dict(mpi.environment))
+    assert sample.error is None
+    assert [r.rank for r in sample.ranks] == [0, 1]
+    assert [r.seconds for r in sample.ranks] == [1.0, 1.1]
+    assert (sample.seconds, sample.source) == (1.1, "program")
+    assert sample.metrics["flops"] == 200
+    assert sample.metrics["size"] == 2
+    assert sample.metrics["imbalance"] == pytest.approx(1.1 / 1.05 - 1)
+    assert {r.host for r in sample.ranks} == {os.uname().nodename}
+    for part in sample.ranks:
+        assert part.cpu_s > 0 and part.peak_bytes > 1 << 20 and part.allowed
+
+
+def test_one_layer_binds_the_ranks_of_a_real_mpi_and_it_is_read_back(mpi: mpis.Mpi, tmp_path: Path) -> None:
+    machine = load_machine()
+    if len(machine.allowed_cores) < 2:
+        pytest.skip("one core: two ranks cannot be told apart by where they are bound")
+    environment = {**os.environ, **mpi.environment}
+    options = Options(
+        machine, mpi.command(2), ["ranks", "threads", "placement"], environment, folder=tmp_path / "launch"
+    )
+    setting = options.setting(Point({"ranks": 2, "threads": 1, "placement": "compact"}))
+    sample = run(setting, env=dict(mpi.environment))
+    assert sample.error is None and setting.places is not None
+    # the places of the setting, of which the launcher took nothing away
+    assert [r.allowed for r in sample.ranks] == [setting.places[0], setting.places[1]]
+    assert sample.ranks[0].allowed != sample.ranks[1].allowed
+
+
+def test_a_rank_of_a_real_mpi_that_dies_is_named_and_the_others_end(mpi: mpis.Mpi) -> None:
+    sample = run(with_ranks(Setting(mpi.command(2, "die"))), env=dict(mpi.environment), timeout_s=30)
+    assert sample.error is not None and not sample.cut_off
+    assert f"rank 1 on {os.uname().nodename} ended with 3: rank 1 is out of luck" in sample.error
+    assert processes_of(str(mpi.program)) == []
+
+
+def test_a_rank_of_a_real_mpi_that_hangs_is_named_and_nothing_is_left(mpi: mpis.Mpi) -> None:
+    sample = run(with_ranks(Setting(mpi.command(2, "hang"))), env=dict(mpi.environment), timeout_s=2)
+    assert sample.cut_off and sample.error is not None
+    assert f"rank 1 on {os.uname().nodename}" in sample.error and "had not ended" in sample.error
+    assert processes_of(str(mpi.program)) == []
+
+
+def test_only_who_has_not_ended_is_named(tmp_path: Path) -> None:
+    setting = own_mpirun(tmp_path, "[ $PMI_RANK = 2 ] && exec sleep 1000\nexit 0\n", 3)
+    sample = run(setting, timeout_s=1)
+    assert sample.cut_off and sample.error is not None
+    assert sample.error.endswith(f": rank 2 on {os.uname().nodename} had not ended")
+    # the two that had ended are kept
+    assert [r.rank for r in sample.ranks if not r.signal] == [0, 1]
+
+
+def test_the_first_rank_that_failed_is_the_one_that_is_named(tmp_path: Path) -> None:
+    setting = own_mpirun(tmp_path, 'sleep 0.$((3 - PMI_RANK))\necho "no $PMI_RANK" >&2\nexit $((4 + PMI_RANK))\n', 3)
+    sample = run(setting)
+    host = os.uname().nodename
+    assert sample.error is not None
+    assert f"rank 2 on {host} ended with 6: no 2; 2 more of 3 ranks failed after it" in sample.error
+
+
+def test_ranks_that_never_began_make_a_run_a_failure(tmp_path: Path) -> None:
+    setting = own_mpirun(tmp_path, "exit 0\n", 2)
+    (tmp_path / "mpirun").write_text(MPIRUN.replace("n=$1", "n=1"))
+    sample = run(setting)
+    assert sample.error == "1 of 2 ranks ran to their end: 1 of 2 ranks never began: 1"
+
+
+def test_over_ranks_times_the_slowest_work_the_sum_and_all_verify(tmp_path: Path) -> None:
+    says = 'echo "{\\"nodewise\\": 1, \\"seconds\\": 0.$((2 + PMI_RANK)), \\"items\\": 5, \\"depth\\": $PMI_RANK, \\"verified\\": true}"\n'
+    setting = own_mpirun(tmp_path, says, 3)
+    sample = run(setting)
+    assert (sample.seconds, sample.metrics["items"], sample.metrics["depth"]) == (0.4, 15, 2)
+    assert sample.metrics["imbalance"] == pytest.approx(0.4 / 0.3 - 1)
+    mean = run(setting, RunOptions(over_ranks=OverRanks("mean", {"items": "max"})))
+    assert (mean.metrics["depth"], mean.metrics["items"]) == (1, 5)
+    wrong = run(
+        own_mpirun(
+            tmp_path, says + '[ $PMI_RANK = 1 ] && echo "{\\"nodewise\\": 1, \\"verified\\": false}"\nexit 0\n', 3
+        )
+    )
+    assert wrong.error == "wrong result: the program says verified false"
+
+
+def test_one_rank_may_tell_for_all(tmp_path: Path) -> None:
+    only = '[ $PMI_RANK = 0 ] && echo "{\\"nodewise\\": 1, \\"seconds\\": 0.5}"\nexit 0\n'
+    sample = run(own_mpirun(tmp_path, only))
+    assert sample.seconds == 0.5
+    # what the others took is known by the clock alone, and so all are told by it
+    assert all(0 < r.seconds == r.wall_s < 0.5 for r in sample.ranks)
+
+
+def test_output_patterns_are_read_rank_by_rank(tmp_path: Path) -> None:
+    import re
+
+    setting = own_mpirun(tmp_path, 'echo "took 1.$PMI_RANK s"\n', 3)
+    sample = run(setting, RunOptions(metrics={"seconds": re.compile(r"took ([\d.]+)")}))
+    assert sample.seconds == 1.2 and [r.seconds for r in sample.ranks] == [1.0, 1.1, 1.2]
+    missing = run(setting, RunOptions(metrics={"seconds": re.compile("never")}))
+    assert missing.error is not None and "never" in missing.error
+
+
+def test_output_and_input_pass_through_the_ranks(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("asked\n")
+    setting = own_mpirun(tmp_path, "[ $PMI_RANK = 0 ] && cat; echo out$PMI_RANK; echo err$PMI_RANK >&2\nexit 0\n", 2)
+    sample = run(setting, RunOptions(stdin=tmp_path / "in", metrics={}))
+    assert sample.error is None
+    import re
+
+    for text in ("out0", "out1", "err0", "err1"):
+        assert run(setting, RunOptions(expect=re.compile(text))).error is None
+
+
+def test_a_signal_that_ends_a_rank_is_its_launchers_to_hear(tmp_path: Path) -> None:
+    setting = own_mpirun(tmp_path, "[ $PMI_RANK = 1 ] && kill -SEGV $$\nexit 0\n", 2)
+    sample = run(setting)
+    assert sample.error is not None and "was killed by signal 11 (SIGSEGV)" in sample.error
+    assert sample.ranks[1].signal == 11
+
+
+def test_ranks_are_stored_and_read_back(tmp_path: Path) -> None:
+    setting = own_mpirun(tmp_path, "exit 0\n", 2)
+    assert setting_from_json(setting.to_json()) == setting
+    sample = run(setting)
+    assert len(sample.ranks) == 2
+    assert sample_from_json(sample.to_json()) == sample
+
+
+def test_a_killed_wrapper_takes_its_rank_along(tmp_path: Path) -> None:
+    """Some launchers end ranks by a signal that nobody can hear."""
+    from nodewise.base.native import native_path
+
+    marker = f"1{time.time_ns() % 10**7}"
+    process = subprocess.Popen([str(native_path("nodewise-rank")), str(tmp_path), "PMI_RANK", "sleep", marker])
+    while not processes_of(f"sleep {marker}"):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    end = time.monotonic() + 5
+    while processes_of(f"sleep {marker}") and time.monotonic() < end:
+        time.sleep(0.01)
+    assert processes_of(f"sleep {marker}") == []
+
+
+def test_a_program_that_is_not_there_is_said_by_its_rank(tmp_path: Path) -> None:
+    setting = own_mpirun(tmp_path, "exit 0\n", 2)
+    (tmp_path / "app").unlink()
+    sample = run(setting)
+    assert sample.error is not None and "cannot be started: No such file or directory" in sample.error
