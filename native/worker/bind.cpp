@@ -30,7 +30,7 @@ std::map<pid_t, double> run_times() {
         std::ifstream file(task.path() / "schedstat");
         double nanoseconds = 0;
         if (file >> nanoseconds) {
-            times[static_cast<pid_t>(std::atoi(task.path().filename().c_str()))] = nanoseconds * 1e-9;
+            times[static_cast<pid_t>(std::strtol(task.path().filename().c_str(), nullptr, 10))] = nanoseconds * 1e-9;
         }
     }
     return times;

@@ -175,6 +175,7 @@ int run_variant(const StudyFile& file, const Options& options) {
     if (variant.prepare != nullptr) {
         run.must(variant.prepare(run.get()), "prepare");
     }
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment
     nodewise::Binder binder(variant.kind == NW_PEER ? nodewise::places_asked(std::getenv("NODEWISE_BIND"))
                                                     : std::vector<cpu_set_t>{});
     const Around timed = {[&] { binder.ready(); }, [&] { binder.free_first(); }};
