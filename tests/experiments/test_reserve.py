@@ -28,7 +28,9 @@ def test_a_setting_that_ran_once_and_is_far_ahead_overtakes_one_that_gains_nothi
 
 def test_runs_are_kept_to_tell_what_a_gain_is_from_where_the_rest_makes_it_sure() -> None:
     reserve = _told(0.7, 1.0)
-    assert reserve.for_ablation(A, 2, 60, 40) == 9
+    assert reserve.for_ablation(A, 2, 60, 40) == 21
+    # fewer than an interval takes would say nothing
+    assert reserve.for_ablation(A, 2, 60, 20) == 0
     # too few to make it sure, no gain to speak of, nothing to put back
     assert reserve.for_ablation(A, 2, 9, 9) == 0
     assert _told(0.98, 1.0).for_ablation(A, 2, 60, 40) == 0

@@ -55,11 +55,12 @@ def _setting(result: dict[str, Any]) -> Setting:
 def test_what_a_clear_gain_is_from_is_told_where_the_runs_suffice(tmp_path: Path, seed: int) -> None:
     result = tune(_question(tmp_path / "a", 100, seed=seed), Scripted(many_core, seed))
     assert result.verdict == "faster" and len(result.best.values) > 1
-    assert sum(result.axes.values()) == pytest.approx(1)
+    known = sum(result.axes.values())
+    assert known == pytest.approx(1) if not result.unseparated else 0 < known < 1
     few = tune(_question(tmp_path / "b", 45, seed=seed), Scripted(many_core, seed))
     assert (few.verdict, few.unseparated) == ("faster", ("threads", "placement"))
     assert sum(few.axes.values()) == 0
-    assert any(note.startswith("threads, placement could not be told apart") for note in few.notes)
+    assert any(note.startswith("threads, placement could not be distinguished") for note in few.notes)
 
 
 @pytest.mark.parametrize(("seeds", "least"), [(6, 6), pytest.param(60, 57, marks=pytest.mark.long)])

@@ -61,7 +61,7 @@ def test_an_axis_whose_interval_holds_one_is_not_told_apart(tmp_path: Path) -> N
     assert (verdict.axes["b"], verdict.unseparated) == (0.0, ("b",))
     assert verdict.axes["a"] > 0.9
     (note,) = _of_axes(verdict)
-    assert note.startswith("b could not be told apart: the runs do not say whether it adds to the gain; about ")
+    assert note.startswith("b could not be distinguished: the runs do not say whether it adds to the gain; about ")
     assert int(note.split("about ")[1].split()[0]) > 20
 
 

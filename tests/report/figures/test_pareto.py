@@ -59,6 +59,7 @@ def _made(points: list[tuple[float, float]], shown: list[str] | None = None) -> 
         runs=3 * len(points),
         seconds_spent=1.0,
         axes={},
+        unseparated=(),
         why=(),
         settings=tuple(_row(k, x, y) for k, (x, y) in zip(keys, points, strict=True)),
         pareto=dict.fromkeys(shown or ["heat"], tuple(keys[:3])),
