@@ -14,6 +14,7 @@ from nodewise.api.given import Duration, StrPath, seconds_of
 from nodewise.api.recorded import plain_how
 from nodewise.base.errors import InputError
 from nodewise.runner.launcher import RunOptions
+from nodewise.runner.mpi import start_words
 from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.price import COST, parse_price
 from nodewise.runner.ranks import read_over_ranks
@@ -162,9 +163,6 @@ def _start(
             "--launcher and --ranks say together how ranks are started, and one of them is missing",
             "give both: --launcher mpich --ranks 4; or write the launcher before the program: -- mpirun -n 4 ./app",
         )
-    # not at the top: most commands start no ranks
-    from nodewise.runner.mpi import start_words
-
     return start_words(launcher, ranks, per_node or 0, environment)
 
 

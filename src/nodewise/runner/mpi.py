@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -79,13 +78,7 @@ _LIBRARIES = (
 
 @cache
 def _version_of(path: str) -> str:
-    try:
-        told = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, errors="replace", timeout=_ASK_S, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return told.stdout
+    return _printed([path, "--version"], _ASK_S)[0]
 
 
 def _path_of(word: str, environment: Mapping[str, str], cwd: Path | None = None) -> Path | None:
@@ -247,21 +240,31 @@ def _check_root(launcher: Path, family: Family | None, head: Sequence[str], envi
 
 def _asked(words: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> str:
     """All that a short command prints; nothing where it cannot be asked: what then is wrong the run itself will tell."""
+    return "".join(_printed(words, _PROBE_S, environment, cwd))
+
+
+def _printed(
+    words: Sequence[str], timeout_s: float, environment: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> tuple[str, str]:
+    """What a command prints to both its outputs; nothing where it cannot be started or does not end in time."""
+    # not at the top: most commands start no ranks, and only read what launchers there are
+    import subprocess
+
     try:
-        told = subprocess.run(
+        ended = subprocess.run(
             words,
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=_PROBE_S,
+            timeout=timeout_s,
             check=False,
-            env=dict(environment),
+            env=None if environment is None else dict(environment),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.SubprocessError):
-        return ""
-    return told.stdout + told.stderr
+        return "", ""
+    return ended.stdout, ended.stderr
 
 
 def _mismatch(
