@@ -6,6 +6,7 @@ ignored.
 """
 
 import contextlib
+import itertools
 import os
 import signal
 import sys
@@ -24,12 +25,17 @@ with contextlib.suppress(ImportError):
     settings.load_profile("exploring" if os.environ.get("NODEWISE_EXPLORE") else "repeatable")
 
 
+_NUMBER = itertools.count()
+
+
 @pytest.fixture(autouse=True)
 def _alone(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """A test's experiments have no neighbours but each other, and no limits but its own: nothing of this machine is in an answer."""
+    # not by mktemp, which lists all that the tests before have made
+    own = tmp_path_factory.getbasetemp() / "alone" / str(next(_NUMBER))
     if "nodewise.records.neighbours" in sys.modules:
-        folder = tmp_path_factory.mktemp("running")
+        (folder := own / "running").mkdir(parents=True)
         monkeypatch.setattr(sys.modules["nodewise.records.neighbours"], "shared_folder", lambda: folder)
     if "nodewise.records.kept_limits" in sys.modules:
-        kept = tmp_path_factory.mktemp("kept")
+        (kept := own / "kept").mkdir(parents=True)
         monkeypatch.setattr(sys.modules["nodewise.records.kept_limits"], "cache_folder", lambda: kept)

@@ -26,8 +26,11 @@ def test_what_comes_while_an_object_ends_is_heard_a_moment_later(
             # what is raised in there is dropped
             del thing
             assert watched() is None
+            begin = time.monotonic()
             with pytest.raises(KeyboardInterrupt):
                 time.sleep(10)
+            # what waits is woken
+            assert time.monotonic() - begin < 5
     finally:
         signal.signal(number, before)
     assert capsys.readouterr().err == ""

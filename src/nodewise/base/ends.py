@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import _thread
 import signal
 import sys
 import threading
@@ -22,11 +21,13 @@ def ended_like_ctrl_c() -> Iterator[None]:
         raise KeyboardInterrupt
 
     def once_more(unraisable: sys.UnraisableHookArgs) -> None:
-        # it came where Python drops what is raised, as in the end of an object: a moment later it is heard
+        # it came where Python drops what is raised, as in the end of an object: a moment later it is heard, by a signal again,
+        # which what waits in the kernel hears, too
         if not issubclass(unraisable.exc_type, KeyboardInterrupt):
             dropped(unraisable)
             return
-        again = threading.Timer(0.01, _thread.interrupt_main, ([*before, signal.SIGINT][0],))
+        number = [*before, signal.SIGINT][0]
+        again = threading.Timer(0.01, signal.pthread_kill, (threading.main_thread().ident, number))
         again.daemon = True
         again.start()
 

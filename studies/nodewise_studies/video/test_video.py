@@ -346,8 +346,13 @@ def _told(name: str, words: Sequence[str] = (), **knobs: str) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
-def test_encoders_that_work_are_timed_at_like_quality(live: list[str]) -> None:
-    for name in live:
+#: Of the encoders that work some, or in the long tests all.
+SOME = pytest.mark.parametrize("most", [2, pytest.param(100, marks=pytest.mark.long)])
+
+
+@SOME
+def test_encoders_that_work_are_timed_at_like_quality(live: list[str], most: int) -> None:
+    for name in live[:most]:
         settled = _told(name, settling_command(()), height="90", frames="5", psnr="40")
         assert settled.keys() == {"nodewise", "quality"}, name
         words = settled_command((), {"quality": settled["quality"]})
@@ -367,8 +372,9 @@ def test_what_does_not_reach_the_wanted_psnr_keeps_its_row_and_is_not_compared(l
     assert told["fps"] > 0 and told["for_scale"] == 1
 
 
-def test_one_tiny_frame_is_encoded_or_the_encoder_says_why_not(live: list[str]) -> None:
-    for name in live:
+@SOME
+def test_one_tiny_frame_is_encoded_or_the_encoder_says_why_not(live: list[str], most: int) -> None:
+    for name in live[-most:]:
         done = _ran(name, height="16", frames="1")
         if done.returncode != 0:
             # SVT-AV1 takes nothing below 64 by 64
