@@ -120,10 +120,11 @@ def test_zlib_ng_is_by_its_library_or_by_the_package(monkeypatch: pytest.MonkeyP
     assert "zlib-ng-6" in select({}) and "zlib-ng-wheel-6" not in select({})
 
 
-def test_incompressible_bytes_grow_by_little(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.long)])
+def test_incompressible_bytes_grow_by_little(tmp_path: Path, step: int) -> None:
     file = tmp_path / "random"
     file.write_bytes(np.random.default_rng(1).bytes(1 << 20))
-    for contender in EVERY:
+    for contender in EVERY[::step]:
         assert told(contender.name, {"file": str(file)})["ratio"] > (0.5 if contender.name == "isal-0" else 0.9)
 
 
