@@ -183,7 +183,7 @@ def test_it_is_anonymous_wherever_it_is_made(
 ) -> None:
     machine = {**tune_question()["machine"], "hostname": "zqhostzq.example.org"}
     names = ("zqhostzq/a", "by zquserzq")
-    question = compare_question(*names, user="zquserzq", home="/scratch/zqhomezq", cwd="/work/x", machine=machine)
+    question = compare_question(*names, user="zquserzq", home="/scratch/zqhomezq", cwd="/project/x", machine=machine)
     settings = [Setting(("x",), name=name) for name in names]
     mark = "at zqhostzq zquserzq took /scratch/zqhomezq/x"
     with Writer(tmp_path / "e", question) as writer:
