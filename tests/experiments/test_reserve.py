@@ -24,6 +24,8 @@ def test_a_setting_that_ran_once_and_is_far_ahead_overtakes_one_that_gains_nothi
     assert reserve.is_surely_faster(B, A)
     assert not reserve.is_surely_faster(A, B)
     assert not _told(1.0, 0.995).is_surely_faster(B, A)
+    # faster than a slow one is not yet faster than the baseline
+    assert not _told(1.5, 1.0).is_surely_faster(B, A)
 
 
 def test_runs_are_kept_to_tell_what_a_gain_is_from_where_the_rest_makes_it_sure() -> None:

@@ -3,8 +3,8 @@
 
 import math
 import random
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 import pytest
 
@@ -108,3 +108,62 @@ def test_defaults_are_spelled_out_only_where_that_is_a_gain() -> None:
     point = ALL_ON.having(c="off", d="off")
     assert set(Reduction(_searched({"a": 0.7}, True), SPACE, 0.01, point).bare(point)) == {"a", "b"}
     assert set(Reduction(_searched({"a": 0.7}, True, 2.0), SPACE, 0.01, point).bare(point)) == set("abcd")
+
+
+class Beliefs:
+    """A search that believes so much of each axis, in log time with its deviation, and has no more runs."""
+
+    noise, blocks, reference = 0.01, 7, SPACE.default
+
+    def __init__(self, worth: Mapping[str, tuple[float, float]], entangled: str = "", *, fresh: Sequence[float] = ()):
+        self._worth, self._entangled, self._fresh = worth, set(entangled), list(fresh)
+
+    def gain(self, point: Point, over: Point) -> tuple[float, float]:
+        changed = [self._worth[n] for n in "abcd" if point[n] != over[n]]
+        return sum(w for w, _ in changed), math.hypot(*(d for _, d in changed))
+
+    def pairs(self, point: Point, other: Point, since: int) -> list[float]:
+        # what ran before says that everything counts
+        return self._fresh if since >= self.blocks else [0.3] * 6
+
+    def entangled(self, point: Point) -> set[str]:
+        return self._entangled
+
+    def failed(self, point: Point) -> bool:
+        return False
+
+
+def _left(beliefs: Beliefs) -> set[str]:
+    reduction = Reduction(cast(GuidedSearch, beliefs), SPACE, 0.01, ALL_ON)
+    while reduction.ask(0):
+        pass
+    return {n for n in "abcd" if reduction.point[n] == "on"}
+
+
+NOTHING = (0.0, 0.01)
+
+
+def test_what_is_put_back_loses_no_more_than_a_sixth_of_the_gain() -> None:
+    assert _left(Beliefs({"a": (0.4, 0.01), "b": (0.15, 0.08), "c": (0.05, 0.05), "d": NOTHING})) == {"a", "b"}
+    # nor do all together: each of these alone would be little enough
+    each = (0.06, 0.04)
+    assert len(_left(Beliefs({"a": (0.42, 0.01), "b": each, "c": each, "d": each}))) == 3
+
+
+def test_what_may_lose_far_more_is_not_put_back_by_belief() -> None:
+    of_a = {"a": (0.6, 0.01), "c": NOTHING, "d": NOTHING}
+    assert _left(Beliefs({**of_a, "b": (0.02, 0.05)})) == {"a"}
+    assert _left(Beliefs({**of_a, "b": (0.02, 0.2)})) == {"a", "b"}
+
+
+def test_what_the_point_was_chosen_for_does_not_count_and_fresh_blocks_do() -> None:
+    worth = {"a": (0.6, 0.01), "b": NOTHING, "c": NOTHING, "d": NOTHING}
+    assert _left(Beliefs(worth)) == {"a"}
+    assert _left(Beliefs(worth, fresh=[0.2, 0.21, 0.2, 0.19, 0.2])) == set("abcd")
+
+
+def test_of_what_only_ran_together_only_fresh_blocks_tell_and_only_where_they_agree() -> None:
+    worth = {"a": (0.6, 0.01), "b": NOTHING, "c": NOTHING, "d": NOTHING}
+    assert _left(Beliefs(worth, "bcd")) == set("abcd")
+    assert _left(Beliefs(worth, "bcd", fresh=[0.001, -0.001, 0.0])) == {"a"}
+    assert _left(Beliefs(worth, "bcd", fresh=[0.3, -0.3, 0.0])) == set("abcd")

@@ -150,3 +150,32 @@ def test_what_other_processes_do_cannot_be_bound(unbound: None) -> None:
     subprocess.run([sys.executable, "-c", loop], check=True)
     assert watch.bind([{PROCESSORS[0]}, {PROCESSORS[1]}]) == 0
     assert os.sched_getaffinity(0) == set(PROCESSORS)
+
+
+@needs_two
+def test_more_threads_than_places_are_left_as_they_are() -> None:
+    """With one thread to two places too many, none is held, since none could be said to have its own."""
+    done = threading.Event()
+
+    def work() -> None:
+        end = time.thread_time() + 0.03
+        while time.thread_time() < end:
+            pass
+
+    def other() -> None:
+        work()
+        done.wait(30)
+
+    watch = Watch()
+    threads = [threading.Thread(target=other) for _ in range(2)]
+    try:
+        for thread in threads:
+            thread.start()
+        work()
+        time.sleep(0.3)
+        assert watch.bind([{PROCESSORS[0]}, {PROCESSORS[1]}]) == 0
+        assert os.sched_getaffinity(0) == set(PROCESSORS)
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()

@@ -89,10 +89,17 @@ def test_a_state_is_another_where_the_machine_or_what_measures_it_is(tmp_path: P
     others = [
         machine_state(replace(MACHINE, transparent_huge_pages="never"), (0, 1), program, tmp_path),
         machine_state(replace(MACHINE, caches=()), (0, 1), program, tmp_path),
+        machine_state(replace(MACHINE, memory_bytes=MACHINE.memory_bytes + 1), (0, 1), program, tmp_path),
+        machine_state(replace(MACHINE, numa_nodes=()), (0, 1), program, tmp_path),
+        machine_state(replace(MACHINE, hypervisor="other"), (0, 1), program, tmp_path),
+        machine_state(replace(MACHINE, limits=replace(MACHINE.limits, cpu_quota=0.5)), (0, 1), program, tmp_path),
         machine_state(MACHINE, (0,), program, tmp_path),
     ]
+    (tmp_path / "sys/devices/system/cpu/cpufreq").mkdir(parents=True)
+    (tmp_path / "sys/devices/system/cpu/cpufreq/boost").write_text("0")
+    others.append(machine_state(MACHINE, (0, 1), program, tmp_path))
     boot.write_text("b")
     others.append(machine_state(MACHINE, (0, 1), program, tmp_path))
     program.write_bytes(b"two")
     others.append(machine_state(MACHINE, (0, 1), program, tmp_path))
-    assert len({state, *others}) == 6
+    assert len({state, *others}) == 1 + len(others)

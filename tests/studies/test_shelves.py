@@ -14,7 +14,7 @@ from nodewise.base.errors import InputError, UnavailableError
 from nodewise.cli.main import main
 from nodewise.studies import shelves
 from nodewise.studies.discovery import binary_of, find_study, study_names
-from nodewise.studies.shelves import Shelf, elsewhere, own_shelf
+from nodewise.studies.shelves import Shelf, elsewhere, own_shelf, published
 
 ROOT = Path(__file__).parents[2]
 STUDY = """
@@ -160,3 +160,9 @@ def test_what_was_built_for_a_package_is_used_and_what_is_missing_is_built(
     made.parent.mkdir()
     made.touch()
     assert binary_of(folder) == made
+
+
+def test_what_nodewise_publishes_is_known_also_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nodewise.studies.shelves.shelves", lambda: (own_shelf(),))
+    assert {"is", "flops", "dgemm", "hash"} <= published() and "mine" not in published()
+    assert {"dgemm", "hash"} <= elsewhere().keys() and "is" not in elsewhere()

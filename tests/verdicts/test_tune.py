@@ -21,10 +21,13 @@ BOTH = Setting(("app",), {"a": 1, "b": 1}, name="both")
 NO_A, NO_B = Setting(("app",), {"b": 1}, name="no a"), Setting(("app",), {"a": 1}, name="no b")
 
 
-def concluded(path: Path, without_b: float, *, blocks: int = 10, before: int = 0, spread: float = 0.0) -> TuneVerdict:
+def concluded(
+    path: Path, without_b: float, *, blocks: int = 10, before: int = 0, spread: float = 0.0, then: bool = False
+) -> TuneVerdict:
     """The verdict where both axes together take 0.5 s, without a the baseline's 1 s, and without b as many as are given.
 
     Each is put back in so many `blocks` after the comparison, and in some `before` it; `spread` is that of the runs without b.
+    `then` another comparison was planned that made no run.
     """
     question = tune_question(axes={"a": [0, 1], "b": [0, 1]})
     times = {BASELINE.key: 1.0, BOTH.key: 0.5, NO_A.key: 1.0, NO_B.key: without_b}
@@ -38,6 +41,8 @@ def concluded(path: Path, without_b: float, *, blocks: int = 10, before: int = 0
                 seconds = times[setting.key] * (1 + 0.001 * (block % 5) + stray)
                 record = Record(setting.key, phase, block + 1, position, Sample(seconds, seconds, 0.0))
                 writer.add(record, setting)
+        if then:
+            writer.add_plan(Plan(NO_B.key, (10,), 0.02, {}, ("a",)))
     return tune_verdict(read_experiment(path), "decided")
 
 
@@ -70,6 +75,12 @@ def test_nothing_is_said_of_axes_from_fewer_blocks_than_an_interval_takes(tmp_pa
     assert (verdict.unseparated, set(verdict.axes.values())) == (("a", "b"), {0.0})
     assert "each of them adds to the gain; about 3 more would" in _of_axes(verdict)[0]
     assert concluded(tmp_path / "y", 0.5, blocks=7).unseparated == ()
+
+
+def test_axes_are_those_of_the_setting_that_was_compared(tmp_path: Path) -> None:
+    verdict = concluded(tmp_path / "x", 0.8, then=True)
+    assert verdict.candidate == BOTH.key
+    assert verdict.axes == pytest.approx({"a": 0.6, "b": 0.4}, abs=0.01)
 
 
 def test_blocks_of_before_the_comparison_tell_of_axes_too(tmp_path: Path) -> None:
