@@ -454,13 +454,13 @@ class GuidedSearch:
         alive.sort(key=lambda i: (self._middle[i], i))
         self._fitted = alive[:_MOST_FITTED]
         rows = np.stack([self._row(self._points[i]) for i in self._fitted])
-        rows = [(row, *log) for row, i in enumerate(self._fitted) for log in self._logs[i]]
-        blocks = {b: k for k, b in enumerate(sorted({b for _, b, _, _ in rows}))}
+        logs = [(row, *log) for row, i in enumerate(self._fitted) for log in self._logs[i]]
+        blocks = {b: k for k, b in enumerate(sorted({b for _, b, _, _ in logs}))}
         runs = Runs(
-            np.array([row for row, _, _, _ in rows]),
-            np.array([blocks[b] for _, b, _, _ in rows]),
-            np.array([log for _, _, log, _ in rows]),
-            np.array([cut for _, _, _, cut in rows]),
+            np.array([row for row, _, _, _ in logs]),
+            np.array([blocks[b] for _, b, _, _ in logs]),
+            np.array([log for _, _, log, _ in logs]),
+            np.array([cut for _, _, _, cut in logs]),
         )
         self._model.fit(rows, runs)
         mean, covariance = self._model.predict(rows, np.arange(len(rows)))
