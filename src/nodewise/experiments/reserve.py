@@ -80,7 +80,8 @@ class Reserve:
         # the baseline is slower than what the search has come to run; where runs are counted one is one
         price = max(1.0, pair_s / 2 / self._costs.typical_s)
         fewest = 2 * fewest_blocks(alpha) * price
-        if self._search.unseen or self._search.untried_pairings((left - math.ceil(fewest)) // 2):
+        most = (left - math.ceil(fewest)) // 2
+        if self._search.unseen or self._search.untried_pairings(most) or (most > 0 and not self._search.paired):
             # what never ran may be the best of all
             return math.ceil(fewest)
         enough = self.needed(best, total, alpha) * price + self._to_reduce(best, total)

@@ -27,17 +27,20 @@ from numpy.typing import NDArray
 
 from nodewise.search.failures import Failures
 from nodewise.search.features import Encoder
+from nodewise.search.pairings import Pairings
 from nodewise.search.pool import Pool
 from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import AS_STARTED, Point, Space
-from nodewise.search.surrogate import Array, Runs, Surrogate
+from nodewise.search.surrogate import Array, Runs, Surrogate, drawn
 from nodewise.statistics.summary import median
 
 #: Settings that the model is fitted to, and that it judges in one step.
 _MOST_FITTED, _MOST_JUDGED, _POOL = 120, 160, 260
 _LARGEST_BLOCK = 12
-#: The share of the search, and the most runs, that go to points taken at random: the model may be sure and wrong.
+#: The share of the search, and the most runs, that go to points that the model does not ask for: it may be sure and wrong.
 _EXPLORE_SHARE, _MOST_EXPLORED = 0.12, 40
+#: The same of those with values that never ran together.
+_PAIR_SHARE, _MOST_PAIRED = 0.25, 80
 #: A value that is surely slower than the leader by this in log time is not run for its own sake.
 _HOPELESS = 0.4
 #: The program as it is has this share of the runs at least, and up to the other where something fails: what a setting
@@ -78,6 +81,8 @@ class GuidedSearch:
         self._rng = np.random.default_rng(seed)
         self._random = random.Random(seed)
         self._pooled = Pool(space, self._random)
+        self._pairings = Pairings(space, self._random)
+        self._crossed = any(a.crossed for a in space.open)
         #: The point for the program as it is.
         self.reference = Point({**space.default, AS_STARTED: True}) if apart else space.default
         self._encoder = Encoder(space.open, space.features, space.default)
@@ -94,11 +99,11 @@ class GuidedSearch:
         self._block = 0
         self._stale = False
         self._first: list[Point] | None = None
-        self._screened = False
+        self._screened = self._paired = False
         self._failed: set[Point] = set()
         self._failed_with: Counter[tuple[str, Any]] = Counter()
         self._size = 0
-        self._explore = self._explored = 0
+        self._explore = self._pair = self._explored = 0
         self._idle = 0
         self._fitted: list[int] = []
         self._order: list[int] = []
@@ -184,6 +189,7 @@ class GuidedSearch:
             singles = self._pooled.singles(self._space.default) or self._pooled.scattered(self._space.default, 8)
             self._first = self._distinct([self.reference, *singles])[:most]
         self._explore = min(_MOST_EXPLORED, int(_EXPLORE_SHARE * affordable))
+        self._pair = min(_MOST_PAIRED, int(_PAIR_SHARE * affordable))
         self._size = max(3, min(_LARGEST_BLOCK, affordable // 10))
 
     def _plain(self, point: Point) -> Point:
@@ -223,6 +229,11 @@ class GuidedSearch:
             rank[name] += 1
         return [found[i] for i in sorted(range(len(found)), key=lambda i: places[i])]
 
+    @property
+    def paired(self) -> bool:
+        """Whether values that never ran together had their runs, or there are none of them."""
+        return self._paired or self._pairings.unseen() == 0
+
     def untried_pairings(self, most: int) -> list[Point]:
         """Of a small space the combinations of values that never ran, the leader's threads and placement with them; empty where
         they are more than `most`: a gain that two values have only together shows in no other way.
@@ -236,7 +247,8 @@ class GuidedSearch:
 
     def _screen(self, affordable: int) -> list[Point]:
         """The best so far with each value of each further axis: by itself where the runs allow it, else what no run had yet,
-        several values at once; then the combinations of a small space. Empty where all that was seen.
+        several values at once; then the combinations of a small space, or of a large one pairs of values that never ran
+        together. Empty where all that was seen.
         """
         again = [self._points[i] for i in self._order[: 2 if affordable >= 12 else 1]]
         leader = self._plain(again[0])
@@ -248,7 +260,10 @@ class GuidedSearch:
                 return self._distinct([*again, *singles])[:affordable]
         unseen = self.unseen
         if not unseen:
-            return self.untried_pairings(affordable // 2)
+            if not (rows := self.untried_pairings(affordable // 2)) and not self._paired:
+                self._paired = True
+                rows = self._pair_up(leader, min(self._pair, affordable // 2))
+            return self._distinct([*again, *rows])[:affordable] if rows else []
         longest = max(Counter(name for name, _ in unseen).values())
         rows = min(max(most, longest), affordable)
         return self._unknown(self._pooled.cover(leader, unseen, rows, self._may))
@@ -270,7 +285,7 @@ class GuidedSearch:
         mean, covariance = self._model.predict(rows[keep], known[keep])
         pool, chance = [pool[i] for i in keep], chance[keep]
         mine = next(i for i, p in enumerate(pool) if p == leader)
-        draws = self._draw(mean, covariance, 24 + 8 * size)
+        draws = drawn(mean, covariance, 24 + 8 * size, self._rng)
         if chance.any():
             chance[mine] = 0.0
             draws = np.where(self._rng.random(draws.shape) < chance, np.inf, draws)
@@ -278,26 +293,55 @@ class GuidedSearch:
         # the model may be sure and wrong, but of what takes half as long again it has seen more
         surely = mean - 2 * np.sqrt(np.maximum(np.diag(covariance), 0))
         hopeless = (surely > mean[mine] + _HOPELESS) | (chance > 0.5)
-        wild = [i for i, p in enumerate(pool) if self._runs(p) == 0 and not hopeless[i]]
-        if not wild:
-            self._explored = self._explore
         settled = gain < _TRIFLE and self._runs(leader) >= 4
-        ended = settled and self._explored >= self._explore
-        again = self._retries(leader)[: max(1, size // 4)] if ended else []
-        self._idle = self._idle + 1 if ended and not again else 0
         chosen = [mine, *self._simpler(pool, mine, mean, covariance)[: max(1, size // 4)]]
-        if (size >= 4 or settled) and self._explored < self._explore:
-            wild = [i for i in wild if i not in chosen]
-            chosen += self._random.sample(wild, min(1 + size // 6, len(wild)))
-            self._explored += 1 + size // 6
+        wild = [i for i, p in enumerate(pool) if self._runs(p) == 0 and not hopeless[i] and i not in chosen]
+        strange = self._strange([pool[i] for i in wild], leader, 1 + size // 6, settled) if size >= 4 or settled else []
+        again = self._retries(leader)[: max(1, size // 4)] if settled and not strange else []
+        self._idle = self._idle + 1 if settled and not strange and not again else 0
         for draw in draws:
-            if len(chosen) >= size:
+            if len(chosen) + len(strange) >= size:
                 break
             ranked = [int(i) for i in np.argsort(draw, kind="stable")[:2]]
             choice = ranked[0] if ranked[0] != mine else ranked[1] if len(ranked) > 1 else mine
             if choice not in chosen and math.isfinite(draw[choice]):
                 chosen.append(choice)
-        return self._distinct([*self._due(), *again, *(pool[i] for i in chosen)])[:size]
+        return self._distinct([*self._due(), *again, pool[mine], *strange, *(pool[i] for i in chosen)])[:size]
+
+    def _strange(self, wild: Sequence[Point], leader: Point, count: int, settled: bool) -> list[Point]:
+        """Points that the model does not ask for: values that never ran together, and some of `wild` at random."""
+        plain = self._plain(leader)
+        found: list[Point] = []
+        while len(found) < count and self._explored < (self._pair if settled else self._explore):
+            # every other one where there are crossed axes, in which nothing is paired
+            turn = self._explored % 2 == 0 or not self._crossed or settled or not wild
+            if turn and (paired := self._pair_up(plain, 1)):
+                found += paired
+            elif wild and self._explored < self._explore:
+                found.append(self._random.choice(wild))
+            else:
+                break
+            self._explored += 1
+        return found
+
+    def _pair_up(self, leader: Point, count: int) -> list[Point]:
+        """At most so many points with values that never ran together, otherwise as the leader."""
+        hopeless = self._hopeless_values(leader)
+        found: list[Point] = []
+        while len(found) < count and (point := self._pairings.point(leader, hopeless, self._may)) is not None:
+            self._pairings.see(point)
+            found.append(point)
+        return found
+
+    def _hopeless_values(self, leader: Point) -> list[tuple[str, Any]]:
+        """Values of the further axes that surely make the leader much slower, or fail."""
+        singles = [p for p in self._distinct(self._pooled.singles(leader)) if p != leader]
+        if not singles:
+            return []
+        mean, deviation = self._model.guess(*self._at([leader, *singles]))
+        surely = mean[1:] - 2 * deviation[1:] > mean[0] + _HOPELESS
+        bad = [p for p, slow in zip(singles, surely, strict=True) if slow or not self._may(p)]
+        return [next((n, p[n]) for n in p if p[n] != leader[n]) for p in bad]
 
     def _due(self) -> list[Point]:
         """The reference, where it has run too seldom to show what others gain."""
@@ -333,18 +377,6 @@ class GuidedSearch:
     def _runs(self, point: Point) -> int:
         number = self._index.get(self._key(point))
         return 0 if number is None else len(self._logs[number])
-
-    def _draw(self, mean: Array, covariance: Array, count: int) -> Array:
-        """`count` surfaces that the model holds possible, a row each."""
-        lift = 1e-9
-        while True:
-            try:
-                root = np.linalg.cholesky(covariance + lift * np.eye(len(mean)))
-                break
-            except np.linalg.LinAlgError:
-                lift *= 100
-        drawn: Array = mean + self._rng.standard_normal((count, len(mean))) @ root.T
-        return drawn
 
     # --- which points there are to choose from
 
@@ -424,6 +456,7 @@ class GuidedSearch:
         """Learn from a block."""
         for point, outcome in outcomes.items():
             key = self._key(point)
+            self._pairings.see(self._plain(point))
             self._failures.tell(key, point, self._row(point), outcome is None, point == self.reference)
             if outcome is None:
                 self._failed.add(point)

@@ -236,6 +236,19 @@ class Surrogate:
         return mean, np.sqrt(np.maximum(left, 1e-12))
 
 
+def drawn(mean: Array, covariance: Array, count: int, generator: np.random.Generator) -> Array:
+    """`count` surfaces that a model of this mean (m) and covariance (m × m) holds possible, a row each."""
+    lift = 1e-9
+    while True:
+        try:
+            root = np.linalg.cholesky(covariance + lift * np.eye(len(mean)))
+            break
+        except np.linalg.LinAlgError:
+            lift *= 100
+    surfaces: Array = mean + generator.standard_normal((count, len(mean))) @ root.T
+    return surfaces
+
+
 def _compress(gap: Array) -> Array:
     """The gap itself up to the knee, then ever less of it."""
     over = np.maximum(gap - _KNEE, 0.0)
