@@ -21,6 +21,8 @@ _SPARE_SHARE, _MOST_SPARE = 0.08, 60
 CLEAR_GAIN = 0.08
 #: One setting is taken to be faster than another by so many deviations of the model.
 _OVERTAKEN = 2.0
+#: A comparison is given up for a setting that gains more by this part of its own gain: its runs and its share of errors are lost.
+_WORTH_ANEW = 1 / 6
 #: The share of all runs that putting back each axis of the confirmed setting may take; below what an interval takes it has none.
 _APART_SHARE = 1 / 4
 #: The blocks of three runs that are kept for finding out what carries a gain, and the share of all runs they may take.
@@ -65,10 +67,11 @@ class Reserve:
         return sure > 0 and 4 * (_SURE * self._search.noise / sure) ** 2 <= runs
 
     def is_surely_faster(self, other: Point, than: Point) -> bool:
-        """Whether a point gains something and surely more than another one."""
+        """Whether a point gains something, and surely so much more than another one that beginning anew is worth it."""
         gain, deviation = self._search.gain(other, self._search.reference)
         more, apart = self._search.gain(other, than)
-        return gain - deviation > self._within and more > max(_OVERTAKEN * apart, self._within)
+        worth = max(self._within, _WORTH_ANEW * gain)
+        return gain - deviation > self._within and more > max(_OVERTAKEN * apart, worth)
 
     def runs(self, best: Point | None, pair_s: float, left: int, total: int, alpha: float) -> int:
         """How many of the runs `left` of `total` are kept: few for a large gain, most that it may have for a small one.

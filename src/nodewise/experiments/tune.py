@@ -429,6 +429,7 @@ class Tuner:
         judged = Confirmation(looks, self._question.within, quota, self._question.accept_disturbed)
         judged = self._judged = judged if before is None else before.going_on(looks)
         stopped, cut = "budget", 0
+        expected = self._search.gain(point, self._search.reference)[0]
         while judged.count < looks.at[-1]:
             if self._meter.affordable(pair / 2) < (2 if judged.count >= fewest else 2 - over):
                 break
@@ -447,16 +448,19 @@ class Tuner:
             # what is kept would make the interval narrower only
             if kept and judged.count == blocks and judged.word is Word.FASTER:
                 break
-            if self._is_overtaken(candidate, point, alpha):
+            if self._is_overtaken(candidate, point, expected, alpha):
                 return Compared(OVERTAKEN, looked=judged.count >= looks.at[0])
         won = judged.word is Word.FASTER
         if won and arms and not self._ablate(candidate, point, arms, pair / 2):
             return Compared(FAILED, looked=True)
         return Compared(stopped, won, looked=True)
 
-    def _is_overtaken(self, candidate: Setting, point: Point, alpha: float) -> bool:
-        """Whether another setting is surely faster than the candidate, and the runs left can still confirm it."""
-        if self._affordable() < 2 * fewest_blocks(alpha * (1 - _FIRST_SHARE)):
+    def _is_overtaken(self, candidate: Setting, point: Point, expected: float, alpha: float) -> bool:
+        """Whether the candidate gains less than was `expected` (in log time), another setting is surely faster, and the runs
+        left can still confirm that one.
+        """
+        disappoints = self._search.gain(point, self._search.reference)[0] < expected - self._question.within
+        if not disappoints or self._affordable() < 2 * fewest_blocks(alpha * (1 - _FIRST_SHARE)):
             return False
         other = self._best(self._start(candidate))
         return other is not None and self._reserve.is_surely_faster(other, point)

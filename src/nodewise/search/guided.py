@@ -275,12 +275,14 @@ class GuidedSearch:
                 fresh = self._unknown([*fresh, *self._pooled.every()])
             return fresh[:size]
         leader = self._points[self._order[0]]
-        pool = self._pool(leader)
+        stripped = self._stripped(self._plain(leader))
+        pool = self._pool(leader, stripped)
         rows, known = self._at(pool)
         mean, deviation = self._model.guess(rows, known)
         chance = self._failures.chances([self._key(p) for p in pool], pool, rows)
         keep = np.argsort(mean - 2 * deviation + chance, kind="stable")[:_MOST_JUDGED]
-        some = [0, *self._random.sample(range(len(pool)), min(8, len(pool)))]
+        some = [*range(1 + len(stripped)), *self._random.sample(range(len(pool)), min(8, len(pool)))]
+        some = [i for i in some if i < len(pool)]
         keep = np.array(list(dict.fromkeys([*keep.tolist(), *some])))
         mean, covariance = self._model.predict(rows[keep], known[keep])
         pool, chance = [pool[i] for i in keep], chance[keep]
@@ -294,7 +296,7 @@ class GuidedSearch:
         surely = mean - 2 * np.sqrt(np.maximum(np.diag(covariance), 0))
         hopeless = (surely > mean[mine] + _HOPELESS) | (chance > 0.5)
         settled = gain < _TRIFLE and self._runs(leader) >= 4
-        chosen = [mine, *self._simpler(pool, mine, mean, covariance)[: max(1, size // 4)]]
+        chosen = [mine, *self._simpler(pool, mine, mean, covariance, stripped)[: max(1, size // 4)]]
         wild = [i for i, p in enumerate(pool) if self._runs(p) == 0 and not hopeless[i] and i not in chosen]
         strange = self._strange([pool[i] for i in wild], leader, 1 + size // 6, settled) if size >= 4 or settled else []
         again = self._retries(leader)[: max(1, size // 4)] if settled and not strange else []
@@ -361,18 +363,40 @@ class GuidedSearch:
                     found.append((gain, point))
         return [p for _, p in sorted(found, key=lambda item: -item[0])]
 
-    def _simpler(self, pool: Sequence[Point], mine: int, mean: Array, covariance: Array) -> list[int]:
-        """Those of the pool that are the leader with fewer changes, may be as good, and have not run often enough to be distinguished from it."""
+    def _simpler(
+        self, pool: Sequence[Point], mine: int, mean: Array, covariance: Array, stripped: Sequence[Point]
+    ) -> list[int]:
+        """Those of the pool that are the leader with one change less, or are `stripped`, may be as good as it, and have not run
+        often enough to be distinguished from it.
+        """
         leader, found = pool[mine], []
         entangled = self.entangled(self._plain(leader))
         for i, point in enumerate(pool):
             changed = [a.name for a in self._space.open if point[a.name] != leader[a.name]]
-            if len(changed) != 1 or self._oddity(point) >= self._oddity(leader) or self._runs(point) >= _ENOUGH:
+            if self._oddity(point) >= self._oddity(leader) or self._runs(point) >= _ENOUGH:
                 continue
             apart = float(np.sqrt(max(0.0, covariance[i, i] + covariance[mine, mine] - 2 * covariance[i, mine])))
-            if mean[i] - mean[mine] < min(2 * _TIE, _TIE_DEVIATIONS * apart) or changed[0] in entangled:
+            if point in stripped:
+                # what costs the most to find out one by one: as good as it may be, by the model's doubt
+                found += [i] if mean[i] - mean[mine] < _TIE_DEVIATIONS * apart else []
+            elif len(changed) == 1 and (
+                mean[i] - mean[mine] < min(2 * _TIE, _TIE_DEVIATIONS * apart) or changed[0] in entangled
+            ):
                 found.append(i)
-        return sorted(found, key=lambda i: mean[i])
+        return sorted(found, key=lambda i: (pool[i] not in stripped, mean[i]))
+
+    def _stripped(self, leader: Point) -> list[Point]:
+        """The leader with those of its changes alone that the model holds the most of: one of them, two, half of them."""
+        changed = self._space.changed(leader)
+        if len(changed) < 3:
+            return []
+        without = [leader.having(**{n: self._space.default[n]}) for n in changed]
+        mean, _ = self._model.guess(*self._at([leader, *without]))
+        worth = dict(zip(changed, mean[1:], strict=True))
+        most = sorted(changed, key=lambda n: -worth[n])
+        counts = sorted({1, 2, (len(changed) + 1) // 2})
+        points = [leader.having(**{n: self._space.default[n] for n in most[k:]}) for k in counts]
+        return [p for p in self._distinct(points) if self._may(p) and p != leader]
 
     def _runs(self, point: Point) -> int:
         number = self._index.get(self._key(point))
@@ -380,13 +404,13 @@ class GuidedSearch:
 
     # --- which points there are to choose from
 
-    def _pool(self, leader: Point) -> list[Point]:
-        """Points worth judging, the leader first: the best known, their neighbours, natural ones, some at random."""
+    def _pool(self, leader: Point, stripped: Sequence[Point]) -> list[Point]:
+        """Points worth judging, the leader first: it with fewer changes, the best known, their neighbours, natural ones, some at random."""
         best = [self._points[i] for i in self._order[:40]]
         plain = self._plain(leader)
         near = self._pooled.near([self._plain(p) for p in best[:3]])
         wild = [*self._pooled.scattered(plain, 30), *self._combined(plain, near)]
-        points = [leader, *best, *wild, *self._pooled.natural(plain), *near]
+        points = [leader, *stripped, *best, *wild, *self._pooled.natural(plain), *near]
         return self._distinct(p for p in points if p == leader or self._may(p))[:_POOL]
 
     def _combined(self, leader: Point, near: Sequence[Point]) -> list[Point]:

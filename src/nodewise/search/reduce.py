@@ -145,7 +145,7 @@ class Reduction:
         missed = self._asked.get((self.point, self._without(group)), 0) - made
         aim = max(self._tolerated - max(cost, 0.0), self._tolerated / 2)
         needed = max(_FEWEST, (_BELOW * error * math.sqrt(max(made, 1)) / aim) ** 2)
-        return missed > 1 or made >= _MOST_BLOCKS or needed > made + blocks
+        return blocks < 1 or missed > 1 or made >= _MOST_BLOCKS or needed > made + blocks
 
     # --- asking
 
