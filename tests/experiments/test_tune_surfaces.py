@@ -41,11 +41,11 @@ def test_surfaces_that_nothing_was_fitted_to_are_no_harder(tmp_path: Path) -> No
     assert regrets[int(0.8 * len(regrets))] <= 2
 
 
-@pytest.mark.parametrize("seeds", [8, pytest.param(20, marks=pytest.mark.long)])
-def test_where_nothing_matters_no_difference_is_said(tmp_path: Path, seeds: int) -> None:
+@pytest.mark.parametrize(("seeds", "least"), [(8, 4), pytest.param(20, 14, marks=pytest.mark.long)])
+def test_where_nothing_matters_no_difference_is_said(tmp_path: Path, seeds: int, least: int) -> None:
     words = [o.result.verdict for o in _outcomes(KNOWN["flat"], range(seeds), tmp_path)]
     # the others are open, and none is said to be faster
-    assert words.count("no difference") >= 0.7 * seeds and words.count("faster") <= seeds // 20
+    assert words.count("no difference") >= least and words.count("faster") <= seeds // 20
 
 
 @pytest.mark.parametrize("seeds", [4, pytest.param(10, marks=pytest.mark.long)])

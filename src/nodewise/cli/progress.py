@@ -55,6 +55,8 @@ class ProgressLine:
         if progress.phase == "search":
             parts.append(f"{progress.racing} settings in the race")
         if progress.leader:
+            # what is tried or confirmed first may turn out slower: then nothing leads but the program as it is
+            slower = bool(progress.speedup) and progress.speedup < 1
             gain = f" ({progress.speedup:.2f}× so far)" if progress.speedup else ""
-            parts.append(f"leader {progress.leader}{gain}")
+            parts.append("none faster so far" if slower else f"leader {progress.leader}{gain}")
         return " · ".join(parts)

@@ -456,10 +456,12 @@ class Tuner:
         return Compared(stopped, won, looked=True)
 
     def _is_overtaken(self, candidate: Setting, point: Point, expected: float, alpha: float) -> bool:
-        """Whether the candidate gains less than was `expected` (in log time), another setting is surely faster, and the runs
-        left can still confirm that one.
+        """Whether the candidate gains nothing for sure, or less than was `expected` (in log time), another setting is surely
+        faster, and the runs left can still confirm that one.
         """
-        disappoints = self._search.gain(point, self._search.reference)[0] < expected - self._question.within
+        gain, deviation = self._search.gain(point, self._search.reference)
+        within = self._question.within
+        disappoints = gain < expected - within or gain - deviation < within
         if not disappoints or self._affordable() < 2 * fewest_blocks(alpha * (1 - _FIRST_SHARE)):
             return False
         other = self._best(self._start(candidate))

@@ -31,18 +31,21 @@ _GOOD_VALUE, _GOOD_REGION = 0.5, 0.5
 _DROPPED = 1.5
 #: A failure rate above the program's own is believed where chance gives as many failures less often than this.
 _RARE = 0.05
+#: So many failures are no accident where the program itself never failed in so many runs.
+_TWICE, _NOT_FEW = 2, 8
 #: How often a point that has only ever failed may be tried.
 MOST_TRIES = 2
 
 
 def fails_more(failed: int, runs: int, reference_failed: int, reference_runs: int) -> bool:
     """Whether `failed` of `runs` are more than the program's own failure rate explains, `reference_failed` of `reference_runs`:
-    by the upper tail of the binomial distribution. A setting that only ever failed always does where the program itself
-    never failed.
+    by the upper tail of the binomial distribution. Where the program itself never failed, a setting that only ever failed
+    always does, and so does one that failed twice where the program had as many runs, and not few: promising what may fail
+    costs more than passing it by.
     """
     if not failed:
         return False
-    if failed == runs and not reference_failed:
+    if not reference_failed and (failed == runs or (failed >= _TWICE and reference_runs >= max(runs, _NOT_FEW))):
         return True
     rate = (reference_failed + 0.5) / (reference_runs + 1)
     return _as_many(failed, runs, rate) < _RARE

@@ -262,7 +262,7 @@ class GuidedSearch:
         if not unseen:
             if not (rows := self.untried_pairings(affordable // 2)) and not self._paired:
                 self._paired = True
-                rows = self._pair_up(leader, min(self._pair, affordable // 2))
+                rows = self._pair_up(leader, min(self._pair, affordable // 2), self._hopeless_values(leader))
             return self._distinct([*again, *rows])[:affordable] if rows else []
         longest = max(Counter(name for name, _ in unseen).values())
         rows = min(max(most, longest), affordable)
@@ -313,11 +313,13 @@ class GuidedSearch:
     def _strange(self, wild: Sequence[Point], leader: Point, count: int, settled: bool) -> list[Point]:
         """Points that the model does not ask for: values that never ran together, and some of `wild` at random."""
         plain = self._plain(leader)
+        hopeless = self._hopeless_values(plain)
+        wild = [p for p in wild if hopeless.isdisjoint(self._plain(p).items())]
         found: list[Point] = []
         while len(found) < count and self._explored < (self._pair if settled else self._explore):
             # every other one where there are crossed axes, in which nothing is paired
             turn = self._explored % 2 == 0 or not self._crossed or settled or not wild
-            if turn and (paired := self._pair_up(plain, 1)):
+            if turn and (paired := self._pair_up(plain, 1, hopeless)):
                 found += paired
             elif wild and self._explored < self._explore:
                 found.append(self._random.choice(wild))
@@ -326,24 +328,23 @@ class GuidedSearch:
             self._explored += 1
         return found
 
-    def _pair_up(self, leader: Point, count: int) -> list[Point]:
+    def _pair_up(self, leader: Point, count: int, hopeless: set[tuple[str, Any]]) -> list[Point]:
         """At most so many points with values that never ran together, otherwise as the leader."""
-        hopeless = self._hopeless_values(leader)
         found: list[Point] = []
         while len(found) < count and (point := self._pairings.point(leader, hopeless, self._may)) is not None:
             self._pairings.see(point)
             found.append(point)
         return found
 
-    def _hopeless_values(self, leader: Point) -> list[tuple[str, Any]]:
-        """Values of the further axes that surely make the leader much slower, or fail."""
+    def _hopeless_values(self, leader: Point) -> set[tuple[str, Any]]:
+        """Values of the further axes that make the leader much slower, as far as the model knows, or fail."""
         singles = [p for p in self._distinct(self._pooled.singles(leader)) if p != leader]
         if not singles:
-            return []
+            return set()
         mean, deviation = self._model.guess(*self._at([leader, *singles]))
-        surely = mean[1:] - 2 * deviation[1:] > mean[0] + _HOPELESS
-        bad = [p for p, slow in zip(singles, surely, strict=True) if slow or not self._may(p)]
-        return [next((n, p[n]) for n in p if p[n] != leader[n]) for p in bad]
+        slower = mean[1:] - deviation[1:] > mean[0] + _HOPELESS / 2
+        bad = [p for p, slow in zip(singles, slower, strict=True) if slow or not self._may(p)]
+        return {next((n, p[n]) for n in p if p[n] != leader[n]) for p in bad}
 
     def _due(self) -> list[Point]:
         """The reference, where it has run too seldom to show what others gain."""

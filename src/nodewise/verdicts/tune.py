@@ -44,6 +44,8 @@ TUNE = "tune"
 CONFIRM = "confirm"
 #: Of a gain that is not decided so many more blocks at most are proposed.
 _MOST_MORE = 5000
+#: No fewer blocks than this part of those made are said to decide what they left open.
+_LEAST_MORE = 0.5
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,21 @@ def _failures(experiment: Experiment, key: str) -> tuple[int, int]:
     return len(bad) - cut, int(at.size) - cut
 
 
+def _shared_failures(experiment: Experiment, candidate: str) -> list[str]:
+    """A sentence for each value that a setting shares with others which failed, where none failed without that value."""
+    others = {key: _failures(experiment, key) for key in experiment.settings if key not in (BASELINE, candidate)}
+    notes = []
+    for name, value in experiment.settings[candidate].values.items():
+        shared = [key for key in others if experiment.settings[key].values.get(name) == value]
+        failed, runs = (sum(others[key][i] for key in shared) for i in (0, 1))
+        if failed and failed == sum(f for f, _ in others.values()):
+            notes.append(
+                f"other settings with {name}={value} failed in {failed} of {runs} runs, and none without it: "
+                "more runs would show whether this one does, too"
+            )
+    return notes
+
+
 def _to_blame(experiment: Experiment) -> dict[str, str]:
     """Settings that fail more often than the program as it is, each with the error of its last failure."""
     own = _failures(experiment, BASELINE)
@@ -282,7 +299,8 @@ def _more_runs(verdict: Verdict, pairs: Pairs, accept_disturbed: bool) -> int | 
     # narrow enough to leave out what counts as none, or to lie within it
     wanted = abs(math.log1p(verdict.within) - abs(math.log(ratio.ratio)))
     more = math.ceil(len(pairs.one) * ((half / wanted) ** 2 - 1)) if wanted > 0 else _MOST_MORE
-    return 2 * min(_MOST_MORE, max(2, more))
+    # so near to a word that a few runs might do, the next may as well lead away from it
+    return 2 * min(_MOST_MORE, max(2, math.ceil(len(pairs.one) * _LEAST_MORE), more))
 
 
 def _ablations(experiment: Experiment, candidate: str, verdict: Verdict) -> Ablations:
@@ -363,6 +381,8 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     failed, runs = _failures(experiment, candidate)
     if failed and candidate != BASELINE:
         notes.append(f"{candidate} failed in {failed} of {runs} runs")
+    if verdict.word is Word.FASTER and not _failures(experiment, BASELINE)[0]:
+        notes += _shared_failures(experiment, candidate)
     notes += _ablations(experiment, candidate, verdict).notes()
     looked = [plan for plan in experiment.plans if _looked(experiment, plan)]
     if len(looked) > 1:

@@ -15,6 +15,8 @@ from nodewise.verdicts.tune import TuneVerdict
 
 #: What is proposed to be spent is so much more than what would do at once: a further comparison has a smaller error rate.
 _SPARE = 2.5
+#: More runs than so many times those made are hardly worth it.
+_TOO_MANY = 8
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ def going_on(verdict: TuneVerdict, budget: Budget) -> GoingOn:
     # where nothing is known of how many there should be: as many again, on a quieter machine or with more settings tried
     more = verdict.runs if verdict.more_runs is None else verdict.more_runs
     advice = WHEN_BUSY if busy else f"about {more} more runs would probably decide it ({format_seconds(more * each_s)})"
+    if not busy and more > _TOO_MANY * verdict.runs:
+        advice += f", {more / verdict.runs:.0f} times as many as were made: at this noise the difference, if there is one, is small"
     if budget.seconds is not None:
         seconds = max(budget.seconds, verdict.seconds_spent) + more * each_s * _SPARE
         again += f" --budget {whole_duration(seconds)}"
