@@ -51,7 +51,7 @@ def test_where_nothing_matters_no_difference_is_said(tmp_path: Path, seeds: int,
 @pytest.mark.parametrize("seeds", [4, pytest.param(10, marks=pytest.mark.long)])
 def test_a_gain_of_three_percent_is_found(tmp_path: Path, seeds: int) -> None:
     words = [o.result.verdict for o in _outcomes(gain_surface(), range(seeds), tmp_path, 200)]
-    assert words.count("faster") >= 0.9 * seeds
+    assert words.count("faster") >= seeds - 1
 
 
 @pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.long)])

@@ -276,7 +276,9 @@ class GuidedSearch:
             return fresh[:size]
         leader = self._points[self._order[0]]
         stripped = self._stripped(self._plain(leader))
-        pool = self._pool(leader, stripped)
+        # what is bad by itself is hardly good together with others, of which the model has seen nothing
+        bad = self._hopeless_values(self._plain(leader), surely=True)
+        pool = [p for p in self._pool(leader, stripped) if p == leader or bad.isdisjoint(self._plain(p).items())]
         rows, known = self._at(pool)
         mean, deviation = self._model.guess(rows, known)
         chance = self._failures.chances([self._key(p) for p in pool], pool, rows)
@@ -336,14 +338,14 @@ class GuidedSearch:
             found.append(point)
         return found
 
-    def _hopeless_values(self, leader: Point) -> set[tuple[str, Any]]:
-        """Values of the further axes that make the leader much slower, as far as the model knows, or fail."""
+    def _hopeless_values(self, leader: Point, surely: bool = False) -> set[tuple[str, Any]]:
+        """Values of the further axes that make the leader much slower, as far as the model knows or `surely`, or fail."""
         singles = [p for p in self._distinct(self._pooled.singles(leader)) if p != leader]
         if not singles:
             return set()
         mean, deviation = self._model.guess(*self._at([leader, *singles]))
-        slower = mean[1:] - deviation[1:] > mean[0] + _HOPELESS / 2
-        bad = [p for p, slow in zip(singles, slower, strict=True) if slow or not self._may(p)]
+        slower = mean[1:] - (1 + surely) * deviation[1:] > mean[0] + _HOPELESS * (1 + surely) / 2
+        bad = [p for p, slow in zip(singles, slower, strict=True) if slow or (not surely and not self._may(p))]
         return {next((n, p[n]) for n in p if p[n] != leader[n]) for p in bad}
 
     def _due(self) -> list[Point]:
