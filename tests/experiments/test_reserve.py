@@ -3,6 +3,7 @@
 
 from nodewise.experiments.costs import Costs
 from nodewise.experiments.reserve import Reserve
+from nodewise.runner.sample import Sample
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.space import Axis, Space
 
@@ -37,3 +38,27 @@ def test_runs_are_kept_to_tell_what_a_gain_is_from_where_the_rest_makes_it_sure(
     assert reserve.for_ablation(A, 2, 9, 9) == 0
     assert _told(0.98, 1.0).for_ablation(A, 2, 60, 40) == 0
     assert reserve.for_ablation(A, 0, 60, 40) == 0
+
+
+def test_a_setting_disappoints_that_gains_nothing_for_sure_or_less_than_it_promised() -> None:
+    assert _told(1.0, 1.0).disappoints(A, 0.0)
+    assert not _told(0.8, 1.0).disappoints(A, 0.22)
+    assert _told(0.8, 1.0).disappoints(A, 0.26)
+
+
+def test_a_comparison_is_not_begun_anew_for_a_small_part_of_the_gain() -> None:
+    assert _told(0.8, 0.6).is_surely_faster(B, A)
+    assert not _told(0.62, 0.6).is_surely_faster(B, A)
+
+
+def test_few_runs_are_kept_while_values_that_never_ran_together_are_left() -> None:
+    axes = tuple(Axis(f"k{i}", ("", "a", "b", "c"), ("", "a", "b", "c"), "") for i in range(4))
+    space = Space(axes, lambda p: tuple(p.items()))
+    search, left, kept = GuidedSearch(space), 100, []
+    reserve = Reserve(search, space, costs := Costs(), 0.01)
+    costs.take("", Sample(1.0, 1.0, 0.0), 1.0, searching=True)
+    while not search.paired and (points := search.ask(left)):
+        left -= len(points)
+        search.tell(dict.fromkeys(points, 1.0))
+        kept.append(reserve.runs(points[-1], 2.0, left, 100, 0.04))
+    assert left > 30 and max(kept[:-1]) <= 16 < kept[-1]

@@ -64,6 +64,10 @@ def test_more_failures_than_the_program_s_own_rate_explains() -> None:
     assert not fails_more(2, 10, 4, 20)
     assert fails_more(9, 10, 4, 20)
     assert not fails_more(0, 10, 0, 10)
+    # twice, and the program never in as many runs
+    assert fails_more(2, 9, 0, 9)
+    assert not fails_more(2, 9, 0, 8) and not fails_more(2, 7, 0, 7)
+    assert not fails_more(2, 12, 1, 12)
 
 
 def test_a_value_with_which_runs_fail_now_and_then_is_left_alone_and_what_ran_beside_it_is_not() -> None:

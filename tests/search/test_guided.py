@@ -358,3 +358,19 @@ def test_only_so_many_combinations_are_gone_through_as_are_asked_for() -> None:
     ordered.tell({ordered.reference: 1.0})
     # what a model can tell from neighbours is not gone through
     assert ordered.untried_pairings(1000) == []
+
+
+@pytest.mark.parametrize("alone", [1.0, 1.1])
+def test_what_two_values_gain_only_together_is_found(alone: float) -> None:
+    def seconds(point: Mapping[str, Any]) -> float:
+        changed = (point["k0"] == 1) + (point["k3"] == 2)
+        return (1.0, alone, 0.75)[changed]
+
+    best = [_Run(_knobs(6, 2), seconds, 100, seed).ranking[0] for seed in range(4)]
+    assert sum((p["k0"], p["k3"]) == (1, 2) for p in best) >= 3
+
+
+def test_a_value_that_is_surely_bad_by_itself_is_not_tried_with_others() -> None:
+    found = _Run(_knobs(6, 2), lambda p: 4.0 if p["k1"] == 2 else 1.0, 150, 1)
+    late = [p for block in found.asked[3:] for p in block]
+    assert late and sum(p["k1"] == 2 for p in late) <= len(late) // 20

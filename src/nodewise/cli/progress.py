@@ -56,7 +56,7 @@ class ProgressLine:
             parts.append(f"{progress.racing} settings in the race")
         if progress.leader:
             # what is tried or confirmed first may turn out slower: then nothing leads but the program as it is
-            slower = bool(progress.speedup) and progress.speedup < 1
+            slower = progress.speedup is not None and progress.speedup < 1
             gain = f" ({progress.speedup:.2f}× so far)" if progress.speedup else ""
             parts.append("none faster so far" if slower else f"leader {progress.leader}{gain}")
         return " · ".join(parts)

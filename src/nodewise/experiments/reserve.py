@@ -66,6 +66,11 @@ class Reserve:
         sure = gain - deviation - self._within
         return sure > 0 and 4 * (_SURE * self._search.noise / sure) ** 2 <= runs
 
+    def disappoints(self, point: Point, expected: float) -> bool:
+        """Whether a point gains nothing for sure, or less than was `expected` (in log time)."""
+        gain, deviation = self._search.gain(point, self._search.reference)
+        return gain < expected - self._within or gain - deviation < self._within
+
     def is_surely_faster(self, other: Point, than: Point) -> bool:
         """Whether a point gains something, and surely so much more than another one that beginning anew is worth it."""
         gain, deviation = self._search.gain(other, self._search.reference)

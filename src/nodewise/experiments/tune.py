@@ -456,15 +456,10 @@ class Tuner:
         return Compared(stopped, won, looked=True)
 
     def _is_overtaken(self, candidate: Setting, point: Point, expected: float, alpha: float) -> bool:
-        """Whether the candidate gains nothing for sure, or less than was `expected` (in log time), another setting is surely
-        faster, and the runs left can still confirm that one.
-        """
-        gain, deviation = self._search.gain(point, self._search.reference)
-        within = self._question.within
-        disappoints = gain < expected - within or gain - deviation < within
-        if not disappoints or self._affordable() < 2 * fewest_blocks(alpha * (1 - _FIRST_SHARE)):
+        """Whether the candidate disappoints, another setting is surely faster, and the runs left can still confirm that one."""
+        if self._affordable() < 2 * fewest_blocks(alpha * (1 - _FIRST_SHARE)):
             return False
-        other = self._best(self._start(candidate))
+        other = self._best(self._start(candidate)) if self._reserve.disappoints(point, expected) else None
         return other is not None and self._reserve.is_surely_faster(other, point)
 
     def _ablate(self, candidate: Setting, point: Point, arms: Mapping[str, Setting], cost: float) -> bool:

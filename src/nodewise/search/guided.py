@@ -19,20 +19,19 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nodewise.search.failures import Failures
-from nodewise.search.features import Encoder
 from nodewise.search.pairings import Pairings
 from nodewise.search.pool import Pool
 from nodewise.search.search import AtLeast, Outcome
-from nodewise.search.space import AS_STARTED, Point, Space
+from nodewise.search.space import Point, Space
 from nodewise.search.surrogate import Array, Runs, Surrogate, drawn
-from nodewise.statistics.summary import median
+from nodewise.search.tried import Run, Tried, reference_of
 
 #: Settings that the model is fitted to, and that it judges in one step.
 _MOST_FITTED, _MOST_JUDGED, _POOL = 120, 160, 260
@@ -84,18 +83,10 @@ class GuidedSearch:
         self._pairings = Pairings(space, self._random)
         self._crossed = any(a.crossed for a in space.open)
         #: The point for the program as it is.
-        self.reference = Point({**space.default, AS_STARTED: True}) if apart else space.default
-        self._encoder = Encoder(space.open, space.features, space.default)
-        groups = self._encoder.groups
-        self._model = Surrogate([*groups, max(groups, default=-1) + 1] if apart else groups)
+        self.reference = reference_of(space, apart)
+        self._tried = Tried(space, apart)
+        self._model = Surrogate(self._tried.groups)
         self._failures = Failures(space.default)
-        self._points: list[Point] = []
-        self._keys: dict[Point, int] = {}
-        self._numbers: dict[Hashable, int] = {}
-        self._index: dict[int, int] = {}
-        self._rows: dict[int, Array] = {}
-        self._logs: list[list[tuple[int, float, bool]]] = []
-        self._middle: list[float] = []
         self._block = 0
         self._stale = False
         self._first: list[Point] | None = None
@@ -112,7 +103,7 @@ class GuidedSearch:
     def ranking(self) -> list[Point]:
         """Points that ran and are to blame for no failure, the best first; the reference is among them."""
         self._judge()
-        return [self._points[i] for i in self._order]
+        return [self._tried.points[i] for i in self._order]
 
     @property
     def noise(self) -> float:
@@ -134,7 +125,7 @@ class GuidedSearch:
 
     def ran(self, point: Point) -> bool:
         """Whether a point ran well, under whatever name."""
-        return self._runs(point) > 0
+        return self._tried.runs(point) > 0
 
     @property
     def blocks(self) -> int:
@@ -143,21 +134,17 @@ class GuidedSearch:
 
     def pairs(self, point: Point, other: Point, since: int) -> list[float]:
         """How much longer `other` took than `point`, in log time, in each block from number `since` on that both ran in."""
-        one, two = self._by_block(point, since), self._by_block(other, since)
+        one, two = self._tried.by_block(point, since), self._tried.by_block(other, since)
         return [two[block] - one[block] for block in sorted(one.keys() & two.keys())]
-
-    def _by_block(self, point: Point, since: int) -> dict[int, float]:
-        number = self._index.get(self._key(point))
-        return {} if number is None else {block: log for block, log, _ in self._logs[number] if block >= since}
 
     def failed(self, point: Point) -> bool:
         """Whether a point is to blame for failures."""
-        return self._failures.is_blamed(self._key(point), point)
+        return self._failures.is_blamed(self._tried.key(point), point)
 
     def entangled(self, point: Point) -> set[str]:
         """Axes whose value at a point ran only together with that of another that it changes: none can say which of them counts."""
         changed = self._space.changed(point)
-        ran = {n: {q for q in map(self._plain, self._points) if q[n] == point[n]} for n in changed}
+        ran = {n: {q for q in map(self._tried.plain, self._tried.points) if q[n] == point[n]} for n in changed}
         return {n for n in changed for m in changed if n != m and ran[n] == ran[m]}
 
     # --- asking
@@ -183,27 +170,23 @@ class GuidedSearch:
     def _plan(self, affordable: int) -> None:
         most = max(2, min(max(6, affordable // 6), affordable // 2))
         start = self._start[: most // 2]
-        natural = self._pooled.thin(self._distinct(self._space.crossed()), most - len(start))
-        self._first = self._distinct([self.reference, *start, *natural])
+        natural = self._pooled.thin(self._tried.distinct(self._space.crossed()), most - len(start))
+        self._first = self._tried.distinct([self.reference, *start, *natural])
         if len(self._first) < 2 and affordable < _TOO_FEW_TO_SCREEN:
             singles = self._pooled.singles(self._space.default) or self._pooled.scattered(self._space.default, 8)
-            self._first = self._distinct([self.reference, *singles])[:most]
+            self._first = self._tried.distinct([self.reference, *singles])[:most]
         self._explore = min(_MOST_EXPLORED, int(_EXPLORE_SHARE * affordable))
         self._pair = min(_MOST_PAIRED, int(_PAIR_SHARE * affordable))
         self._size = max(3, min(_LARGEST_BLOCK, affordable // 10))
 
-    def _plain(self, point: Point) -> Point:
-        """A point of the space proper: for the reference the default."""
-        return self._space.default if point == self.reference else point
-
     @property
     def untried(self) -> list[tuple[str, Any]]:
         """Values worth a run, as (axis, value), with which nothing was started, nor with what starts alike under another name."""
-        ran = [self._plain(p) for p in (*self._points, *self._failed)]
+        ran = [self._tried.plain(p) for p in (*self._tried.points, *self._failed)]
 
         def had(name: str, value: Any) -> bool:
             return any(p[name] == value for p in ran) or any(
-                self._key(p) == self._key(p.having(**{name: value})) for p in ran
+                self._tried.key(p) == self._tried.key(p.having(**{name: value})) for p in ran
             )
 
         return [(a.name, v) for a in self._space.open for v in a.worth if not had(a.name, v)]
@@ -214,8 +197,8 @@ class GuidedSearch:
         self._judge()
         if not self._order:
             return []
-        leader = self._plain(self._points[self._order[0]])
-        seen = {change for p in self._points for change in self._plain(p).items()}
+        leader = self._tried.plain(self._tried.points[self._order[0]])
+        seen = {change for p in self._tried.points for change in self._tried.plain(p).items()}
         seen |= {change for change, times in self._failed_with.items() if times >= _TRIED}
         found = []
         for point in self._unknown(self._pooled.singles(leader)):
@@ -241,7 +224,7 @@ class GuidedSearch:
         self._judge()
         if not self._order:
             return []
-        leader = self._plain(self._points[self._order[0]])
+        leader = self._tried.plain(self._tried.points[self._order[0]])
         left = [p for p in self._unknown(self._pooled.combined(leader, _MOST_COMBINED)) if self._may(p)]
         return left if len(left) <= most else []
 
@@ -250,20 +233,21 @@ class GuidedSearch:
         several values at once; then the combinations of a small space, or of a large one pairs of values that never ran
         together. Empty where all that was seen.
         """
-        again = [self._points[i] for i in self._order[: 2 if affordable >= 12 else 1]]
-        leader = self._plain(again[0])
+        again = [self._tried.points[i] for i in self._order[: 2 if affordable >= 12 else 1]]
+        leader = self._tried.plain(again[0])
         most = max(affordable // 2, affordable - 4)
         if not self._screened:
             self._screened = True
             singles = [p for p in self._unknown(self._pooled.singles(leader)) if self._may(p)]
             if 0 < len(singles) <= most:
-                return self._distinct([*again, *singles])[:affordable]
+                return self._tried.distinct([*again, *singles])[:affordable]
         unseen = self.unseen
         if not unseen:
-            if not (rows := self.untried_pairings(affordable // 2)) and not self._paired:
+            together = self.untried_pairings(affordable // 2)
+            if not together and not self._paired:
                 self._paired = True
-                rows = self._pair_up(leader, min(self._pair, affordable // 2), self._hopeless_values(leader))
-            return self._distinct([*again, *rows])[:affordable] if rows else []
+                together = self._pair_up(leader, min(self._pair, affordable // 2), self._hopeless_values(leader))
+            return self._tried.distinct([*again, *together])[:affordable] if together else []
         longest = max(Counter(name for name, _ in unseen).values())
         rows = min(max(most, longest), affordable)
         return self._unknown(self._pooled.cover(leader, unseen, rows, self._may))
@@ -274,14 +258,14 @@ class GuidedSearch:
             if len(fresh) < size:
                 fresh = self._unknown([*fresh, *self._pooled.every()])
             return fresh[:size]
-        leader = self._points[self._order[0]]
-        stripped = self._stripped(self._plain(leader))
+        leader = self._tried.points[self._order[0]]
+        stripped = self._stripped(self._tried.plain(leader))
         # what is bad by itself is hardly good together with others, of which the model has seen nothing
-        bad = self._hopeless_values(self._plain(leader), surely=True)
-        pool = [p for p in self._pool(leader, stripped) if p == leader or bad.isdisjoint(self._plain(p).items())]
+        bad = self._hopeless_values(self._tried.plain(leader), surely=True)
+        pool = [p for p in self._pool(leader, stripped) if p == leader or bad.isdisjoint(self._tried.plain(p).items())]
         rows, known = self._at(pool)
         mean, deviation = self._model.guess(rows, known)
-        chance = self._failures.chances([self._key(p) for p in pool], pool, rows)
+        chance = self._failures.chances([self._tried.key(p) for p in pool], pool, rows)
         keep = np.argsort(mean - 2 * deviation + chance, kind="stable")[:_MOST_JUDGED]
         some = [*range(1 + len(stripped)), *self._random.sample(range(len(pool)), min(8, len(pool)))]
         some = [i for i in some if i < len(pool)]
@@ -297,9 +281,9 @@ class GuidedSearch:
         # the model may be sure and wrong, but of what takes half as long again it has seen more
         surely = mean - 2 * np.sqrt(np.maximum(np.diag(covariance), 0))
         hopeless = (surely > mean[mine] + _HOPELESS) | (chance > 0.5)
-        settled = gain < _TRIFLE and self._runs(leader) >= 4
+        settled = gain < _TRIFLE and self._tried.runs(leader) >= 4
         chosen = [mine, *self._simpler(pool, mine, mean, covariance, stripped)[: max(1, size // 4)]]
-        wild = [i for i, p in enumerate(pool) if self._runs(p) == 0 and not hopeless[i] and i not in chosen]
+        wild = [i for i, p in enumerate(pool) if self._tried.runs(p) == 0 and not hopeless[i] and i not in chosen]
         strange = self._strange([pool[i] for i in wild], leader, 1 + size // 6, settled) if size >= 4 or settled else []
         again = self._retries(leader)[: max(1, size // 4)] if settled and not strange else []
         self._idle = self._idle + 1 if settled and not strange and not again else 0
@@ -310,13 +294,13 @@ class GuidedSearch:
             choice = ranked[0] if ranked[0] != mine else ranked[1] if len(ranked) > 1 else mine
             if choice not in chosen and math.isfinite(draw[choice]):
                 chosen.append(choice)
-        return self._distinct([*self._due(), *again, pool[mine], *strange, *(pool[i] for i in chosen)])[:size]
+        return self._tried.distinct([*self._due(), *again, pool[mine], *strange, *(pool[i] for i in chosen)])[:size]
 
     def _strange(self, wild: Sequence[Point], leader: Point, count: int, settled: bool) -> list[Point]:
         """Points that the model does not ask for: values that never ran together, and some of `wild` at random."""
-        plain = self._plain(leader)
+        plain = self._tried.plain(leader)
         hopeless = self._hopeless_values(plain)
-        wild = [p for p in wild if hopeless.isdisjoint(self._plain(p).items())]
+        wild = [p for p in wild if hopeless.isdisjoint(self._tried.plain(p).items())]
         found: list[Point] = []
         while len(found) < count and self._explored < (self._pair if settled else self._explore):
             # every other one where there are crossed axes, in which nothing is paired
@@ -340,7 +324,7 @@ class GuidedSearch:
 
     def _hopeless_values(self, leader: Point, surely: bool = False) -> set[tuple[str, Any]]:
         """Values of the further axes that make the leader much slower, as far as the model knows or `surely`, or fail."""
-        singles = [p for p in self._distinct(self._pooled.singles(leader)) if p != leader]
+        singles = [p for p in self._tried.distinct(self._pooled.singles(leader)) if p != leader]
         if not singles:
             return set()
         mean, deviation = self._model.guess(*self._at([leader, *singles]))
@@ -350,14 +334,14 @@ class GuidedSearch:
 
     def _due(self) -> list[Point]:
         """The reference, where it has run too seldom to show what others gain."""
-        every = sum(map(len, self._logs))
+        every = sum(map(len, self._tried.runs_of))
         # where something fails, whether the program does so by itself has to be known first
         wanted = max(2.0, _REFERENCE_SHARE * every, min(2 * self._failures.count, _FAILING_SHARE * every))
-        return [self.reference] if self._failures.runs(self._key(self.reference)) < wanted else []
+        return [self.reference] if self._failures.runs(self._tried.key(self.reference)) < wanted else []
 
     def _retries(self, leader: Point) -> list[Point]:
         """What failed once and would lead if it ran and did well."""
-        numbers = {n: p for p, n in self._keys.items() if self._failures.is_deferred(n)}
+        numbers = {n: p for p, n in self._tried.keys.items() if self._failures.is_deferred(n)}
         found = []
         for number, point in numbers.items():
             if self._failures.may_retry(number):
@@ -373,10 +357,10 @@ class GuidedSearch:
         often enough to be distinguished from it.
         """
         leader, found = pool[mine], []
-        entangled = self.entangled(self._plain(leader))
+        entangled = self.entangled(self._tried.plain(leader))
         for i, point in enumerate(pool):
             changed = [a.name for a in self._space.open if point[a.name] != leader[a.name]]
-            if self._oddity(point) >= self._oddity(leader) or self._runs(point) >= _ENOUGH:
+            if self._tried.oddity(point) >= self._tried.oddity(leader) or self._tried.runs(point) >= _ENOUGH:
                 continue
             apart = float(np.sqrt(max(0.0, covariance[i, i] + covariance[mine, mine] - 2 * covariance[i, mine])))
             if point in stripped:
@@ -399,26 +383,22 @@ class GuidedSearch:
         most = sorted(changed, key=lambda n: -worth[n])
         counts = sorted({1, 2, (len(changed) + 1) // 2})
         points = [leader.having(**{n: self._space.default[n] for n in most[k:]}) for k in counts]
-        return [p for p in self._distinct(points) if self._may(p) and p != leader]
-
-    def _runs(self, point: Point) -> int:
-        number = self._index.get(self._key(point))
-        return 0 if number is None else len(self._logs[number])
+        return [p for p in self._tried.distinct(points) if self._may(p) and p != leader]
 
     # --- which points there are to choose from
 
     def _pool(self, leader: Point, stripped: Sequence[Point]) -> list[Point]:
         """Points worth judging, the leader first: it with fewer changes, the best known, their neighbours, natural ones, some at random."""
-        best = [self._points[i] for i in self._order[:40]]
-        plain = self._plain(leader)
-        near = self._pooled.near([self._plain(p) for p in best[:3]])
+        best = [self._tried.points[i] for i in self._order[:40]]
+        plain = self._tried.plain(leader)
+        near = self._pooled.near([self._tried.plain(p) for p in best[:3]])
         wild = [*self._pooled.scattered(plain, 30), *self._combined(plain, near)]
         points = [leader, *stripped, *best, *wild, *self._pooled.natural(plain), *near]
-        return self._distinct(p for p in points if p == leader or self._may(p))[:_POOL]
+        return self._tried.distinct(p for p in points if p == leader or self._may(p))[:_POOL]
 
     def _combined(self, leader: Point, near: Sequence[Point]) -> list[Point]:
         """The changes of single axes that the model likes, made together."""
-        single = [p for p in self._distinct(near) if self._may(p)]
+        single = [p for p in self._tried.distinct(near) if self._may(p)]
         if len(self._space.open) < 3 or not single:
             return []
         mean, deviation = self._model.guess(*self._at([leader, *single]))
@@ -440,65 +420,36 @@ class GuidedSearch:
             return True
         if not self._space.allowed(point) or self._failures.is_guilty(point):
             return False
-        return not self._failures.is_deferred(self._key(point))
+        return not self._failures.is_deferred(self._tried.key(point))
 
     def _unknown(self, points: Iterable[Point]) -> list[Point]:
         return [
             p
-            for p in self._distinct(points)
-            if self._key(p) not in self._index and not self._failures.failed(self._key(p))
+            for p in self._tried.distinct(points)
+            if not self._tried.runs(p) and not self._failures.failed(self._tried.key(p))
         ]
-
-    def _key(self, point: Point) -> int:
-        """A small number for each setting; identities can be long."""
-        if point not in self._keys:
-            identity = AS_STARTED if AS_STARTED in point else self._space.identity(point)
-            self._keys[point] = self._numbers.setdefault(identity, len(self._numbers))
-        return self._keys[point]
-
-    def _distinct(self, points: Iterable[Point]) -> list[Point]:
-        """The first allowed point of each setting."""
-        first: dict[int, Point] = {}
-        for point in points:
-            if point == self.reference or self._space.allowed(point):
-                first.setdefault(self._key(point), point)
-        return list(first.values())
-
-    def _row(self, point: Point) -> Array:
-        key = self._key(point)
-        if key not in self._rows:
-            row = self._encoder.row(self._plain(point))
-            self._rows[key] = np.append(row, float(AS_STARTED in point)) if self._apart else row
-        return self._rows[key]
 
     def _at(self, points: Sequence[Point]) -> tuple[Array, NDArray[np.int64]]:
         """The features of points, and for each the row that the model was fitted to, or -1."""
         position = {number: i for i, number in enumerate(self._fitted)}
-        known = [position.get(self._index.get(self._key(p), -1), -1) for p in points]
-        return np.stack([self._row(p) for p in points]), np.array(known)
+        known = [position.get(self._tried.number(p), -1) for p in points]
+        return np.stack([self._tried.row(p) for p in points]), np.array(known)
 
     # --- outcomes
 
     def tell(self, outcomes: Mapping[Point, Outcome]) -> None:
         """Learn from a block."""
         for point, outcome in outcomes.items():
-            key = self._key(point)
-            self._pairings.see(self._plain(point))
-            self._failures.tell(key, point, self._row(point), outcome is None, point == self.reference)
+            key = self._tried.key(point)
+            self._pairings.see(self._tried.plain(point))
+            self._failures.tell(key, point, self._tried.row(point), outcome is None, point == self.reference)
             if outcome is None:
                 self._failed.add(point)
-                self._failed_with.update(self._plain(point).items())
+                self._failed_with.update(self._tried.plain(point).items())
                 continue
-            if key not in self._index:
-                self._index[key] = len(self._points)
-                self._points.append(point)
-                self._logs.append([])
-                self._middle.append(0.0)
-            number = self._index[key]
             cut = isinstance(outcome, AtLeast)
             seconds = outcome.seconds if isinstance(outcome, AtLeast) else outcome
-            self._logs[number].append((self._block, math.log(seconds), cut))
-            self._middle[number] = median([log for _, log, _ in self._logs[number]])
+            self._tried.add(point, Run(self._block, math.log(seconds), cut))
         self._block += 1
         self._stale = True
 
@@ -507,14 +458,14 @@ class GuidedSearch:
         if not self._stale:
             return
         self._stale = False
-        alive = [i for i, p in enumerate(self._points) if not self.failed(p)]
-        if not any(not cut for i in alive for _, _, cut in self._logs[i]):
+        alive = [i for i, p in enumerate(self._tried.points) if not self.failed(p)]
+        if not any(not cut for i in alive for _, _, cut in self._tried.runs_of[i]):
             self._order = []
             return
-        alive.sort(key=lambda i: (self._middle[i], i))
+        alive.sort(key=lambda i: (self._tried.middle[i], i))
         self._fitted = alive[:_MOST_FITTED]
-        rows = np.stack([self._row(self._points[i]) for i in self._fitted])
-        logs = [(row, *log) for row, i in enumerate(self._fitted) for log in self._logs[i]]
+        rows = np.stack([self._tried.row(self._tried.points[i]) for i in self._fitted])
+        logs = [(row, *log) for row, i in enumerate(self._fitted) for log in self._tried.runs_of[i]]
         blocks = {b: k for k, b in enumerate(sorted({b for _, b, _, _ in logs}))}
         runs = Runs(
             np.array([row for row, _, _, _ in logs]),
@@ -531,26 +482,18 @@ class GuidedSearch:
         variance = np.diag(covariance)
         score = mean + _DOUBT * np.sqrt(np.maximum(variance, 0))
         # of what fails now and then a good run takes as many tries
-        points = [self._points[i] for i in self._fitted]
+        points = [self._tried.points[i] for i in self._fitted]
         chance = self._failures.chances(
-            [self._key(p) for p in points], points, np.stack([self._row(p) for p in points])
+            [self._tried.key(p) for p in points], points, np.stack([self._tried.row(p) for p in points])
         )
         score -= np.log1p(-np.minimum(chance, _MOST_FAILING))
         # what was only ever cut off is known by a bound, and leads nothing
-        only_cut = np.array([all(cut for _, _, cut in self._logs[i]) for i in self._fitted])
+        only_cut = np.array([all(cut for _, _, cut in self._tried.runs_of[i]) for i in self._fitted])
         score = np.where(only_cut, score + 10.0, score)
         best = int(np.argmin(score))
         apart = np.sqrt(np.maximum(variance + variance[best] - 2 * covariance[best], 0))
         near = (score - score[best] < np.minimum(_TIE, _TIE_DEVIATIONS * apart)) | (np.arange(len(mean)) == best)
         tied = [int(i) for i in np.flatnonzero(near)]
-        tied.sort(key=lambda i: (self._oddity(self._points[self._fitted[i]]), score[i]))
+        tied.sort(key=lambda i: (self._tried.oddity(self._tried.points[self._fitted[i]]), score[i]))
         rest = [int(i) for i in np.argsort(score, kind="stable") if int(i) != tied[0]]
         return [self._fitted[i] for i in [tied[0], *rest]]
-
-    def _oddity(self, point: Point) -> int:
-        """How many values are neither natural nor default, and how many are not the default, the first counting more."""
-        odd = 0 if AS_STARTED in point or not self._apart else 1
-        for axis in self._space.open:
-            value = point[axis.name]
-            odd += 0 if value == axis.default else 1 if value in axis.natural else len(self._space.open) + 1
-        return odd
