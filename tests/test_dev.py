@@ -47,6 +47,6 @@ def test_what_fails_alone_too_decides(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [["-k", "race"], ["-x"]], ids=["many", "not all were run"])
 def test_many_failures_and_a_suite_that_was_cut_short_are_what_they_are(tmp_path: Path, words: list[str]) -> None:
-    code, told, said = _run(tmp_path, *words)
-    assert code in (1, 2) and "failed" in told
+    code, printed, said = _run(tmp_path, *words)
+    assert code in (1, 2) and "failed" in printed
     assert "once more" not in said and "alone" not in said

@@ -170,7 +170,7 @@ def test_only_what_changes_no_run_may_be_given_anew(nodewise: Command, tmp_path:
     assert json.loads((tmp_path / "x/verdict.json").read_text())["blocks"] == 6
 
 
-def test_exit_codes_tell_slower_failing_and_unknown_apart(nodewise: Command, tmp_path: Path) -> None:
+def test_exit_codes_distinguish_slower_failing_and_unknown(nodewise: Command, tmp_path: Path) -> None:
     pair = ("sleep 0.002", "sleep 0.02", "-r", "10")
     assert nodewise("compare", *pair, "--out", "then").returncode == 0
     assert nodewise("compare", *pair, "--fail-if-slower", "5%").returncode == 1
@@ -224,7 +224,7 @@ def test_a_full_disk_is_one_clear_message_and_what_was_measured_is_kept(tmp_path
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_end_asked_for_tells_what_there_is_and_cleans_up(
+def test_an_end_asked_for_reports_what_there_is_and_cleans_up(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path, number: signal.Signals
 ) -> None:
     process = start("compare", "sleep 0.05", "sleep 0.051", "--json", "--out", "x", "--cleanup", "echo C >> log")

@@ -228,7 +228,7 @@ def test_an_option_that_would_do_nothing_is_refused(
         (["run", "--allow", "99999", "--", "true"], "99999"),
     ],
 )
-def test_what_is_none_is_told_alike(words: list[str], what: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_is_none_is_reported_alike(words: list[str], what: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert what in _said(words, capfd)
 
 

@@ -111,7 +111,7 @@ def test_a_virtual_machine_hides_and_is_not_called_wrong(tmp_path: Path) -> None
     assert f["pressure"].severity is UNKNOWN and "psi=1" in f["pressure"].said
 
 
-def test_stolen_time_is_told_by_how_much(tmp_path: Path) -> None:
+def test_stolen_time_is_reported_by_how_much(tmp_path: Path) -> None:
     root = write(tmp_path, systems.virtual())
     s = read_surroundings(root)
     first = look(root, 0.0, s.processors)
@@ -177,7 +177,7 @@ def test_every_finding_that_matters_says_why_and_what_to_do(name: str, tmp_path:
         assert f.said, f.name
         if f.severity in (NOISY, NOTE):
             assert f.effect and f.evidence, f.name
-        # whoever changes something as root is told how to put it back
+        # whoever changes something as root is shown how to put it back
         if f.root and re.match(r"(echo|sysctl|cpupower|systemctl|swapoff) ", f.do):
             assert f.undo, f.name
         assert "randomize_va_space=0" not in f.do
@@ -198,7 +198,7 @@ def spun(processor: int, noise: float = 0.01, lost: float = 0.0, slower: float =
     return Spin(processor, sum(times), times, lost * sum(times), 500, 2e-3, waited_s=lost * sum(times) / 2)
 
 
-def test_what_was_lost_is_told_and_to_whom(tmp_path: Path) -> None:
+def test_what_was_lost_is_reported_and_to_whom(tmp_path: Path) -> None:
     f = said_of(tmp_path, systems.server(), spins=[spun(0, lost=0.002), spun(1, lost=0.03)], loaded=watched())
     assert f["lost time"].severity is NOISY
     assert f["lost time"].said == "1.6% of the time, at most 3% on processor 1"
@@ -296,7 +296,7 @@ def test_bad_input_is_one_clear_message(words: tuple[str, ...], complaint: str) 
     assert "hint:" in done.stderr
 
 
-def test_what_a_guest_gives_back_is_told_with_its_remedy(tmp_path: Path) -> None:
+def test_what_a_guest_gives_back_is_reported_with_its_remedy(tmp_path: Path) -> None:
     f = said_of(tmp_path, systems.guest())
     assert f["free page reporting"].severity is NOTE and "2 MiB or more" in f["free page reporting"].said
     assert f["free page reporting"].evidence[0] == "sys/bus/virtio/devices/virtio0/features: bit 5 is set"
@@ -310,7 +310,7 @@ def test_what_a_guest_gives_back_is_told_with_its_remedy(tmp_path: Path) -> None
     assert "free memory is given back" in said_of(tmp_path, {})["free page reporting"].said
 
 
-def test_sessions_that_are_weighed_alike_are_told(tmp_path: Path) -> None:
+def test_sessions_that_are_weighed_alike_are_reported(tmp_path: Path) -> None:
     f = said_of(tmp_path, systems.guest())
     assert f["autogroups"].severity is NOTE and "nice and renice" in f["autogroups"].effect
     assert f["autogroups"].evidence[1] == "proc/self/autogroup: /autogroup-11 nice 0"

@@ -24,8 +24,8 @@ from nodewise.experiments.progress import Progress
 from nodewise.machine.sources import load_machine
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import Experiment, read_experiment
+from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.records.secret_file import Revealed
-from nodewise.records.telling import TELLING
 from nodewise.runner.launch import start_of
 from nodewise.verdicts.confirm import ConfirmVerdict
 from nodewise.verdicts.question import Question, question_of
@@ -141,7 +141,7 @@ def _as_then(
 
 def _changed_environment(then: Question) -> list[str]:
     """What is set otherwise now than then of the variables that bear on a run: runs are made as then."""
-    now = {k: v for k, v in os.environ.items() if k.startswith(TELLING)}
+    now = {k: v for k, v in os.environ.items() if k.startswith(KEPT_VARIABLES)}
     old = then.environment
     changed = sorted(k for k in now.keys() | old.keys() if now.get(k) != old.get(k))
     return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How programs are run and judged: what every question that runs programs can be told, and what comes of it."""
+"""How programs are run and judged: what every question that runs programs can be given, and what is made of it."""
 
 from __future__ import annotations
 

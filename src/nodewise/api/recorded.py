@@ -12,7 +12,7 @@ from typing import Any
 from nodewise.api.given import seconds_of
 from nodewise.base.arguments import checked_arguments
 from nodewise.base.errors import InputError
-from nodewise.records.telling import TELLING
+from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.runner.same_output import SameOutput, same_output_from_json
 
 #: Flags of a regular expression by the letter that sets them in its text; those of one that is given as text have MULTILINE.
@@ -24,7 +24,7 @@ _CODES = ("ignore_failure", "accept_codes")
 
 def environment_then(then: Mapping[str, str]) -> dict[str, str]:
     """The environment of now, with the variables that bear on a run as they were `then`, when the question was asked."""
-    return {**{k: v for k, v in os.environ.items() if not k.startswith(TELLING)}, **then}
+    return {**{k: v for k, v in os.environ.items() if not k.startswith(KEPT_VARIABLES)}, **then}
 
 
 def text_of(pattern: str | re.Pattern[str]) -> str:

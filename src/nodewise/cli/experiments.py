@@ -82,7 +82,7 @@ def check_target(path: Path, option: str) -> None:
 
 
 def say_note(note: Note) -> None:
-    """Tell what there is to know meanwhile, beside the answer."""
+    """Print a note while the answer is still being worked out; it goes to standard error."""
     print(note, file=sys.stderr, flush=True)
 
 
@@ -121,9 +121,9 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
         os.chdir(question.cwd)
     except OSError as problem:
         raise InputError(f"cannot go on in {question.cwd}: {problem.strerror}") from problem
-    telling = environment_then(question.environment)
+    environment = environment_then(question.environment)
     os.environ.clear()
-    os.environ.update(telling)
+    os.environ.update(environment)
     command = context.command
     inner = command.make_context(kind, asked[asked.index(kind) + 1 :], parent=context.parent, obj="resumed")
     inner.params |= {**now, "resume": path, "as_json": context.params["as_json"]}

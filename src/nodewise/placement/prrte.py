@@ -103,14 +103,14 @@ def seat(machine: Machine, plan: Plan, ranks: int) -> list[tuple[int, ...]]:
     mapped = [_bits(pus) for pus in there(machine, plan.by)]
     room = _Room(_bits(machine.allowed), [_bits(pus) for pus in objects(machine, "pu" if plan.threads else "core")])
     targets = [] if plan.bind is None or plan.width > 1 else [_bits(pus) for pus in there(machine, plan.bind)]
-    packages = [_bits(pus) for pus in objects(machine, "package")]
+    sockets = [_bits(pus) for pus in objects(machine, "package")]
     seats: list[tuple[int, int]] = []
     for at in _visits(plan, mapped, room, ranks):
         domain = mapped[at]
         if plan.bind is None:
             bound = room.everything
         elif plan.width > 1:
-            bound = _several(plan, room, _one_package(plan, room, packages) if plan.by == "node" else domain)
+            bound = _several(plan, room, _one_socket(plan, room, sockets) if plan.by == "node" else domain)
         else:
             bound = _one(plan, room, domain, targets)
         seats.append((at, bound))
@@ -120,7 +120,7 @@ def seat(machine: Machine, plan: Plan, ranks: int) -> list[tuple[int, ...]]:
 
 
 def _visits(plan: Plan, mapped: Sequence[int], room: _Room, ranks: int) -> Iterable[int]:
-    """The index of the object that each rank is mapped to, told one by one since what is bound changes what is free."""
+    """The index of the object that each rank is mapped to, one after the other since what is bound changes what is free."""
     unbound = plan.bind is None
     done = 0
     if plan.each:
@@ -190,12 +190,12 @@ def _several(plan: Plan, room: _Room, domain: int) -> int:
     return bound
 
 
-def _one_package(plan: Plan, room: _Room, packages: Sequence[int]) -> int:
-    """The first package with so many free processors: ranks are not to span packages."""
-    for package in packages:
-        if len(room.vacant(package, plan.width)) >= plan.width:
-            return package
+def _one_socket(plan: Plan, room: _Room, sockets: Sequence[int]) -> int:
+    """The first socket with so many free processors: ranks are not to span sockets."""
+    for socket in sockets:
+        if len(room.vacant(socket, plan.width)) >= plan.width:
+            return socket
     raise InputError(
-        f"mpirun refuses: no package has {plan.width} free {'hardware threads' if plan.threads else 'cores'} for a rank",
+        f"mpirun refuses: no socket has {plan.width} free {'hardware threads' if plan.threads else 'cores'} for a rank",
         "ask for fewer ranks or PE, or map by a smaller object",
     )

@@ -32,11 +32,11 @@ from nodewise.base.shapes import ShapeError
 from nodewise.machine.model import Machine
 from nodewise.records.answers import AnswerJudge, judge_of, judge_records
 from nodewise.records.columns import Record, Records
+from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.records.neighbours import Running, user_name
 from nodewise.records.question import check_question
 from nodewise.records.sample_lines import Neighbour, Plan, read_lines
 from nodewise.records.secret_file import SECRETS, Revealed, Through, write_secrets
-from nodewise.records.telling import TELLING
 from nodewise.records.veil import Veil, masked_question
 from nodewise.runner.marks import UNREAD
 from nodewise.runner.objective import Objective, Shown
@@ -103,10 +103,10 @@ class Experiment:
         beside = [n.sentence for n in self.neighbours[:_MOST_NAMED]]
         if more := len(self.neighbours) - len(beside):
             beside.append(f"and {more} more experiment{'s' * (more > 1)} ran on this machine meanwhile")
-        return [*self.damage, *beside, *self._told_in_vain]
+        return [*self.damage, *beside, *self._unread_reports]
 
     @cached_property
-    def _told_in_vain(self) -> list[str]:
+    def _unread_reports(self) -> list[str]:
         """One note of lines and numbers of the sample protocol that were not read, where there are any."""
         marked = np.flatnonzero(self.records.marked).tolist()
         found = [m for i in marked for m in self.records.marks(i) if m.startswith(UNREAD)]
@@ -415,7 +415,7 @@ def inherited_facts(machine: Machine, environment: Mapping[str, str], asked: Seq
         "home": environment.get("HOME", ""),
         "machine": machine.to_json(),
         "machine_is_live": machine.live,
-        "environment": {k: v for k, v in sorted(environment.items()) if k.startswith(TELLING)},
+        "environment": {k: v for k, v in sorted(environment.items()) if k.startswith(KEPT_VARIABLES)},
         "version": nodewise.__version__,
         "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }

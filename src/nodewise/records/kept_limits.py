@@ -57,12 +57,12 @@ class KeptLimit:
 
 
 def machine_state(machine: Machine, processors: Sequence[int], program: Path, root: Path = Path("/")) -> str:
-    """A digest of all that a limit of the machine depends on, as far as the system tells it.
+    """A digest of all that a limit of the machine depends on, as far as the system shows it.
 
     That is the processor, its clocks' rules, caches, memory, the system since it was started, huge pages, what may be used,
     the `processors` that it is measured on, and the program that measures.
     """
-    told = {
+    facts = {
         "processor": {k: v for k, v in asdict(machine.processor).items() if k != "frequency_hz"},
         "caches": sorted((c.level, c.content, c.size_bytes, len(c.pus)) for c in machine.caches),
         "memory": machine.memory_bytes,
@@ -74,7 +74,7 @@ def machine_state(machine: Machine, processors: Sequence[int], program: Path, ro
         "processors": sorted(processors),
         "program": sha256(program.read_bytes()).hexdigest(),
     }
-    return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    return sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def measured_limit(

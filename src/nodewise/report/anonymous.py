@@ -16,8 +16,8 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.base.masking import ORDINARY
+from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.records.result_store import STUDY
-from nodewise.records.telling import TELLING
 from nodewise.report.anonymous_study import OwnStudy
 from nodewise.runner.setting import setting_from_json
 from nodewise.studies.shelves import published
@@ -179,7 +179,7 @@ class Anonymous:
 
     def _parameter(self, name: str) -> str:
         """A name of nodewise's own axes, or of a variable that is everywhere; that of a user's by its number."""
-        if name in axis_names() or name.startswith(TELLING):
+        if name in axis_names() or name.startswith(KEPT_VARIABLES):
             return name
         return self._parameters.setdefault(name, f"param-{len(self._parameters) + 1}")
 
@@ -289,7 +289,7 @@ class Anonymous:
 
     def _environment(self, variables: Mapping[str, str]) -> dict[str, str]:
         """Those that bear on a run; others say more of their user than of the result."""
-        return {k: self._text(v) for k, v in variables.items() if k.startswith(TELLING)}
+        return {k: self._text(v) for k, v in variables.items() if k.startswith(KEPT_VARIABLES)}
 
     def _command(self, words: list[str]) -> list[str]:
         """The program, and how many ranks of it are started by which launcher."""
@@ -347,7 +347,9 @@ class Anonymous:
 
     def _setting(self, data: dict[str, Any]) -> dict[str, Any]:
         setting = setting_from_json(data)
-        env = {k: self._text(v) for k, v in setting.env.items() if k.startswith(TELLING) and k not in setting.values}
+        env = {
+            k: self._text(v) for k, v in setting.env.items() if k.startswith(KEPT_VARIABLES) and k not in setting.values
+        }
         env |= {self._parameter(k): str(self._value(k, v)) for k, v in setting.env.items() if k in setting.values}
         made = {
             **data,

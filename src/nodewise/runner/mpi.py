@@ -91,7 +91,7 @@ def _path_of(word: str, environment: Mapping[str, str], cwd: Path | None = None)
 
 
 def family_of(launcher: str, environment: Mapping[str, str], cwd: Path | None = None) -> Family | None:
-    """Which launcher a command's first word is, by what it says of itself; None where it cannot be told."""
+    """Which launcher a command's first word is, by what it says of itself; None where that is not known."""
     found = _path_of(launcher, environment, cwd)
     if found is None:
         return None
@@ -209,11 +209,11 @@ class Checked:
     ) -> None:
         """Start the same ranks of a program that says how many there are."""
         words = [str(_path_of(command[0], environment, cwd)), *command[1:at], *library.probe]
-        told = _asked(words, environment, cwd)
-        sizes = [int(size) for size in re.findall(r"nodewise-mpi-probe \d+ (\d+)", told)]
+        printed = _asked(words, environment, cwd)
+        sizes = [int(size) for size in re.findall(r"nodewise-mpi-probe \d+ (\d+)", printed)]
         if sizes and any(size != ranks for size in sizes):
             raise _mismatch(command, at, ranks, family, library, environment)
-        if not sizes and re.search(r"not enough slots|More processors requested than permitted", told):
+        if not sizes and re.search(r"not enough slots|More processors requested than permitted", printed):
             raise InputError(
                 f"{command[0]} has too few slots for {ranks} ranks",
                 "start fewer, or allow more than there are cores: --env OMPI_MCA_rmaps_base_oversubscribe=1"
@@ -239,7 +239,7 @@ def _check_root(launcher: Path, family: Family | None, head: Sequence[str], envi
 
 
 def _asked(words: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> str:
-    """All that a short command prints; nothing where it cannot be asked: what then is wrong the run itself will tell."""
+    """All that a short command prints; nothing where it cannot be asked: the run itself will then show what is wrong."""
     return "".join(_printed(words, _PROBE_S, environment, cwd))
 
 
@@ -303,5 +303,5 @@ def _mismatch(
 
 def _srun_kinds(srun: str, environment: Mapping[str, str]) -> list[str]:
     """What `srun --mpi=list` names."""
-    told = _asked([str(_path_of(srun, environment) or srun), "--mpi=list"], environment)
-    return list(re.findall(r"^\s*(?:srun: )?\s*(\w+)\s*$", told, re.MULTILINE))
+    printed = _asked([str(_path_of(srun, environment) or srun), "--mpi=list"], environment)
+    return list(re.findall(r"^\s*(?:srun: )?\s*(\w+)\s*$", printed, re.MULTILINE))

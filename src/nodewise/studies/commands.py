@@ -46,7 +46,7 @@ class Contender:
 
 
 def settling_command(command: Sequence[str]) -> tuple[str, ...]:
-    """The process that only finds what has to hold for all runs of a contender, and tells it as metrics."""
+    """The process that only finds what has to hold for all runs of a contender, and reports it as metrics."""
     return (*command, "--settle")
 
 
@@ -137,7 +137,7 @@ def native_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
     done = subprocess.run(listing, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise _refused(found, done)
-    return [_native(found, told, point) for told in json.loads(done.stdout)["variants"]]
+    return [_native(found, answer, point) for answer in json.loads(done.stdout)["variants"]]
 
 
 def work_of(found: Found, point: Mapping[str, str], threads: int | None = None) -> dict[str, float]:
@@ -170,13 +170,13 @@ def simd_targets(found: Found) -> list[str]:
     return [str(name) for name in json.loads(done.stdout)["simd"]]
 
 
-def _native(found: Found, told: Mapping[str, Any], point: Mapping[str, str]) -> Contender:
-    command = worker_command(found, told["name"], point)
-    reason = f"needs {told['missing']}, which this processor lacks" if told["missing"] else None
+def _native(found: Found, answer: Mapping[str, Any], point: Mapping[str, str]) -> Contender:
+    command = worker_command(found, answer["name"], point)
+    reason = f"needs {answer['missing']}, which this processor lacks" if answer["missing"] else None
     env: Mapping[str, str] = {}
     how = ""
-    if told["library"] is not None:
-        library = found.study.libraries[told["library"]]
+    if answer["library"] is not None:
+        library = found.study.libraries[answer["library"]]
         env, path = library.env, find_library(library)
         if path is None:
             reason = reason or f"{library.files[0]} is not installed: {library.install}"
@@ -184,8 +184,8 @@ def _native(found: Found, told: Mapping[str, Any], point: Mapping[str, str]) -> 
             command += [_LIBRARY, str(path)]
             how = how_it_runs(library, path, load_machine().processor.vendor)
             env = {**neighbours(path), **env}
-    simd = "simd" in told["needs"].split(",")
-    return Contender(told["name"], told["kind"], tuple(command), reason, env, simd, told["library"], how=how)
+    simd = "simd" in answer["needs"].split(",")
+    return Contender(answer["name"], answer["kind"], tuple(command), reason, env, simd, answer["library"], how=how)
 
 
 def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]:
@@ -195,9 +195,9 @@ def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
         command = script_command(found, path, path.stem, point)
         asked = subprocess.run([*command[:5], "--available"], capture_output=True, text=True, check=False)
         try:
-            told = json.loads(asked.stdout.splitlines()[-1])
+            answer = json.loads(asked.stdout.splitlines()[-1])
         except (ValueError, IndexError):
-            told = {
+            answer = {
                 "contenders": {path.stem: f"{_UNASKED}: {asked.stderr.strip()[-200:]}"},
                 "environment": {},
                 "settles": False,
@@ -208,10 +208,10 @@ def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
                 kind,
                 tuple(script_command(found, path, name, point)),
                 reason,
-                told["environment"],
-                settles=told["settles"],
+                answer["environment"],
+                settles=answer["settles"],
             )
-            for name, reason in told["contenders"].items()
+            for name, reason in answer["contenders"].items()
         ]
     return contenders
 

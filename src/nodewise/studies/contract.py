@@ -118,8 +118,8 @@ class Study:
     `for_scale` are peers that do it in another way altogether: shown, but not who the others are set against. `select`,
     given a point, names the contenders that it is for, where it is not for all; `limits` are those of the machine, besides
     the table's own; `libraries` those of native peers, by the name that the table gives; `bench` the points that
-    `./dev bench` measures; `tell`, given the result that `--json` prints, is what else a user is told, line by line, and `advise`
-    what it recommends: that is asked for only once there were six blocks.
+    `./dev bench` measures; `report`, given the result that `--json` prints, gives the lines that are shown below the table, and
+    `advise` those that recommend something: it is called only once there were six blocks.
 
     `threads` is how many it runs with where nothing else is asked for (None: all that may be used); `processors`, given a
     point, those that it has to run on (None: any), such as those near a disk. `picture` names two metrics, more of both being
@@ -143,7 +143,7 @@ class Study:
     bench: tuple[Point, ...] = ({},)
     for_scale: tuple[str, ...] = ()
     select: Callable[[Point], Collection[str]] | None = None
-    tell: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
+    report: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     advise: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     threads: int | None = None
     processors: Callable[[Point], Collection[int] | None] | None = None

@@ -31,8 +31,8 @@ def _threads(machine: Machine, inherited: Mapping[str, str]) -> Axis:
     processors = len(machine.allowed)
     smt = max(len(c.pus) for c in machine.allowed_cores)
     whole = [k * cores for k in range(smt, 0, -1)]
-    packages = len({c.package for c in machine.allowed_cores})
-    parts = [cores // packages, cores // 2, cores // 4, 1, cores // 8, 3 * cores // 2]
+    sockets = len({c.socket for c in machine.allowed_cores})
+    parts = [cores // sockets, cores // 2, cores // 4, 1, cores // 8, 3 * cores // 2]
     powers = [2**k for k in range(processors.bit_length(), 0, -1)]
     natural = [n for n in dict.fromkeys([*whole, processors, *parts, *powers]) if 1 <= n <= processors]
     return Axis(
@@ -98,7 +98,7 @@ class Wanted:
 class Options:
     """The axes of one tune: the space that they span, and the Setting of each of its points.
 
-    On a machine that is not live places are told to the program, but nothing is bound.
+    On a machine that is not live the program is given places, but nothing is bound.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class Options:
         ranked = self._holding.ranked
         if name == "threads":
             ranks = 1 if ranked is None else ranked.ranks
-            now = self._holding.told_now or max(1, self._machine.parallelism // ranks)
+            now = self._holding.threads_now or max(1, self._machine.parallelism // ranks)
             axis = replace(axis, values=tuple(sorted({*axis.values, now})), default=now)
         if name == "hugepages" and not self._reads_huge_pages():
             axis = _only(axis, ("default", "never"))
@@ -198,9 +198,9 @@ class Options:
             )
         processors = len(self._machine.allowed)
         cores = len(self._machine.allowed_cores)
-        packages = len({c.package for c in self._machine.allowed_cores})
+        sockets = len({c.socket for c in self._machine.allowed_cores})
         nodes = max(1, len({c.numa_node for c in self._machine.allowed_cores}))
-        parts = [cores, packages, nodes, processors, 1, cores // 2, *(2**k for k in range(processors.bit_length()))]
+        parts = [cores, sockets, nodes, processors, 1, cores // 2, *(2**k for k in range(processors.bit_length()))]
         now = self._holding.ranked.ranks
         natural = [n for n in dict.fromkeys([now, *parts]) if n == now or 1 <= n <= processors]
         values = tuple(sorted(natural))
@@ -247,9 +247,9 @@ class Options:
         elif self._machine.live and value != "default":
             libraries = program_of(draft.command, draft.environment).libraries
         draft.no_huge_pages = value == "never"
-        # what the kernel refuses, nobody needs to be told; unless it was told otherwise
-        told = any("hugetlb" in draft.environment.get(v, "") for v in ("GLIBC_TUNABLES",))
-        if value != "never" or told:
+        # what the kernel refuses anyway need not be refused again, unless the user's variables ask for huge pages
+        wanted = any("hugetlb" in draft.environment.get(v, "") for v in ("GLIBC_TUNABLES",))
+        if value != "never" or wanted:
             draft.env |= huge_page_environment(value, draft.environment, libraries, glibc=other is None)
 
     def _set_memory(self, draft: Draft, value: Any, point: Mapping[str, Any]) -> None:

@@ -71,7 +71,7 @@ class Holding:
         return self.openmp or any(f.follows == "threads" for f in self._followers)
 
     @property
-    def told_now(self) -> int | None:
+    def threads_now(self) -> int | None:
         """How many threads the user's own variables give the program; None where they give nothing that it reads."""
         if self.openmp:
             texts = [(self._environment.get("OMP_NUM_THREADS", ""), "{n}")]
@@ -151,7 +151,7 @@ class Holding:
 
     def _set_by(self, threads: int, environment: Mapping[str, str], mask: tuple[int, ...] | None) -> dict[str, str]:
         """The variables of the program's libraries that set the number of threads, where it has to be set."""
-        if threads == self.told_now:
+        if threads == self.threads_now:
             return {}
         counted = len(self._everything if mask is None else mask)
         chosen: list[Follower] = []

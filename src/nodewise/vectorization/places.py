@@ -79,8 +79,8 @@ class Places:
                 continue
             alike = len({(a.elements, a.interleave, a.why) for a in several}) == 1
             # else which is which is not known, what became of them is
-            told = several if alike else [replace(a, elements=None, interleave=None, why=()) for a in several]
-            found += [Found(a, loop) for a, loop in zip(told, free, strict=True)]
+            attempts = several if alike else [replace(a, elements=None, interleave=None, why=()) for a in several]
+            found += [Found(a, loop) for a, loop in zip(attempts, free, strict=True)]
         return found
 
     def _loops_of(self, name: str) -> list[SourceLoop]:

@@ -191,6 +191,6 @@ def energy_parts(experiment: Experiment) -> str:
     """What the recorded energy is the sum of."""
     named = experiment.records.named
     if ("conditions", "energy_psys_j") in named:
-        return "the whole machine (psys, since no package is shown)"
+        return "the whole machine (psys, since no socket is shown)"
     memory = " and their memory" if ("conditions", "energy_dram_j") in named else ""
-    return f"the whole machine's processor packages{memory}"
+    return f"the whole machine's sockets{memory}"

@@ -77,10 +77,10 @@ def levels_of(rows: Iterable[Mapping[str, Any]]) -> list[Level]:
     """The rows that ran."""
     found = []
     for row in rows:
-        told = row.get("metrics") or {}
-        if row["kind"] != "limit" and row.get("seconds") and told.get("ratio"):
-            pack, unpack = told["compress_mbs"] * 1e6, told["decompress_mbs"] * 1e6
-            found.append(Level(row["contender"], told["ratio"], pack, unpack))
+        metrics = row.get("metrics") or {}
+        if row["kind"] != "limit" and row.get("seconds") and metrics.get("ratio"):
+            pack, unpack = metrics["compress_mbs"] * 1e6, metrics["decompress_mbs"] * 1e6
+            found.append(Level(row["contender"], metrics["ratio"], pack, unpack))
     return found
 
 

@@ -15,7 +15,7 @@ from nodewise.statistics.sequential import FEWEST_BLOCKS
 
 from .agreement import against_fio
 
-#: The sizes that times are told for, in bytes.
+#: The sizes that times are reported for, in bytes.
 SIZES = {"1 MB": 10**6, "1 GB": 10**9, "10 GB": 10**10}
 
 #: Times for sizes larger than this many of what was measured are rough.
@@ -124,7 +124,7 @@ def filesystem_of(folder: str, table: str | None = None) -> Filesystem:
     return Filesystem(*found, free)
 
 
-def told_points(row: Mapping[str, Any], folder: int, size: float) -> list[tuple[float, float]]:
+def measured_points(row: Mapping[str, Any], folder: int, size: float) -> list[tuple[float, float]]:
     """What a row has measured on a folder (from 1): pairs of bytes and seconds."""
     metrics = row.get("metrics") or {}
     sizes = {"small_": metrics.get("small_bytes"), "middle_": metrics.get("middle_bytes"), "": size}
@@ -132,13 +132,13 @@ def told_points(row: Mapping[str, Any], folder: int, size: float) -> list[tuple[
     return [(n, t) for n, t in pairs.items() if t is not None and t > 0 and math.isfinite(t)]
 
 
-def tell(result: Mapping[str, Any]) -> list[str]:
+def report(result: Mapping[str, Any]) -> list[str]:
     """For each folder what it is, the times for the sizes of interest, and how they stand to fio's."""
     point = result["point"]
     rows = _rows_of(result)
     lines: list[str] = []
     for number, folder, ways, size in _folders(result):
-        lines += _tell_folder(folder, point, ways, size)
+        lines += _report_folder(folder, point, ways, size)
         # fewer blocks bear no ratio
         if result["blocks"] >= FEWEST_BLOCKS:
             lines += against_fio(rows, point, number, len(folders_of(point)))
@@ -181,7 +181,7 @@ def _folders(result: Mapping[str, Any]) -> Iterator[tuple[int, str, dict[str, li
     size = float(result["work"]["items"]) / len(folders)
     rows = _rows_of(result)
     for number, folder in enumerate(folders, 1):
-        ways = {n: told_points(r, number, size) for n, r in rows.items() if r["kind"] == "variant"}
+        ways = {n: measured_points(r, number, size) for n, r in rows.items() if r["kind"] == "variant"}
         if ways := {n: points for n, points in ways.items() if points}:
             yield number, folder, ways, size
 
@@ -196,7 +196,7 @@ def _order_by(ways: Mapping[str, Sequence[tuple[float, float]]], size: float) ->
     return {name: project(points, size if _far(size) else SIZES["1 GB"]).seconds for name, points in ways.items()}
 
 
-def _tell_folder(
+def _report_folder(
     folder: str, point: Mapping[str, str], ways: Mapping[str, Sequence[tuple[float, float]]], size: float
 ) -> list[str]:
     system = filesystem_of(folder)
@@ -217,7 +217,7 @@ def _tell_folder(
     lines.append("  * not measured: interpolated or extrapolated from the times of three sizes")
     if _far(size):
         lines.append(
-            f"  1 GB is {SIZES['1 GB'] / size:.0f} times what was measured: --kib 262144 --ways fast tells more"
+            f"  1 GB is {SIZES['1 GB'] / size:.0f} times what was measured: --kib 262144 --ways fast shows more"
         )
     if system.free < SIZES["10 GB"]:
         lines.append("  10 GB would not fit")
@@ -230,9 +230,7 @@ def _said(system: Filesystem, point: Mapping[str, str]) -> str:
         return "in memory: no disk is behind it"
     if point.get("op") == "read":
         return "read back " + (
-            "from the page cache"
-            if point.get("cache") == "keep"
-            else "after the page cache was told to forget the file"
+            "from the page cache" if point.get("cache") == "keep" else "after the page cache was asked to drop the file"
         )
     if point.get("fsync") == "no":
         return "without fsync: times are the page cache's, not the disk's (but for the direct ways)"

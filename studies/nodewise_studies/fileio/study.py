@@ -8,7 +8,7 @@ from typing import Any
 
 from nodewise.studies.contract import Knob, Published, Study
 
-from .projection import advise, tell
+from .projection import advise, report
 
 _SHAPES = ("element", "row", "whole")
 _FIO = ("write-element", "write-row", "write-whole", "direct-whole", "mmap-whole", "uring-whole", "uring-direct-whole")
@@ -111,6 +111,6 @@ STUDY = Study(
     ),
     bench=({}, {"kib": "262144", "ways": "fast"}),
     select=select,
-    tell=tell,
+    report=report,
     advise=advise,
 )

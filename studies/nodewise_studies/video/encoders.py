@@ -33,7 +33,7 @@ _CRF_AOM = Quality("-crf", 63, 35, 24, 0)
 _QP_RAV = Quality("-qp", 255, 100, 60, 1)
 _QP = Quality("-qp", 51, 25, 20, 1)
 
-#: Complaints that say nothing of the cause; FFmpeg tells that only when it is asked for more.
+#: Complaints that say nothing of the cause; FFmpeg reports that only when it is asked for more.
 _VAGUE = ("Error initializing output stream", "Error while opening encoder", "No capable devices found")
 
 
@@ -77,7 +77,7 @@ class Way:
 
 
 def _on_device(interface: str) -> tuple[tuple[str, ...], str]:
-    """What FFmpeg is told of a device that frames have to be brought to, and how they are."""
+    """What FFmpeg is given for a device that frames have to be brought to, and how they are."""
     nodes = sorted(Path("/dev/dri").glob("renderD*"))
     kinds = {"vaapi": f"vaapi=on:{nodes[0] if nodes else _DEVICE}", "vulkan": "vulkan=on"}
     if interface not in kinds:
@@ -147,7 +147,7 @@ def version_of(text: str) -> str:
 def reason_of(text: str) -> str:
     """Why an encoder does not work, from what FFmpeg printed: its first complaint without addresses."""
     lines = [re.sub(r"^(\[[^\]]*\]\s*)+", "", line).strip() for line in text.splitlines()]
-    # the library below tells what it does, too
+    # the library below reports what it does, too
     first = next((line for line in lines if line and not line.startswith("libva info:")), "ffmpeg said nothing")
     for start in ("Error initializing an internal ", "Error initializing the "):
         first = first.removeprefix(start)
@@ -155,13 +155,13 @@ def reason_of(text: str) -> str:
 
 
 def detail_of(text: str, encoder: str) -> str:
-    """The last that an encoder itself told before it gave up, from what FFmpeg prints with `-loglevel verbose`."""
+    """The last that an encoder itself printed before it gave up, from what FFmpeg prints with `-loglevel verbose`."""
     lines = re.findall(rf"^\[{re.escape(encoder)} @ [^\]]*\] (.*)$", text, re.MULTILINE)
     return next((line.strip().rstrip(".") for line in reversed(lines) if not line.startswith(_VAGUE)), "")
 
 
 def _forbidden(reason: str) -> str:
-    """FFmpeg does not tell a device that is not there from one that may not be opened."""
+    """FFmpeg does not distinguish a device that is not there from one that may not be opened."""
     named = re.search(r"/dev/\S+?(?=[.:,']|$|\s)", reason)
     if named is None or not Path(named[0]).exists() or os.access(named[0], os.R_OK | os.W_OK):
         return ""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nodewise.verdicts.compare import CompareVerdict
     from nodewise.verdicts.stored import Stored
 
-SLOWER, UNTOLD = 1, 2
+SLOWER, UNDECIDED = 1, 2
 #: What may be said anew when going on with a comparison.
 _ANEW = (
     "as_json",
@@ -165,7 +165,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     with ProgressLine(question.budget) as line, kept_in(question.out, "compare"):
         verdict = comparison.answer(line.show, say_note)
     slower = None if question.threshold is None else slower_by(verdict, question.threshold)
-    code = 0 if question.threshold is None else {True: SLOWER, False: 0, None: UNTOLD}[slower]
+    code = 0 if question.threshold is None else {True: SLOWER, False: 0, None: UNDECIDED}[slower]
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code
     _hand_out(stored(read_experiment(question.out), verdict), targets, given["as_json"])

@@ -205,7 +205,7 @@ def _unit(metric: str, values: Sequence[float], currency: str) -> tuple[float, s
 def _titled(metric: str, unit: str) -> str:
     name = {
         ENERGY: "energy",
-        "energy_package_j": "energy of the packages",
+        "energy_package_j": "energy of the sockets",
         "energy_dram_j": "energy of the memory",
     }.get(metric, metric_title(metric))
     return f"{name} ({unit})" if unit else name

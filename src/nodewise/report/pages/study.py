@@ -39,7 +39,7 @@ def study_page(stored: Stored[StudyVerdict]) -> str:
                 "heading": r.where,
                 "table": table_of(r),
                 "not_run": not_run(r),
-                "told": r.told,
+                "report_lines": r.report_lines,
                 "pareto": f"pareto-{i}",
             }
             for i, r in enumerate(results, 1)

@@ -18,8 +18,8 @@ def ranks_of(experiment: Experiment, key: str) -> RankTable | None:
     if setting is None or not setting.ranks:
         return None
     records = experiment.records
-    told = setting.values.get("threads", setting.env.get("OMP_NUM_THREADS"))
-    threads = int(told) if str(told).isdecimal() else None
+    given = setting.values.get("threads", setting.env.get("OMP_NUM_THREADS"))
+    threads = int(given) if str(given).isdecimal() else None
     return rank_table([records[int(i)] for i in records.of(key)], key, threads)
 
 

@@ -38,4 +38,6 @@ def _one(result: StudyVerdict, width: int) -> str:
     ways = [f"{row.contender}: {row.how}" for row in result.rows if row.how and row.seconds is not None]
     conditions = [f"condition: {condition}" for condition in result.conditions]
     head = f"{result.study}: {result.where}"
-    return "\n".join([head, drawn(table, width), result.headline, result.sentence, *ways, *conditions, *result.told])
+    return "\n".join(
+        [head, drawn(table, width), result.headline, result.sentence, *ways, *conditions, *result.report_lines]
+    )

@@ -103,11 +103,11 @@ class _Painter:
         return lines
 
     def _advice(self, causes: Sequence[Found]) -> list[str]:
-        telling = [c for c in causes if not c.vague] or causes
+        specific = [c for c in causes if not c.vague] or causes
         lines: list[str] = []
-        for text in dict.fromkeys(text for cause in telling for text in cause.do):
+        for text in dict.fromkeys(text for cause in specific for text in cause.do):
             lines += self._wrapped("" if lines else "do", f"- {text}", 2)
-        risks = dict.fromkeys(cause.risk for cause in telling if cause.risk)
+        risks = dict.fromkeys(cause.risk for cause in specific if cause.risk)
         for i, risk in enumerate(risks):
             lines += self._wrapped("" if i else "risk", risk, 2)
         return lines

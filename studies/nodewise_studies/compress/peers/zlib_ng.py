@@ -125,7 +125,7 @@ def outputs(state: SimpleNamespace) -> dict[str, Any]:
 
 
 def metrics(state: SimpleNamespace) -> dict[str, float]:
-    """As the native part tells them; `seconds` is that of packing alone."""
+    """As the native part reports them; `seconds` is that of packing alone."""
     speeds = {"compress_mbs": state.size / state.packing * 1e-6, "decompress_mbs": state.size / state.unpacking * 1e-6}
     used = {"seconds": state.packing, "user_s": state.user, "system_s": state.system}
     return {"ratio": state.size / state.packed, **speeds, **used}

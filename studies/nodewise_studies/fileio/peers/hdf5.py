@@ -49,7 +49,7 @@ def prepare(inputs, point, threads):
         "chunk": chunk,
         "piece": shape,
         "point": point,
-        "told": {},
+        "times": {},
     }
 
 
@@ -64,13 +64,13 @@ def _has_space(folders, size):
 def run(state):
     """Written and read back in each folder; which of them counts is knob `op`."""
     point = state["point"]
-    told = {"seconds": 0.0}
+    times = {"seconds": 0.0}
     for number, folder in enumerate(folders_of(point), 1):
         write, read = _both(state, folder)
         seconds, other = (read, write) if point["op"] == "read" else (write, read)
-        told[f"f{number}_seconds"], told[f"f{number}_other_seconds"] = seconds, other
-        told["seconds"] += seconds
-    state["told"] = told
+        times[f"f{number}_seconds"], times[f"f{number}_other_seconds"] = seconds, other
+        times["seconds"] += seconds
+    state["times"] = times
 
 
 def _both(state, folder):
@@ -126,7 +126,7 @@ def _pieces(state, array):
 
 def metrics(state):
     """The times of the last run, without what is between them."""
-    return state["told"]
+    return state["times"]
 
 
 def outputs(state):
