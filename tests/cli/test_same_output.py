@@ -137,7 +137,7 @@ def test_a_file_that_the_runs_write_is_compared(nodewise: Command, tmp_path: Pat
     ("words", "message"),
     [
         (("--same-output=(",), "is no regular expression"),
-        (("--any-output", "--same-output", "x.dat"), "cannot be given beside"),
+        (("--any-output", "--same-output", "x.dat"), "cannot be given with"),
         (("--tolerance", "-1"), "not a share"),
         (("--same-output", "nothing here"), "left no file nothing here; a regular expression has a group"),
         (("--expect", "(" * 3000 + "1" + ")" * 3000), "is nested too deeply"),

@@ -13,7 +13,7 @@ from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
 from nodewise.machine.sources import load_machine
-from nodewise.runner.binding import binding_environment, choose_way
+from nodewise.runner.binding import binding_environment, choose_binding
 from nodewise.runner.program import Program, inspect_program
 from nodewise.search.space import Point
 from nodewise.tuning.axes import Options
@@ -226,12 +226,12 @@ def test_programs_are_distinguished(built):
     program = inspect_program(built / "program")
     assert (program.linkage, program.threads, program.openmp) == ("dynamic", True, "")
     assert inspect_program(built / "static").linkage == "static"
-    assert choose_way(inspect_program(built / "static")).name == "mask"
-    assert "linked statically" in choose_way(inspect_program(built / "static")).why
-    assert choose_way(program).name == "preload"
-    assert choose_way(Program("script")).name == "openmp"
-    assert choose_way(Program("elf", "dynamic", threads=True, guarded=True)).name == "mask"
-    assert choose_way(Program("elf", "static", openmp="static")).name == "openmp"
+    assert choose_binding(inspect_program(built / "static")).name == "mask"
+    assert "linked statically" in choose_binding(inspect_program(built / "static")).why
+    assert choose_binding(program).name == "preload"
+    assert choose_binding(Program("script")).name == "openmp"
+    assert choose_binding(Program("elf", "dynamic", threads=True, guarded=True)).name == "mask"
+    assert choose_binding(Program("elf", "static", openmp="static")).name == "openmp"
 
 
 def linked_for(built, loader):
@@ -243,9 +243,9 @@ def linked_for(built, loader):
 
 def test_a_program_of_another_c_library_is_held_by_a_mask_and_that_is_reported(built):
     path = linked_for(built, "/lib/ld-musl-x86_64.so.1")
-    way = choose_way(inspect_program(path))
-    assert way.name == "mask"
-    assert "its loader is /lib/ld-musl-x86_64.so.1" in way.why
+    binding = choose_binding(inspect_program(path))
+    assert binding.name == "mask"
+    assert "its loader is /lib/ld-musl-x86_64.so.1" in binding.why
     env, _ = binding_environment([str(path)], [(A,)], {"PATH": ""})
     assert env == {"OMP_NUM_THREADS": "1"}
 
@@ -254,7 +254,7 @@ def test_the_own_loader_by_another_name_is_the_own_loader(built, tmp_path):
     loader = tmp_path / "ld.so"
     loader.symlink_to(Elf((built / "program").read_bytes()).interpreter)
     path = linked_for(built, str(loader))
-    assert choose_way(inspect_program(path)).name == "preload"
+    assert choose_binding(inspect_program(path)).name == "preload"
     assert seats(run(built, "pthread", name=path.name)[0]) == [[B], [A], [B]]
 
 
@@ -262,8 +262,8 @@ def test_a_program_for_another_processor_is_held_by_a_mask_and_that_is_reported(
     data = bytearray((built / "program").read_bytes())
     data[18:20] = (183 if data[18] != 183 else 62).to_bytes(2, "little")
     (built / "elsewhere").write_bytes(data)
-    way = choose_way(inspect_program(built / "elsewhere"))
-    assert (way.name, "another kind of processor" in way.why) == ("mask", True)
+    binding = choose_binding(inspect_program(built / "elsewhere"))
+    assert (binding.name, "another kind of processor" in binding.why) == ("mask", True)
 
 
 def test_a_program_of_32_bits_is_held_by_a_mask_and_that_is_reported(built):
@@ -274,8 +274,8 @@ def test_a_program_of_32_bits_is_held_by_a_mask_and_that_is_reported(built):
     (built / "narrow").write_bytes(header + segment + loader)
     program = inspect_program(built / "narrow")
     assert (program.linkage, program.foreign) == ("dynamic", "it is a program of 32 bits")
-    assert choose_way(replace(program, threads=True)).name == "mask"
-    assert choose_way(program).name == "openmp"
+    assert choose_binding(replace(program, threads=True)).name == "mask"
+    assert choose_binding(program).name == "openmp"
 
 
 def test_the_library_names_nothing_that_musl_lacks():
@@ -297,8 +297,10 @@ def test_a_tune_holds_a_threaded_program_by_a_mask_alone(built):
 
 
 def test_ways_are_checked_and_preloads_are_kept(built):
-    env, way = binding_environment([str(built / "program")], [(A,)], {"LD_PRELOAD": "/lib/x.so", "PATH": ""}, "preload")
-    assert way.name == "preload"
+    env, binding = binding_environment(
+        [str(built / "program")], [(A,)], {"LD_PRELOAD": "/lib/x.so", "PATH": ""}, "preload"
+    )
+    assert binding.name == "preload"
     assert env["LD_PRELOAD"].endswith("libnodewise-pin.so:/lib/x.so")
-    with pytest.raises(InputError, match="no such way"):
+    with pytest.raises(InputError, match="threads cannot be bound by"):
         binding_environment(["true"], [(A,)], {}, "magic")

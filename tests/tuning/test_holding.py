@@ -62,7 +62,7 @@ def test_an_openmp_program_gets_its_runtimes_variables_and_no_preload() -> None:
 
 def test_a_go_program_is_held_by_a_mask_and_counts_for_itself() -> None:
     options = _options(Loaded("/bin/true", "static", mapped=("/bin/true",), marks=(" Go buildinf:",), looks=9))
-    assert options.way.name == "mask"
+    assert options.binding.name == "mask"
     held = _setting(options, threads=4, placement="balanced")
     assert (held.env, held.unset, held.mask) == ({}, (), (0, 2, 4, 6))
     free = _setting(options, threads=3)
@@ -88,9 +88,9 @@ def test_a_library_with_threads_of_its_own_is_set_by_its_own_variable() -> None:
 
 def test_a_program_that_was_not_seen_may_have_openmp() -> None:
     """A launcher's program may run where nobody could look."""
-    assert _options(None).way.name == "openmp"
-    assert _options(Loaded("/bin/true", "dynamic", needed=("libc.so.6",))).way.name == "openmp"
-    assert _options(_seen("libc.so.6", program="/elsewhere/app")).way.name == "openmp"
+    assert _options(None).binding.name == "openmp"
+    assert _options(Loaded("/bin/true", "dynamic", needed=("libc.so.6",))).binding.name == "openmp"
+    assert _options(_seen("libc.so.6", program="/elsewhere/app")).binding.name == "openmp"
 
 
 def test_what_equals_the_environment_is_not_said_again() -> None:

@@ -171,7 +171,7 @@ def confirm(
     note: Notify | None = None,
     **how: Unpack[HowToRun],
 ) -> ConfirmVerdict:
-    """Run again what a tune or a comparison promised, beside what it was promised against, and say whether it holds.
+    """Run again what a tune or a comparison promised, in the same blocks as what it was compared with, and say whether it holds.
 
     `experiment` is the folder that it left (`verdict.experiment`). Both settings run exactly as recorded, in fresh interleaved
     blocks, in the directory and with the keywords of then; those given now go over them. `arguments` replace the program's, or

@@ -360,7 +360,7 @@ def shell_text(text: str) -> str:
 
 
 def to_be_set(line: str, names: Sequence[str]) -> str:
-    """What is said beside a line that names variables for what is masked."""
+    """The note on a line that names variables for what is masked."""
     several = len(names) > 1
     return (
         f"{line} needs {', '.join(names)} to be set: {'these stand' if several else 'it stands'} for "

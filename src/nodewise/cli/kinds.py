@@ -131,7 +131,7 @@ def given_options(context: click.Context) -> dict[str, str]:
     }
 
 
-def refuse_beside(
+def refuse_ignored(
     context: click.Context, why: str, names: Iterable[str] = (), but: Iterable[str] | None = None
 ) -> None:
     """Raises InputError for an option of `names` that is given (or for any `but` those), since it would be ignored."""

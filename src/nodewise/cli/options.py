@@ -171,7 +171,7 @@ def same_output_keywords(params: Mapping[str, Any]) -> dict[str, Any]:
     text, tolerance = params["same_output"], params["tolerance"]
     if params["any_output"] and (text is not None or tolerance is not None):
         raise InputError(
-            "--any-output cannot be given beside --same-output or --tolerance", "it says that nothing is to be compared"
+            "--any-output cannot be given with --same-output or --tolerance", "it says that nothing is to be compared"
         )
     # without a value it is all that is printed
     given = False if params["any_output"] else True if text == "" else text

@@ -27,7 +27,7 @@ class Outcome:
 
 
 class Mask(NamedTuple):
-    """The processors that a whole process is held to, notes, and options on memory that stood beside them."""
+    """The processors that a whole process is held to, notes, and options on memory that were given with them."""
 
     processors: tuple[int, ...]
     notes: list[str]
@@ -112,7 +112,7 @@ class Dialect:
 
     Reading, one of three: `launch` gives the ranks of a job their zones, `mask` holds a process to a set of processors,
     `threads` places threads. A launcher and a mask have one text. Threads are bound by the texts of one dialect, and of
-    those that `beside` names; a mask with `anew` replaces what a launcher bound a rank to, others keep to it.
+    those that `compatible` names; a mask with `anew` replaces what a launcher bound a rank to, others keep to it.
 
     Writing, one of two: `write_process` the places of one process's threads, `write_job` the ranks of a job over nodes with
     their hosts' names. They raise NotExpressibleError with the reason. `outside`: it can name processors that the process
@@ -132,7 +132,7 @@ class Dialect:
     mask: Callable[[Machine, str], Mask] | None = None
     anew: bool = False
     threads: ThreadReader | None = None
-    beside: tuple[str, ...] = ()
+    compatible: tuple[str, ...] = ()
     write_process: Callable[[Machine, Places], Rendering] | None = None
     write_job: Callable[[Machine, Placement, Sequence[str]], Rendering] | None = None
     outside: bool = False

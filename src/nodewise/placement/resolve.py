@@ -61,7 +61,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A Placement; what to know of how it came about; and the options on memory given beside a mask."""
+    """A Placement; what to know of how it came about; and the options on memory given with a mask."""
 
     placement: Placement
     notes: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ def _check(request: Request) -> None:
     apart = [
         (names[i], names[j])
         for i, j in combinations(range(len(binders)), 2)
-        if binders[i].name not in binders[j].beside and binders[j].name not in binders[i].beside
+        if binders[i].name not in binders[j].compatible and binders[j].name not in binders[i].compatible
     ]
     if request.policy is not None and names:
         apart.append((names[0], "policy"))

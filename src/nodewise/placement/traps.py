@@ -49,7 +49,7 @@ def environment_traps(environment: Mapping[str, str]) -> list[Trap]:
 
 
 def _silenced(given: Collection[str]) -> list[Trap]:
-    """Texts that are not heeded beside another."""
+    """Texts that are ignored because of another."""
     silences = (silence for dialect in all_dialects() for silence in dialect.silences)
     return [_silence(s) for s in silences if s.winner in given and not set(s.losers).isdisjoint(given)]
 

@@ -43,7 +43,7 @@ from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.setting import Setting
 
 SCHEMA = 1
-#: So many experiments that ran beside one are named.
+#: How many experiments that ran at the same time are named.
 _MOST_NAMED = 3
 #: The directories that this process has written to.
 _OWN: set[Path] = set()
@@ -58,7 +58,7 @@ class Experiment:
     """What a directory holds, read back: `question` as asked, `settings` by key, `records` in the order they were taken.
 
     `whole_bytes` is how much of the file of samples is whole lines; a kill may have left a piece of one behind them.
-    `damage` says in words what could not be read and was left out, `neighbours` are experiments that ran beside it. Where it
+    `damage` says in words what could not be read and was left out, `neighbours` are experiments that ran at the same time. Where it
     was read with its true values `masks` are what it is written with (None: secrets are masked in it).
     """
 
@@ -99,11 +99,11 @@ class Experiment:
 
     @property
     def remarks(self) -> list[str]:
-        """What is to be said with any verdict on it: what of it is damaged, what ran beside it, what programs reported in vain."""
-        beside = [n.sentence for n in self.neighbours[:_MOST_NAMED]]
-        if more := len(self.neighbours) - len(beside):
-            beside.append(f"and {more} more experiment{'s' * (more > 1)} ran on this machine meanwhile")
-        return [*self.damage, *beside, *self._unread_reports]
+        """What is to be said with any verdict on it: what of it is damaged, what ran at the same time, what programs reported that was not read."""
+        meanwhile = [n.sentence for n in self.neighbours[:_MOST_NAMED]]
+        if more := len(self.neighbours) - len(meanwhile):
+            meanwhile.append(f"and {more} more experiment{'s' * (more > 1)} ran on this machine meanwhile")
+        return [*self.damage, *meanwhile, *self._unread_reports]
 
     @cached_property
     def _unread_reports(self) -> list[str]:
@@ -213,7 +213,7 @@ class Writer:
             self._saved = set(used)
 
     def masked(self, text: str) -> str:
-        """A text as it may be written beside the experiment's own files."""
+        """A text as it may be written next to the experiment's own files."""
         made: str = self._veil.masks.masked(text)
         self._save_secrets()
         return made

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lines of `samples.jsonl`, read and checked: settings, samples, plans and what else was noted beside them."""
+"""The lines of `samples.jsonl`, read and checked: settings, samples, plans, and the notes on them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Neighbour:
 
     @property
     def sentence(self) -> str:
-        """What is to be said of a result that came about beside it."""
+        """What is to be said of a result that was measured at the same time."""
         return f"another experiment ran on this machine meanwhile: {self}"
 
     def __str__(self) -> str:

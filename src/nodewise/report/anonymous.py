@@ -33,7 +33,7 @@ _SYSTEM = "usr(?!/local/)|lib|lib32|lib64|bin|sbin|proc|sys|dev(?!/shm/)|etc|boo
 _IN_PATH = r"[^\s'\"`:,;()<>|&\[\]{}]"
 _PATH = re.compile(rf"(?<![\w/.:~])(?:~/|/(?!(?:{_SYSTEM})(?:/|\b))){_IN_PATH}+")
 _HOME = re.compile(r"/(?:home|Users)/([^/\s'\"]+)")
-#: What is said of an experiment that ran beside.
+#: What is said of an experiment that ran at the same time.
 _NEIGHBOUR = re.compile(r"(nodewise \S+ of )\S+ \(process \d+\), kept in \S+")
 #: In the values of a parameter what looks like the name of a file.
 _FILE = re.compile(r".*/.*|[\w.-]*\.[A-Za-z]\w*", re.DOTALL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The launcher of jobs: what mpirun, mpiexec, srun or aprun starts, rank by rank, beside all that is started by itself."""
+"""The launcher of jobs: what mpirun, mpiexec, srun or aprun starts, rank by rank, and all that is started without one."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def _shared(wall_s: float, usage: Mapping[str, float], conditions: Mapping[str, 
         marks.append(f"{OTHER_LOAD}: others used {format_seconds(others)} of processor time and left none idle")
     elif near > max(limit, rounding):
         marks.append(
-            f"{OTHER_LOAD}: others used {format_seconds(near)} of processor time beside it, on the same memory"
+            f"{OTHER_LOAD}: others used {format_seconds(near)} of processor time meanwhile, on the same memory"
         )
     # a program that widened its own mask runs elsewhere for long
     if "mask_busy_s" in conditions and -ticks > max(0.1 * mine, 0.05):

@@ -185,7 +185,7 @@ def own_words(setting: Setting) -> Excuse:
 def repeatable(text: str) -> str:
     """A text in which what a program says of its run and not of its result is left out, with as many lines as before.
 
-    That is: numbers beside a word or a unit of time or speed, times of day, dates, addresses.
+    That is: numbers next to a word or a unit of time or speed, times of day, dates, addresses.
     """
     return "\n".join(_repeatable_line(line) for line in text.split("\n"))
 

@@ -18,7 +18,7 @@ from nodewise.studies.contract import parse_knobs
 from nodewise.studies.discovery import Found, find_study
 from nodewise.studies.libraries import find_library, how_it_runs, neighbours
 
-#: What chooses the variant, beside the knobs.
+#: What chooses the variant, in addition to the knobs.
 VARIANT = "variant"
 #: The worker's option for the file of a peer's library.
 _LIBRARY = "--library"

@@ -20,7 +20,7 @@ class Knob:
     """A knob of a study: `default` is used (empty: not given), `quick` where time is short.
 
     `values` are all that it can be; without them it is a whole number from `least` to `most`, any finite number where it is
-    `real`, or any `text`. `tries` are what `nodewise tune study:NAME` tries: of the things that change the way of working, not the work itself.
+    `real`, or any `text`. `tries` are what `nodewise tune study:NAME` tries: of what changes how the work is done, not the work itself.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Library:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit of the machine that no way can beat: the study's flops or bytes (`per`) at the rate of a study's variant.
+    """A limit of the machine that no variant can beat: the study's flops or bytes (`per`) at the rate of a study's variant.
 
     `Limit("flops", "f64", per="flops")` is the time that the work's flops take at the peak which study `flops` measures
     by its variant `f64`, in the same blocks. `point` are that study's knobs.
@@ -110,7 +110,7 @@ class Used:
 class Study:
     """A program family. `name` is its folder's name and `title` one line.
 
-    `default_variant` is what `nodewise tune study:NAME` starts from, `plain_variant` the straightforward published way
+    `default_variant` is what `nodewise tune study:NAME` starts from, `plain_variant` the straightforward published variant
     that the others are compared with. The rate is items per second times `rate_scale`, in `rate_unit`. For the contract
     test: `test_points` are small and odd sizes as knobs, and `reference` computes the outputs (name → array) from the
     inputs and the point with NumPy; they have to be equal, or within `tolerance` (output → relative, absolute).

@@ -34,7 +34,7 @@ def find_library(library: Library) -> Path | None:
 
 
 def neighbours(path: Path) -> dict[str, str]:
-    """Variables by which a library outside the system finds those beside it, which it may need."""
+    """Variables by which a library outside the system finds those next to it, which it may need."""
     if path in _system_libraries().values():
         return {}
     return {"LD_LIBRARY_PATH": ":".join(filter(None, [str(path.parent), os.environ.get("LD_LIBRARY_PATH")]))}

@@ -2,7 +2,7 @@
 """What limits a study on a machine: the rates that other studies measure, at the working set that the study has.
 
 Data that stay in a cache are bound by that cache and not by memory. So a bandwidth is measured with as many bytes at work as
-the study has, beside its contenders; from twice the caches on it is memory's, which is the machine's own: large arrays take
+the study has, in the same blocks as its contenders; from twice the caches on it is memory's, which is the machine's own: large arrays take
 long to make, so it is measured once and kept (`records.kept_limits`).
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.memory import fast_nodes, read_memory
-from nodewise.runner.binding import Way, program_of
+from nodewise.runner.binding import Binding, program_of
 from nodewise.runner.launch import quoted
 from nodewise.runner.loaded import Loaded
 from nodewise.runner.memory import huge_page_environment, huge_page_pools
@@ -213,10 +213,10 @@ class Options:
             return options
         there = {o.axis.name for o in options}
         if "threads" in there and "placement" not in there and not holding.counted:
-            why = f"{holding.way.why}; only with placement it is held to so many processors"
+            why = f"{holding.binding.why}; only with placement it is held to so many processors"
             self.without_effect["threads"] = why
         if "placement" in there and "threads" not in there:
-            why = f"{holding.way.why}; without threads to choose it has all processors anyway"
+            why = f"{holding.binding.why}; without threads to choose it has all processors anyway"
             self.without_effect["placement"] = why
         left = [o for o in options if o.axis.name not in self.without_effect]
         if self.without_effect and not left:
@@ -274,7 +274,7 @@ class Options:
         return self._agree(values) and all(c.holds(values) for c in self._constraints)
 
     def _agree(self, values: Mapping[str, Any]) -> bool:
-        """Whether each part has a reader beside the others: glibc's allocator has none beside another one."""
+        """Whether something reads each part, given the others: glibc's allocator reads nothing where another one is used."""
         others = {n for n, v in values.items() if v != self._defaults[n]}
         if any(others.intersection(k.without) for n, k in self._knobs.items() if n in others):
             return False
@@ -283,9 +283,9 @@ class Options:
         return own_pages or values.get("hugepages") not in ("transparent", "reserved")
 
     @property
-    def way(self) -> Way:
-        """By which way threads are placed, and why."""
-        return self._holding.way
+    def binding(self) -> Binding:
+        """How threads are bound, and why."""
+        return self._holding.binding
 
     def baseline(self) -> Setting:
         """The program as its user starts it, with the first value of each parameter."""

@@ -13,7 +13,7 @@ from nodewise.machine.model import Machine
 from nodewise.placement.openmp.places import openmp_environment
 from nodewise.placement.placement import Placement
 from nodewise.placement.registry import binding_variables
-from nodewise.runner.binding import Way, way_seen
+from nodewise.runner.binding import Binding, binding_seen
 from nodewise.runner.loaded import Loaded
 from nodewise.search.space import Point
 from nodewise.tuning.catalogue.choose import follow
@@ -51,10 +51,10 @@ class Holding:
         self._folder = folder or Path()
         self.ranked: Ranked | None = read_ranked(command)
         program = self.ranked.program if self.ranked is not None else command
-        self.way = (
-            way_seen(program, environment, loaded)
+        self.binding = (
+            binding_seen(program, environment, loaded)
             if machine.live
-            else Way("openmp", "what a program for another machine loads cannot be seen here")
+            else Binding("openmp", "what a program for another machine loads cannot be seen here")
         )
         self._everything = inherited_processors() if machine.live else frozenset()
         #: The number of threads where a point does not name one; None: what the machine runs at once, shared by ranks.
@@ -63,7 +63,7 @@ class Holding:
     @property
     def openmp(self) -> bool:
         """Whether OpenMP's variables are read."""
-        return self.way.name == "openmp"
+        return self.binding.name == "openmp"
 
     @property
     def counted(self) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What stands beside the number that decides: other metrics of each setting, and which settings no other beats in both."""
+"""What is shown with the number that decides: other metrics of each setting, and which settings no other beats in both."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Series:
 
     @property
     def how(self) -> str:
-        """What a row says of the way that it was measured."""
+        """What a row says of how it was measured."""
         if self.kept is not None:
             return self.kept.how
         return self.machine_limit.how if self.machine_limit is not None else self.contender.how

@@ -25,7 +25,7 @@ _BY_BLOCK = ("write-row", "direct-", "mmap-", "uring-")
 def against_fio(
     rows: Mapping[str, Mapping[str, Any]], point: Mapping[str, str], folder: int, folders: int
 ) -> list[str]:
-    """Each way beside fio's on the same pattern: a line for each of fio's rows, on a folder (from 1) of several.
+    """Each variant compared with fio on the same pattern: a line for each of fio's rows, on a folder (from 1) of several.
 
     The interval is of the ratios in the blocks that both ran in; a row's times are of all folders, so with several there
     is none.

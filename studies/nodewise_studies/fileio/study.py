@@ -36,8 +36,8 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
 
 
 def select(point: Mapping[str, str]) -> list[str]:
-    """Those of the ways that knob `ways` asks for; where arrays are large, the slow ones take long."""
-    asked = point.get("ways", "all")
+    """The variants that knob `variants` asks for; where arrays are large, the slow ones take long."""
+    asked = point.get("variants", "all")
     text = [name for name in _WAYS if "-formatted-" in name]
     chosen = {
         "all": list(_WAYS),
@@ -56,7 +56,7 @@ STUDY = Study(
         Knob("folders", "where to write, separated by ':'; else where temporary files go", "", text=True),
         Knob("kib", "size of the array in KiB", "4096", quick="1024", most=2**30),
         Knob(
-            "ways",
+            "variants",
             "which: all, by a call's size, by format, in chunks, or the fast ones (bytes, whole)",
             "all",
             ("all", "fast", "element", "row", "whole", "formatted", "unformatted", "chunked"),
@@ -109,7 +109,7 @@ STUDY = Study(
         ),
         Published("", "unformatted, whole array, 1 GB", "0.2 to 282 MB/s", "9 filesystems"),
     ),
-    bench=({}, {"kib": "262144", "ways": "fast"}),
+    bench=({}, {"kib": "262144", "variants": "fast"}),
     select=select,
     report=report,
     advise=advise,

@@ -11,7 +11,7 @@ POINT = {"folders": "/tmp", "memory": "array"}
 
 
 def _rows(name: str, own: list[float | None], peer: list[float | None], **metrics: float) -> dict[str, dict[str, Any]]:
-    """Our way and fio's row; `metrics` are ours, and with `fio_` before them fio's."""
+    """Our variant's row and fio's; `metrics` are ours, and with `fio_` before them fio's."""
     ours = {k: v for k, v in metrics.items() if not k.startswith("fio_")}
     theirs = {k.removeprefix("fio_"): v for k, v in metrics.items() if k.startswith("fio_")}
     return {

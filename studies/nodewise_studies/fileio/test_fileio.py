@@ -30,12 +30,12 @@ def run(variant: str, **knobs: str) -> subprocess.CompletedProcess[str]:
 
 def test_all_ways_are_asked_for() -> None:
     assert FILEIO.study.select is not None
-    every = FILEIO.study.select({"ways": "all"})
+    every = FILEIO.study.select({"variants": "all"})
     assert set(NAMES) <= set(every)
-    for ways in ("fast", "element", "row", "whole", "formatted", "unformatted", "chunked"):
-        chosen = FILEIO.study.select({"ways": ways})
+    for variants in ("fast", "element", "row", "whole", "formatted", "unformatted", "chunked"):
+        chosen = FILEIO.study.select({"variants": variants})
         assert "memory" in chosen and 3 < len(chosen) < len(every)
-    assert FILEIO.study.select({"ways": "chunked"})[0] == "chunked-row"
+    assert FILEIO.study.select({"variants": "chunked"})[0] == "chunked-row"
 
 
 @pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -252,12 +252,12 @@ def test_space_is_looked_at_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "ways", ["c-formatted-whole", "write-row", "direct-whole", "uring-direct-whole", "chunked-chunk"]
+    "variants", ["c-formatted-whole", "write-row", "direct-whole", "uring-direct-whole", "chunked-chunk"]
 )
-def test_each_folder_is_reported(ways: str, tmp_path: Path) -> None:
+def test_each_folder_is_reported(variants: str, tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
-    answer = json.loads(run(ways, folders=f"{tmp_path}/one:{tmp_path}/two", kib="100", row="7").stdout)
+    answer = json.loads(run(variants, folders=f"{tmp_path}/one:{tmp_path}/two", kib="100", row="7").stdout)
     assert answer["items"] == 2 * 100 * 1024
     assert answer["seconds"] == pytest.approx(answer["f1_seconds"] + answer["f2_seconds"])
     assert answer["small_bytes"] < answer["middle_bytes"] < 100 * 1024

@@ -54,7 +54,7 @@ def test_a_file_gives_what_numpy_has(method: str, style: dict[str, str], tmp_pat
     point = _write(tmp_path / "table.csv", table, **style)
     values, _ = _result("simd", {**point, "method": method}, tmp_path)
     np.testing.assert_array_equal(np.load(tmp_path / "data.npy"), table.ravel())
-    # a covariance of columns of such different size loses what is small beside the largest
+    # a covariance of columns of such different size loses what is small compared with the largest
     wanted = _expected(table, method)
     np.testing.assert_allclose(values, wanted, rtol=1e-10, atol=1e-13 * wanted[0])
 

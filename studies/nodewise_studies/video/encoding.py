@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .encoders import Contenders, ffmpeg, ways
+from .encoders import Contenders, ffmpeg, variants
 from .quality import RATE, is_like, psnr, ssim_of_clip
 from .search import RefusedError, search
 
@@ -47,7 +47,7 @@ def contenders() -> Mapping[str, str | None]:
 
 def settle(inputs: Mapping[str, Any], point: Mapping[str, str], threads: int) -> dict[str, float]:
     """The `quality` at which the encoder comes nearest to the PSNR that is wanted: see `search`."""
-    quality = ways()[point["contender"]].quality_for(_width(int(point["height"])) * int(point["height"]))
+    quality = variants()[point["contender"]].quality_for(_width(int(point["height"])) * int(point["height"]))
     state = prepare(inputs, {**point, "quality": str(quality.start)}, threads)
 
     def measure(value: float) -> float:
@@ -100,13 +100,13 @@ def _file(state: State) -> str:
 
 
 def _command(state: State) -> list[str]:
-    way = ways()[state.name]
+    variant = variants()[state.name]
     program = ffmpeg()
     assert program is not None
     raw = ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", f"{state.width}x{state.height}", "-r", str(RATE)]
     return [
         *(program, "-hide_banner", "-nostats", "-benchmark", "-y"),
-        *(*way.before, *raw, "-i", "pipe:0", *way.words(state.quality, state.threads)),
+        *(*variant.before, *raw, "-i", "pipe:0", *variant.words(state.quality, state.threads)),
         *("-f", "matroska", _file(state)),
     ]
 

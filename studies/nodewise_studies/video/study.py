@@ -7,7 +7,7 @@ from typing import Any
 from nodewise.statistics.pareto import pareto_front
 from nodewise.studies.contract import Knob, Limit, Published, Study
 
-from .encoders import ways
+from .encoders import variants
 from .quality import LIKE_DB, RATE
 
 _STORED = "stored"
@@ -21,7 +21,7 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
 def select(point: Mapping[str, str]) -> Collection[str]:
     """The encoders asked for, by the start of their names; all without."""
     asked = [word for word in point.get("encoders", "").split(",") if word]
-    every = list(ways())
+    every = list(variants())
     return [name for name in (*every, _STORED) if any(name.startswith(word) for word in asked)] if asked else every
 
 
@@ -47,7 +47,7 @@ def _alike(ran: Sequence[Mapping[str, Any]], wanted: str) -> list[str]:
     best = {found[i][2] for i in pareto_front([(-speed, bits) for speed, bits, _ in found])}
     lines = [f"at like quality, PSNR within {LIKE_DB} dB of {wanted}; * no other is both faster and smaller:"]
     lines = lines if found else []
-    options = {name: way.quality.option for name, way in ways().items()}
+    options = {name: variant.quality.option for name, variant in variants().items()}
     lines += [
         f"{'*' if name in best else ' '} {name:<20} {speed:8.1f} frames/s  {bits:8.2f} Mbit/s  "
         f"{metrics[name]['psnr_db']:6.2f} dB  {options[name]} {metrics[name]['quality']:.10g}"

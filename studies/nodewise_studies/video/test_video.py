@@ -145,7 +145,7 @@ def test_encoders_are_read_from_what_ffmpeg_lists() -> None:
 
 @pytest.mark.usefixtures("pretended")
 def test_encoders_that_ffmpeg_lists_beyond_those_known_are_ways_by_bits_a_second() -> None:
-    found = encoders.ways()
+    found = encoders.variants()
     assert found.keys() - encoders.WAYS.keys() == {"hevc_v4l2m2m", "vp8_vaapi", "h264_vulkan", "libopenh264"}
     quality = found["vp8_vaapi"].quality_for(1920 * 1080)
     assert (quality.option, quality.start) == ("-b:v", pytest.approx(3_000_000 * 1920 * 1080 / (854 * 480), abs=500))
@@ -213,7 +213,7 @@ def test_each_encoder_is_tried_and_says_why_it_does_not_work() -> None:
 @pytest.mark.usefixtures("pretended")
 def test_the_study_has_a_row_for_each() -> None:
     rows = {c.name: c for c in contenders_of(VIDEO, VIDEO.study.point({}))}
-    assert rows.keys() == encoders.ways().keys()
+    assert rows.keys() == encoders.variants().keys()
     assert rows["h264_nvenc"].not_run == "Cannot load libcuda.so.1" and rows["h264_nvenc"].kind == "variant"
     assert "--contender" in default_command("video", ["height=90"])
     few = contenders_of(VIDEO, VIDEO.study.point({"encoders": "libx264,stored"}))
@@ -423,4 +423,4 @@ def test_the_programs_file_needs_nothing_but_numpy() -> None:
     script = VIDEO.folder / "programs" / "ffmpeg.py"
     words = [sys.executable, "-m", "nodewise.studies.peer_worker", str(script), str(VIDEO.binary), "--available"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["contenders"].keys() == encoders.ways().keys()
+    assert json.loads(done.stdout)["contenders"].keys() == encoders.variants().keys()

@@ -22,7 +22,7 @@ from nodewise.cli.kinds import (
     budget_option,
     json_option,
     out_option,
-    refuse_beside,
+    refuse_ignored,
     resume_option,
     seed_option,
     within_option,
@@ -107,7 +107,7 @@ _ANEW = (
     "--reference", metavar="COMMAND", help="A command that the others are held against. [default: the first one]"
 )
 @click.option("--reference-name", metavar="NAME", help="A name for --reference.")
-@budget_option("60s", " Not given beside --runs or --min-runs it waits for these.")
+@budget_option("60s", " Where --runs or --min-runs is given and this is not, it waits for those runs.")
 @within_option
 @click.option(
     "--baseline",
@@ -155,9 +155,9 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
         # a comparison that goes on may have more runs than then
         given |= {"runs": None, "min_runs": min(given["runs"], given["max_runs"])}
     if given["runs"] is not None:
-        refuse_beside(context, "--runs says how many there are", ("min_runs", "max_runs"))
+        refuse_ignored(context, "--runs says how many there are", ("min_runs", "max_runs"))
     if given["no_shell"]:
-        refuse_beside(context, "-N says that there is none", ("shell",))
+        refuse_ignored(context, "-N says that there is none", ("shell",))
     comparison = _asked(run, given, context.get_parameter_source("budget") is ParameterSource.COMMANDLINE)
     # whether it can be kept is to be known before the time is spent
     targets = asked_exports(given, given["as_json"])
@@ -178,7 +178,7 @@ def _hand_out(found: Stored[CompareVerdict], targets: dict[str, Path], as_json: 
     from nodewise.verdicts.encoding import encode
 
     problems: list[StoreError] = []
-    # beside an export there is no room for words
+    # next to an export there is no room for words
     file = sys.stderr if STDOUT in targets.values() else sys.stdout
 
     def hand_exports() -> None:

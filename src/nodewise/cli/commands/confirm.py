@@ -19,7 +19,7 @@ from nodewise.cli.kinds import (
     given_options,
     json_option,
     out_option,
-    refuse_beside,
+    refuse_ignored,
     resume_option,
     seed_option,
 )
@@ -74,7 +74,7 @@ BROKEN = 1
 def command(
     context: click.Context, /, run: RunChoice, directory: Path | None, other: tuple[str, ...], **given: Any
 ) -> int:
-    """Run again what the tune or compare in DIR promised, beside what it was promised against, and say whether it holds.
+    """Run again what the tune or compare in DIR promised, in the same blocks as what it was compared with, and say whether it holds.
 
     \b
       nodewise confirm nodewise-experiments/solver-20261121-145510
@@ -98,7 +98,7 @@ def command(
     from nodewise.verdicts.stored import stored
 
     if given["runs"] is not None:
-        refuse_beside(context, "--runs says how many there are", ("max_runs",))
+        refuse_ignored(context, "--runs says how many there are", ("max_runs",))
     if directory is None:
         raise InputError(
             "no experiment to confirm", "name its directory: nodewise confirm nodewise-experiments/solver-…"

@@ -14,7 +14,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
-from nodewise.cli.kinds import PATH, TIME_OR_NONE, allow_option, json_option, refuse_beside
+from nodewise.cli.kinds import PATH, TIME_OR_NONE, allow_option, json_option, refuse_ignored
 from nodewise.machine.surroundings import Surroundings
 from nodewise.machine.watch import Watched
 from nodewise.report.quiet.finding import Finding, Severity
@@ -67,7 +67,7 @@ def command(
     from nodewise.verdicts.encoding import encode
 
     if root is not None:
-        refuse_beside(context, "of a copy nothing is measured", ("seconds",))
+        refuse_ignored(context, "of a copy nothing is measured", ("seconds",))
     if root is not None and not (root / "proc").is_dir():
         raise InputError(f"no copy of a system: {root}", "it must hold proc and sys")
     surroundings = read_surroundings(root or Path("/"), _processors(allow, root))

@@ -17,7 +17,7 @@ import click
 from nodewise.api.given import check_threads
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds
-from nodewise.cli.kinds import budget_option, json_option, out_option, refuse_beside, resume_option
+from nodewise.cli.kinds import budget_option, json_option, out_option, refuse_ignored, resume_option
 from nodewise.cli.options import disturbed_option, wait_option, wait_quiet_option
 from nodewise.cli.trust import trust_option
 
@@ -102,13 +102,13 @@ def command(
     if roofline and knob_words:
         raise InputError("a roofline has no knobs: studies run at their quick points", "leave them out")
     if roofline:
-        refuse_beside(context, "a roofline is measured with all that there is", but=_ROOFLINE)
+        refuse_ignored(context, "a roofline is measured with all that there is", but=_ROOFLINE)
         from nodewise.cli.roofline import run_roofline
 
         run_roofline(threads, name, out, as_json, budget, wait)
         return
     if name is None:
-        refuse_beside(context, "without a NAME the studies are listed", but=("as_json",))
+        refuse_ignored(context, "without a NAME the studies are listed", but=("as_json",))
         _list(as_json)
         return
     from nodewise.studies.discovery import find_study
@@ -118,7 +118,7 @@ def command(
     if use := next(
         (use for option, use in found.study.uses.items() if any(w.startswith(f"{option}=") for w in words)), None
     ):
-        refuse_beside(context, "nothing is measured here", but=("threads",))
+        refuse_ignored(context, "nothing is measured here", but=("threads",))
         _use(use, words, threads or found.study.threads)
     # not before a use, which may be over before they are imported
     from nodewise.api.study import prepare_study

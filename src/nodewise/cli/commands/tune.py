@@ -18,7 +18,7 @@ from nodewise.cli.kinds import (
     json_option,
     machine_option,
     out_option,
-    refuse_beside,
+    refuse_ignored,
     resume_option,
     seed_option,
     within_option,
@@ -130,7 +130,7 @@ def command(
         again_in(context, resume, "tune", _ANEW)
         return
     if dry_run:
-        refuse_beside(context, "a dry run keeps nothing", ("out", "script"))
+        refuse_ignored(context, "a dry run keeps nothing", ("out", "script"))
     if left_out := options_left_out(context.command.params, sys.argv[1:], command_words):
         print(f"note: {left_out}", file=sys.stderr)
     tuning = prepare_tune(

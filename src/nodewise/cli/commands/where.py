@@ -17,7 +17,7 @@ import click
 
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.masking import Masks
-from nodewise.cli.kinds import PATH, TIME, TIME_OR_NONE, json_option, refuse_beside, svg_option
+from nodewise.cli.kinds import PATH, TIME, TIME_OR_NONE, json_option, refuse_ignored, svg_option
 
 if TYPE_CHECKING:
     from nodewise.runner.guarded import Guarded
@@ -69,7 +69,7 @@ def command(
     if (pid is None) == (not words):
         raise InputError("name either a command after -- or a process with --pid")
     if pid is None:
-        refuse_beside(context, "COMMAND is watched until it ends", ("seconds",))
+        refuse_ignored(context, "COMMAND is watched until it ends", ("seconds",))
     asked = prepare_where(interval, plan, memory)
     if pid is None:
         seen, status = _run(words, interval, as_json)

@@ -162,7 +162,7 @@ def place_labels(
     width: float,
     height: float,
 ) -> list[Label]:
-    """Names beside their points (pixels, y upwards) so that none covers another, a point of `taken`, or the frame.
+    """Names next to their points (pixels, y upwards) so that none covers another, a point of `taken`, or the frame.
 
     Where there is a choice they cover few of the `avoided` points. The first points come first; one without room gets no
     name.

@@ -142,7 +142,7 @@ def _roof_names(plan: Roofline) -> tuple[list[Any], list[Point]]:
         text = f"{roof.name}: {roof.rate * _GIGA:.4g} GB/s"
         (left, low), _ = plan.slope(roof)
         start = plan.pixels((left, low))
-        # beside the one before where the two are near
+        # next to the one before where the two are near
         along = 14.0 + text_width(text, _FONT) * sum(abs(other - (start[1] - start[0])) < 18 for other in begun)
         begun.append(start[1] - start[0])
         at = (

@@ -108,7 +108,7 @@ def not_run(result: StudyVerdict) -> list[tuple[str, str, str]]:
 
 
 def published_rows(results: Sequence[StudyVerdict]) -> list[dict[str, str]]:
-    """What was published, beside what was measured here of the same contender."""
+    """What was published, next to what was measured here of the same contender."""
     rows = []
     for one in results[0].published:
         here = [

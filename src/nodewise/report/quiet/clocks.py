@@ -124,7 +124,7 @@ def _boost(s: Surroundings) -> Finding:
         Severity.NOTE,
         "on",
         evidence,
-        "the clock depends on heat, power and how many cores are busy: a run alone is faster than one beside others, and the "
+        "the clock depends on heat, power and how many cores are busy: a run alone is faster than one among others, and the "
         "first ones faster than later ones. Interleaved runs share that; small differences are easier seen without",
         f"echo {off} > /{c.boost_file}",
         f"echo {on} > /{c.boost_file}",

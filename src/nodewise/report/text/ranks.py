@@ -62,7 +62,7 @@ def rank_lines(table: RankTable) -> list[str]:
 
 
 def titled_rank_lines(experiment: Experiment, key: str) -> list[str]:
-    """The table of one of an experiment's settings beside its name, as an answer shows it; nothing where it has no ranks."""
+    """The table of one of an experiment's settings, next to its name, as an answer shows it; nothing where it has no ranks."""
     table = ranks_of(experiment, key)
     lines = [] if table is None else rank_lines(table)
     return [f"{'ranks' if i == 0 else '':<9} {line}" for i, line in enumerate(lines)]

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from nodewise.runner.compilers.attempt import NOWHERE, Attempt, Outcome, Place
 
-#: Passes before or beside the vectorizer that end a loop's life.
+#: Passes, other than the vectorizer, that end a loop's life.
 _UNROLLS = ("cunrolli", "cunroll")
 _CHUNK = 1 << 20
 _PASSES = ("vect", "slp", "ldist", *_UNROLLS)

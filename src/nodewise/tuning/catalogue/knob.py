@@ -119,7 +119,7 @@ class Knob:
     under those settings of the system. With `set_by_user` there may also be the value `unset`. `own` is what the library said
     that it takes by itself, where it was asked. `worth` is how much is to be expected of it where all of the time is spent there, 0 to 100. `ask` are
     functions of the library that report its own choice, `also` variables that set the same thing in another way, `arguments` a
-    pattern of words of a command that do. `without` are axes beside whose values, but for their defaults, it says nothing.
+    pattern of words of a command that do. `without` are axes whose values, other than their defaults, make it meaningless.
     """
 
     name: str
@@ -183,7 +183,7 @@ class Knob:
 
 @dataclass(frozen=True)
 class Follower:
-    """A variable that says once more what an axis says: OPENBLAS_NUM_THREADS beside `threads`.
+    """A variable that says once more what an axis says: OPENBLAS_NUM_THREADS in addition to `threads`.
 
     `template` holds `{n}` for the axis's number. With `reads` the library takes that variable's number where its own is
     not set, so that nothing needs to be said unless the user has set its own. `counts_mask`: left to itself it takes as

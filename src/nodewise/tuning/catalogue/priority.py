@@ -235,7 +235,7 @@ def matches(path: str, patterns: Iterable[str]) -> bool:
 
 
 def set_by_command(knob: Knob, command: Sequence[str], environment: Mapping[str, str]) -> bool:
-    """Whether the command, or a variable that comes beside the knob's own, says already what the knob would say."""
+    """Whether the command, or a variable in addition to the knob's own, says already what the knob would say."""
     if not knob.arguments:
         return any(environment.get(v) for v in knob.also)
     said = [*command, *(word for v in knob.also for word in environment.get(v, "").split())]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """HDF5 by h5py: the array as a dataset of rows, in one piece or in chunks, written by row, by chunk and whole.
 
-What is timed is what the study's own ways are timed for: opening, writing and closing, with fsync where it is asked for;
+What is timed is what the study's own variants are timed for: opening, writing and closing, with fsync where it is asked for;
 or opening, reading and closing. A last row that is shorter is filled up in the file. The file has no name; HDF5 wants one
-and is given an open file of Python's in its place, whose calls cost it little beside its own.
+and is given an open file of Python's in its place, whose calls cost it little compared with its own.
 """
 
 import os
