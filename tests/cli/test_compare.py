@@ -71,7 +71,7 @@ def test_json_is_all_that_is_on_standard_output(nodewise: Command) -> None:
     result = _json(done)
     assert [c["name"] for c in result["contenders"]] == ["true", "echo 'ü <b>|&amp; x'"]
     assert {c["shell"] for c in result["contenders"]} == {"sh"}, (
-        "who starts through a shell is not held against who does not"
+        "who starts through a shell is not compared with who does not"
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`nodewise vec` from outside, with the compilers that are here; what it says is held against the object code."""
+"""`nodewise vec` from outside, with the compilers that are here; what it says is compared with the object code."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""likwid's answers held against our reader of its expressions."""
+"""likwid's answers compared with our reader of its expressions."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""likwid's expressions, held against what its own code answered (tools/likwid.py) on machines that it was given."""
+"""likwid's expressions, compared with what its own code answered (tools/likwid.py) on machines that it was given."""
 
 import json
 import re

@@ -40,7 +40,7 @@ def test_what_cannot_be_read_says_why_and_how_it_is_made_anew(tmp_path: Path, te
     with pytest.raises(InputError, match=told) as caught:
         read_stored(tmp_path)
     assert str(tmp_path / "verdict.json") in caught.value.what
-    assert caught.value.hint == f"get it anew with: nodewise study --resume {tmp_path}"
+    assert caught.value.hint == f"make it again with: nodewise study --resume {tmp_path}"
 
 
 def test_a_roofline_is_measured_again(tmp_path: Path) -> None:
@@ -48,4 +48,4 @@ def test_a_roofline_is_measured_again(tmp_path: Path) -> None:
     (tmp_path / "verdict.json").write_text(json.dumps({"result": {"schema_version": 2}}))
     with pytest.raises(InputError) as caught:
         read_stored(tmp_path)
-    assert caught.value.hint == "get it anew with: nodewise study --roofline"
+    assert caught.value.hint == "make it again with: nodewise study --roofline"

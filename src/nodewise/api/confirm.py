@@ -140,7 +140,7 @@ def _as_then(
 
 
 def _changed_environment(then: Question) -> list[str]:
-    """What is set otherwise now than then of the variables that bear on a run: runs are made as then."""
+    """Which of the variables that bear on a run are set otherwise now than then: runs are made as then."""
     now = {k: v for k, v in os.environ.items() if k.startswith(KEPT_VARIABLES)}
     old = then.environment
     changed = sorted(k for k in now.keys() | old.keys() if now.get(k) != old.get(k))

@@ -70,7 +70,7 @@ def recorded_how(question: Mapping[str, Any], folder: Path) -> tuple[dict[str, A
         checked_arguments(choose_run, (), kept)
         rule = same_output_from_json(question["same_output"]) if question.get("same_output") else SameOutput()
     except (InputError, ValueError, KeyError) as problem:
-        raise InputError(f"{folder / 'question.json'} is damaged: how: {problem}", "ask anew") from problem
+        raise InputError(f"{folder / 'question.json'} is damaged: how: {problem}", "ask again") from problem
     return kept, codes, rule
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a caller gives to a public function, held against the function's annotations before anything is done with it."""
+"""What a caller gives to a public function, checked against the function's annotations before anything is done with it."""
 
 from __future__ import annotations
 

@@ -86,10 +86,10 @@ def say_note(note: Note) -> None:
     print(note, file=sys.stderr, flush=True)
 
 
-def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str] = ("as_json",)) -> None:
+def again_in(context: click.Context, path: Path, kind: str, now_too: Collection[str] = ("as_json",)) -> None:
     """Run the command that made the experiment in `path` again, to go on in its directory.
 
-    The working directory and the variables that bear on a run become those of then; `anew` names parameters that hold
+    The working directory and the variables that bear on a run become those of then; `now_too` names parameters that hold
     if they are given now. Raises InputError for others, where `path` holds no experiment of that kind, and where it is another
     user's who is not trusted.
     """
@@ -99,7 +99,7 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
 
     path = path.absolute()
     now = _given(context)
-    for name in now.keys() - {"resume", *anew}:
+    for name in now.keys() - {"resume", *now_too}:
         option = next(p for p in context.command.params if p.name == name)
         what = option.opts[-1] if isinstance(option, click.Option) else "a command"
         raise InputError(

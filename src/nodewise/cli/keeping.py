@@ -21,7 +21,7 @@ from nodewise.runner.launch import quoted
 if TYPE_CHECKING:
     from nodewise.verdicts.stored import Stored
 
-#: So many columns has what is no terminal.
+#: The width in columns of output that goes to no terminal.
 _WIDE = 140
 
 

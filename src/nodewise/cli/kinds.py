@@ -68,12 +68,12 @@ def out_option(what: str = "Directory of the experiment.") -> Decorator:
 
 
 def resume_option(again: str = "--budget") -> Decorator:
-    """`--resume DIR`; `again` may be given anew."""
+    """`--resume DIR`; `again` may be given again."""
     return click.option(
         "--resume",
         type=PATH,
         metavar="DIR",
-        help=f"Go on with what DIR holds, as it was asked for then; {again} may be given anew.",
+        help=f"Go on with what DIR holds, as it was asked for then; {again} may be given again.",
     )
 
 

@@ -137,7 +137,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--show",
             multiple=True,
             metavar="METRIC[:max]",
-            help="Show this one, too, and hold it against what decides: energy_j, peak_bytes …; of which more is better: NAME:max.",
+            help="Show this one, too, and compare it with what decides: energy_j, peak_bytes …; of which more is better: NAME:max.",
         ),
         click.option(
             "--cost", metavar="PRICE/h", help="What an hour of this machine costs, such as 3.2EUR/h: runs report cost."

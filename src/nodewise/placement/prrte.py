@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How PRRTE 3, the runtime of Open MPI 5, maps the ranks of a node to objects, binds them, and numbers them.
 
-The rules are those of its mapper and its binder (src/mca/rmaps of PRRTE 3.0); tests hold them against answers of the real
+The rules are those of its mapper and its binder (src/mca/rmaps of PRRTE 3.0); tests check them against answers of the real
 mpirun. Sets of processors are integers here, a bit for each.
 """
 
@@ -66,7 +66,7 @@ class _Room:
         return self.inside[domain]
 
     def vacant(self, domain: int, most: int) -> list[int]:
-        """Those of them that are free, the first so many."""
+        """Those of them that are free, the first of them up to that number."""
         found: list[int] = []
         for cpu in self.within(domain):
             if cpu & ~self.free == 0:
@@ -191,7 +191,7 @@ def _several(plan: Plan, room: _Room, domain: int) -> int:
 
 
 def _one_socket(plan: Plan, room: _Room, sockets: Sequence[int]) -> int:
-    """The first socket with so many free processors: ranks are not to span sockets."""
+    """The first socket with that many free processors: ranks are not to span sockets."""
     for socket in sockets:
         if len(room.vacant(socket, plan.width)) >= plan.width:
             return socket

@@ -158,7 +158,7 @@ def _mask(machine: Machine, part: Machine, request: Request) -> Mask | None:
     """What a process that may use a part of the machine is held to; None where no mask is given."""
     for dialect in request.dialects():
         if dialect.mask is not None:
-            return dialect.mask(machine if dialect.anew else part, request.texts[dialect.texts[0].name])
+            return dialect.mask(machine if dialect.replaces else part, request.texts[dialect.texts[0].name])
     return None
 
 

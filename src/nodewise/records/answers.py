@@ -62,7 +62,7 @@ class AnswerJudge:
 
     @property
     def reference(self) -> str | None:
-        """The text that others are held against, once there is one."""
+        """The text that others are compared with, once there is one."""
         return self._text
 
     def replayed(self, setting: Setting, sample: Sample) -> Sample:

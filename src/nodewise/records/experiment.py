@@ -248,7 +248,7 @@ class Writer:
         return judge_of(self._question, kept)
 
     def keep_reference(self, text: str) -> None:
-        """Store the answer that others are held against, for who goes on. Raises StoreError."""
+        """Store the answer that others are compared with, for who goes on. Raises StoreError."""
         veiled = self._veil.masks.veiled(text)
         self._save_secrets()
         write_whole(self.path / _REFERENCE, veiled.encode("utf-8", "surrogateescape"))
@@ -273,7 +273,7 @@ class Writer:
             there = None
         if there is None or (there.st_dev, there.st_ino) != (own.st_dev, own.st_ino):
             raise StoreError(
-                f"{path} was taken away while it was being written", "what was measured into it is gone; measure anew"
+                f"{path} was taken away while it was being written", "what was measured into it is gone; measure again"
             )
         try:
             # a first part may still have found room; what is in the way of the rest says why
@@ -365,7 +365,7 @@ def _read_question(path: Path, through: Through | None) -> tuple[dict[str, Any],
     except OSError as problem:
         raise InputError(f"{file} cannot be read: {problem.strerror}") from problem
     except ValueError as problem:
-        raise InputError(f"{file} is damaged: {problem}", "put back a copy of it, or measure anew") from problem
+        raise InputError(f"{file} is damaged: {problem}", "put back a copy of it, or measure again") from problem
     return kept, [f"question.json: {problem}" for problem in lost]
 
 
@@ -399,7 +399,7 @@ def read_experiment(path: Path, judged: bool = True, through: Through | None = N
     )
     if judged:
         judge_records(experiment)
-    # the verdict is worked out anew from the samples: a damaged one costs only the word how it ended
+    # the verdict is worked out again from the samples: a damaged one costs only how it ended
     with contextlib.suppress(OSError, ValueError):
         verdict = parse_json(read_bounded(path / "verdict.json"))
         experiment.verdict = verdict if isinstance(verdict, dict) else None

@@ -31,7 +31,7 @@ _BOOST = ("sys/devices/system/cpu/cpufreq/boost", "sys/devices/system/cpu/intel_
 
 @dataclass(frozen=True)
 class KeptLimit:
-    """What a limit was: `rate` in bytes or flops (`per`) a second with its 95% interval, over so many `runs`.
+    """What a limit was: `rate` in bytes or flops (`per`) a second with its 95% interval, over that many `runs`.
 
     `name` is its contender's, `state` the machine's (`machine_state`), `measured` when that was.
     """
@@ -47,7 +47,7 @@ class KeptLimit:
     measured: str
 
     def seconds(self, work: float) -> float:
-        """How long so many bytes or flops take."""
+        """How long that many bytes or flops take."""
         return work / self.rate
 
     @property
@@ -80,7 +80,7 @@ def machine_state(machine: Machine, processors: Sequence[int], program: Path, ro
 def measured_limit(
     name: str, per: str, threads: int, state: str, work: float, times: Sequence[float], now: datetime | None = None
 ) -> KeptLimit | None:
-    """What so much `work` in each of these `times` (seconds) says of the limit; None where they are too few for an interval."""
+    """The limit that this much `work` in each of these `times` (seconds) shows; None where they are too few for an interval."""
     interval = median_interval(list(times))
     if interval is None:
         return None
@@ -90,7 +90,7 @@ def measured_limit(
 
 
 def kept_limits(state: str, threads: int) -> dict[str, KeptLimit]:
-    """Those of a machine in this state, for so many threads, by name."""
+    """Those of a machine in this state, for that many threads, by name."""
     return {k.name: k for k in _read() if (k.state, k.threads) == (state, threads)}
 
 

@@ -31,7 +31,7 @@ _TURN = "turn"
 #: How often who waits looks.
 _EVERY_S = 0.2
 _LONGEST = 1 << 16
-#: So many files are looked at: whoever puts more there is no experiment, and must not take the time of one.
+#: The most files that are looked at: more are not from experiments, and must not cost one its time.
 _MOST = 256
 #: How far a file's time may lie ahead of the clock's.
 _APART_S = 1.0

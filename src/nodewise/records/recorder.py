@@ -117,7 +117,7 @@ class Recorder:
         if self._earlier is None:
             return None
         if not self.replaying:
-            # whoever judges reads the directory anew; two copies of a large experiment are one too many
+            # who judges reads the directory again; two copies of a large experiment are one too many
             self._earlier.records = Records()
             self._earlier = None
             return None

@@ -16,7 +16,7 @@ from nodewise.runner.setting import Setting, setting_from_json
 
 #: No line is as long, whatever a program prints.
 _LONGEST_LINE = 16 << 20
-#: So many damaged places are named one by one.
+#: The most damaged places that are named one by one.
 _MOST_NAMED = 5
 
 

@@ -51,7 +51,7 @@ class Revealed:
         if has_masks(made):
             raise InputError(
                 f"what is masked in {self._path.parent} is not known: it is not in {self._path}",
-                "without it the experiment cannot go on nor be repeated: put the file back, or ask anew",
+                "without it the experiment cannot go on nor be repeated: put the file back, or ask again",
             )
         for then, now in zip(_contenders(data), _contenders(made), strict=True):
             self.masks.keep(now, then)
@@ -88,7 +88,7 @@ def _read(path: Path) -> dict[str, list[str]]:
             f"{path} cannot be read: {problem.strerror}", "it is its owner's alone: go on as who made the experiment"
         ) from problem
     except ValueError as problem:
-        raise InputError(f"{path} is damaged: {problem}", "put back a copy of it, or ask anew") from problem
+        raise InputError(f"{path} is damaged: {problem}", "put back a copy of it, or ask again") from problem
     return values
 
 

@@ -27,13 +27,13 @@ from nodewise.runner.program import find_on_path, inspect_program
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
-#: Looking takes at most this share of one processor once the start is over, which alone may cost so much.
+#: Looking takes at most this share of one processor once the start is over, which by itself may cost the second number.
 _MOST_COST, _AT_ONCE_S = 0.01, 0.03
-#: The first looks are so far apart, later ones further, and never more than the last: what a program loads late is seen too.
+#: The first looks are the first number apart, later ones further, and never more than the last: what a program loads late is seen too.
 _SHORTEST_S, _GROWTH, _LONGEST_S = 0.001, 1.3, 0.05
 #: Larger files are read no further for marks.
 _MOST_BYTES = 1 << 28
-#: Programs with a smaller share of the time are not read for marks, nor more than so many.
+#: Programs with a smaller share of the time are not read for marks, nor more programs than the second number.
 _WORTH_READING, _MOST_PROGRAMS = 0.05, 8
 #: Of command lines no more words, and of a word no more characters, are kept.
 _MOST_WORDS, _LONGEST_WORD = 500, 200

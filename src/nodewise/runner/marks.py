@@ -13,7 +13,7 @@ from nodewise.base.units import format_percent, format_seconds
 OTHER_LOAD = "other load"
 #: What took more than this share of a run's own time has disturbed it.
 SHARE = 0.05
-#: Processor time in /proc/stat is counted by ticks and reported in hundredths of a second: so much, on each of two processors,
+#: Processor time in /proc/stat is counted by ticks and reported in hundredths of a second: this much, on each of two processors,
 #: is rounding; of more processors the roundings add up as the root of their number.
 _ROUNDING_S = 0.03
 #: How the mark begins of what a program reported by the sample protocol and could not be read.

@@ -17,7 +17,7 @@ from nodewise.runner.program import find_on_path, inspect_program
 
 _ASK_S = 20.0
 _PROBE_S = 60.0
-#: Of a script so much is looked through.
+#: How much of a script is looked through.
 _MOST_BYTES = 1 << 20
 #: What mpi4py itself is asked, by the interpreter that the program has.
 _ASK_MPI4PY = (
@@ -29,7 +29,7 @@ _ASK_MPI4PY = (
 class Family:
     """A launcher of ranks: `programs` are its names, `says` what `--version` of it prints.
 
-    `each` are the words for so many ranks on each node, in which `{n}` is the number. `libraries` are the families of MPI
+    `each` are the words for the number of ranks on each node, `{n}`. `libraries` are the families of MPI
     libraries whose programs it can start, `package` is what brings it, empty for the system itself.
     """
 
@@ -42,7 +42,7 @@ class Family:
     package: str
 
     def words(self, program: str, ranks: int, per_node: int) -> tuple[str, ...]:
-        """The words that start so many ranks, `per_node` on each node (0: as it deals them)."""
+        """The words that start that many ranks, `per_node` on each node (0: as it deals them)."""
         each = [word.replace("{n}", str(per_node)) for word in self.each] if per_node else []
         return (program, "-n", str(ranks), *each)
 

@@ -23,7 +23,7 @@ from nodewise.runner.patterns import PatternError, limited
 _LONGEST_NAME, _MOST_NAMES = 200, 500
 _NOT_METRICS = ("nodewise", "seconds", "verified")
 _WORK = ("flops", "bytes", "items")
-#: So much of a line is shown.
+#: How much of a line is shown.
 _SHOWN = 120
 
 

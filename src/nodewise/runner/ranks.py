@@ -23,7 +23,7 @@ Over = Literal["max", "min", "mean", "sum"]
 _SUMMED = ("flops", "bytes", "items", "work")
 #: How much of what a failed rank printed on standard error is reported.
 _SHOWN = 300
-#: So many ranks are named one by one.
+#: The most ranks that are named one by one.
 _MOST_NAMED = 8
 
 

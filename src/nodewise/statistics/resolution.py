@@ -17,7 +17,7 @@ _SIGMA = 1.4826
 #: How much more runs the interval of biweight scores needs than a t-test under normal noise: the inverse of its asymptotic
 #: relative efficiency, E[score']^2 / E[score^2] at a reach of 3.5 deviations (`compare`).
 _SCORE_COST = 1.166
-#: So many windows that do not overlap must fit, or nothing is said of their length.
+#: The fewest windows without overlap that must fit, or nothing is said of their length.
 _FEWEST_WINDOWS = 5
 
 

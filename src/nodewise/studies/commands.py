@@ -143,7 +143,7 @@ def native_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
 def work_of(found: Found, point: Mapping[str, str], threads: int | None = None) -> dict[str, float]:
     """How much work a point is: `items` and, where they mean anything, `flops` and `bytes`; `working_set`, bytes of its arrays.
 
-    Raises InputError with the study's reason where the point cannot be run, with so many threads (None: all).
+    Raises InputError with the study's reason where the point cannot be run, with that many threads (None: all).
     """
     command = [str(native_path("nodewise-worker")), str(found.binary), "--work", *_words(point)]
     command += ["--threads", str(threads)] if threads is not None else []

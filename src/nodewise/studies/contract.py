@@ -115,7 +115,7 @@ class Study:
     test: `test_points` are small and odd sizes as knobs, and `reference` computes the outputs (name → array) from the
     inputs and the point with NumPy; they have to be equal, or within `tolerance` (output → relative, absolute).
 
-    `for_scale` are peers that do it in another way altogether: shown, but not who the others are set against. `select`,
+    `for_scale` are peers that do it in another way altogether: shown, but not compared with the others. `select`,
     given a point, names the contenders that it is for, where it is not for all; `limits` are those of the machine, besides
     the table's own; `libraries` those of native peers, by the name that the table gives; `bench` the points that
     `./dev bench` measures; `report`, given the result that `--json` prints, gives the lines that are shown below the table, and

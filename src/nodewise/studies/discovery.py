@@ -75,7 +75,7 @@ def _built(folder: Path, shelf: Shelf | None) -> Path:
 
 
 def package_of(folder: Path) -> str:
-    """The name of a package that is a study's folder, made anew: its files import each other with `from .other import f`."""
+    """The name of a package that is a study's folder, loaded again: its files import each other with `from .other import f`."""
     word = re.sub(r"\W", "_", folder.name)
     name = f"nodewise_study_{word}_{sha256(str(folder).encode()).hexdigest()[:8]}"
     for loaded in [m for m in sys.modules if m == name or m.startswith(f"{name}.")]:

@@ -213,7 +213,7 @@ class Options:
             return options
         there = {o.axis.name for o in options}
         if "threads" in there and "placement" not in there and not holding.counted:
-            why = f"{holding.binding.why}; only with placement it is held to so many processors"
+            why = f"{holding.binding.why}; only with placement is it held to that many processors"
             self.without_effect["threads"] = why
         if "placement" in there and "threads" not in there:
             why = f"{holding.binding.why}; without threads to choose it has all processors anyway"

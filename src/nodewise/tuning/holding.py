@@ -130,7 +130,7 @@ class Holding:
         draft.places = placement.places if placement is not None and held else None
 
     def _hold_ranks(self, draft: Draft, ranked: Ranked, placement: Placement | None, ranks: int, threads: int) -> None:
-        """The launcher starts so many ranks, and each takes its own places; the launcher itself is bound to nothing."""
+        """The launcher starts that many ranks, and each takes its own places; the launcher itself is bound to nothing."""
         wrapper: list[str] = []
         if self.openmp:
             draft.env["OMP_NUM_THREADS"] = str(threads)
@@ -146,7 +146,7 @@ class Holding:
         return placement.mask
 
     def _taken_anyway(self, threads: int, environment: Mapping[str, str]) -> bool:
-        """Whether an OpenMP runtime that is given nothing takes just so many threads: one for each processor."""
+        """Whether an OpenMP runtime that is given nothing takes just that many threads: one for each processor."""
         return "OMP_NUM_THREADS" not in environment and threads == len(self._everything)
 
     def _set_by(self, threads: int, environment: Mapping[str, str], mask: tuple[int, ...] | None) -> dict[str, str]:

@@ -37,7 +37,7 @@ class Found:
 
 @dataclass
 class Places:
-    """A file's loops and directives, which attempts are held against; `is_file` knows the file's names."""
+    """A file's loops and directives, which attempts are matched with; `is_file` knows the file's names."""
 
     loops: tuple[SourceLoop, ...]
     directives: tuple[Directive, ...]

@@ -161,7 +161,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class RooflineVerdict:
-    """A machine's roofs with so many threads, the compute roofs first, and the kernels below them."""
+    """A machine's roofs with that many threads, the compute roofs first, and the kernels below them."""
 
     kind: str
     threads: int
@@ -182,7 +182,7 @@ def roofline_verdict(
     blocks: int,
     seconds_spent: float,
 ) -> RooflineVerdict:
-    """Judge what roofs and kernels gave in so many blocks; kernels have their role."""
+    """Judge what roofs and kernels gave in that many blocks; kernels have their role."""
     measured = _measured(roofs)
     placed = tuple(_placed(one, measured) for one in kernels if one.ran)
     return RooflineVerdict(
@@ -242,8 +242,8 @@ def _placed(one: RooflineSeries, roofs: Sequence[Roof]) -> Kernel:
 def bound_of(intensity: float | None, rate: float, peak: str, roofs: Sequence[Roof]) -> Bound:
     """Which roof bounds a kernel: the lowest one that it is not above, beginning with memory's; and the share of it.
 
-    A kernel whose data stay in a cache gets past memory's roof, and is set against that cache's; one that moves no bytes
-    (`intensity` None) is set against the peak.
+    A kernel whose data stay in a cache gets past memory's roof, and is compared with that cache's; one that moves no bytes
+    (`intensity` None) is compared with the peak.
     """
     top = next((r for r in roofs if r.name == peak), None)
     if top is None:

@@ -34,7 +34,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class StudyRow:
-    """One contender: its median time in seconds, its rate in `unit` with the 95% interval, and what it is held against.
+    """One contender: its median time in seconds, its rate in `unit` with the 95% interval, and what it is compared with.
 
     `times` has one entry for each block (None: it did not run well in that), so that any two rows can be compared block
     by block. `against_peer` is it against the fastest peer, `against_plain` against the plain variant (None: there is none,
@@ -145,7 +145,7 @@ def study_verdict(
     other_load: Sequence[str] = (),
     free: Sequence[str] = (),
 ) -> StudyVerdict:
-    """Judge what the contenders gave in so many blocks; `report_lines` are still empty.
+    """Judge what the contenders gave in that many blocks; `report_lines` are still empty.
 
     `quota` is how many processors the control group grants; `accept`: blocks decide that were disturbed, too. `other_load` says
     what other experiments ran on the machine, `free` names the peers for whose sake nothing was bound.
@@ -158,7 +158,7 @@ def study_verdict(
     rows = []
     for one in series:
         judged = one in compared
-        # which peer is the fastest is measured, too, so all are held against all
+        # which peer is the fastest is measured, too, so all are compared with all
         peer = against(peers, one, quota, together, accept) if judged and one is not best_peer else None
         own = against(plain, one, quota, together, accept) if judged else None
         limit = share_of(one, series)

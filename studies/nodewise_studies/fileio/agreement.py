@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether fio, asked for the same pattern, takes the same time: the study's clock and calls held against another's."""
+"""Whether fio, asked for the same pattern, takes the same time: the study's clock and calls compared with another's."""
 
 from __future__ import annotations
 

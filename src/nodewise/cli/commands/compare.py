@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from nodewise.verdicts.stored import Stored
 
 SLOWER, UNDECIDED = 1, 2
-#: What may be said anew when going on with a comparison.
+#: What may be given again when a comparison is resumed.
 _ANEW = (
     "as_json",
     "budget",
@@ -73,8 +73,8 @@ _ANEW = (
     metavar="N",
     help="So many runs of each, and as many more as were disturbed.",
 )
-@click.option("-m", "--min-runs", type=click.IntRange(1), metavar="N", default=1, help="At least so many runs of each.")
-@click.option("-M", "--max-runs", type=click.IntRange(1), metavar="N", help="At most so many runs of each.")
+@click.option("-m", "--min-runs", type=click.IntRange(1), metavar="N", default=1, help="At least N runs of each.")
+@click.option("-M", "--max-runs", type=click.IntRange(1), metavar="N", help="At most N runs of each.")
 @click.option("-s", "--setup", metavar="COMMAND", help="Shell command before the first run of each command.")
 @click.option(
     "-p",
@@ -104,7 +104,7 @@ _ANEW = (
 @click.option("-i", "--ignore-failure", is_flag=True, help="Exit codes other than 0 count as well done.")
 @click.option("--accept-codes", metavar="LIST", help="These exit codes count as well done, such as 1,3.")
 @click.option(
-    "--reference", metavar="COMMAND", help="A command that the others are held against. [default: the first one]"
+    "--reference", metavar="COMMAND", help="A command that the others are compared with. [default: the first one]"
 )
 @click.option("--reference-name", metavar="NAME", help="A name for --reference.")
 @budget_option("60s", " Where --runs or --min-runs is given and this is not, it waits for those runs.")
@@ -138,7 +138,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
       nodewise compare -P t=1,2,4 'env OMP_NUM_THREADS={t} ./app'
 
     The first one is the reference. It ends as soon as it is clear of each how it compares, or the budget ends; all
-    intervals hold together at 95%, however early that is. With one COMMAND and --baseline it is held against then.
+    intervals hold together at 95%, however early that is. With one COMMAND and --baseline it is compared with that.
     Ctrl-C ends with what there is. Options of hyperfine mean the same here.
 
     Exit codes: 0 compared; 1 slower than --fail-if-slower allows; 2 bad input, or a command that does not run.

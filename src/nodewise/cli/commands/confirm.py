@@ -54,7 +54,7 @@ BROKEN = 1
 )
 @budget_option("60s")
 @click.option(
-    "-M", "--max-runs", type=click.IntRange(1), metavar="N", help="At most so many runs of each, no less than six."
+    "-M", "--max-runs", type=click.IntRange(1), metavar="N", help="At most N runs of each, and no fewer than six."
 )
 @click.option(
     "--within",

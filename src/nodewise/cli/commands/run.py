@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nodewise.api.options import RunChoice
 
 FAILED = 1
-#: What may be said anew when going on with a run.
+#: What may be given again when a run is resumed.
 _ANEW = ("as_json", "budget")
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nodewise.api.tune import Tuning
 
 
-#: What may be said anew when going on with a tune.
+#: What may be given again when a tune is resumed.
 _ANEW = ("as_json", "budget", "max_runs", "script")
 
 
@@ -48,7 +48,7 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @budget_option("2min")
 @click.option(
-    "--max-runs", type=click.IntRange(1), metavar="N", help="At most so many runs of the program, of all settings."
+    "--max-runs", type=click.IntRange(1), metavar="N", help="At most N runs of the program, of all settings together."
 )
 @click.option(
     "--axes",

@@ -90,7 +90,7 @@ class Block:
 
 
 def core_block(page: Page, core: Core, pus: int) -> Block:
-    """A core as wide as one with so many hardware threads."""
+    """A core as wide as one with that many hardware threads."""
     width = pus * page.cell_width + 2 * CORE_PAD
     height = CORE_HEADER + INDEX_HEIGHT + page.lanes * THREAD_HEIGHT + CORE_PAD
     return Block(width, height, partial(_draw_core, core, width, height))

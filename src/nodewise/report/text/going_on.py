@@ -13,7 +13,7 @@ from nodewise.statistics.verdict import Word
 from nodewise.verdicts.pair import WHEN_BUSY
 from nodewise.verdicts.tune import TuneVerdict
 
-#: What is proposed to be spent is so much more than what would do at once: a further comparison has a smaller error rate.
+#: The proposed budget, as a multiple of what a single look would need: a further comparison has a smaller error rate.
 _SPARE = 2.5
 
 

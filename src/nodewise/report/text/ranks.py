@@ -8,7 +8,7 @@ from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.records.experiment import Experiment
 from nodewise.verdicts.ranks import RankTable, rank_table
 
-#: So many ranks fill a terminal; of more the slowest are shown.
+#: The most ranks that a terminal has room for; of more the slowest are shown.
 _MOST_ROWS = 32
 
 
@@ -44,7 +44,7 @@ def rank_sentence(table: RankTable) -> str:
     if table.imbalance is None:
         return ""
     runs = f"median of {table.runs} runs" if table.runs > 1 else "one run"
-    return f"imbalance {format_percent(table.imbalance)}: so much longer the slowest rank took than the mean ({runs})"
+    return f"imbalance {format_percent(table.imbalance)}: how much longer the slowest rank took than the mean ({runs})"
 
 
 def rank_lines(table: RankTable) -> list[str]:

@@ -28,11 +28,11 @@ from nodewise.tuning.catalogue.knob import (
 
 #: Knobs of less worth are tried only where they are asked for.
 LEAST_WORTH = 30
-#: What a knob bears on must take so much of a run's time; less cannot become a gain that anyone would notice.
+#: The share of a run's time that what a knob bears on must take; less cannot become a gain that anyone would notice.
 LEAST_SHARE = 0.05
-#: Where it is not known how much of the time a knob bears on, it counts as if it were so much.
+#: Where it is not known how much of the time a knob bears on, it counts as if it were this share.
 _UNKNOWN = 0.5
-#: A page fault takes about so long, with the clearing of its page, and so does putting a thread to sleep and waking it.
+#: About how long a page fault takes, with the clearing of its page, and putting a thread to sleep and waking it.
 _FAULT_S, _SWITCH_S = 5e-7, 1e-5
 #: How many runs a search spends on a value before it knows whether it is any good.
 RUNS_A_VALUE = 4
@@ -90,7 +90,7 @@ def _judged(knob: Knob, share: float | None, spent: Spent) -> Prioritized:
     if share is not None and share < LEAST_SHARE:
         return Prioritized(knob, share, False, f"{known}, which is below {format_percent(LEAST_SHARE)}")
     if knob.worth < LEAST_WORTH:
-        return Prioritized(knob, share, False, f"{known}; seldom worth it: name it with --axes {knob.name} to try it")
+        return Prioritized(knob, share, False, f"{known}; rarely worth it: name it with --axes {knob.name} to try it")
     return Prioritized(knob, share, True, known)
 
 
@@ -110,7 +110,7 @@ def _affordable(found: Sequence[Prioritized], runs: int) -> list[Prioritized]:
 
 
 def _with_values(prioritized: Prioritized, count: int) -> Prioritized:
-    """The same with so many values besides the default, the first that it has."""
+    """The same with that many values in addition to the default, the first that it has."""
     knob = prioritized.knob
     others = [v for v in knob.values if v != knob.default]
     if count == len(others):
