@@ -98,8 +98,8 @@ def test_who_goes_on_has_all_as_it_was(tmp_path: Path) -> None:
         writer.add(_record(OTHER), OTHER)
     back = read_experiment(tmp_path / "e")
     # one setting is one, before and after
-    assert len(back.settings) == 2 and len(set(back.records.keys)) == 2 and back.plan is not None
-    assert back.plan.candidate in back.settings
+    assert len(back.settings) == 2 and len(set(back.records.keys)) == 2
+    assert [plan.candidate in back.settings for plan in back.plans] == [True]
 
 
 def test_names_of_commands_are_those_of_their_settings(tmp_path: Path) -> None:

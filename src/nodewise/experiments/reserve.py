@@ -17,13 +17,13 @@ _SURE = 3.5
 _CONFIRM_SHARES, _USUAL_NOISE = (0.5, 0.65), 0.01
 #: How many runs it has beyond the fewest where the gain is clear: this share of all, and no more than so many.
 _SPARE_SHARE, _MOST_SPARE = 0.08, 60
-#: Of a gain of at least this (in log time) runs are kept to tell what it is from: one whose cause is not known is half an answer.
+#: Runs are kept to find out what a gain of at least this (in log time) comes from: a gain without its cause is half an answer.
 CLEAR_GAIN = 0.08
 #: One setting is taken to be faster than another by so many deviations of the model.
 _OVERTAKEN = 2.0
-#: What putting back each axis of the confirmed setting may take of all runs: fewer than an interval takes say nothing.
+#: The share of all runs that putting back each axis of the confirmed setting may take; below what an interval takes it has none.
 _APART_SHARE = 1 / 4
-#: So many blocks of three are kept to tell what carries a gain, and what that may take of all runs.
+#: The blocks of three runs that are kept for finding out what carries a gain, and the share of all runs they may take.
 _REDUCTION_BLOCKS, _REDUCTION_SHARE = 6, 1 / 6
 
 
@@ -52,7 +52,7 @@ class Reserve:
         return max(2 * fewest_blocks(alpha) + spare, 4 * (_SURE * self._search.noise / sure) ** 2)
 
     def for_ablation(self, best: Point, arms: int, left: int, spare: int) -> int:
-        """How many of the runs left the comparison leaves, to tell apart what a clear gain is from; it can do without `spare`."""
+        """How many of the runs left the comparison leaves, to find out what a clear gain comes from; it can do without `spare`."""
         if not arms or self._search.gain(best, self._search.reference)[0] < CLEAR_GAIN:
             return 0
         kept = ablation_blocks(arms) * (1 + arms)
@@ -87,6 +87,6 @@ class Reserve:
         return math.ceil(min(max(fewest, total * share), enough))
 
     def _to_reduce(self, best: Point | None, total: int) -> int:
-        """How many runs are kept to tell what of the best point carries its gain."""
+        """How many runs are kept for finding out what of the best point carries its gain."""
         changed = len(self._space.changed(best or {}))
         return int(min(3 * _REDUCTION_BLOCKS, total * _REDUCTION_SHARE)) if changed > 1 else 0

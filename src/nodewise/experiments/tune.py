@@ -83,7 +83,7 @@ class Tuner:
         announce: Callable[[Outline], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
     ):
-        """`announce` is told what will be done, once that is known; `before_block` may wait for quiet."""
+        """`announce` is called with what will be done, once that is known; `before_block` may wait for quiet."""
         self._question = question
         self._announce = announce
         self._launcher = launcher
@@ -335,11 +335,11 @@ class Tuner:
             share_s = room * self._costs.typical_s / len(settings)
             patience = min(patience, max(share_s, _LEAST_PATIENCE * self._costs.slowest_s))
         samples = self._run_block(list(settings.values()), phase, patience).samples
-        told = {p: self._outcome(samples[s.key]) for p, s in settings.items() if s.key in samples}
-        self._search.tell(told)
+        outcomes = {p: self._outcome(samples[s.key]) for p, s in settings.items() if s.key in samples}
+        self._search.tell(outcomes)
         ranking = self._search.ranking
         self._report(phase, self._setting(ranking[0]) if ranking else None, len(settings))
-        return len(told) == len(settings)
+        return len(outcomes) == len(settings)
 
     def _outcome(self, sample: Sample) -> Outcome:
         if sample.ok:
@@ -494,6 +494,6 @@ def tune(
 ) -> TuneVerdict:
     """Answer a question: see `Tuner.run`; `before_block` is called before each block and may wait for quiet.
 
-    `announce` is told what will be done, once that is known; `clock` gives the seconds of the budget.
+    `announce` is called with what will be done, once that is known; `clock` gives the seconds of the budget.
     """
     return Tuner(question, launcher, observe, before_block, announce, clock).run()

@@ -75,11 +75,6 @@ class Experiment:
     masks: Masks | None = None
 
     @property
-    def plan(self) -> Plan | None:
-        """The plan of the last comparison, which decides; None where it did not come to one."""
-        return self.plans[-1] if self.plans else None
-
-    @property
     def objective(self) -> Objective:
         """What was asked to be compared."""
         asked = self.question.get("objective") or {}

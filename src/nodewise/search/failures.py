@@ -36,9 +36,9 @@ MOST_TRIES = 2
 
 
 def fails_more(failed: int, runs: int, reference_failed: int, reference_runs: int) -> bool:
-    """Whether `failed` of `runs` are more than the program's own rate explains, which `reference_failed` of
-    `reference_runs` tell: by the upper tail of the binomial distribution. A setting that only ever failed does where the
-    program itself never did.
+    """Whether `failed` of `runs` are more than the program's own failure rate explains, `reference_failed` of `reference_runs`:
+    by the upper tail of the binomial distribution. A setting that only ever failed always does where the program itself
+    never failed.
     """
     if not failed:
         return False
@@ -54,7 +54,7 @@ def _as_many(failed: int, runs: int, rate: float) -> float:
 
 
 class Failures:
-    """Counts of failures and good runs by point and by value; points are told by a number of their own."""
+    """Counts of failures and good runs by point and by value; each point has a number of its own."""
 
     def __init__(self, reference: Mapping[str, Any]):
         """`reference` holds the values that the program runs with as it is."""
@@ -120,8 +120,8 @@ class Failures:
         return failed / (failed + sum(self.good(n) for n in ran))
 
     def is_blamed(self, number: int, point: Point) -> bool:
-        """Whether a point fails more often than the program as it is, and so is no answer; or one of its values, or two of them
-        together, of which others tell it.
+        """Whether a point fails more often than the program as it is, and so is no answer; or other runs
+        show that one of its values does, or two of them together.
         """
         if number == self._own and self.good(number):
             return False
@@ -146,7 +146,7 @@ class Failures:
         left = set(self._changes) - {self._own}
         found: list[frozenset[Item]] = []
         while True:
-            # of one that always fails its own count tells, and of values that were in no good run the blame
+            # a point that always fails is judged by its own count, values that were in no good run by their blame
             mixed = [self._changes[n] for n in left if self.failed(n) and self.good(n)]
             held = {frozenset(c) for items in mixed for k in (1, 2) for c in itertools.combinations(items, k)}
             judged = [(self._chance(items, left), -len(items), sorted(map(str, items)), items) for items in held]

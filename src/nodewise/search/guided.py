@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The search by a model: what was run says which settings may be the best, and those are run next.
+"""The search by a model: the runs so far show which settings may be the best, and those run next.
 
 1. A first block: the program as it is, points that promise much, natural points of the crossed axes.
 2. The best of them again, and with each value of each further axis, where the runs allow it.
@@ -9,8 +9,8 @@
    first, a race between the few best at the end.
 4. It ends where no setting is left from which more than a trifle can be expected.
 
-Settings are ranked by what the model makes of all runs, with its doubt: a lone lucky run is believed as far as the noise
-allows, and counts from the first. Between settings that the model cannot tell apart the one with more natural and default
+Settings are ranked by the model's posterior mean of all runs, less a share of its deviation: a single lucky run is believed as far
+as the noise allows, and counts from the first. Between settings that the model cannot tell apart the one with more natural and default
 values leads.
 """
 
@@ -36,20 +36,20 @@ from nodewise.statistics.summary import median
 #: Settings that the model is fitted to, and that it judges in one step.
 _MOST_FITTED, _MOST_JUDGED, _POOL = 120, 160, 260
 _LARGEST_BLOCK = 12
-#: So much of the search, and so many runs at most, go to points taken at random: the model may be sure and wrong.
+#: The share of the search, and the most runs, that go to points taken at random: the model may be sure and wrong.
 _EXPLORE_SHARE, _MOST_EXPLORED = 0.12, 40
-#: In log time slower than the leader, and surely so: not looked at for its own sake.
+#: A value that is surely slower than the leader by this in log time is not run for its own sake.
 _HOPELESS = 0.4
 #: The program as it is has this share of the runs at least, and up to the other where something fails: what a setting
 #: gains, and whether it fails by its own fault, is known no better than this is.
 _REFERENCE_SHARE, _FAILING_SHARE = 0.08, 0.2
 #: The search ends where less than this fraction of the time can be expected to be gained, twice in a row.
 _TRIFLE = 0.0008
-#: What is not worth looking for: so much may the best be better than the one that leads.
+#: A gain over the leader that is not worth looking for.
 _LET_GO = 0.002
-#: A setting is ranked so many of its deviations behind what is expected of it.
+#: A setting is ranked by its expected log time plus so many of its deviations.
 _DOUBT = 0.5
-#: No more than this is taken to be the chance that a run fails, where settings are ranked.
+#: Where settings are ranked, the chance that a run fails is taken to be no more than this.
 _MOST_FAILING = 0.95
 #: How often a simpler setting has to run before it is left out for being as good as the leader only perhaps.
 _ENOUGH = 3
@@ -59,7 +59,7 @@ _TIE, _TIE_DEVIATIONS = 0.005, 1.5
 _MOST_COMBINED = 100
 #: With fewer runs than this nothing follows the first block, which therefore has more than the program as it is.
 _TOO_FEW_TO_SCREEN = 4
-#: A value that failed in so many runs, each time beside others perhaps, is not looked at for its own sake again.
+#: A value that failed in so many runs, perhaps only together with other values, is not looked at for its own sake again.
 _TRIED = 2
 #: A retry of what failed once is worth it where so many deviations in its favour would make it the best.
 _HOPE = 1.0
@@ -70,7 +70,7 @@ class GuidedSearch:
 
     def __init__(self, space: Space, seed: int = 0, start: Sequence[Point] = (), *, apart: bool = False):
         """`start`: points that run in the first block besides the natural ones. `apart`: the program as it is, is another
-        setting than the default point and stands beside it in the search.
+        setting than the default point, and both are searched.
         """
         self._space = space
         self._start = list(start)
@@ -300,7 +300,7 @@ class GuidedSearch:
         return self._distinct([*self._due(), *again, *(pool[i] for i in chosen)])[:size]
 
     def _due(self) -> list[Point]:
-        """The reference, where it has run too seldom to tell what others gain."""
+        """The reference, where it has run too seldom to show what others gain."""
         every = sum(map(len, self._logs))
         # where something fails, whether the program does so by itself has to be known first
         wanted = max(2.0, _REFERENCE_SHARE * every, min(2 * self._failures.count, _FAILING_SHARE * every))
@@ -318,7 +318,7 @@ class GuidedSearch:
         return [p for _, p in sorted(found, key=lambda item: -item[0])]
 
     def _simpler(self, pool: Sequence[Point], mine: int, mean: Array, covariance: Array) -> list[int]:
-        """Those of the pool that are the leader with fewer changes, may be as good, and have not run often enough to tell."""
+        """Those of the pool that are the leader with fewer changes, may be as good, and have not run often enough to be distinguished from it."""
         leader, found = pool[mine], []
         entangled = self.entangled(self._plain(leader))
         for i, point in enumerate(pool):
@@ -418,7 +418,7 @@ class GuidedSearch:
         known = [position.get(self._index.get(self._key(p), -1), -1) for p in points]
         return np.stack([self._row(p) for p in points]), np.array(known)
 
-    # --- being told
+    # --- outcomes
 
     def tell(self, outcomes: Mapping[Point, Outcome]) -> None:
         """Learn from a block."""
@@ -443,7 +443,7 @@ class GuidedSearch:
         self._stale = True
 
     def _judge(self) -> None:
-        """Fit the model and order what ran, where anything was told since."""
+        """Fit the model and order what ran, where there are new outcomes."""
         if not self._stale:
             return
         self._stale = False
@@ -454,20 +454,20 @@ class GuidedSearch:
         alive.sort(key=lambda i: (self._middle[i], i))
         self._fitted = alive[:_MOST_FITTED]
         rows = np.stack([self._row(self._points[i]) for i in self._fitted])
-        told = [(row, *log) for row, i in enumerate(self._fitted) for log in self._logs[i]]
-        blocks = {b: k for k, b in enumerate(sorted({b for _, b, _, _ in told}))}
+        logs = [(row, *log) for row, i in enumerate(self._fitted) for log in self._logs[i]]
+        blocks = {b: k for k, b in enumerate(sorted({b for _, b, _, _ in logs}))}
         runs = Runs(
-            np.array([row for row, _, _, _ in told]),
-            np.array([blocks[b] for _, b, _, _ in told]),
-            np.array([log for _, _, log, _ in told]),
-            np.array([cut for _, _, _, cut in told]),
+            np.array([row for row, _, _, _ in logs]),
+            np.array([blocks[b] for _, b, _, _ in logs]),
+            np.array([log for _, _, log, _ in logs]),
+            np.array([cut for _, _, _, cut in logs]),
         )
         self._model.fit(rows, runs)
         mean, covariance = self._model.predict(rows, np.arange(len(rows)))
         self._order = self._ordered(mean, covariance)
 
     def _ordered(self, mean: Array, covariance: Array) -> list[int]:
-        """The settings fitted, the best first; of those that cannot be told apart from it the simplest leads."""
+        """The settings fitted, the best first; of those that cannot be distinguished from it the simplest leads."""
         variance = np.diag(covariance)
         score = mean + _DOUBT * np.sqrt(np.maximum(variance, 0))
         # of what fails now and then a good run takes as many tries

@@ -3,7 +3,7 @@
 
 By group testing (R. Dorfman, Annals of Mathematical Statistics 14, 1943): most knobs do nothing for most programs, so all axes that
 are in doubt are put back at once, and the two run side by side in fresh blocks. Where that loses nothing, one comparison was
-enough; where it loses, the group is split, down to single axes. An axis that counts only beside another loses its group the test.
+enough; where it loses, the group is split, down to single axes. An axis that matters only together with another one makes its group lose.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ import numpy as np
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.space import Point, Space
 
-#: What an axis is worth is told from nothing where it is so many of its deviations more.
-_TOLD = 2.5
-#: What putting axes back costs is told to be no more than is tolerated where it lies so many deviations below.
+#: What an axis is worth is more than nothing where it exceeds zero by so many of its deviations.
+_CLEAR = 2.5
+#: Putting axes back costs no more than is tolerated where its cost lies so many deviations below that.
 _BELOW = 2.0
-#: It is near enough to nothing up to so many standard errors.
+#: A cost of up to so many standard errors is near enough to nothing.
 _NEAR = 1.5
-#: What is put back by runs that the point was chosen for may seem to cost so many of its deviations by that alone.
+#: The runs for which a point was chosen were lucky ones: by that alone putting an axis back may seem to cost so many deviations.
 _LUCK = 2.0
 #: A group runs in so many fresh blocks before it is judged, where there is room for them, and in so many at most.
 _FEWEST, _MOST_BLOCKS = 2, 40
-#: In so many blocks it shows how far runs stray.
+#: So many blocks show how much runs vary.
 _KNOWN = 5
-#: One part in so many of the gain may be lost where the runs do not suffice for more; of what they suffice for, one in so many.
+#: The part of the gain that may be lost: where the runs do not suffice for more, and where they do.
 _TOLERATED, _WANTED = 6, 15
 #: So many groups are put back side by side.
 _MOST_ARMS = 3
 
 
 class Reduction:
-    """Of one search and one point: what of it can be put back, by what the search is told of the points asked for.
+    """What of one point of a search can be put back, judged by the outcomes of the points asked for.
 
-    `point` is the reduced one so far, which has run; `unknown` are the axes of which the runs do not tell whether they count.
+    `point` is the reduced one so far, which has run; `unknown` are the axes of which the runs leave open whether they matter.
     `within` is the difference (of log time) that counts as none. At least one axis stays changed.
     """
 
@@ -67,7 +67,7 @@ class Reduction:
         for name in self._space.changed(self.point):
             cost[name], deviation = self._search.gain(self.point, over=self._without([name]))
             # by its luck alone the point may seem better than without an axis, but not by as much as this
-            surely = cost[name] - (_TOLD + _LUCK) * deviation >= self._within and cost[name] > self._tolerated
+            surely = cost[name] - (_CLEAR + _LUCK) * deviation >= self._within and cost[name] > self._tolerated
             if name not in entangled and (surely or cost[name] > gain / 2):
                 sure.add(name)
         ordered = tuple(sorted(cost, key=lambda n: cost[n]))
@@ -99,40 +99,40 @@ class Reduction:
 
     # --- what they cost
 
-    def _told(self, group: tuple[str, ...]) -> tuple[float, float, int]:
+    def _cost(self, group: tuple[str, ...]) -> tuple[float, float, int]:
         """What putting a group back costs in log time, by fresh blocks alone: its mean, the standard error, and how many there are.
 
-        The runs before do not count: the point leads since it had luck in them.
+        The runs before do not count: the point leads because it was lucky in them.
         """
         costs = self._search.pairs(self.point, self._without(group), self._since)
         one = math.sqrt(2) * self._search.noise
         if not costs:
             return 0.0, one, 0
-        # of few blocks the scatter may be small by luck
+        # over few blocks the scatter may be small by luck
         scatter = max(one, float(np.std(costs, ddof=1)) if len(costs) > 1 else 0.0)
         return float(np.mean(costs)), scatter / math.sqrt(len(costs)), len(costs)
 
     def _counts(self, group: tuple[str, ...], most: float) -> bool | None:
-        """Whether a group carries some of the gain, where at most `most` of log time may be lost; None: fresh blocks leave that open."""
+        """Whether a group carries some of the gain, where at most `most` of log time may be lost; None where fresh blocks leave that open."""
         if not self._may(self._without(group)):
             return True
-        cost, error, blocks = self._told(group)
+        cost, error, blocks = self._cost(group)
         if blocks < _FEWEST:
             return None
         if cost <= max(self._within / 2, _NEAR * error) and cost + _BELOW * error <= most:
             return False
-        # how far runs stray is not known of a few: less than may be lost is not told from nothing by these
+        # few blocks do not show how much runs vary: a cost below what may be lost is not taken for a cost by these
         known = blocks >= _KNOWN or cost > self._tolerated
-        return True if known and cost > max(self._within / 4, _TOLD * error) else None
+        return True if known and cost > max(self._within / 4, _CLEAR * error) else None
 
     def _final(self, group: tuple[str, ...]) -> bool | None:
-        """The same where no more blocks will come: what these leave open is told by all runs, but not of axes that only ever ran together."""
+        """The same where no more blocks will come: what these leave open is judged by all runs, except for axes that only ever ran together."""
         counts = self._counts(group, self._tolerated)
         if counts is None and self._search.entangled(self.point).isdisjoint(group):
             cost, deviation = self._search.gain(self.point, over=self._without(group))
             lost, doubt = self._search.gain(self._from, over=self._without(group))
             if (
-                cost <= max(self._within / 2, _TOLD * deviation)
+                cost <= max(self._within / 2, _CLEAR * deviation)
                 and lost <= self._tolerated
                 and lost + doubt <= 2 * self._tolerated
             ):
@@ -140,8 +140,8 @@ class Reduction:
         return counts
 
     def _hopeless(self, group: tuple[str, ...], blocks: int) -> bool:
-        """Whether so many more blocks will hardly tell."""
-        cost, error, made = self._told(group)
+        """Whether so many more blocks will hardly decide it."""
+        cost, error, made = self._cost(group)
         missed = self._asked.get((self.point, self._without(group)), 0) - made
         aim = max(self._tolerated - max(cost, 0.0), self._tolerated / 2)
         needed = max(_FEWEST, (_BELOW * error * math.sqrt(max(made, 1)) / aim) ** 2)
@@ -150,7 +150,7 @@ class Reduction:
     # --- asking
 
     def ask(self, room: int) -> list[Point]:
-        """The next block, for which and further ones there is room for so many runs; empty where nothing more is to be told."""
+        """The next block, for which and further ones there is room for so many runs; empty where nothing is left to be found out."""
         while True:
             if not self._arms:
                 self._arms = self._next_arms()
@@ -158,7 +158,7 @@ class Reduction:
                     return []
             open_ = [g for g in self._arms if self._counts(g, self._wanted) is None]
             while open_ and any(self._hopeless(g, room // (1 + len(open_))) for g in open_):
-                last = max(open_, key=lambda g: (self._told(g)[0], self._arms.index(g)))
+                last = max(open_, key=lambda g: (self._cost(g)[0], self._arms.index(g)))
                 open_.remove(last)
             if open_:
                 asked = [self._without(g) for g in open_]
@@ -169,10 +169,10 @@ class Reduction:
 
     def _conclude(self) -> None:
         """Of the groups of this round: put back what costs nothing, split what does."""
-        told = {g: self._final(g) for g in self._arms}
+        counting = {g: self._final(g) for g in self._arms}
         self._arms = []
-        idle = sorted((g for g in told if told[g] is False), key=lambda g: self._told(g)[0])
-        for group, counts in told.items():
+        idle = sorted((g for g in counting if counting[g] is False), key=lambda g: self._cost(g)[0])
+        for group, counts in counting.items():
             if counts is not False:
                 self._groups += _halves(group)
             if counts is None and len(group) == 1:

@@ -22,9 +22,9 @@ Outcome = float | AtLeast | None
 
 
 class Search(Protocol):
-    """Asked for a block of points, then told what came of each, until it has no further block.
+    """Hands out blocks of points and takes in their outcomes, until it has no further block (ask and tell).
 
-    Every point of a block is run once, in random order. What a search decides follows from what it was told and its seed
+    Every point of a block is run once, in random order. What a search decides follows from these outcomes and its seed
     alone.
     """
 

@@ -35,7 +35,7 @@ class Axis:
         return tuple(v for v in (self.natural if self.ordered else self.values) if v != self.default)
 
 
-#: What tells the point of the program as its user starts it from one that spells its defaults out.
+#: What distinguishes the point of the program as its user starts it from one that spells its defaults out.
 AS_STARTED = "as started"
 
 

@@ -136,8 +136,8 @@ class Surrogate:
             # more noise than expected is believed sooner than less: what looks like a gain may be nothing else
             self.noise = math.sqrt(share * spread**2 + (1 - share) * _GUESSED_NOISE**2)
         else:
-            told = share * math.log(max(spread, 1e-6)) + (1 - share) * math.log(_GUESSED_NOISE)
-            self.noise = max(_LEAST_NOISE, math.exp(told))
+            log_noise = share * math.log(max(spread, 1e-6)) + (1 - share) * math.log(_GUESSED_NOISE)
+            self.noise = max(_LEAST_NOISE, math.exp(log_noise))
 
     def _of_blocks(self, runs: Runs, residual: Array, weight: Array, blocks: int) -> Array:
         mass = np.bincount(runs.block, weight, blocks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What each axis of a confirmed setting brings: the setting beside itself with that axis alone put back, in the same blocks.
+"""What each axis of a confirmed setting brings: the setting against itself with that axis alone put back, in the same blocks.
 
 Nothing is said of an axis without an interval, and the intervals of all axes hold together.
 """
@@ -16,7 +16,7 @@ from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.verdicts.pair import pair_up
 
-#: The phases of the runs that tell what carries a gain: before the comparison that decides, and after it.
+#: The phases of the runs that show what carries a gain: before the comparison that decides, and after it.
 REDUCE, AFTER = "reduce", "confirm"
 _ALPHA = 0.05
 #: More runs than this are not worth naming.
@@ -81,7 +81,7 @@ class Ablations:
         return [*found, f"{named} could not be distinguished: the runs do not say whether {what} to the gain; {enough}"]
 
     def _more_runs(self, axis: str) -> int:
-        """In how many more blocks an axis would probably be told from nothing: intervals narrow with the root of their number."""
+        """In how many more blocks the effect of an axis would probably be distinguished from none: intervals narrow with the root of their number."""
         ratio = self.ratios[axis]
         fewest = ablation_blocks(len(self.ratios))
         if ratio is None or not ratio.has_interval:

@@ -210,7 +210,7 @@ def _candidate(experiment: Experiment) -> str:
     return min(repeated, key=lambda k: median(repeated[k]))
 
 
-def _plan_of(experiment: Experiment, candidate: str) -> Plan | None:
+def plan_of(experiment: Experiment, candidate: str) -> Plan | None:
     """The last plan of a comparison with a setting."""
     return next((p for p in reversed(experiment.plans) if p.candidate == candidate), None)
 
@@ -240,7 +240,7 @@ def _to_blame(experiment: Experiment) -> dict[str, str]:
 
 def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, str]:
     within = question_of(experiment).within
-    plan = _plan_of(experiment, candidate)
+    plan = plan_of(experiment, candidate)
     nothing = Pairs((), (), ())
     if candidate == BASELINE:
         why = "no other setting ran" + " to its end" * (len(experiment.settings) > 1)
@@ -295,7 +295,7 @@ def _ablations(experiment: Experiment, candidate: str, verdict: Verdict) -> Abla
 def _shares(experiment: Experiment, candidate: str, verdict: Verdict) -> dict[str, float]:
     """How much of the gain each axis surely brought: what is lost when that axis alone is put back."""
     shares = dict.fromkeys(question_of(experiment).axes, 0.0)
-    plan = _plan_of(experiment, candidate)
+    plan = plan_of(experiment, candidate)
     if plan is None or verdict.word is not Word.FASTER:
         return shares
     if not plan.ablations and len(changed := list(experiment.settings[candidate].values)) == 1:

@@ -167,6 +167,21 @@ def test_a_page_of_what_is_not_decided_shows_what_looked_best_and_what_would_dec
     assert "looked best" not in tune_page(stored(experiment, verdict))
 
 
+def test_the_looks_named_are_those_at_the_setting_that_was_confirmed(tmp_path: Path) -> None:
+    experiment = read_experiment(_experiment(tmp_path / "x", "many cores"))
+    verdict = judge_tune(experiment)
+    (plan,) = [p for p in experiment.plans if p.candidate == verdict.candidate]
+    other = next(key for key in experiment.settings if key != plan.candidate)
+    # a comparison begun later, which came to nothing
+    experiment.plans[:] = [
+        dataclasses.replace(plan, looks=(6, 9, 14)),
+        dataclasses.replace(plan, candidate=other, looks=(6,)),
+    ]
+    assert "up to 3 looks at it were planned" in tune_page(stored(experiment, verdict))
+    nothing_said = dataclasses.replace(verdict, low=None, high=None)
+    assert "planned, and it holds" not in tune_page(stored(experiment, nothing_said))
+
+
 def test_the_page_forbids_the_network_and_stays_small(tmp_path: Path) -> None:
     text = write_page(_experiment(tmp_path / "x", "many cores")).read_text()
     assert "default-src 'none'" in text

@@ -12,7 +12,7 @@ from nodewise.report.tables import label
 from nodewise.report.text.going_on import going_on, last_budget
 from nodewise.statistics.verdict import Word
 from nodewise.verdicts.stored import Stored
-from nodewise.verdicts.tune import BASELINE, TuneVerdict
+from nodewise.verdicts.tune import BASELINE, TuneVerdict, plan_of
 
 
 def tune_page(stored: Stored[TuneVerdict]) -> str:
@@ -54,11 +54,14 @@ def _limitations(experiment: Experiment, verdict: TuneVerdict) -> list[str]:
         notes.append(f"there is no interval, since {verdict.reason}; the ratio is a guess")
     if verdict.stopped in ("interrupted", "cut off"):
         notes.append(f"the experiment was {verdict.stopped} before its end: this is the best so far")
-    if experiment.plan is not None:
-        looks = len(experiment.plan.looks)
+    plan = plan_of(experiment, verdict.candidate)
+    if plan is not None and verdict.low is not None:
+        looks = len(plan.looks)
+        planned = "one look at it was" if looks == 1 else f"up to {looks} looks at it were"
+        together = "" if looks == 1 else " for all of them together"
         notes.append(
-            f"the interval comes from fresh runs after the search, paired by block; up to {looks} looks at it were "
-            "planned, and it holds for all of them together at 95%"
+            f"the interval comes from fresh runs after the search, paired by block; {planned} planned, and it "
+            f"holds{together} at 95%"
         )
     notes.append("times of the search compare settings roughly; only the confirmed pair has the promised error rate")
     return notes
