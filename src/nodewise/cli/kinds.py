@@ -73,7 +73,7 @@ def resume_option(again: str = "--budget") -> Decorator:
         "--resume",
         type=PATH,
         metavar="DIR",
-        help=f"Go on with what DIR holds, as it was asked for then; {again} may be given again.",
+        help=f"Continue the experiment in DIR with the options given then; {again} may be given again.",
     )
 
 

@@ -71,7 +71,7 @@ _ANEW = (
     "--runs",
     type=click.IntRange(1),
     metavar="N",
-    help="So many runs of each, and as many more as were disturbed.",
+    help="N runs of each, and one more for each that was disturbed.",
 )
 @click.option("-m", "--min-runs", type=click.IntRange(1), metavar="N", default=1, help="At least N runs of each.")
 @click.option("-M", "--max-runs", type=click.IntRange(1), metavar="N", help="At most N runs of each.")
@@ -101,8 +101,8 @@ _ANEW = (
     help="Shell for the commands and their steps, or none. [default: sh for all where one needs it]",
 )
 @click.option("-N", "no_shell", is_flag=True, help="Never a shell for the commands: --shell none.")
-@click.option("-i", "--ignore-failure", is_flag=True, help="Exit codes other than 0 count as well done.")
-@click.option("--accept-codes", metavar="LIST", help="These exit codes count as well done, such as 1,3.")
+@click.option("-i", "--ignore-failure", is_flag=True, help="Exit codes other than 0 count as success.")
+@click.option("--accept-codes", metavar="LIST", help="These exit codes count as success, such as 1,3.")
 @click.option(
     "--reference", metavar="COMMAND", help="A command that the others are compared with. [default: the first one]"
 )
@@ -113,7 +113,7 @@ _ANEW = (
     "--baseline",
     type=PATH,
     metavar="DIR",
-    help="Hold it against the earlier experiment in DIR, too, where machine and conditions are the same.",
+    help="Compare it with the earlier experiment in DIR, too, where machine and conditions are the same.",
 )
 @click.option(
     "--fail-if-slower",
@@ -137,7 +137,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
       nodewise compare './old in.dat' './new in.dat'
       nodewise compare -P t=1,2,4 'env OMP_NUM_THREADS={t} ./app'
 
-    The first one is the reference. It ends as soon as it is clear of each how it compares, or the budget ends; all
+    The first one is the reference. It ends as soon as each comparison is decided, or the budget is spent; all
     intervals hold together at 95%, however early that is. With one COMMAND and --baseline it is compared with that.
     Ctrl-C ends with what there is. Options of hyperfine mean the same here.
 

@@ -41,7 +41,7 @@ BROKEN = 1
     "--runs",
     type=click.IntRange(1),
     metavar="N",
-    help="So many runs of each, and as many more as were disturbed.",
+    help="N runs of each, and one more for each that was disturbed.",
 )
 @click.option(
     "-w",
@@ -80,7 +80,7 @@ def command(
       nodewise confirm nodewise-experiments/solver-20261121-145510
       nodewise confirm nodewise-experiments/solver-20261121-145510 -- real-input.dat
 
-    Both settings run exactly as recorded, in fresh interleaved blocks, in the directory and with the options of then;
+    Both settings run exactly as recorded, in fresh interleaved blocks, in the directory and with the options of that time;
     options given now replace those. OTHER ARGUMENTS replace the program's arguments, or the whole command where they begin
     as it does.
 

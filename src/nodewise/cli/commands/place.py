@@ -76,11 +76,11 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
 
 
 @click.command(cls=_Place, context_settings={"allow_interspersed_args": True})
-@click.option("--threads", type=int, metavar="N", help="How many threads, of each rank. [default: what fits]")
+@click.option("--threads", type=int, metavar="N", help="How many threads each rank has. [default: what fits]")
 @click.option("--ranks", type=int, metavar="N", default=0, help="How many MPI ranks, in all.")
 @click.option("--nodes", type=int, metavar="N", default=1, help="On how many nodes like this machine.")
 @click.option(
-    "--zones", default="share", metavar="share|packed|none", help="What ranks get where no launcher is named."
+    "--zones", default="share", metavar="share|packed|none", help="What each rank gets where no launcher is named."
 )
 @click.option("--hosts", metavar="A,B", default="", help="The nodes' names, for rank files: a,b,c.")
 @machine_option
@@ -95,7 +95,7 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
     "--compare", "other", metavar="OTHER", help="Compare it with another: a policy, or 'places=cores bind=spread'."
 )
 @svg_option()
-@click.option("--png", type=PATH, metavar="FILE", help="The same as pixels.")
+@click.option("--png", type=PATH, metavar="FILE", help="Draw it as pixels into this file.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[POLICY] [-- COMMAND...]")
 @click.pass_context
 def command(
@@ -122,7 +122,7 @@ def command(
 ) -> None:
     """Place threads and ranks by POLICY (compact, scatter, balanced, os) or by a text in any dialect.
 
-    Show it, write it in another dialect, or run COMMAND so. With a text all words are the COMMAND's, and so they are where
+    Show it, write it in another dialect, or run COMMAND with it. With a text all words are the COMMAND's, and so they are where
     only memory is asked for (--memory, --huge-pages): threads are then left as they are.
     """
     _check_together(context, bool(other))

@@ -30,14 +30,16 @@ WATCH_S = 1.0
     metavar="TIME",
     default="5s",
     show_default=True,
-    help="How long to look, on all processors together; 0: not.",
+    help="How long to measure, on all processors together; 0: not at all.",
 )
 @allow_option
 @click.option(
-    "--all", "everything", is_flag=True, help="Say of all findings what they rest on, also of those that are well."
+    "--all", "everything", is_flag=True, help="Show what all findings rest on, including those where all is well."
 )
 @click.option(
-    "--fail-on", type=click.Choice(["noisy", "note"]), help="End with exit code 1 where a finding is so bad, or worse."
+    "--fail-on",
+    type=click.Choice(["noisy", "note"]),
+    help="End with exit code 1 where a finding is this bad, or worse.",
 )
 @json_option("all of it")
 @click.option(
@@ -56,7 +58,7 @@ def command(
     as_json: bool,
     root: Path | None,
 ) -> int:
-    """Say what on this machine makes a program's time vary, and what to do about each; nothing is changed.
+    """Report what on this machine makes a program's time vary, and what to do about each; nothing is changed.
 
     It reads how the system is set, watches for a second who else runs, and repeats a short loop of equal work on all
     processors that may be used, which shows what is lost to interruptions and which differences can be resolved here now.

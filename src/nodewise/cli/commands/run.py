@@ -33,7 +33,7 @@ _ANEW = ("as_json", "budget")
     metavar="N",
     default=10,
     show_default=True,
-    help="So many runs, and as many more as were disturbed.",
+    help="N runs, and one more for each that was disturbed.",
 )
 @click.option(
     "-w",

@@ -53,7 +53,7 @@ _ROOFLINE = ("roofline", "threads", "budget", "out", "wait", "as_json")
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--threads", type=int, metavar="N", help="How many threads. [default: all that may be used]")
 @click.option("--quick", is_flag=True, help="End within a minute.")
-@click.option("--only", default="", metavar="A,B", help="Contenders to run, of all that there are.")
+@click.option("--only", default="", metavar="A,B", help="The contenders to run. [default: all]")
 @click.option(
     "--blocks", type=int, metavar="N", default=25, show_default=True, help="How often each contender runs, at most."
 )
@@ -88,8 +88,8 @@ def command(
 ) -> None:
     """Run the study NAME, or the one in FOLDER: its variants, its peers and the limit, interleaved.
 
-    Without a name the studies are listed. Knobs are given as --class A or class=A. `nodewise study check FOLDER` holds a study to
-    the contract that all keep, and ends with exit code 1 where it breaks it.
+    Without a name the studies are listed. Knobs are given as --class A or class=A. `nodewise study check FOLDER` checks whether a
+    study keeps the contract of all studies, and ends with exit code 1 where it does not.
     """
     if name == _CHECK:
         _check(context, knob_words)

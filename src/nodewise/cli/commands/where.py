@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 @click.option(
     "--interval", type=TIME, metavar="TIME", default="10ms", show_default=True, help="Between samples, at least."
 )
-@click.option("--plan", type=PATH, metavar="FILE", help="Hold it against a plan: what `place --json` printed.")
-@click.option("--memory", metavar="POLICY", help="Hold its pages against a policy, such as bind:0 or interleave:all.")
+@click.option("--plan", type=PATH, metavar="FILE", help="Compare it with a plan: what `place --json` printed.")
+@click.option("--memory", metavar="POLICY", help="Compare its pages with a policy, such as bind:0 or interleave:all.")
 @json_option("all that was seen", "; what COMMAND prints goes to standard error then")
 @svg_option("Draw it over time into this file.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
