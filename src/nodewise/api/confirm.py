@@ -68,7 +68,7 @@ def prepare_confirm(
     through: Revealed | None = None,
     how: Mapping[str, Any] | None = None,
 ) -> Confirmation:
-    """What repeats the promise of an experiment; `how` are keywords that go over those of then, `through` what shows its secrets.
+    """What repeats the promise of an experiment; `how` are keywords that replace those given then, `through` what shows its secrets.
 
     `asked` is the command line that asks it again. Raises InputError.
     """
@@ -174,8 +174,8 @@ def confirm(
     """Run again what a tune or a comparison promised, in the same blocks as what it was compared with, and say whether it holds.
 
     `experiment` is the folder that it left (`verdict.experiment`). Both settings run exactly as recorded, in fresh interleaved
-    blocks, in the directory and with the keywords of then; those given now go over them. `arguments` replace the program's, or
-    the whole command where they begin as it does. `within` is by default as then. What runs are the commands that the folder
+    blocks, in the directory and with the keywords given then; those given now replace them. `arguments` replace the program's, or
+    the whole command where they begin as it does. `within` is by default the same as then. What runs are the commands that the folder
     names: where it belongs to another user that takes `trust`. `runs` or `max_runs` (of each, at least six), `budget` and the others are those
     of `nodewise.compare`.
 

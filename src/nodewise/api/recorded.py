@@ -23,7 +23,7 @@ _CODES = ("ignore_failure", "accept_codes")
 
 
 def environment_then(then: Mapping[str, str]) -> dict[str, str]:
-    """The environment of now, with the variables that bear on a run as they were `then`, when the question was asked."""
+    """The current environment, with the variables that bear on a run as they were `then`, when the question was asked."""
     return {**{k: v for k, v in os.environ.items() if not k.startswith(KEPT_VARIABLES)}, **then}
 
 
@@ -75,7 +75,7 @@ def recorded_how(question: Mapping[str, Any], folder: Path) -> tuple[dict[str, A
 
 
 def over(then: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords of then with those that are given now over them; of what is by name, or listed, both hold."""
+    """The keywords given then, replaced by those given now; of named or listed values both are kept."""
     made = {**then, **now}
     for name in ("env", "metrics", "limits"):
         if then.get(name) and now.get(name):

@@ -19,7 +19,7 @@ _DECISIVE = ("question.json", "samples.jsonl", "secrets.json")
 
 
 class ForeignError(InputError):
-    """A folder is another user's. `lines` show what would be run, with true values: who has to judge must see them."""
+    """A folder is another user's. `lines` show what would be run, with true values: whoever decides must see them."""
 
     def __init__(self, what: str, hint: str, lines: Sequence[str]):
         super().__init__(what, hint)

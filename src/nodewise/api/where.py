@@ -69,7 +69,7 @@ def prepare_where(interval: float, plan: PlaceOutput | StrPath | None, memory: s
 
 
 def _planned(path: Path) -> list[list[tuple[int, ...]]]:
-    """The plan that `place --json` wrote, by rank. Raises InputError where the file is none."""
+    """The plan that `place --json` wrote, by rank. Raises InputError where the file is not one."""
     try:
         data: Any = json.loads(path.read_text())
         places = [tuple(map(int, place)) for place in data["places"]]

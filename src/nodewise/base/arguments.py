@@ -252,7 +252,7 @@ def _list(value: Any, kind: Any, where: str) -> tuple[Any, ...]:
     ordered = issubclass(typing.get_origin(kind), Sequence)
     unfit = not isinstance(value, Iterable) or isinstance(value, bytes | bytearray | memoryview | Mapping)
     if ordered:
-        # what is listed in no order, or once only, is none
+        # what is listed in no order, or only once, is not one
         unfit |= isinstance(value, Iterator) or (isinstance(value, Set) and not isinstance(value, MappingView))
     if unfit or getattr(value, "shape", (0,)) == ():
         raise _UnfitError(value, kind, where)

@@ -89,9 +89,9 @@ def say_note(note: Note) -> None:
 def again_in(context: click.Context, path: Path, kind: str, now_too: Collection[str] = ("as_json",)) -> None:
     """Run the command that made the experiment in `path` again, to go on in its directory.
 
-    The working directory and the variables that bear on a run become those of then; `now_too` names parameters that hold
-    if they are given now. Raises InputError for others, where `path` holds no experiment of that kind, and where it is another
-    user's who is not trusted.
+    The working directory and the variables that bear on a run become those of that time; `now_too` names parameters that
+    may also be given now. Raises InputError for others, where `path` holds no experiment of that kind, and where it belongs to
+    another user who is not trusted.
     """
     from nodewise.api.command_line import check_continuable
     from nodewise.api.recorded import environment_then

@@ -50,7 +50,7 @@ def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
 
 
 def print_answer(stored: Stored[Any], file: TextIO | None = None) -> None:
-    """The answer in lines, as the kind of experiment has it."""
+    """The answer in lines, as the kind of experiment defines it."""
     file = file or sys.stdout
     width = shutil.get_terminal_size().columns if file.isatty() else _WIDE
     # a pipe or a file would have it at the very end only
@@ -92,7 +92,7 @@ def hand_out(
 
 
 def _whereabouts(folder: Path, kind: str) -> str:
-    """Where the runs are and how to go on; empty where there are none, or they are another process's."""
+    """Where the runs are and how to continue; empty where there are none, or they belong to another process."""
     try:
         if not is_own(folder) or not (folder / "samples.jsonl").stat().st_size:
             return ""

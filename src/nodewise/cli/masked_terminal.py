@@ -103,5 +103,5 @@ def hide(masks: Masks) -> None:
 
 
 def show_as_it_is(lines: Iterable[str]) -> None:
-    """Print these lines with the true values in them: who has to judge a command must see it."""
+    """Print these lines with the true values in them: whoever decides about a command must see it."""
     _as_it_is.update(lines)

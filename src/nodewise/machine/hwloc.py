@@ -32,7 +32,7 @@ def _tree(source: _core.Object) -> Node:
 
 
 def _core_nodes(node: Node, socket: int = 0) -> Iterator[tuple[Node, int]]:
-    """Every core with its package; a hardware thread outside any core (some virtual machines) stands for a core of its own."""
+    """Every core with its socket; a hardware thread outside any core (some virtual machines) stands for a core of its own."""
     if node.kind == "package":
         socket = node.logical
     if node.kind in ("core", "pu"):

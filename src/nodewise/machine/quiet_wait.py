@@ -20,7 +20,7 @@ _ROOM = 0.5
 
 @dataclass(frozen=True)
 class Activity:
-    """Running totals in seconds: of all that ran on some processors, what was stolen from them, waiting for memory."""
+    """Running totals in seconds: what ran on some processors, what was stolen from them, what waited for memory."""
 
     at_s: float
     busy_s: float

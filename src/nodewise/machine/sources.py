@@ -35,7 +35,7 @@ MOST_PROCESSORS = 1 << 16
 _DIVERTING = ("HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT", "HWLOC_THISSYSTEM", "HWLOC_CPUID_PATH")
 
 
-#: The variables are the whole process's, whichever thread asks; a copy of the process has it as the thread that made it.
+#: The variables are the whole process's, whichever thread asks; a copy of the process has those of the thread that made it.
 _ONE_AT_A_TIME = threading.RLock()
 
 

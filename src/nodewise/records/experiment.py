@@ -243,7 +243,7 @@ class Writer:
         return judge_of(self._question, kept)
 
     def keep_reference(self, text: str) -> None:
-        """Store the answer that others are compared with, for who goes on. Raises StoreError."""
+        """Store the answer that others are compared with, for a continuation. Raises StoreError."""
         veiled = self._veil.masks.veiled(text)
         self._save_secrets()
         write_whole(self.path / _REFERENCE, veiled.encode("utf-8", "surrogateescape"))
@@ -365,7 +365,7 @@ def _read_question(path: Path, through: Through | None) -> tuple[dict[str, Any],
 
 
 def read_experiment(path: Path, judged: bool = True, through: Through | None = None) -> Experiment:
-    """Read a directory that `Writer` wrote, on this or another machine. Raises InputError where it is none.
+    """Read a directory that `Writer` wrote, on this or another machine. Raises InputError where it is not one.
 
     What of it is damaged is left out, and named in `Experiment.damage`. Without `judged` it is as it was written: a run
     whose answer differs from the reference's is not judged yet, and runs of a setting whose own line is lost are there.

@@ -166,7 +166,7 @@ def turn(notify: Callable[[str], None], folder: Path | None = None) -> Iterator[
 
 
 def _open_turn(folder: Path) -> int:
-    """The file that is locked by who has waited; -1 where there cannot be one."""
+    """The file that a waiting process locks; -1 where there cannot be one."""
     with contextlib.suppress(OSError):
         _make(folder)
         path = folder / _TURN

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The one file of an experiment that holds what is masked in all others: readable by its owner alone, from the first moment.
 
-Who goes on with an experiment, or repeats it, needs the true values; whoever only looks at it does not.
+Continuing an experiment, or repeating it, needs the true values; looking at it does not.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class Anonymous:
         self._values: dict[str, str] = {}
         self._metrics: dict[str, str] = {}
         self._kind = ""
-        #: The study that is none of nodewise's, if it is one.
+        #: The name of a study that does not come with nodewise, if it is one.
         self._own_study: OwnStudy | None = None
 
     # --- what is looked for

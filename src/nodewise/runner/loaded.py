@@ -167,7 +167,7 @@ def mapped_files(text: str) -> list[str]:
 
 @dataclass
 class MapsWatcher:
-    """Looks at the maps of all that descends from `root`, without `root` itself, in a thread, while it is entered.
+    """Looks at the maps of all descendants of `root`, without `root` itself, in a thread, while it is entered.
 
     Processes that still run the same file as `root` are left out: they are its children before they become programs.
     Another user's processes cannot be looked at; what is mapped for less than a few milliseconds may be missed, and

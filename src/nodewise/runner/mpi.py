@@ -100,7 +100,7 @@ def family_of(launcher: str, environment: Mapping[str, str], cwd: Path | None = 
 
 
 def find_launcher(name: str, environment: Mapping[str, str]) -> tuple[Family, str]:
-    """The launcher of that name and the program that is it here. Raises InputError where there is none."""
+    """The launcher of that name and its program here. Raises InputError where there is none."""
     family = FAMILIES.get(name)
     if family is None:
         raise InputError(f"--launcher: no such launcher: {name!r}", f"the launchers are: {', '.join(FAMILIES)}")

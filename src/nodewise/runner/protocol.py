@@ -46,7 +46,7 @@ def _number(value: Any) -> float | None:
 
 
 def _unread_of(record: Mapping[str, Any], line: str) -> str:
-    """What a line may have wanted to report and does not, by its first such name; empty where there is none."""
+    """What a line probably meant to report and does not, by its first such name; empty where there is none."""
     lost = [n for n, v in record.items() if n not in _NOT_METRICS and _number(v) is None and _is_meant(n, v)]
     return f"{lost[0]} was not read, since {shown(record[lost[0]])} is no number: {line[:_SHOWN]}" if lost else ""
 

@@ -72,7 +72,7 @@ class _Stored(TypedDict, total=False):
 
 
 def rank_from_json(data: Any) -> RankPart:
-    """Rebuild a RankPart from `RankPart.to_json`; raises ShapeError where it is none."""
+    """Rebuild a RankPart from `RankPart.to_json`; raises ShapeError where it is not one."""
     known = fit(data, _Stored)
     try:
         allowed = tuple(parse_processors(known["allowed"])) if known.get("allowed") else ()
@@ -117,7 +117,7 @@ class _Line(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Seen:
-    """One rank as its record has it: of one that was killed with its launcher only where it began is known."""
+    """One rank as recorded: of one that was killed with its launcher only the start is known."""
 
     line: _Line
 

@@ -193,7 +193,7 @@ def _steal(runs: Sequence[Met]) -> tuple[float, list[bool]]:
 class Drift:
     """A trend over the order of runs: `slope` is the change in one run, `size` that over all of them, as shares of the median.
 
-    `p_value` is how probable as strong a trend is where there is none; `found` whether that is below what was asked.
+    `p_value` is the probability of a trend this strong where there is none; `found` whether that is below what was asked.
     """
 
     slope: float

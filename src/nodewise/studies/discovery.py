@@ -40,7 +40,7 @@ def study_names() -> list[str]:
 def find_study(name: str) -> Found:
     """The study of that name, or in the folder of that path, which is built where it has to be.
 
-    Raises InputError for a name or folder that is none, or whose sources do not compile, and UnavailableError for a study
+    Raises InputError for a name or folder that is not a study, or whose sources do not compile, and UnavailableError for a study
     that would have to be installed.
     """
     shelf = shelf_of(name) if re.fullmatch(r"[\w-]+", name) else None

@@ -18,7 +18,7 @@ from nodewise.studies.contract import Library
 
 
 def find_library(library: Library) -> Path | None:
-    """The file, or None where there is none. Python's packages come first: who installed one wants it compared."""
+    """The file, or None where there is none. Python's packages come first: if one is installed, it is meant to be compared."""
     for root in _package_folders():
         for pattern in library.wheels:
             if found := sorted(Path(root).glob(pattern)):
@@ -41,7 +41,7 @@ def neighbours(path: Path) -> dict[str, str]:
 
 
 def how_it_runs(library: Library, path: Path, vendor: str) -> str:
-    """What a row says of a library: its version, or its file's name, which mostly has it; its settings; what is known of it here."""
+    """What a row says of a library: its version, or its file's name, which usually contains it; its settings; what is known of it here."""
     named = re.fullmatch(r"pip install ([\w.-]+)", library.install)
     said = path.resolve().name
     # a file that lies where no package put it has another version

@@ -56,7 +56,7 @@ def last_caches(machine: Machine) -> int:
 
 
 def default_size(machine: Machine) -> int:
-    """Bytes of one of the three arrays that study `bandwidth` has where nothing else is asked for, as its layout has it."""
+    """Bytes of one of the three arrays that study `bandwidth` has where nothing else is asked for, as in its layout."""
     most = machine.memory_bytes // _SHARE_OF_MEMORY or 1 << 62
     return max(1 << 20, min(_TIMES_CACHES * last_caches(machine), most))
 

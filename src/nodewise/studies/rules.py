@@ -31,7 +31,7 @@ from nodewise.studies.commands import (
 from nodewise.studies.contract import Point
 from nodewise.studies.discovery import Found, find_study
 
-#: What measures limits of the machine has none besides.
+#: Studies that measure limits of the machine, and so have none.
 _MEASURES_LIMITS = ("flops", "bandwidth")
 _THREADS = ("1", "2", "5")
 _SHORTEST_PAGE = 300

@@ -47,7 +47,7 @@ class Page:
 
     @cached_property
     def name_size(self) -> float:
-        """The size of cores' names, which is the same for all of them."""
+        """The size of cores' names, the same for all."""
         return fitting_size(self._longest_name, self._pus * CELL_WIDTH, _NAME_SIZES) or _NAME_SIZES[-1]
 
     @cached_property

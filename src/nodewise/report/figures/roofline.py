@@ -27,7 +27,7 @@ Point = tuple[float, float]
 
 
 class Roofline:
-    """Where everything lies in the picture."""
+    """Where everything is in the picture."""
 
     def __init__(self, result: RooflineVerdict) -> None:
         self.slopes = sorted((r for r in result.roofs if r.kind is RoofKind.BANDWIDTH), key=lambda r: -r.rate)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What would decide a tune that is not decided, and the line that goes on with it."""
+"""What would decide a tune that is not decided, and the line that continues it."""
 
 from __future__ import annotations
 

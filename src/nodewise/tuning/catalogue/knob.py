@@ -110,7 +110,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Knob:
-    """Something to set, as the catalogue has it; see `catalogue/README.md` for the fields.
+    """Something to set, as the catalogue describes it; see `catalogue/README.md` for the fields.
 
     `library` and `title` are the catalogue entry's names, `default` the value that holds unless something is set: the
     word `default`, or what the user has set. `usual` says what the library does then. `exact`: results are the same bit

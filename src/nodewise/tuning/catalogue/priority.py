@@ -143,7 +143,7 @@ class Spent:
         return profile if profile is not None and profile.enough else None
 
     def share(self, time: Sequence[str], library: str) -> float | None:
-        """Of the processor time of a run how much lies in what `time` names, 0 to 1; None where that is not known.
+        """The share of a run's processor time that is spent in what `time` names, 0 to 1; None where that is not known.
 
         `library` is the name of the one of the catalogue that `[process]` means.
         """
