@@ -326,8 +326,8 @@ def _expected(kind: Any, several: bool = False) -> str:
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         # a number may be whole, and what may be left out inside of a list is said of the list
-        said = [p for p in parts if not ((p is int and float in parts) or (p is type(None) and several))]
-        words = dict.fromkeys(_expected(p, several) for p in said)
+        named = [p for p in parts if not ((p is int and float in parts) or (p is type(None) and several))]
+        words = dict.fromkeys(_expected(p, several) for p in named)
         return listed(list(words), "or")
     if kind in _PLAIN:
         return _PLAIN[kind][several]

@@ -81,7 +81,7 @@ def check_target(path: Path, option: str) -> None:
         raise InputError(f"{option}: {folder} is not writable", "name a file in another directory")
 
 
-def say_note(note: Note) -> None:
+def print_note(note: Note) -> None:
     """Print a note while the answer is still being worked out; it goes to standard error."""
     print(note, file=sys.stderr, flush=True)
 

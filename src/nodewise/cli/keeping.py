@@ -36,7 +36,7 @@ def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
         with turn(_waiting) if wait else nullcontext():
             yield
     except KeyboardInterrupt:
-        _say(f"interrupted: {_whereabouts(folder, kind) or 'nothing was measured'}")
+        _print_note(f"interrupted: {_whereabouts(folder, kind) or 'nothing was measured'}")
         raise
     except NodewiseError as problem:
         kept = _whereabouts(folder, kind)
@@ -45,7 +45,7 @@ def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
         raise
     except BaseException:
         if kept := _whereabouts(folder, kind):
-            _say(kept)
+            _print_note(kept)
         raise
 
 
@@ -78,7 +78,7 @@ def hand_out(
     try:
         page = write_page(folder)
     except KeyboardInterrupt:
-        _say(f"interrupted while the page was being written: {again} writes it")
+        _print_note(f"interrupted while the page was being written: {again} writes it")
         raise
     except NodewiseError as problem:
         kept = f"the answer is kept: {again} writes the page"
@@ -119,7 +119,7 @@ def _waiting(who: str) -> None:
     print(f"waiting for {who}", file=sys.stderr, flush=True)
 
 
-def _say(text: str) -> None:
+def _print_note(text: str) -> None:
     # said whole, also where the one who waits asks once more
     with deaf():
         print(f"\n{text}", file=sys.stderr, flush=True)

@@ -221,9 +221,9 @@ class MapsWatcher:
         self.programs[program] = None
         if len(self.words) < _MOST_WORDS:
             raw = [word for word in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if word][:_MOST_WORDS]
-            said = [word[:_LONGEST_WORD].decode(errors="replace") for word in raw]
+            given = [word[:_LONGEST_WORD].decode(errors="replace") for word in raw]
             # one that holds a secret reports nothing of a library
-            plain = (word for word, secrets in zip(said, parts_of_words(said), strict=True) if not secrets)
+            plain = (word for word, secrets in zip(given, parts_of_words(given), strict=True) if not secrets)
             self.words.update(dict.fromkeys(plain))
 
     def _watch(self) -> None:

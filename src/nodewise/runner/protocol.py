@@ -84,11 +84,11 @@ def read_protocol(lines: Sequence[str], misplaced: str = "") -> Reported:
             if seconds is None or seconds <= 0:
                 return Reported(problem=f"seconds is no number above zero: {line[:120]}")
             times.append(seconds)
-        said = record.get("verified")
-        if said is not None and not isinstance(said, bool):
-            return Reported(problem=f"verified is neither true nor false but {shown(said)}: {line[:120]}")
-        if said is not None:
-            verified = said and verified is not False
+        claim = record.get("verified")
+        if claim is not None and not isinstance(claim, bool):
+            return Reported(problem=f"verified is neither true nor false but {shown(claim)}: {line[:120]}")
+        if claim is not None:
+            verified = claim and verified is not False
         for name, value in record.items():
             number = _number(value)
             if len(name) > _LONGEST_NAME:

@@ -139,8 +139,8 @@ class Seen:
             return ""
         names = {s.value: s.name for s in signal.Signals}
         how = f"was killed by signal {number} ({names.get(number, 'real-time')})" if number else f"ended with {code}"
-        said = self.line.get("err", "").strip()
-        return f"{self} {how}" + (f": {said[-_SHOWN:]}" if said else "")
+        printed = self.line.get("err", "").strip()
+        return f"{self} {how}" + (f": {printed[-_SHOWN:]}" if printed else "")
 
     def __str__(self) -> str:
         return f"rank {self.rank} on {self.line.get('host', '?')}"
@@ -221,9 +221,9 @@ def combine(seen: Sequence[Seen], patterns: Mapping[str, Any], over: OverRanks) 
     parts = _parts(ended, each)
     if (share := imbalance(parts)) is not None:
         metrics.setdefault("imbalance", share)
-    said = [t.verified for t in each if t.verified is not None]
+    claims = [t.verified for t in each if t.verified is not None]
     unread = next((t.unread for t in each if t.unread), "")
-    return parts, Reported(max(times) if times else None, metrics, all(said) if said else None, problem, unread)
+    return parts, Reported(max(times) if times else None, metrics, all(claims) if claims else None, problem, unread)
 
 
 def _reported_by(line: _Line, patterns: Mapping[str, Any]) -> Reported:

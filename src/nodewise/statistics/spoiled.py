@@ -109,24 +109,26 @@ def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
         | ({"steal"} if unusual else set())
         for run, unusual in zip(runs, stolen, strict=True)
     ]
-    said = []
+    conditions = []
     if _rests(runs, spoiled):
-        said.append(
+        conditions.append(
             "others' load came with the runs and rested between them: where it works for the program, as a database does, let it "
             "count by --accept-disturbed"
         )
     counts = Counter(kind for kinds in spoiled for kind in sorted(kinds))
     if ordinary >= _NAMED:
-        said.append(f"steal of {ordinary * 100:.0f}% in all runs")
+        conditions.append(f"steal of {ordinary * 100:.0f}% in all runs")
     for kind in _CONSTANT:
         contenders = sorted({c for c, k in always if k == kind})
         if contenders:
             every = len(contenders) == len({run.contender for run in runs})
-            said.append(f"the {kind} below its base in all runs" + ("" if every else f" of {', '.join(contenders)}"))
+            conditions.append(
+                f"the {kind} below its base in all runs" + ("" if every else f" of {', '.join(contenders)}")
+            )
     if quota is not None:
-        said.append(f"a quota of {quota:g} processors")
+        conditions.append(f"a quota of {quota:g} processors")
     elif any("throttled" in _kinds(run) for run in runs):
-        said.append("a quota that held runs back")
+        conditions.append("a quota that held runs back")
     which = frozenset(run.block for run, kinds in zip(runs, spoiled, strict=True) if kinds)
     return Disturbance(
         blocks=len({run.block for run in runs}),
@@ -134,7 +136,7 @@ def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
         runs=len(runs),
         disturbed_runs=sum(map(bool, spoiled)),
         kinds=tuple(kind for kind, _ in counts.most_common()),
-        conditions=tuple(said),
+        conditions=tuple(conditions),
         which=which,
     )
 

@@ -155,8 +155,8 @@ def work_of(found: Found, point: Mapping[str, str], threads: int | None = None) 
 
 def _refused(found: Found, done: subprocess.CompletedProcess[str]) -> InputError:
     """What the worker said on standard error: what is wrong, and in a line of its own what to do about it."""
-    said = done.stderr.strip().removeprefix("nodewise-worker: ").removeprefix("layout: ")
-    what, _, hint = said.partition("\nhint: ")
+    printed = done.stderr.strip().removeprefix("nodewise-worker: ").removeprefix("layout: ")
+    what, _, hint = printed.partition("\nhint: ")
     what = what or f"its worker ended with code {done.returncode}"
     return InputError(
         f"study {found.study.name}: {what}", hint or "`nodewise study` lists its knobs with their meaning"

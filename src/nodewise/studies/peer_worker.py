@@ -80,8 +80,8 @@ class Judge:
             self._process.stdin.close()
         except BrokenPipeError:
             return "the arrays are not those of the study"
-        said = json.loads(self._line() or "{}")
-        return None if said.get("verified") else said.get("wrong", "the arrays are not those of the study")
+        answer = json.loads(self._line() or "{}")
+        return None if answer.get("verified") else answer.get("wrong", "the arrays are not those of the study")
 
 
 def _receive(stream: IO[bytes]) -> Any:

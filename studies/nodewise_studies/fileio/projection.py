@@ -202,7 +202,7 @@ def _report_folder(
     system = filesystem_of(folder)
     lines = [
         f"{folder}: {system.kind} ({system.options}), {system.free / 1e9:.1f} GB free",
-        f"  {_said(system, point)}",
+        f"  {_remark(system, point)}",
     ]
     times = {name: {label: project(points, n) for label, n in SIZES.items()} for name, points in variants.items()}
     order_by = _order_by(variants, size)
@@ -224,7 +224,7 @@ def _report_folder(
     return lines
 
 
-def _said(system: Filesystem, point: Mapping[str, str]) -> str:
+def _remark(system: Filesystem, point: Mapping[str, str]) -> str:
     """Whose times these are: the disk's or the page cache's."""
     if system.in_memory:
         return "in memory: no disk is behind it"

@@ -177,13 +177,13 @@ def ffmpeg() -> str | None:
     return shutil.which("ffmpeg")
 
 
-def _say(program: str, *words: str) -> str:
+def _printed(program: str, *words: str) -> str:
     return subprocess.run([program, "-hide_banner", *words], capture_output=True, text=True, check=False).stdout
 
 
 @lru_cache(maxsize=4)
 def _known(program: str) -> tuple[str, Mapping[str, str]]:
-    return version_of(_say(program, "-version")), encoders_listed(_say(program, "-encoders"))
+    return version_of(_printed(program, "-version")), encoders_listed(_printed(program, "-encoders"))
 
 
 def _try(program: str, variant: Variant, level: str) -> subprocess.CompletedProcess[str]:

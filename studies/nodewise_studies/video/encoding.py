@@ -133,17 +133,17 @@ def run(state: State) -> None:
         fcntl.fcntl(process.stdin, fcntl.F_SETPIPE_SZ, _PIPE)
     feeder = threading.Thread(target=_feed, args=(process.stdin, state.clip))
     feeder.start()
-    said = process.stderr.read().decode(errors="replace")
+    printed = process.stderr.read().decode(errors="replace")
     process.wait()
     feeder.join()
     if process.returncode != 0:
-        raise RefusedError(f"{state.name}: {said.strip()[-300:]}")
-    state.seconds = encoding_seconds(said) or time.perf_counter() - begin
+        raise RefusedError(f"{state.name}: {printed.strip()[-300:]}")
+    state.seconds = encoding_seconds(printed) or time.perf_counter() - begin
 
 
-def encoding_seconds(said: str) -> float | None:
+def encoding_seconds(printed: str) -> float | None:
     """FFmpeg's own time from the first frame to the last, without its start, or None where it does not say."""
-    read = re.search(r"bench: .*rtime=([0-9.]+)s", said)
+    read = re.search(r"bench: .*rtime=([0-9.]+)s", printed)
     return float(read[1]) or None if read else None
 
 

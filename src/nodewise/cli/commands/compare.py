@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from nodewise.base.errors import InputError, StoreError
-from nodewise.cli.experiments import STDOUT, again_in, place_for, say_note
+from nodewise.cli.experiments import STDOUT, again_in, place_for, print_note
 from nodewise.cli.exports import asked_exports, export_options, write_export
 from nodewise.cli.hyperfine import HyperfineWords
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
@@ -163,7 +163,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     targets = asked_exports(given, given["as_json"])
     question = comparison.question
     with ProgressLine(question.budget) as line, kept_in(question.out, "compare"):
-        verdict = comparison.answer(line.show, say_note)
+        verdict = comparison.answer(line.show, print_note)
     slower = None if question.threshold is None else slower_by(verdict, question.threshold)
     code = 0 if question.threshold is None else {True: SLOWER, False: 0, None: UNDECIDED}[slower]
     if context.parent is not None:

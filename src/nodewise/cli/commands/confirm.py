@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodewise.base.errors import InputError
-from nodewise.cli.experiments import again_in, place_for, say_note
+from nodewise.cli.experiments import again_in, place_for, print_note
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
     SHARE,
@@ -124,7 +124,7 @@ def command(
     )
     question = asked.question
     with ProgressLine(question.budget) as line, kept_in(question.out, "confirm"):
-        verdict = asked.answer(line.show, say_note)
+        verdict = asked.answer(line.show, print_note)
     code = 0 if verdict.verdict.value == "holds" else BROKEN
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code

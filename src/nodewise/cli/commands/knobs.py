@@ -163,13 +163,13 @@ def _heading(
     else:
         seen = "known by its file alone: it was not run, or ended before anyone could look"
     named = [_named(library, spent, answers) for library in found]
-    said = textwrap.fill(
+    text = textwrap.fill(
         f"loads      {', '.join(named) or 'nothing that the catalogue has'}", _WIDTH, subsequent_indent=" " * 11
     )
     return [
         f"program    {' '.join(words)}: {seen}",
         *_spent(loaded),
-        said,
+        text,
         f"processor  {machine.processor.model or 'unknown'}",
     ]
 

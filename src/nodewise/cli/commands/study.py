@@ -122,7 +122,7 @@ def command(
         _use(use, words, threads or found.study.threads)
     # not before a use, which may be over before they are imported
     from nodewise.api.study import prepare_study
-    from nodewise.cli.experiments import result_place, say_note
+    from nodewise.cli.experiments import print_note, result_place
     from nodewise.cli.keeping import hand_out, kept_in, print_answer
     from nodewise.report.pages.write import write_page
     from nodewise.verdicts.encoding import encode
@@ -145,7 +145,7 @@ def command(
     )
     folder = asked.out
     with _Line() as line, kept_in(folder, "study"):
-        result = asked.answer(line.show, say_note)
+        result = asked.answer(line.show, print_note)
 
     def print_json(page: Path | None) -> None:
         print(json.dumps(encode(result, report=page), indent=1))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodewise.cli.experiments import again_in, check_target, place_for, say_note
+from nodewise.cli.experiments import again_in, check_target, place_for, print_note
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
     allow_option,
@@ -161,7 +161,7 @@ def command(
         return
     announce = (lambda _: None) if as_json else print_outline
     with ProgressLine(question.budget) as line, kept_in(question.out, "tune"):
-        verdict = tuning.answer(line.show, say_note, announce)
+        verdict = tuning.answer(line.show, print_note, announce)
 
     def written() -> Path | None:
         return None if script is None else write_launch_script(verdict, *script)
@@ -185,7 +185,7 @@ def _dry(tuning: Tuning, as_json: bool) -> None:
     from nodewise.cli.tune_text import print_outline, too_small
     from nodewise.verdicts.encoding import encode
 
-    outline = tuning.preview(say_note)
+    outline = tuning.preview(print_note)
     if as_json:
         print(json.dumps(encode(outline_output(outline)), indent=1))
     else:

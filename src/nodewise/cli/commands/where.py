@@ -60,7 +60,7 @@ def command(
     """
     from nodewise.api.where import observer_of, prepare_where, watch_for
     from nodewise.base.files import write_whole
-    from nodewise.cli.experiments import say_note
+    from nodewise.cli.experiments import print_note
     from nodewise.report.drawings.where import where_svg
     from nodewise.report.text.where import where_table
     from nodewise.verdicts.encoding import encode
@@ -74,7 +74,7 @@ def command(
     if pid is None:
         seen, status = _run(words, interval, as_json)
     else:
-        observer, status = observer_of(pid, seconds, interval, say_note), 0
+        observer, status = observer_of(pid, seconds, interval, print_note), 0
         with contextlib.suppress(KeyboardInterrupt):
             watch_for(observer, seconds)
         seen = observer.seen

@@ -67,7 +67,7 @@ def table_of(result: StudyVerdict) -> dict[str, Any]:
     ]
     # a column that says nothing, or the rate again, is left out
     shown = [c for i, c in enumerate(columns) if any(c[1](r) is not None for r in rows) and (i < 2 or c[0] != unit)]
-    said = any(r.how for r in rows)
+    has_how = any(r.how for r in rows)
     made = []
     for row in rows:
         cells: list[dict[str, Any]] = [{"text": row.contender, "value": row.contender}]
@@ -76,10 +76,10 @@ def table_of(result: StudyVerdict) -> dict[str, Any]:
             value = value_of(row)
             text = "" if value is None else write(value) if write else peer_cell(result, row)
             cells.append({"text": text, "value": _LAST if value is None else value})
-        if said:
+        if has_how:
             cells.append({"text": row.how, "value": row.how or _LAST})
         made.append({"cells": cells, "best": row.contender == result.best and row.kind is Kind.VARIANT})
-    heads = ["contender", "kind", *(c[0] for c in shown), *(["how"] if said else [])]
+    heads = ["contender", "kind", *(c[0] for c in shown), *(["how"] if has_how else [])]
     return {"heads": heads, "rows": made}
 
 

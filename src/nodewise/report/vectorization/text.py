@@ -88,8 +88,8 @@ class _Painter:
         times = f" (×{report.instances})" if report.instances > 1 else ""
         done = "; ".join(f"{words}{f' (×{n})' if n > 1 and len(report.how) > 1 else ''}" for words, n in report.how)
         done = report.why or done
-        said = f"{report.status}{times}{f': {done}' if done else ''}"
-        lines = self._wrapped(report.compiler, said, 2, _CODES[report.status])
+        outcome = f"{report.status}{times}{f': {done}' if done else ''}"
+        lines = self._wrapped(report.compiler, outcome, 2, _CODES[report.status])
         if report.simd is False:
             why = "was not honoured" if self._simd else "is ignored: neither -fopenmp nor -fopenmp-simd is given"
             lines += self._wrapped("", f"omp simd {why}", 2, _CODES[Status.MISSED])

@@ -48,9 +48,9 @@ class Setter:
             return held
         if self.form in _JOINED:
             between, sign = _JOINED[self.form]
-            said = [entry.partition(sign) for entry in held.split(between)]
+            entries = [entry.partition(sign) for entry in held.split(between)]
             # of one given twice the last counts, for glibc as for jemalloc and Go
-            return next((value for name, _, value in reversed(said) if name == self.part), None)
+            return next((value for name, _, value in reversed(entries) if name == self.part), None)
         words = held.split() if self.form == "options" else _files(held)
         return next((w for w in reversed(words) if re.fullmatch(self.replaces, w)), None)
 

@@ -238,5 +238,5 @@ def set_by_command(knob: Knob, command: Sequence[str], environment: Mapping[str,
     """Whether the command, or a variable in addition to the knob's own, says already what the knob would say."""
     if not knob.arguments:
         return any(environment.get(v) for v in knob.also)
-    said = [*command, *(word for v in knob.also for word in environment.get(v, "").split())]
-    return any(re.fullmatch(knob.arguments, word) for word in said)
+    words = [*command, *(word for v in knob.also for word in environment.get(v, "").split())]
+    return any(re.fullmatch(knob.arguments, word) for word in words)

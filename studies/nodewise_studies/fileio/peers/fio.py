@@ -131,13 +131,13 @@ def _job(state, folder):
         raise SystemExit(f"fio on {folder}: {(done.stderr or done.stdout).strip()[-200:] or problem}") from None
 
 
-def times_of(said, op, size):
+def times_of(printed, op, size):
     """Seconds that fio took for all bytes, and seconds of the processor in user mode, which is fio's own part.
 
     ValueError or LookupError where it did not run to its end. What is left of the last request is not written: the rest
     of the time is added for it.
     """
-    job = json.loads(said[said.index("{") :])["jobs"][0]
+    job = json.loads(printed[printed.index("{") :])["jobs"][0]
     moved = job[op]
     if job["error"] or not moved["io_bytes"]:
         raise ValueError(f"error {job['error']} after {moved['io_bytes']} bytes")
