@@ -30,7 +30,7 @@ def test_a_program_is_read_as_binutils_read_it():
     rows = [line.split() for line in printed.splitlines()]
     undefined = {r[7].split("@")[0] for r in rows if len(r) > 7 and r[6] == "UND"}
     assert set(elf.imports()) == undefined
-    # of a program that is linked to lie anywhere, code lies in the file where it lies in memory, or by a constant beside
+    # of a program that is linked to lie anywhere, code lies in the file where it lies in memory, or by a constant next to
     sized = {(r[7].split("@")[0], int(r[2], 0)) for r in rows if len(r) > 7 and r[3] == "FUNC" and r[6] != "UND"}
     assert {(name, size) for _, size, name in elf.functions()} == {t for t in sized if t[1]}
 

@@ -57,7 +57,7 @@ def test_command_lines_of_hyperfine_mean_the_same(theirs: str, ours: str) -> Non
     assert as_our_words(theirs.split()) == ours.split()
 
 
-def test_the_answer_is_a_sentence_and_all_else_is_beside_standard_output(nodewise: Command, tmp_path: Path) -> None:
+def test_the_answer_is_a_sentence_and_all_else_stays_off_standard_output(nodewise: Command, tmp_path: Path) -> None:
     done = nodewise("compare", "sleep 0.01", "sleep 0.03", "--within", "20%", "--out", "x")
     assert done.returncode == 0, done.stderr
     assert "answer    sleep 0.03 is " in done.stdout

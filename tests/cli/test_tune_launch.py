@@ -225,7 +225,7 @@ def test_a_program_that_reads_a_terminal_ends_and_is_explained(tmp_path: Path) -
 
 
 def _undecided(nodewise: Command, tmp_path: Path) -> Any:
-    """A tune of a program with more noise than gain: as the table of a real one showed it, 584 ms beside 499."""
+    """A tune of a program with more noise than gain: as the table of a real one showed it, 584 ms against 499."""
     program = 'import json,os,random; v=0.499 if os.environ.get("MODE") is None else 0.52; print(json.dumps({"nodewise": 1, "seconds": v * random.gauss(1, 0.15)}))'
     done = nodewise(
         "tune", "--max-runs", "30", "--env-axis", "MODE=a", "--axes", "MODE", "--out", "x", "--",

@@ -57,7 +57,7 @@ def bound(*processors):
 @needs_two
 def test_threads_where_they_were_asked_to_be(team, tmp_path):
     done = where("--json", "--svg", str(tmp_path / "seen.svg"), "--", team, **bound(*TWO))
-    # what the program prints is beside the answer
+    # what the program prints is kept apart from the answer
     assert (done.returncode, done.stderr.partition("\n")[0]) == (0, "done")
     assert done.stderr.count("as asked") == 2
     assert "Threads were where they were asked to be by OMP_PLACES=" in done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Open MPI 5 beside Open MPI 4: what it does otherwise, refuses, and reads of what is written for it.
+"""Open MPI 5 compared with Open MPI 4: what it does otherwise, refuses, and reads of what is written for it.
 
 Its recorded answers are in test_launchers.
 """

@@ -400,7 +400,7 @@ def threaded(cpu_s: float, waited_s: float, threads: int) -> dict[str, float]:
         # four threads on two processors wait for each other, whoever else is there
         (1.0, threaded(2.0, 2.0, 4), 2, 2.0, False),
         (1.1, threaded(2.0, 2.2, 4), 2, 2.2, True),
-        # one thread beside a hog on two processors: it waits for nothing, and has no room
+        # one thread and a hog on two processors: it waits for nothing, and has no room
         (1.0, threaded(1.0, 0.001, 1), 2, 2.0, True),
         (1.0, threaded(1.0, 0.001, 1), 2, 1.4, False),
         (1.0, threaded(1.0, 0.06, 1), 2, 1.0, True),
@@ -423,7 +423,7 @@ def test_load_disturbs_where_it_keeps_threads_from_a_processor(
     assert found == ({"other load"} if disturbed else set())
 
 
-def test_short_runs_are_judged_by_what_was_ready_beside_them() -> None:
+def test_short_runs_are_judged_by_what_was_ready_at_the_same_time() -> None:
     # 10 ms of four threads on two processors: ticks tell nothing, and threads that wait may do so for each other
     usage = {"user_s": 0.02, "waited_s": 0.004, "watched_s": 0.02, "watched_threads": 4.0}
     quiet = {"mask_busy_s": 0.03, "processors": 2.0, "ready": 0.0}

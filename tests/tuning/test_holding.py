@@ -82,8 +82,8 @@ def test_a_library_with_threads_of_its_own_is_set_by_its_own_variable() -> None:
     options = _options(_seen("libopenblas64_p-r0.3.23.so"))
     assert _setting(options, threads=2).env == {"OPENBLAS_NUM_THREADS": "2"}
     assert _setting(options, threads=2, placement="compact").env == {}
-    beside = _options(_seen("libopenblas64_p-r0.3.23.so", "libgomp.so.1"))
-    assert _setting(beside, threads=2).env == {"OMP_NUM_THREADS": "2"}
+    both = _options(_seen("libopenblas64_p-r0.3.23.so", "libgomp.so.1"))
+    assert _setting(both, threads=2).env == {"OMP_NUM_THREADS": "2"}
 
 
 def test_a_program_that_was_not_seen_may_have_openmp() -> None:

@@ -17,7 +17,7 @@ from nodewise.tuning.ranks import rank_wrapper
 from tests.surfaces import machine
 
 HERE = machine(2, 1)
-#: Keeps what it was given, byte by byte, in a file of its rank beside itself.
+#: Keeps what it was given, byte by byte, in a file of its rank next to itself.
 PROGRAM = """#!/bin/sh
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$SLURM_PROCID}}
 { printf '%s\\0' "$@" "$PWD" "$GIVEN" "$OMP_NUM_THREADS"; cat; } > "$RECORDS/$rank"

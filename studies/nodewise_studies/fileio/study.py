@@ -17,7 +17,7 @@ _HDF5 = (
     *(f"h5py-contiguous-{shape}" for shape in ("row", "whole")),
     *(f"h5py-chunked-{s}" for s in ("row", "chunk", "whole")),
 )
-_WAYS = (
+_VARIANTS = (
     *(f"{kind}-{shape}" for kind in ("c-formatted", "c-unformatted") for shape in _SHAPES),
     *(f"fortran-{kind}-{shape}" for kind in ("formatted", "unformatted", "stream") for shape in _SHAPES),
     "charconv-formatted-whole",
@@ -38,15 +38,15 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
 def select(point: Mapping[str, str]) -> list[str]:
     """The variants that knob `variants` asks for; where arrays are large, the slow ones take long."""
     asked = point.get("variants", "all")
-    text = [name for name in _WAYS if "-formatted-" in name]
+    text = [name for name in _VARIANTS if "-formatted-" in name]
     chosen = {
-        "all": list(_WAYS),
-        "fast": [name for name in _WAYS if name.endswith("-whole") and name not in text],
+        "all": list(_VARIANTS),
+        "fast": [name for name in _VARIANTS if name.endswith("-whole") and name not in text],
         "formatted": text,
-        "unformatted": [name for name in _WAYS if name not in text],
-        "chunked": [name for name in _WAYS if "chunked-" in name or name in _HDF5],
+        "unformatted": [name for name in _VARIANTS if name not in text],
+        "chunked": [name for name in _VARIANTS if "chunked-" in name or name in _HDF5],
     }
-    return [*(chosen.get(asked) or [n for n in _WAYS if n.endswith(f"-{asked}")]), "memory"]
+    return [*(chosen.get(asked) or [n for n in _VARIANTS if n.endswith(f"-{asked}")]), "memory"]
 
 
 STUDY = Study(

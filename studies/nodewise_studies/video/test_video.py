@@ -146,7 +146,7 @@ def test_encoders_are_read_from_what_ffmpeg_lists() -> None:
 @pytest.mark.usefixtures("pretended")
 def test_encoders_that_ffmpeg_lists_beyond_those_known_are_ways_by_bits_a_second() -> None:
     found = encoders.variants()
-    assert found.keys() - encoders.WAYS.keys() == {"hevc_v4l2m2m", "vp8_vaapi", "h264_vulkan", "libopenh264"}
+    assert found.keys() - encoders.VARIANTS.keys() == {"hevc_v4l2m2m", "vp8_vaapi", "h264_vulkan", "libopenh264"}
     quality = found["vp8_vaapi"].quality_for(1920 * 1080)
     assert (quality.option, quality.start) == ("-b:v", pytest.approx(3_000_000 * 1920 * 1080 / (854 * 480), abs=500))
     words = found["vp8_vaapi"].words(quality.start, 4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Placements drawn: every thread there once, labels inside of their boxes, ranks distinguished; two beside each other."""
+"""Placements drawn: every thread there once, labels inside of their boxes, ranks distinguished; two side by side."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -142,7 +142,7 @@ def test_what_differs_between_two_placements():
     assert "no thread sits elsewhere" in compare_text(TWO, COMPACT, COMPACT, ("a", "b"))
 
 
-def test_two_placements_are_drawn_beside_each_other():
+def test_two_placements_are_drawn_side_by_side():
     svg = compare_svg(TWO, COMPACT, SCATTER, ("one", "two"))
     boxes, texts, (width, _), _ = shapes(svg)
     assert {"one", "two", "cores used"} <= {t[4] for t in texts}

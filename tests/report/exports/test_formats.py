@@ -113,7 +113,7 @@ def test_google_benchmarks_json_key_by_key(made: Callable[..., Made]) -> None:
     assert len(levels) == len(set(levels))
 
 
-def test_a_metric_that_is_compared_stands_beside_the_times(made: Callable[..., Made]) -> None:
+def test_a_metric_that_is_compared_is_given_along_with_the_times(made: Callable[..., Made]) -> None:
     found = made("a", "bb", objective=Objective("peak_bytes"))
     one = json.loads(export_text("json", found))["results"][1]
     assert 1 < one["median"] < 2

@@ -119,7 +119,7 @@ def test_the_table_has_the_columns_that_say_something() -> None:
     assert study_figures([bare])
 
 
-def test_published_figures_stand_beside_those_measured_here() -> None:
+def test_published_figures_are_shown_with_those_measured_here() -> None:
     (one,) = published_rows([study_result()])
     assert one["value"] == "12" and one["here"] == "100 ms, 10 Gitems/s"
     nobody = replace(study_result().published[0], contender="")

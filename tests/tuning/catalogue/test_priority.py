@@ -235,7 +235,7 @@ def test_programs_are_known_by_what_is_theirs():
     assert not matches("/v/other/_dispatcher.cpython-311.so", ["*/numba/_dispatcher.*.so"])
 
 
-def test_tunables_of_one_allocator_are_not_set_beside_another():
+def test_tunables_of_one_allocator_are_not_set_for_another():
     (malloc,) = [k for k in knobs_for(spent(), machine(), {}, CATALOGUE) if k.name == "malloc-thread-cache"]
     other = replace(ALLOCATOR, setter=Setter("LD_PRELOAD", "preload", replaces="x"))
     options = Options(machine(), ("x",), ("knobs",), {}, Wanted(), knobs=(malloc, other))

@@ -16,7 +16,7 @@ from ..files import forget, nameless, path_of
 from ..projection import folders_of
 
 #: How large the pieces are that a call writes, by the layout.
-_WAYS = {"contiguous": ("row", "whole"), "chunked": ("row", "chunk", "whole")}
+_LAYOUTS = {"contiguous": ("row", "whole"), "chunked": ("row", "chunk", "whole")}
 
 #: What HDF5 has besides, in bytes.
 _SPARE = 2**20
@@ -25,7 +25,7 @@ _SPARE = 2**20
 def contenders():
     """Each layout with each piece, or why there is none."""
     missing = absent("h5py")
-    return {f"h5py-{layout}-{piece}": missing for layout, pieces in _WAYS.items() for piece in pieces}
+    return {f"h5py-{layout}-{piece}": missing for layout, pieces in _LAYOUTS.items() for piece in pieces}
 
 
 def prepare(inputs, point, threads):
