@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whose an experiment is: going on with one, or repeating it, runs the commands that it names, so its owner has to be known."""
+"""Who owns an experiment: continuing or repeating one runs the commands that it names, so its owner has to be known."""
 
 from __future__ import annotations
 

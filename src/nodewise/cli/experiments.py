@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Directories of experiments: a new one for each question, and going on with one that was cut off."""
+"""Directories of experiments: a new one for each question, and continuing one that was cut off."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was paid for is printed, or it is said where it is kept: the answer first, then its page, however either ends."""
+"""What was measured is printed, or where it is kept: the answer first, then its page, however the command ends."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The terminal: what is printed there of secrets that this process was given names variables, whoever prints it."""
+"""The terminal: secrets that this process was given are printed as names of variables, whoever prints them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trust: going on with an experiment runs the commands that it names, so its owner has to be known."""
+"""Trust: continuing an experiment runs the commands that it names, so its owner has to be known."""
 
 from __future__ import annotations
 

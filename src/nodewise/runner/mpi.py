@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which MPI a launcher and a program are of, and whether they are of the same: else each rank runs alone, and nobody says so."""
+"""Which MPI a launcher and a program belong to, and whether they match: else each rank runs alone, and nothing reports it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The contract of a study, as rules that any folder is held to: each gives what is wrong, and nothing where all is right."""
+"""The contract of a study, as rules by which any folder is checked: each gives what is wrong, and nothing where all is right."""
 
 from __future__ import annotations
 

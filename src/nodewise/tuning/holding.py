@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holding: how many ranks and threads a point asks for, where they sit, and the least that has to be said for that."""
+"""Holding: how many ranks and threads a point asks for, where they sit, and the fewest settings that achieve it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which loop of the source each attempt is of.
+"""Which loop of the source each attempt belongs to.
 
 GCC places a loop at one of its statements, which may stand in a function that was inlined there, in a loop within that is
 gone, or in one that is still there. LLVM's compilers place it at its keyword, or at the directive that shares it out.

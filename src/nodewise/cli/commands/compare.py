@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`nodewise compare`: which command is faster, and is that so."""
+"""`nodewise compare`: which command is faster, and how sure that is."""
 
 from __future__ import annotations
 
