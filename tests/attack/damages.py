@@ -19,8 +19,8 @@ from nodewise.cli.main import main
 WRONG = [None, True, -1, 10**400, 1e308, 1e-308, "x", "", [], {}, [[]], {"a": 1}, "\udcff", float("nan"), 1 << 40]
 KINDS = {
     "run": ["-r", "3", "--", "sleep", "0.001"],
-    "compare": ["--accept-disturbed", "-M", "8", "sleep 0.02", "sleep 0.001"],
-    "tune": ["--accept-disturbed", "--max-runs", "24", "-P", "t=0.02,0.001", "--axes", "", "--", "sleep", "{t}"],
+    "compare": ["--accept-disturbed", "-M", "8", "sleep 0.08", "sleep 0.001"],
+    "tune": ["--accept-disturbed", "--max-runs", "24", "-P", "t=0.08,0.001", "--axes", "", "--", "sleep", "{t}"],
 }
 FILES = ("question.json", "samples.jsonl", "verdict.json", "reference-output")
 
@@ -43,10 +43,10 @@ def nodewise_here(*words: str) -> tuple[int, str]:
 def store(folder: Path) -> dict[str, Path]:
     """A small experiment of each kind below a folder."""
     for kind, words in KINDS.items():
-        code, said = nodewise_here(kind, "--budget", "5s", "--out", str(folder / kind), *words)
+        code, said = nodewise_here(kind, "--budget", "10min", "--out", str(folder / kind), *words)
         assert code == 0, said
     code, said = nodewise_here(
-        "confirm", "--budget", "5s", "--max-runs", "8", "--out", str(folder / "confirm"), str(folder / "compare")
+        "confirm", "--budget", "10min", "--max-runs", "8", "--out", str(folder / "confirm"), str(folder / "compare")
     )
     assert code in (0, 1), said
     return {kind: folder / kind for kind in (*KINDS, "confirm")}

@@ -41,18 +41,20 @@ def test_surfaces_that_nothing_was_fitted_to_are_no_harder(tmp_path: Path) -> No
     assert regrets[int(0.8 * len(regrets))] <= 2
 
 
-def test_where_nothing_matters_no_difference_is_said(tmp_path: Path) -> None:
-    words = [o.result.verdict for o in _outcomes(KNOWN["flat"], range(20), tmp_path)]
+@pytest.mark.parametrize("seeds", [8, pytest.param(20, marks=pytest.mark.long)])
+def test_where_nothing_matters_no_difference_is_said(tmp_path: Path, seeds: int) -> None:
+    words = [o.result.verdict for o in _outcomes(KNOWN["flat"], range(seeds), tmp_path)]
     # the others are open, and none is said to be faster
-    assert words.count("no difference") >= 15 and words.count("faster") <= 1
+    assert words.count("no difference") >= 0.7 * seeds and words.count("faster") <= seeds // 20
 
 
-def test_a_gain_of_three_percent_is_found(tmp_path: Path) -> None:
-    words = [o.result.verdict for o in _outcomes(gain_surface(), range(10), tmp_path, 200)]
-    assert words.count("faster") >= 9
+@pytest.mark.parametrize("seeds", [4, pytest.param(10, marks=pytest.mark.long)])
+def test_a_gain_of_three_percent_is_found(tmp_path: Path, seeds: int) -> None:
+    words = [o.result.verdict for o in _outcomes(gain_surface(), range(seeds), tmp_path, 200)]
+    assert words.count("faster") >= 0.9 * seeds
 
 
-@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.long)])
 def test_the_gain_told_is_not_inflated_by_having_been_picked(tmp_path: Path, step: int) -> None:
     outcomes = [
         *_outcomes(KNOWN["xeon-stream"], range(100, 130, step), tmp_path),
@@ -63,21 +65,21 @@ def test_the_gain_told_is_not_inflated_by_having_been_picked(tmp_path: Path, ste
     assert inside >= 0.9 * len(outcomes)
 
 
-@pytest.mark.parametrize(("name", "least"), [("allocator", 10), ("allocator and all axes", 9), ("uneven 20 %", 5)])
-def test_a_clear_gain_is_found_with_few_runs(name: str, least: int, tmp_path: Path) -> None:
-    seeds = 6 if name.startswith("uneven") else 10
-    assert sum(tuned(MADE[name], seed, str(tmp_path)).found for seed in range(seeds)) >= least
+@pytest.mark.parametrize("seeds", [4, pytest.param(10, marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", ["allocator", "allocator and all axes", "uneven 20 %"])
+def test_a_clear_gain_is_found_with_few_runs(name: str, seeds: int, tmp_path: Path) -> None:
+    assert sum(tuned(MADE[name], seed, str(tmp_path)).found for seed in range(seeds)) >= 0.9 * seeds
 
 
 def test_settings_that_hang_cost_no_more_than_the_budget_and_one_run(tmp_path: Path) -> None:
-    outcomes = [tuned(MADE["hang"], seed, str(tmp_path)) for seed in range(3)]
+    outcomes = [tuned(MADE["hang"], seed, str(tmp_path)) for seed in range(2)]
     # one run of the baseline, whose times vary by 5 %
     assert all(o.over <= 1.2 for o in outcomes)
     assert all(o.candidate <= 10 for o in outcomes)
 
 
 def test_a_region_that_crashes_is_left_alone(tmp_path: Path) -> None:
-    for seed in range(3):
+    for seed in range(2):
         one = tuned(MADE["crash"], seed, str(tmp_path))
         failed = sum(s.failed for s in one.result.settings)
         assert one.candidate <= 10
@@ -85,7 +87,7 @@ def test_a_region_that_crashes_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_program_that_fails_by_itself_is_tuned_and_that_is_said(tmp_path: Path) -> None:
-    for seed in range(3):
+    for seed in range(2):
         one = tuned(MADE["fails by itself"], seed, str(tmp_path))
         assert one.candidate <= 10
         assert any("the program failed in" in note for note in one.result.notes)

@@ -52,7 +52,17 @@ def edges(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", [c.name for c in EVERY])
+def _levels() -> list[Any]:
+    """All, of which the long tests have those between a library's first and last that is here, and one in the middle."""
+    found: list[Any] = []
+    for library in LEVELS:
+        names = [c.name for c in EVERY if c.name.rpartition("-")[0] == library]
+        first = {*names[:1], *names[len(names) // 2 :][:1], *names[-1:]}
+        found += [pytest.param(n, marks=() if n in first else pytest.mark.long) for n in names]
+    return found
+
+
+@pytest.mark.parametrize("name", _levels())
 def test_every_level_brings_edge_files_back(name: str, edges: Path) -> None:
     one = answer(name, {"folder": str(edges)}, "--threads", "1")
     assert one["verified"] is True and one["files"] == 7

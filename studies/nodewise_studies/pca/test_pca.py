@@ -132,8 +132,14 @@ def test_streamed_blocks_give_what_memory_gives(method: str, variant: str, held:
         np.testing.assert_allclose(answer[1], axes, atol=1e-9)
 
 
-@pytest.mark.parametrize("held", ["dense", "sparse"])
-@pytest.mark.parametrize("method", ["correlation", "svd"])
+@pytest.mark.parametrize(
+    ("held", "method"),
+    [
+        *(("dense", "correlation"), ("sparse", "svd")),
+        pytest.param("dense", "svd", marks=pytest.mark.long),
+        pytest.param("sparse", "correlation", marks=pytest.mark.long),
+    ],
+)
 def test_a_larger_file_is_analysed_within_the_bound(held: str, method: str, tmp_path: Path) -> None:
     bound = 32 * 2**20
     random = np.random.default_rng(3)
