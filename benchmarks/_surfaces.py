@@ -129,13 +129,13 @@ def _machine(cores: Sequence[Sequence[int]], nodes: Sequence[Mapping[str, Any]],
     package_of = {c: k for k, node in enumerate(n for n in nodes if n["cores"]) for c in node["cores"]}
     made = tuple(Core(i, i, tuple(core), package_of.get(i, 0), package_of.get(i, 0)) for i, core in enumerate(cores))
     packages = []
-    for package in dict.fromkeys(c.package for c in made):
-        inside = [c for c in made if c.package == package]
+    for socket in dict.fromkeys(c.socket for c in made):
+        inside = [c for c in made if c.socket == socket]
         pus = tuple(p for c in inside for p in c.pus)
         children = tuple(
             Node("core", c.logical, c.os_index, c.pus, tuple(Node("pu", p, p, (p,)) for p in c.pus)) for c in inside
         )
-        packages.append(Node("package", package, package, pus, children))
+        packages.append(Node("package", socket, socket, pus, children))
     everyone = tuple(p for node in packages for p in node.pus)
     return Machine(
         source=source,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds a study whose folder lies outside nodewise: cmake -DSTUDY=FOLDER. Installed with nodewise as a CMakeLists.txt
-# beside study.cmake and the headers.
+# next to study.cmake and the headers.
 cmake_minimum_required(VERSION 3.20)
 project(nodewise_outside_study LANGUAGES CXX)
 if(NOT CMAKE_BUILD_TYPE)

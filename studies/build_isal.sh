@@ -4,7 +4,7 @@
 #
 #     studies/build_isal.sh SOURCES FOLDER
 #
-# puts libisal.so.2 or libisal_crypto.so.2 into FOLDER, beside nothing else. Studies take it from there with
+# puts libisal.so.2 or libisal_crypto.so.2 into FOLDER, and nothing else. Studies take it from there with
 # LD_LIBRARY_PATH=FOLDER, and their rows name its version. Needs make, gcc and nasm (apt-get install make gcc nasm).
 set -euo pipefail
 

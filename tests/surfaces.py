@@ -49,11 +49,11 @@ class Scripted:
         self.runs += 1
         if self.runs == self._interrupt_at:
             raise KeyboardInterrupt
-        told = self._seconds(setting)
+        outcome = self._seconds(setting)
         at = float(self.runs)
-        if isinstance(told, str):
-            return Sample(seconds=0.1, wall_s=0.1, started_at=at, error=told, output="what it printed")
-        noisy = told * math.exp(self._random.gauss(0, self._sigma)) * (1.3 if self._random.random() < 0.04 else 1)
+        if isinstance(outcome, str):
+            return Sample(seconds=0.1, wall_s=0.1, started_at=at, error=outcome, output="what it printed")
+        noisy = outcome * math.exp(self._random.gauss(0, self._sigma)) * (1.3 if self._random.random() < 0.04 else 1)
         return Sample(seconds=noisy, wall_s=noisy, started_at=at)
 
     def close(self) -> None:

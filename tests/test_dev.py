@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `./dev test` makes of tests that fail beside others."""
+"""What `./dev test` makes of tests that fail among others."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-#: Fails in a process that others run beside, and passes alone.
+#: Fails in a process in which others run, and passes alone.
 RACES = "import os\n" + "".join(
     f"def test_race_{n}(): assert 'PYTEST_XDIST_WORKER' not in os.environ\n" for n in range(4)
 )
@@ -33,7 +33,7 @@ def _run(folder: Path, *words: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_what_fails_beside_others_and_passes_alone_is_named_and_does_not_decide(tmp_path: Path) -> None:
+def test_what_fails_among_others_and_passes_alone_is_named_and_does_not_decide(tmp_path: Path) -> None:
     code, _, said = _run(tmp_path, "-k", "race_1 or race_2 or well")
     assert code == 0
     assert "alone: test_some.py::test_race_1 test_some.py::test_race_2: a fault of the test or a race" in said
@@ -47,6 +47,6 @@ def test_what_fails_alone_too_decides(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [["-k", "race"], ["-x"]], ids=["many", "not all were run"])
 def test_many_failures_and_a_suite_that_was_cut_short_are_what_they_are(tmp_path: Path, words: list[str]) -> None:
-    code, told, said = _run(tmp_path, *words)
-    assert code in (1, 2) and "failed" in told
+    code, printed, said = _run(tmp_path, *words)
+    assert code in (1, 2) and "failed" in printed
     assert "once more" not in said and "alone" not in said

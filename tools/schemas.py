@@ -11,7 +11,7 @@ from nodewise.cli.outputs.outline import OutlineOutput
 from nodewise.cli.outputs.quiet import QuietOutput
 from nodewise.cli.outputs.studies import StudyOutput
 from nodewise.cli.outputs.vec import VecOutput
-from nodewise.machine.model import Machine
+from nodewise.machine.model import MACHINE_VERSION, Machine
 from nodewise.records.kind import Kind
 from nodewise.records.kind_registry import all_kinds
 from nodewise.verdicts.encoding import schema_of
@@ -48,7 +48,7 @@ DOCUMENTS = {
     **{kind.name: _of_kind(kind) for kind in all_kinds()},
     "tune-dry-run": Document(OutlineOutput),
     "studies": Document(StudyOutput, listed=True),
-    "machine": Document(Machine, version=("nodewise_machine", 1)),
+    "machine": Document(Machine, version=("nodewise_machine", MACHINE_VERSION)),
     "place": Document(PlaceOutput),
     "where": Document(WhereOutput),
     "knobs": Document(KnobsOutput),

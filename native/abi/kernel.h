@@ -84,7 +84,7 @@ typedef struct {
 } nw_work;
 
 // A variant is a way that the study shows; a peer what a user would take instead, from a library; a limit does only
-// what no way can do without, and its result is not checked.
+// what no variant can do without, and its result is not checked.
 typedef enum { NW_VARIANT = 0, NW_LIMIT = 1, NW_PEER = 2 } nw_kind;
 
 // One way to do the work: {.name = "blocked", .run = blocked}, and what else it has. `needs` names processor features
@@ -97,7 +97,7 @@ typedef struct nw_variant {
     int (*run)(nw_run*);
     int (*prepare)(nw_run*) NW_ELSE(nullptr);  // once, after fill, untimed: scratch memory, a library's threads
     void (*work)(const nw_run*, nw_work*)
-        NW_ELSE(nullptr);                  // the work that this way does, where it differs from the study's
+        NW_ELSE(nullptr);                  // the work that this variant does, where it differs from the study's
     const char* library NW_ELSE(nullptr);  // a peer's library: its name in study.py's `libraries`
 } nw_variant;
 
@@ -167,16 +167,16 @@ static inline void* nw_data(const nw_run* run, const char* name) {
     return NULL;  // NOLINT(modernize-use-nullptr): C
 }
 
-// Tells a metric of this run, or corrects it. One named "seconds" takes the place of the worker's clock, for a run that
-// has more to do than what is to be timed.
-static inline void nw_tell(nw_run* run, const char* name, double value) {
+// Reports a metric of this run, or corrects it. One named "seconds" takes the place of the worker's clock, for a run
+// that has more to do than what is to be timed.
+static inline void nw_report(nw_run* run, const char* name, double value) {
     size_t at = 0;
     while (at < run->metric_count && strcmp(run->metrics[at].name, name) != 0) {
         ++at;
     }
     if (at < NW_MOST_METRICS) {
-        nw_metric told = {name, value};
-        run->metrics[at] = told;
+        nw_metric metric = {name, value};
+        run->metrics[at] = metric;
         run->metric_count += at == run->metric_count ? 1 : 0;
     }
 }

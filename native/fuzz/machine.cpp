@@ -63,7 +63,7 @@ bool tried(const std::string& text, const std::string& path) {
 
 }  // namespace
 
-// Called by the sanitizer when it has found something, before it tells.
+// Called by the sanitizer when it has found something, before it reports.
 extern "C" void __asan_on_error() {  // NOLINT(bugprone-reserved-identifier): its name
     static const pid_t self = getpid();
     if (loading && getpid() != self) {

@@ -56,7 +56,7 @@ struct Description {
     std::vector<NumaNode> numa_nodes;
     std::vector<std::vector<std::uint64_t>> distances;  // in the order of numa_nodes; empty where unknown
     std::vector<CoreKind> kinds;
-    Infos infos;  // of the machine and of its first package
+    Infos infos;  // of the machine and of its first socket
 };
 
 struct TopologyError : std::runtime_error {

@@ -124,7 +124,7 @@ int bind_thread(pid_t thread, const Place& place) {
     return static_cast<int>(syscall(SYS_sched_setaffinity, thread, place.bytes, &place.mask[0]));
 }
 
-// What a thread may use now; no bits where it cannot be told.
+// What a thread may use now; no bits where that is not known.
 void read_mask(pid_t thread, unsigned char (&mask)[kMaskBytes]) {
     std::memset(&mask[0], 0, kMaskBytes);
     syscall(SYS_sched_getaffinity, thread, kMaskBytes, &mask[0]);
@@ -136,7 +136,7 @@ bool is_on(pid_t thread, const Place& place) {
     return std::memcmp(&mask[0], &place.mask[0], kMaskBytes) == 0;
 }
 
-void tell(long number, pid_t thread, const Place* place, const char* why) {
+void report(long number, pid_t thread, const Place* place, const char* why) {
     if (!verbose) {
         return;
     }
@@ -172,12 +172,12 @@ void bind_main() {
         return;
     }
     if (!is_on(getpid(), at_first)) {
-        tell(0, getpid(), nullptr, "it chose its processors itself");
+        report(0, getpid(), nullptr, "it chose its processors itself");
         return;
     }
     main_bound = true;
     const int failed = bind_thread(getpid(), places[0]);
-    tell(0, getpid(), &places[0], failed != 0 ? ", which the system refuses" : "");
+    report(0, getpid(), &places[0], failed != 0 ? ", which the system refuses" : "");
 }
 
 void in_child() {
@@ -280,7 +280,7 @@ Result enter(void* given) {
         const KeepErrno kept;
         if (bind_thread(0, *start.place) == 0) {
             own_place = start.place;
-            tell(start.number, static_cast<pid_t>(syscall(SYS_gettid)), start.place, "");
+            report(start.number, static_cast<pid_t>(syscall(SYS_gettid)), start.place, "");
         } else {
             (Line() << "thread " << start.number << ": the system refuses " << *start.place << ": it is left unbound")
                 .write();
@@ -310,17 +310,17 @@ Start<Result>* wrapped(Result (*run)(void*), void* argument, const pthread_attr_
     const KeepErrno kept;
     const long creation = ++created;
     if (skipped != nullptr && nodewise::is_among(skipped, creation)) {
-        tell(creation, 0, nullptr, "it is among NODEWISE_PIN_SKIP");
+        report(creation, 0, nullptr, "it is among NODEWISE_PIN_SKIP");
         return nullptr;
     }
     if (const char* why = why_left_alone(reinterpret_cast<const void*>(run)); why != nullptr) {
-        tell(creation, 0, nullptr, why);
+        report(creation, 0, nullptr, why);
         return nullptr;
     }
     bind_main();
     const long number = ++bound;
     if (has_own_affinity(attributes)) {
-        tell(number, 0, nullptr, "its attributes name processors");
+        report(number, 0, nullptr, "its attributes name processors");
         return nullptr;
     }
     auto* start = static_cast<Start<Result>*>(std::malloc(sizeof(Start<Result>)));

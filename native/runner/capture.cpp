@@ -91,7 +91,7 @@ void Capture::take(std::string_view data) {
     }
 }
 
-// One is enough to tell of: from then on nothing is looked for.
+// One is enough to report: from then on nothing is looked for.
 void Capture::look_for_misplaced(std::string_view data) {
     constexpr std::size_t kShown = 200;
     // a mark may begin in one piece and end in the next; of the line before it a part is kept, too

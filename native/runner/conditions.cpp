@@ -81,7 +81,7 @@ void read_processor_time(const std::string& text, const std::vector<int>& mask, 
     into["steal_s"] = all.steal / hertz;
     into["busy_s"] = all.busy / hertz;
     const std::vector<bool> wanted = flags(mask);
-    const std::vector<bool> beside = flags(domain);
+    const std::vector<bool> in_domain = flags(domain);
     ProcessorTime held;
     ProcessorTime near;
     std::ptrdiff_t found = 0;
@@ -90,7 +90,7 @@ void read_processor_time(const std::string& text, const std::vector<int>& mask, 
         const std::size_t processor = std::strtoul(at + 4, &end, 10);
         at = end;
         const bool own = holds(wanted, processor);
-        if (own || holds(beside, processor)) {
+        if (own || holds(in_domain, processor)) {
             if (!read_line(at, own ? held : near)) {
                 return;
             }
@@ -173,7 +173,7 @@ std::vector<KernelFile> find_throttle_files(const std::string& root) {
     return found;
 }
 
-// The counters of heat events, one for each core and package; of packages alone where there are very many cores.
+// The counters of heat events, one for each core and socket; of sockets alone where there are very many cores.
 std::vector<KernelFile> find_heat_files(const std::string& root) {
     constexpr std::size_t kMostCores = 64;
     const std::string base = root + "/sys/devices/system/cpu/cpu";
@@ -243,7 +243,7 @@ std::string KernelFile::read() const {
     return text;
 }
 
-std::optional<double> KernelFile::told() const {
+std::optional<double> KernelFile::leading_number() const {
     std::array<char, 32> text{};
     const ssize_t count = descriptor_ < 0 ? 0 : pread(descriptor_, text.data(), text.size() - 1, 0);
     return count > 0 ? number_at(text.data()) : std::nullopt;
@@ -290,7 +290,7 @@ double Conditions::frequency(const std::vector<int>& processors) const {
     for (const int p : processors) {
         const KernelFile file(root_ + "/sys/devices/system/cpu/cpu" + std::to_string(p) + "/cpufreq/scaling_cur_freq");
         // some drivers write that they do not know
-        if (const std::optional<double> kilohertz = file.told()) {
+        if (const std::optional<double> kilohertz = file.leading_number()) {
             sum += *kilohertz * 1e3;
             ++count;
         }

@@ -11,7 +11,7 @@
 
 namespace nodewise {
 
-// Running totals in seconds; a name is absent where the system does not tell.
+// Running totals in seconds; a name is absent where the system does not say.
 using Reading = std::map<std::string, double>;
 
 // A file of the kernel's that is read again and again through one descriptor.
@@ -27,9 +27,9 @@ class KernelFile {
     // Its beginning as it is now; empty where it is not there.
     [[nodiscard]] std::string read() const;
     // The number that it begins with; nothing where it cannot be read or begins with none.
-    [[nodiscard]] std::optional<double> told() const;
+    [[nodiscard]] std::optional<double> leading_number() const;
     // The same; 0 where there is none.
-    [[nodiscard]] double number() const { return told().value_or(0); }
+    [[nodiscard]] double number() const { return leading_number().value_or(0); }
     [[nodiscard]] bool there() const { return descriptor_ >= 0; }
 
   private:
@@ -45,7 +45,7 @@ class Conditions {
     // steal_s, busy_s (all processors, all processes); of the processors in `mask`, or without one of all that this
     // process may use, mask_steal_s and mask_busy_s; of these and the ones in `domain`, where there are any,
     // domain_busy_s; pressure_{cpu,memory,io}_s; throttled_s (by quotas of the control group and those above it);
-    // heat_events (how often heat lowered the clock of a core or package).
+    // heat_events (how often heat lowered the clock of a core or socket).
     [[nodiscard]] Reading read(const std::optional<std::vector<int>>& mask, const std::vector<int>& domain = {}) const;
     // How many processors are in `mask`, or without one may be used.
     [[nodiscard]] std::size_t processors(const std::optional<std::vector<int>>& mask) const {

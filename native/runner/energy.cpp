@@ -93,7 +93,7 @@ void Energy::open(const std::string& root) {
         add(nameless, "");
     }
     if (missing_.empty()) {
-        missing_ = shown + " holds no energy counter (energy_uj) of a package";
+        missing_ = shown + " holds no energy counter (energy_uj) of a socket";
         remedy_ =
             "virtual machines seldom show any: run on the machine itself, "
             "where `modprobe intel_rapl_msr` may bring them (on AMD, too)";
@@ -104,7 +104,7 @@ void Energy::open(const std::string& root) {
 void Energy::start() {
     complete_ = there();
     for (Domain& domain : domains_) {
-        const std::optional<double> now = domain.file.told();
+        const std::optional<double> now = domain.file.leading_number();
         complete_ &= now.has_value();
         domain.last_uj = now.value_or(0);
         domain.risen_uj = 0;
@@ -113,7 +113,7 @@ void Energy::start() {
 
 void Energy::look() {
     for (Domain& domain : domains_) {
-        const std::optional<double> now = domain.file.told();
+        const std::optional<double> now = domain.file.leading_number();
         if (!now || (*now < domain.last_uj && domain.range_uj <= 0)) {
             complete_ = false;
             return;

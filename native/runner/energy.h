@@ -10,10 +10,10 @@
 
 namespace nodewise {
 
-// Summed are the packages, in which cores and graphics are counted already, and the memory beside them (dram). The
-// platform's own counter (psys) holds all of these and stands for them only where there are no packages. A domain
+// Summed are the sockets (powercap's packages), which include cores and graphics, and memory (dram). The
+// platform's own counter (psys) holds all of these and stands for them only where there are no sockets. A domain
 // that is shown twice, through registers and through memory, is read once. Either all that is there can be read, or
-// nothing is told.
+// nothing is reported.
 class Energy {
   public:
     // How long the counters may be left alone while a program runs, in seconds: at a kilowatt the smallest of them

@@ -28,10 +28,10 @@ int guarded(const std::function<int(int guard)>& serve) {
         close(ends[1]);
         return serve(ends[0]);
     }
-    // told apart in a list of processes, and not hit by who kills all of the server's name
+    // distinguishable in a list of processes, and not hit by who kills all of the server's name
     prctl(PR_SET_NAME, "nodewise-guard");
     close(ends[0]);
-    // requests are the server's to read: with nobody to read them their writer is told; what stays open is the way
+    // requests are the server's to read: with nobody to read them their writer learns of it; what stays open is the way
     // back, so that the engine hears of a lost server once all is cleared up
     close(STDIN_FILENO);
     int status = 0;

@@ -339,7 +339,7 @@ Outcome Process::run(const Job& job, Capture& out, Capture& err) {
     input.close();
     streams.out_pipe.close_writer();
     streams.err_pipe.close_writer();
-    // one that was killed on its way to the exec has no time to tell
+    // one that was killed on its way to the exec has no time to report
     const bool began = launch.begin.tv_sec != 0 || launch.begin.tv_nsec != 0;
     if (pid < 0 || launch.failed_step != nullptr || !began) {
         outcome.failed_step = launch.failed_step != nullptr ? launch.failed_step : "start";

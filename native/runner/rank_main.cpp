@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nodewise-rank FOLDER VARIABLES PROGRAM [ARGUMENT...]: starts one rank of a job, passes on what it prints and what it
-// is told by signals, and ends as it does. VARIABLES are those by which launchers number their ranks, separated by
+// nodewise-rank FOLDER VARIABLES PROGRAM [ARGUMENT...]: starts one rank of a job, passes on what it prints and the
+// signals that it gets, and ends as it does. VARIABLES are those by which launchers number their ranks, separated by
 // commas; the first that is set counts. FOLDER/HOST.PID gets a line of JSON when the rank begins and another one when
 // it has ended; where there is only the first, it was killed with us.
 #include <fcntl.h>
@@ -155,7 +155,7 @@ struct Launch {
 // Becomes the program; it shares our memory until then.
 int become(void* argument) {
     const auto* launch = static_cast<const Launch*>(argument);
-    // a rank does not outlive the one who would tell of it
+    // a rank does not outlive the one who would report it
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launch->parent || dup2(launch->out->ends[1], STDOUT_FILENO) < 0 ||
         dup2(launch->err->ends[1], STDERR_FILENO) < 0) {
@@ -284,9 +284,9 @@ int run(const std::string& folder, const std::string& variables, char** words) {
     line["threads"] = busy == counted.end() ? 0 : static_cast<int>(busy->second);
     line["exit_code"] = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     line["signal"] = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    std::vector<std::string> told = out.seen.protocol_lines();
-    told.insert(told.end(), err.seen.protocol_lines().begin(), err.seen.protocol_lines().end());
-    line["protocol"] = told;
+    std::vector<std::string> lines = out.seen.protocol_lines();
+    lines.insert(lines.end(), err.seen.protocol_lines().begin(), err.seen.protocol_lines().end());
+    line["protocol"] = lines;
     line["dropped"] = out.seen.protocol_dropped() + err.seen.protocol_dropped();
     line["out"] = out.seen.text();
     line["err"] = err.seen.text();

@@ -17,7 +17,7 @@ constexpr std::size_t kLongestFrame = std::size_t{256} << 20;
 struct Request {
     bool cancel = false;  // the run that goes on is to end; nothing else is set then
     Job job;
-    std::vector<int> domain;  // processors whose load is told besides
+    std::vector<int> domain;  // more processors whose load is reported
     int answer_file = -1;     // where what is printed is copied to; -1: nowhere
     std::uint64_t answer_most = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nodewise-runner: starts and measures commands for the engine, one at a time. It is a program of its own so that it is
-// small (a child's peak memory counts its parent's until exec), has no interpreter beside a run, and outlives its
+// small (a child's peak memory counts its parent's until exec), has no interpreter next to a run, and outlives its
 // engine's death just long enough to end what is running. A guard above it does that where it is killed itself. Frames
 // on standard input and output: four bytes of length, little-endian, then JSON.
 #include <fcntl.h>

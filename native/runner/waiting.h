@@ -25,7 +25,7 @@ class Waiting {
     void end(pid_t pid);
     // waited_s, the sum over the threads that were seen, until they were seen last; watched_s, the processor time that
     // they had until then; watched_threads, how many had a twentieth of it or more. Nothing where the kernel does not
-    // tell.
+    // say.
     [[nodiscard]] std::map<std::string, double> stop() const;
 
   private:

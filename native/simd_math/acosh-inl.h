@@ -40,7 +40,7 @@ HWY_INLINE AcoshSum<V> acosh_sum(D d, V x) {
     // a NaN passes both
     const __m512d above = _mm512_max_round_pd(one.raw, x.raw, kQuietly);
     const V inside{_mm512_min_round_pd(bound.raw, above, kQuietly)};
-    // with its rounding told, or a compiler would contract it and the difference
+    // with its rounding given, or a compiler would contract it and the difference
     const V square{_mm512_mul_round_pd(inside.raw, inside.raw, _MM_FROUND_TO_NEAREST_INT | kQuietly)};
     const V square_rest = hn::MulSub(inside, inside, square);
     const V less = hn::Sub(square, one);

@@ -84,8 +84,8 @@ Options parse_options(const std::vector<std::string>& words) {
             throw std::invalid_argument("unknown argument " + word);
         }
     }
-    const bool told = options.list || options.serve || options.work || !options.variant.empty();
-    if (options.file.empty() || !told) {
+    const bool given = options.list || options.serve || options.work || !options.variant.empty();
+    if (options.file.empty() || !given) {
         throw std::invalid_argument(
             "usage: nodewise-worker STUDY.so (--list | --work | --serve | --variant NAME) [knob=value …]");
     }

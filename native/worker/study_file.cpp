@@ -79,8 +79,8 @@ const nw_variant& StudyFile::variant(const std::string& name) const {
 }
 
 std::vector<std::string> StudyFile::simd_targets() const {
-    auto* tell = reinterpret_cast<const char* (*)()>(dlsym(handle_, "nodewise_simd_targets"));
-    std::istringstream names(tell != nullptr ? tell() : "");
+    auto* targets_of = reinterpret_cast<const char* (*)()>(dlsym(handle_, "nodewise_simd_targets"));
+    std::istringstream names(targets_of != nullptr ? targets_of() : "");
     std::vector<std::string> targets;
     for (std::string name; names >> name;) {
         targets.push_back(name);

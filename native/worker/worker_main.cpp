@@ -186,7 +186,7 @@ int run_variant(const StudyFile& file, const Options& options) {
             return 1;
         }
         binder.free_first();
-        nw_tell(run.get(), "bound", bound);
+        nw_report(run.get(), "bound", bound);
     }
     // the first run in its places warms up and is checked; each timed one is checked after its clock has stopped
     if (once(study, variant, options, run, timed) < 0) {
@@ -211,7 +211,7 @@ int run_variant(const StudyFile& file, const Options& options) {
     return 0;
 }
 
-int tell_work(const StudyFile& file, const Options& options) {
+int print_work(const StudyFile& file, const Options& options) {
     Run run(file.study(), options);
     nw_work work{};
     file.study().work(run.get(), &work);
@@ -283,7 +283,7 @@ int main(int count, char** words) {
             return list(file);
         }
         if (options.work) {
-            return tell_work(file, options);
+            return print_work(file, options);
         }
         return options.serve ? serve(file, options) : run_variant(file, options);
     } catch (const std::invalid_argument& problem) {

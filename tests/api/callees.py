@@ -16,7 +16,7 @@ def long(factor: int = 1) -> None:
 
 
 def noting(folder: Path) -> None:
-    """Say which process it was, beside a line that does not end."""
+    """Print which process it was, after a line that does not end."""
     with (folder / "seen").open("a") as file:
         file.write(f"{os.getpid()}\n")
     print("half a line", end="")

@@ -203,7 +203,7 @@ def test_a_keyword_that_there_is_not() -> None:
     assert "by position comes command" in _said("run", "true", 5)
 
 
-def test_how_a_wrong_value_is_told() -> None:
+def test_how_a_wrong_value_is_reported() -> None:
     assert _said("run", "true", runs="5") == "runs: '5' is not a whole number\n\nhint: such as runs=10"
     assert "parameters['n'][1]: None is not a text or a number" in _said("tune", "true", parameters={"n": [1, None]})
     assert "env, a name in it: 3 is not a text" in _said("run", "true", env={3: "x"})
@@ -257,7 +257,7 @@ def _text_of(node: ast.expr) -> str:
     return str(node.value) if isinstance(node, ast.Constant) else ""
 
 
-def test_every_hint_can_be_told_in_keywords() -> None:
+def test_every_hint_can_be_given_in_keywords() -> None:
     left: dict[str, set[str]] = {}
     for at, hint in _hints():
         found = []
@@ -267,9 +267,9 @@ def test_every_hint_can_be_told_in_keywords() -> None:
                 try:
                     raise InputError("", hint)
                 except InputError as problem:
-                    told = problem
+                    error = problem
                     raise
-            found.append(set(_options_left(told.hint or "")))
+            found.append(set(_options_left(error.hint or "")))
         if rest := set.intersection(*found):
             left[f"{at} {hint}"] = rest
     # a script is written by the command alone

@@ -200,8 +200,8 @@ def test_the_command_line_goes_on_with_what_python_began(tmp_path: Path, monkeyp
     (tmp_path / "elsewhere").mkdir()
     done = _nodewise("compare", "--resume", "../x", "--json", folder=tmp_path / "elsewhere")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["blocks"] >= 6 and (tmp_path / "x/samples.jsonl").read_text().startswith(before)
+    result = json.loads(done.stdout)
+    assert result["blocks"] >= 6 and (tmp_path / "x/samples.jsonl").read_text().startswith(before)
     assert "abc-secret-xyz" not in done.stdout
 
 

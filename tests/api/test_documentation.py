@@ -31,6 +31,6 @@ def test_every_question_has_a_block() -> None:
         assert any(f"nodewise.{name}(" in block for block in BLOCKS), name
 
 
-def test_every_public_name_is_told_of() -> None:
-    told = {*re.findall(r"nodewise\.(\w+)", TEXT)}
-    assert told <= {*nodewise.__all__, "machine"}
+def test_every_public_name_is_reported() -> None:
+    named = {*re.findall(r"nodewise\.(\w+)", TEXT)}
+    assert named <= {*nodewise.__all__, "machine"}

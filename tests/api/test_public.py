@@ -62,8 +62,8 @@ def test_the_package_of_machines_is_the_function_too() -> None:
 
 
 def test_answers_are_typed() -> None:
-    told = {n: typing.get_type_hints(getattr(nodewise, n))["return"] for n in QUESTIONS}
-    assert told == {
+    returned = {n: typing.get_type_hints(getattr(nodewise, n))["return"] for n in QUESTIONS}
+    assert returned == {
         "tune": nodewise.TuneVerdict,
         "compare": nodewise.CompareVerdict,
         "confirm": nodewise.ConfirmVerdict,
@@ -73,7 +73,7 @@ def test_answers_are_typed() -> None:
         "place": nodewise.PlaceOutput,
         "where": nodewise.WhereOutput,
     }
-    assert all(kind.__dataclass_params__.frozen for kind in told.values())  # type: ignore[attr-defined]
+    assert all(kind.__dataclass_params__.frozen for kind in returned.values())  # type: ignore[attr-defined]
     assert (ROOT / "src/nodewise/py.typed").exists()
 
 
@@ -124,7 +124,7 @@ def test_without_a_folder_they_are_among_the_temporary_ones(tmp_path: Path, monk
     with pytest.raises(nodewise.ProgramError):
         nodewise.run("no-such-program")
     nodewise.study("is", knobs={"class": "S"}, threads=1, blocks=1, only=["bucketed"])
-    # one in which nothing was measured is gone, and one of which nobody is told
+    # one in which nothing was measured is gone, and one of which nobody hears
     assert list(tmp_path.iterdir()) == [folder]
 
 
@@ -256,10 +256,10 @@ def _until(condition: Callable[[], bool], limit_s: float = 60.0) -> None:
         time.sleep(0.02)
 
 
-# --- what is told meanwhile, and what is wrong
+# --- what is reported meanwhile, and what is wrong
 
 
-def test_progress_and_notes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_and_notes_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KMP_AFFINITY", "nonsense,42,x")
     seen: list[nodewise.Progress] = []
     notes: list[nodewise.Note] = []
@@ -268,7 +268,7 @@ def test_progress_and_notes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert notes and notes[0].kind == "warning" and str(notes[0]).startswith("warning: ")
 
 
-def test_who_waits_for_others_is_told_for_whom() -> None:
+def test_who_waits_for_others_learns_for_whom() -> None:
     notes: list[nodewise.Note] = []
     entered, done = threading.Event(), threading.Event()
 
@@ -281,11 +281,11 @@ def test_who_waits_for_others_is_told_for_whom() -> None:
     other.start()
     entered.wait(30)
 
-    def told(note: nodewise.Note) -> None:
+    def noted(note: nodewise.Note) -> None:
         notes.append(note)
         done.set()
 
-    nodewise.run("true", runs=1, wait=True, note=told, **SOON)
+    nodewise.run("true", runs=1, wait=True, note=noted, **SOON)
     other.join()
     assert str(notes[0]).startswith("waiting for another experiment")
 
@@ -377,6 +377,6 @@ def test_an_answer_is_that_of_the_command_line(tmp_path: Path) -> None:
     """What is kept is read by the commands, and says the same."""
     verdict = nodewise.compare("sleep 0.01", "sleep 0.02", runs=3, out=tmp_path / "x", threshold=0.02, **SOON)
     command = [sys.executable, "-m", "nodewise", "report", str(tmp_path / "x"), "--json"]
-    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert [c["median"] for c in told["contenders"]] == [c.median for c in verdict.contenders]
-    assert told["runs"] == verdict.runs and dataclasses.is_dataclass(verdict)
+    answer = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert [c["median"] for c in answer["contenders"]] == [c.median for c in verdict.contenders]
+    assert answer["runs"] == verdict.runs and dataclasses.is_dataclass(verdict)

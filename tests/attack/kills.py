@@ -19,7 +19,7 @@ WORK = """#!/bin/sh
 sleep "$1" & child=$!
 [ "$2" != daemon ] || (setsid sleep 30 > /dev/null 2>&1 &)
 wait $child
-[ "$2" != told ] || printf '{"nodewise": 1, "seconds": %s}\\n' "$1"
+[ "$2" != reports ] || printf '{"nodewise": 1, "seconds": %s}\\n' "$1"
 echo done >> "$(dirname "$0")/ended"
 """
 _ASKED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
@@ -62,7 +62,7 @@ def _started(dice: random.Random, place: Place) -> tuple[Path, Running, str]:
     work.write_text(WORK)
     work.chmod(0o755)
     (here / "loop.c").write_text("void f(int* a) { for (int i = 0; i < 99; ++i) a[i]++; }\n")
-    how = dice.choice(["", "", "told", "daemon"])
+    how = dice.choice(["", "", "reports", "daemon"])
     long = dice.choice(["0.01", "0.05", "0.3"])
     kinds = {
         "run": ["run", "--out", "x", "-r", "10", "--", "./work", long, how],
@@ -71,7 +71,7 @@ def _started(dice: random.Random, place: Place) -> tuple[Path, Running, str]:
             *("tune", "--accept-disturbed", "--max-runs", "24", "--budget", "60s", "-P", "t=0.05,0.01", "--axes", ""),
             *("--out", "x", "--", "./work", "{t}", how),
         ],
-        "where": ["where", "--", "./work", "0.8", "told" if how == "told" else ""],
+        "where": ["where", "--", "./work", "0.8", "reports" if how == "reports" else ""],
         "vec": ["vec", "--compiler", "gcc", "loop.c"],
     }
     kind = dice.choice(["run", "run", "compare", "compare", "tune", "tune", "where", "vec"])
@@ -121,7 +121,7 @@ def _afterwards(
     lines = lines[: lines.rfind(b"\n") + 1]
     folder = here / "x"
     samples = folder / "samples.jsonl"
-    # a program that fails at once is no question: what was asked is told, and nothing of it is kept
+    # a program that fails at once is no question: what was asked is reported, and nothing of it is kept
     refused = ended.code == 2 and not folder.exists()
     if lines and not refused and not (samples.exists() and samples.read_bytes().startswith(lines)):
         found.append(Finding(LOST, f"{lines.count(b'sample')} lines that had been written are not there any more"))

@@ -22,17 +22,17 @@ def test_a_program_is_read_as_binutils_read_it():
     assert elf.dynamic and elf.bits == 64
     readelf = shutil.which("readelf")
     assert readelf, "binutils come with the compiler"
-    told = subprocess.run([readelf, "-dW", PYTHON], capture_output=True, text=True, check=True).stdout
-    assert elf.needed == [line.split("[")[1].rstrip("]") for line in told.splitlines() if "(NEEDED)" in line]
-    told = subprocess.run([readelf, "-lW", PYTHON], capture_output=True, text=True, check=True).stdout
-    assert f"program interpreter: {elf.interpreter}]" in told
-    told = subprocess.run([readelf, "--dyn-syms", "-W", PYTHON], capture_output=True, text=True, check=True).stdout
-    rows = [line.split() for line in told.splitlines()]
+    printed = subprocess.run([readelf, "-dW", PYTHON], capture_output=True, text=True, check=True).stdout
+    assert elf.needed == [line.split("[")[1].rstrip("]") for line in printed.splitlines() if "(NEEDED)" in line]
+    printed = subprocess.run([readelf, "-lW", PYTHON], capture_output=True, text=True, check=True).stdout
+    assert f"program interpreter: {elf.interpreter}]" in printed
+    printed = subprocess.run([readelf, "--dyn-syms", "-W", PYTHON], capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in printed.splitlines()]
     undefined = {r[7].split("@")[0] for r in rows if len(r) > 7 and r[6] == "UND"}
     assert set(elf.imports()) == undefined
-    # of a program that is linked to lie anywhere, code lies in the file where it lies in memory, or by a constant beside
-    told = {(r[7].split("@")[0], int(r[2], 0)) for r in rows if len(r) > 7 and r[3] == "FUNC" and r[6] != "UND"}
-    assert {(name, size) for _, size, name in elf.functions()} == {t for t in told if t[1]}
+    # of a program that is linked to lie anywhere, code lies in the file where it lies in memory, or by a constant next to
+    sized = {(r[7].split("@")[0], int(r[2], 0)) for r in rows if len(r) > 7 and r[3] == "FUNC" and r[6] != "UND"}
+    assert {(name, size) for _, size, name in elf.functions()} == {t for t in sized if t[1]}
 
 
 @pytest.mark.parametrize("data", [b"", b"\x7fELF", b"#!/bin/sh\n", b"MZ" + bytes(100), b"\x7fELF\x09\x01" + bytes(60)])

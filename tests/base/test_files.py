@@ -73,8 +73,8 @@ def test_a_name_that_cannot_be_written_to_is_one_message(
     ],
 )
 def test_each_reason_has_what_helps(number: int, hint: str) -> None:
-    told = store_error(Path("x"), OSError(number, os.strerror(number)))
-    assert told.what == f"cannot write x: {os.strerror(number)}" and hint in (told.hint or "")
+    error = store_error(Path("x"), OSError(number, os.strerror(number)))
+    assert error.what == f"cannot write x: {os.strerror(number)}" and hint in (error.hint or "")
     assert store_error(Path("x"), OSError("odd")).hint is None
     assert store_error(Path("x"), OSError("odd")).what == "cannot write x: odd"
 

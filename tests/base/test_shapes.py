@@ -60,7 +60,7 @@ def test_what_fits_is_made_into_its_types() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "told"),
+    ("place", "value", "message"),
     [
         (("parts", 0, "places", 1), "2", "parts[0].places[1]: a whole number is needed, not '2'"),
         (("parts", 0, "places", 1), True, "parts[0].places[1]: a whole number is needed, not true"),
@@ -77,7 +77,7 @@ def test_what_fits_is_made_into_its_types() -> None:
         (("note",), 1, "note: a text is needed, not 1"),
     ],
 )
-def test_what_does_not_fit_is_named(place: tuple[Any, ...], value: Any, told: str) -> None:
+def test_what_does_not_fit_is_named(place: tuple[Any, ...], value: Any, message: str) -> None:
     data = json.loads(json.dumps(GOOD))
     inner = data
     for name in place[:-1]:
@@ -85,7 +85,7 @@ def test_what_does_not_fit_is_named(place: tuple[Any, ...], value: Any, told: st
     inner[place[-1]] = value
     with pytest.raises(ShapeError) as caught:
         fit(data, Whole)
-    assert str(caught.value) == told
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("name", ["parts", "share", "pair"])

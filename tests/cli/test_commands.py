@@ -94,9 +94,9 @@ def test_the_live_machine_is_drawn_with_what_may_be_used(nodewise: Command) -> N
 
 
 def test_run_measures_a_command(nodewise: Command) -> None:
-    told = json.loads(nodewise("run", "--runs", "3", "--json", "--", "sleep", "0.05").stdout)
-    assert told["runs"] == 3 == len(told["samples"])
-    assert 0.05 <= told["min_s"] <= told["median_s"] <= told["max_s"]
+    answer = json.loads(nodewise("run", "--runs", "3", "--json", "--", "sleep", "0.05").stdout)
+    assert answer["runs"] == 3 == len(answer["samples"])
+    assert 0.05 <= answer["min_s"] <= answer["median_s"] <= answer["max_s"]
     words = nodewise("run", "--runs", "3", "--", "true").stdout
     assert "time " in words and "memory" in words and "counters" in words
 
@@ -124,7 +124,7 @@ def test_a_study_gives_a_row_for_each_contender(nodewise: Command, tmp_path: Pat
     assert all(r["verified"] for r in rows.values() if r["kind"] != "limit")
 
 
-def test_what_a_study_tells_is_printed_and_a_knob_may_be_given_again(nodewise: Command) -> None:
+def test_what_a_study_reports_is_printed_and_a_knob_may_be_given_again(nodewise: Command) -> None:
     levels = ("--zlib-levels", "1", "--zlib-levels", "12", "--libraries", "zlib", "--link", "10MB/s")
     done = nodewise("study", "compress", "kind=text", "size=20000", *levels, "--blocks", "1")
     assert done.returncode == 0, done.stderr
@@ -141,18 +141,18 @@ def test_studies_are_listed(nodewise: Command) -> None:
 
 
 def test_report_rebuilds_everything_from_the_samples(nodewise: Command, tmp_path: Path) -> None:
-    told = json.loads(nodewise("tune", "--max-runs", "40", "--out", "x", "--json", "--", "sleep", "0.01").stdout)
+    answer = json.loads(nodewise("tune", "--max-runs", "40", "--out", "x", "--json", "--", "sleep", "0.01").stdout)
     for name in ("report.html", "verdict.json"):
         (tmp_path / "x" / name).unlink()
     assert nodewise("report", "x").stdout.strip() == "x/report.html"
     again = json.loads(nodewise("report", "x", "--json").stdout)
-    assert (again["ratio"], again["low"], again["verdict"]) == (told["ratio"], told["low"], told["verdict"])
+    assert (again["ratio"], again["low"], again["verdict"]) == (answer["ratio"], answer["low"], answer["verdict"])
     done = nodewise("report", "x", "--png", "figures", "--svg", "main.svg", "--csv", "all.csv")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "figures/time-over-threads.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "figures/placement.png").exists()
     assert (tmp_path / "main.svg").read_text().startswith("<svg")
-    assert len((tmp_path / "all.csv").read_text().splitlines()) == told["runs"] + 1
+    assert len((tmp_path / "all.csv").read_text().splitlines()) == answer["runs"] + 1
 
 
 def test_start_up_loads_no_plotting(nodewise: Command) -> None:

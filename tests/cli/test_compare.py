@@ -57,7 +57,7 @@ def test_command_lines_of_hyperfine_mean_the_same(theirs: str, ours: str) -> Non
     assert as_our_words(theirs.split()) == ours.split()
 
 
-def test_the_answer_is_a_sentence_and_all_else_is_beside_standard_output(nodewise: Command, tmp_path: Path) -> None:
+def test_the_answer_is_a_sentence_and_all_else_stays_off_standard_output(nodewise: Command, tmp_path: Path) -> None:
     done = nodewise("compare", "sleep 0.01", "sleep 0.03", "--within", "20%", "--out", "x")
     assert done.returncode == 0, done.stderr
     assert "answer    sleep 0.03 is " in done.stdout
@@ -71,7 +71,7 @@ def test_json_is_all_that_is_on_standard_output(nodewise: Command) -> None:
     result = _json(done)
     assert [c["name"] for c in result["contenders"]] == ["true", "echo 'ü <b>|&amp; x'"]
     assert {c["shell"] for c in result["contenders"]} == {"sh"}, (
-        "who starts through a shell is not held against who does not"
+        "who starts through a shell is not compared with who does not"
     )
 
 
@@ -170,7 +170,7 @@ def test_only_what_changes_no_run_may_be_given_anew(nodewise: Command, tmp_path:
     assert json.loads((tmp_path / "x/verdict.json").read_text())["blocks"] == 6
 
 
-def test_exit_codes_tell_slower_failing_and_unknown_apart(nodewise: Command, tmp_path: Path) -> None:
+def test_exit_codes_distinguish_slower_failing_and_unknown(nodewise: Command, tmp_path: Path) -> None:
     pair = ("sleep 0.002", "sleep 0.02", "-r", "10")
     assert nodewise("compare", *pair, "--out", "then").returncode == 0
     assert nodewise("compare", *pair, "--fail-if-slower", "5%").returncode == 1
@@ -224,7 +224,7 @@ def test_a_full_disk_is_one_clear_message_and_what_was_measured_is_kept(tmp_path
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_end_asked_for_tells_what_there_is_and_cleans_up(
+def test_an_end_asked_for_reports_what_there_is_and_cleans_up(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path, number: signal.Signals
 ) -> None:
     process = start("compare", "sleep 0.05", "sleep 0.051", "--json", "--out", "x", "--cleanup", "echo C >> log")

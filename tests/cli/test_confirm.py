@@ -69,7 +69,7 @@ def tuned(tuned_once: Path, tmp_path: Path, app: str) -> str:
     return "then"
 
 
-def told(done: subprocess.CompletedProcess[str]) -> dict:
+def answer(done: subprocess.CompletedProcess[str]) -> dict:
     assert "Traceback" not in done.stderr
     result = dict(json.loads(done.stdout))
     jsonschema.validate({k: v for k, v in result.items() if k != "report"}, schema_of(ConfirmVerdict))
@@ -78,7 +78,7 @@ def told(done: subprocess.CompletedProcess[str]) -> dict:
 
 def test_a_promise_that_holds(nodewise: Command, tuned: str, tmp_path: Path) -> None:
     done = nodewise("confirm", tuned, "--accept-disturbed", "--out", "now", "--json")
-    result = told(done)
+    result = answer(done)
     assert (result["verdict"], done.returncode) == ("holds", 0)
     assert result["promise"]["low"] < 2 < result["promise"]["high"]
     assert result["again"]["low"] < 2 < result["again"]["high"]
@@ -108,7 +108,7 @@ def test_too_few_runs_decide_nothing(nodewise: Command, tuned: str) -> None:
 
 @pytest.mark.parametrize("words", [("real.dat", "-v"), ("./app", "real.dat", "-v")])
 def test_other_arguments(nodewise: Command, tuned: str, words: tuple[str, ...]) -> None:
-    result = told(nodewise("confirm", tuned, "--accept-disturbed", "--json", "--", *words))
+    result = answer(nodewise("confirm", tuned, "--accept-disturbed", "--json", "--", *words))
     assert result["verdict"] == "holds"
     assert result["command"] == ["./app", "real.dat", "-v"]
     assert [c["command"] for c in result["comparison"]["contenders"]] == [
@@ -122,7 +122,7 @@ def test_a_setting_that_fails_on_the_real_input_keeps_nothing(
     nodewise: Command, tuned: str, word: str, why: str
 ) -> None:
     done = nodewise("confirm", tuned, "--json", "--", word)
-    result = told(done)
+    result = answer(done)
     assert (result["verdict"], why in result["reason"], done.returncode) == ("gone", True, 1), done.stderr
 
 
@@ -140,7 +140,7 @@ def test_it_runs_where_and_as_it_ran_then(nodewise: Command, tuned: str, tmp_pat
     done = subprocess.run(
         words, cwd=tmp_path / "elsewhere", env=environment, capture_output=True, text=True, check=False
     )
-    result = told(done)
+    result = answer(done)
     assert result["verdict"] == "holds"
     assert result["command"] == ["./app", str(tmp_path / "elsewhere/real.dat")]
     assert f"runs are made in {tmp_path}, as then" in result["notes"]
@@ -158,19 +158,19 @@ def test_options_of_then_hold_and_those_of_now_go_over_them(nodewise: Command, a
 def test_a_comparisons_promise(nodewise: Command, app: str) -> None:
     commands = (f"{app} a", f"env MODE=fast {app} a")
     nodewise("compare", "--accept-disturbed", "-n", "fast", "-n", "slow", "--out", "then", *reversed(commands))
-    result = told(nodewise("confirm", "then", "--accept-disturbed", "--json"))
+    result = answer(nodewise("confirm", "then", "--accept-disturbed", "--json"))
     assert (result["verdict"], result["promise"]["one"], result["promise"]["other"]) == ("holds", "slow", "fast")
     done = nodewise("confirm", "then", "--", "b")
     assert (done.returncode, "give the whole command" in done.stderr) == (2, True)
 
 
-def test_another_machine_is_told_of_and_one_without_the_processors_refused(
+def test_another_machine_is_reported_and_one_without_the_processors_refused(
     nodewise: Command, tuned: str, tmp_path: Path
 ) -> None:
     question = json.loads((tmp_path / "then/question.json").read_text())
     question["machine"]["hostname"] = "then-host"
     (tmp_path / "then/question.json").write_text(json.dumps(question))
-    result = told(nodewise("confirm", tuned, "--accept-disturbed", "--json"))
+    result = answer(nodewise("confirm", tuned, "--accept-disturbed", "--json"))
     assert any(d.startswith("host: then-host then, ") for d in result["differences"])
     samples = tmp_path / "then/samples.jsonl"
     samples.write_text(samples.read_text().replace('"mask": null', '"mask": [0, 4001]'))
@@ -185,7 +185,7 @@ def test_what_was_cut_off_goes_on(nodewise: Command, tuned: str, tmp_path: Path)
     samples.write_text("".join(kept[:9]) + kept[9][:20])
     (tmp_path / "now/verdict.json").unlink()
     done = nodewise("confirm", "--resume", "now", "--json")
-    assert told(done)["promise"] == told(whole)["promise"]
+    assert answer(done)["promise"] == answer(whole)["promise"]
     assert samples.read_text().startswith("".join(kept[:9]))
     assert len(samples.read_text().splitlines()) >= len(kept) - 2
 

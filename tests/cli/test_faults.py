@@ -90,7 +90,7 @@ def test_an_end_before_there_is_an_answer_says_where_the_runs_are(tmp_path: Path
 @pytest.mark.parametrize(
     "words", [["compare", "sleep 0.05", "sleep 30"], ["tune", "--axes", "", "-P", "t=0.05,30", "--", "sleep", "{t}"]]
 )
-def test_a_run_that_was_made_is_kept_where_nothing_can_be_told_yet(tmp_path: Path, words: list[str]) -> None:
+def test_a_run_that_was_made_is_kept_where_nothing_can_be_reported_yet(tmp_path: Path, words: list[str]) -> None:
     process = _start(tmp_path, words[0], "--out", "x", "--budget", "90s", *words[1:])
     _until(_samples(tmp_path / "x", 1))
     before = (tmp_path / "x/samples.jsonl").read_bytes()
@@ -120,8 +120,8 @@ def test_an_end_between_answer_and_page_costs_the_page_only(tmp_path: Path, caps
 
     with pytest.raises(KeyboardInterrupt):
         hand_out(tmp_path, interrupted, lambda: print("answer"), None)
-    told = capsys.readouterr()
-    assert told.out == "answer\n" and f"nodewise report {tmp_path} writes it" in told.err
+    answer = capsys.readouterr()
+    assert answer.out == "answer\n" and f"nodewise report {tmp_path} writes it" in answer.err
     with pytest.raises(StoreError) as caught:
         hand_out(tmp_path, full, lambda: print("answer"), None)
     assert f"nodewise report {tmp_path}" in str(caught.value) and capsys.readouterr().out == "answer\n"
@@ -138,7 +138,7 @@ def test_an_error_after_runs_were_made_says_where_they_are(tmp_path: Path) -> No
     assert f"--resume {folder}" in (caught.value.hint or "")
 
 
-def test_runs_of_another_process_are_not_told_as_ones_own(tmp_path: Path) -> None:
+def test_runs_of_another_process_are_not_reported_as_ones_own(tmp_path: Path) -> None:
     """Two were started with one --out before either had written anything."""
     (tmp_path / "samples.jsonl").write_text("{}\n")
     with (tmp_path / "samples.jsonl").open() as other:
@@ -228,9 +228,9 @@ def test_an_experiment_taken_away_while_it_runs_ends_at_once(tmp_path: Path) -> 
 
 def test_many_starts_in_one_second_have_a_folder_each(tmp_path: Path) -> None:
     runs = [_start(tmp_path, "run", "-r", "2", "-w", "0", "--json", "--", "sleep", "0.3") for _ in range(4)]
-    told = [json.loads(process.communicate(timeout=100)[0]) for process in runs]
+    answers = [json.loads(process.communicate(timeout=100)[0]) for process in runs]
     assert [process.returncode for process in runs] == [0] * 4
-    assert len({one["experiment"] for one in told}) == 4
+    assert len({one["experiment"] for one in answers}) == 4
     assert len(list((tmp_path / "nodewise-experiments").iterdir())) == 4
 
 
@@ -250,9 +250,9 @@ def test_two_at_once_say_so_and_wait_waits(tmp_path: Path) -> None:
     said = waiting.stderr.readline().decode()
     (tmp_path / "go").touch()
     third = [text.decode() for text in waiting.communicate(timeout=100)]
-    told = json.loads(first.communicate(timeout=100)[0])
+    answer = json.loads(first.communicate(timeout=100)[0])
     assert any(f"process {first.pid})" in note for note in json.loads(second[1])["notes"])
-    assert any(str(tmp_path / "two") in note for note in told["notes"])
+    assert any(str(tmp_path / "two") in note for note in answer["notes"])
     assert said.startswith("waiting for ")
     assert not any(str(tmp_path) in note for note in json.loads(third[0])["notes"])
 
@@ -262,12 +262,12 @@ def test_two_at_once_say_so_and_wait_waits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_standard_streams_change_nothing_but_what_is_seen(tmp_path: Path, closed: str) -> None:
-    script = f'"$0" -m nodewise run --out x -r 1 -- sh -c "echo good > told" {closed}'
+    script = f'"$0" -m nodewise run --out x -r 1 -- sh -c "echo good > reached" {closed}'
     done = subprocess.run(
         ["sh", "-c", script, sys.executable], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "told").read_text() == "good\n" and (tmp_path / "x/report.html").stat().st_size > 100_000
+    assert (tmp_path / "reached").read_text() == "good\n" and (tmp_path / "x/report.html").stat().st_size > 100_000
     assert "report    x/report.html" in done.stdout or ">&- 2>&-" in closed or closed == ">&-"
 
 

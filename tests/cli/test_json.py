@@ -79,26 +79,26 @@ def test_a_report_writes_what_the_command_wrote(nodewise_here: Command, tmp_path
     study_page_of(study_result(), "", tmp_path / "study")
     first = nodewise_here("compare", "-r", "3", "--out", "compare", "--json", "sleep 0.01", "sleep 0.02")
     for name in ("study", "compare"):
-        told = nodewise_here("report", name, "--json")
-        check_json(name, told.stdout)
+        printed = nodewise_here("report", name, "--json")
+        check_json(name, printed.stdout)
     written = json.loads(first.stdout)
     del written["report"]
-    assert json.loads(told.stdout) == written
+    assert json.loads(printed.stdout) == written
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
-        ({"results": [{}]}, "is of an older nodewise, this one reads schema 2"),
-        ({"results": [{"schema_version": 1}]}, "is of a nodewise with schema 1"),
-        ({"results": [{"schema_version": 2}]}, "is damaged: kind: it is missing"),
+        ({"results": [{}]}, "is of an older nodewise, this one reads schema 3"),
+        ({"results": [{"schema_version": 2}]}, "is of a nodewise with schema 2"),
+        ({"results": [{"schema_version": 3}]}, "is damaged: kind: it is missing"),
         ({"results": []}, "is damaged: it holds no results"),
     ],
 )
 def test_a_kept_study_that_cannot_be_read_is_one_message(
-    nodewise_here: Command, tmp_path: Path, text: dict[str, object], told: str
+    nodewise_here: Command, tmp_path: Path, text: dict[str, object], message: str
 ) -> None:
     study_page_of(study_result(), "", tmp_path / "x")
     (tmp_path / "x/verdict.json").write_text(json.dumps(text))
     done = nodewise_here("report", "x")
-    assert done.returncode == 2 and told in done.stderr and "nodewise study --resume x" in done.stderr
+    assert done.returncode == 2 and message in done.stderr and "nodewise study --resume x" in done.stderr

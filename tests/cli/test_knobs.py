@@ -24,17 +24,17 @@ def test_the_catalogue_is_listed_with_sources(nodewise: Command) -> None:
 
 
 def test_a_commands_knobs_are_those_of_what_it_loads(nodewise: Command) -> None:
-    told = json.loads(nodewise("knobs", "--json", "--", sys.executable, *WAITING).stdout)
-    assert told["loaded"]["mapped"] and "glibc-malloc" in told["libraries"]
-    assert {k["library"] for k in told["knobs"]} <= {*told["libraries"], "allocator"}
-    assert set(told["tried"]) <= {k["name"] for k in told["knobs"]}
-    assert all(k["reason"] for k in told["knobs"])
+    answer = json.loads(nodewise("knobs", "--json", "--", sys.executable, *WAITING).stdout)
+    assert answer["loaded"]["mapped"] and "glibc-malloc" in answer["libraries"]
+    assert {k["library"] for k in answer["knobs"]} <= {*answer["libraries"], "allocator"}
+    assert set(answer["tried"]) <= {k["name"] for k in answer["knobs"]}
+    assert all(k["reason"] for k in answer["knobs"])
     shown = nodewise("knobs", "--", sys.executable, *WAITING).stdout
     assert "files mapped by 1 process" in shown and "worth trying first: " in shown
     assert "time       " in shown and "    tried  " in shown
 
 
-def test_without_a_run_the_file_alone_tells(nodewise: Command) -> None:
+def test_without_a_run_the_file_alone_decides(nodewise: Command) -> None:
     done = nodewise("knobs", "--no-run", "--", "sh", "-c", "exit 3")
     assert done.returncode == 0 and "known by its file alone" in done.stdout
 
@@ -58,16 +58,21 @@ def test_bad_input_is_one_clear_message(nodewise: Command, arguments: tuple[str,
 
 def test_the_example_says_its_time_and_checks_itself() -> None:
     done = subprocess.run([sys.executable, EXAMPLE, "200"], capture_output=True, text=True, check=True)
-    told = json.loads(done.stdout)
-    assert told["nodewise"] == 1 and told["verified"] is True and told["seconds"] > 0 and told["flops"] == 2 * 200**3
+    answer = json.loads(done.stdout)
+    assert (
+        answer["nodewise"] == 1
+        and answer["verified"] is True
+        and answer["seconds"] > 0
+        and answer["flops"] == 2 * 200**3
+    )
     for wrong in ("0", "x", "-3"):
         assert subprocess.run([sys.executable, EXAMPLE, wrong], capture_output=True, check=False).returncode == 2
 
 
 def test_the_examples_blas_is_seen(nodewise: Command) -> None:
-    told = json.loads(nodewise("knobs", "--json", "--", sys.executable, str(EXAMPLE), "1000").stdout)
-    assert "numpy" in told["libraries"]
-    profile = told["loaded"]["profile"]
-    if profile["samples"] and "openblas" in told["libraries"]:
-        (share,) = {k["share"] for k in told["knobs"] if k["library"] == "openblas"} or {None}
+    answer = json.loads(nodewise("knobs", "--json", "--", sys.executable, str(EXAMPLE), "1000").stdout)
+    assert "numpy" in answer["libraries"]
+    profile = answer["loaded"]["profile"]
+    if profile["samples"] and "openblas" in answer["libraries"]:
+        (share,) = {k["share"] for k in answer["knobs"] if k["library"] == "openblas"} or {None}
         assert share is None or share > 0.1

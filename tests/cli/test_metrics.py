@@ -52,7 +52,7 @@ def test_a_tune_shows_what_was_asked_for(nodewise: Command, pretend: Callable[[s
     assert verdict["pareto"].keys() >= {"cost", "peak_bytes"}
 
 
-def test_a_run_tells_its_cost(nodewise: Command) -> None:
+def test_a_run_reports_its_cost(nodewise: Command) -> None:
     done = nodewise("run", "--runs", "3", "--cost", "0.4 CHF/h", "--show", "minor_faults", "--", "true")
     assert done.returncode == 0, done.stderr
     assert "CHF, MAD" in done.stdout and "minor_faults " in done.stdout
@@ -82,14 +82,14 @@ def test_energy_that_cannot_be_read_is_one_message_with_the_file(
         (["--cost", "cheap"], "not a price for an hour: 'cheap'"),
     ],
 )
-def test_what_cannot_be_shown_is_told_at_once(nodewise: Command, words: list[str], said: str) -> None:
+def test_what_cannot_be_shown_is_reported_at_once(nodewise: Command, words: list[str], said: str) -> None:
     done = nodewise("compare", *words, "true", "sleep 0")
     assert done.returncode == 2
     assert said in done.stderr
 
 
 @pytest.mark.parametrize("kind", ["run", "compare", "tune"])
-def test_what_a_program_tells_in_vain_is_one_note(nodewise: Command, tmp_path: Path, kind: str) -> None:
+def test_what_a_program_reports_in_vain_is_one_note(nodewise: Command, tmp_path: Path, kind: str) -> None:
     (tmp_path / "p").write_text('#!/bin/sh\nprintf \'result: {"nodewise": 1, "seconds": 3}\\n\'\n')
     (tmp_path / "p").chmod(0o755)
     words = {
@@ -99,7 +99,7 @@ def test_what_a_program_tells_in_vain_is_one_note(nodewise: Command, tmp_path: P
     }[kind]
     done = nodewise(kind, "--out", "x", *words)
     assert done.returncode == 0, done.stderr
-    told = [line for line in (done.stdout + done.stderr).splitlines() if "a line was not read" in line]
-    assert len(told) == 1 and 'text stands before {"nodewise": on it: result: {"nodewise": 1' in told[0]
+    notes = [line for line in (done.stdout + done.stderr).splitlines() if "a line was not read" in line]
+    assert len(notes) == 1 and 'text stands before {"nodewise": on it: result: {"nodewise": 1' in notes[0]
     page = (tmp_path / "x/report.html").read_text()
     assert "a line was not read" in page

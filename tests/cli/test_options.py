@@ -65,11 +65,11 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--out": ("DIR", "of the experiment"),
     "--parameter": ("NAME=VALUES", "values for {NAME}"),
     "--pid": ("N", "a process"),
-    "--plan": ("FILE", "to hold placement against"),
+    "--plan": ("FILE", "to compare placement with"),
     "--prepare": ("COMMAND", "before each run"),
     "--quick": ("flag", "within a minute"),
     "--ranks": ("N", "of MPI"),
-    "--reference": ("COMMAND", "that others are held against"),
+    "--reference": ("COMMAND", "that others are compared with"),
     "--reference-name": ("NAME", "of --reference"),
     "--resume": ("DIR", "go on"),
     "--roofline": ("flag", "under the machine's roofs"),
@@ -228,7 +228,7 @@ def test_an_option_that_would_do_nothing_is_refused(
         (["run", "--allow", "99999", "--", "true"], "99999"),
     ],
 )
-def test_what_is_none_is_told_alike(words: list[str], what: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_is_none_is_reported_alike(words: list[str], what: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert what in _said(words, capfd)
 
 

@@ -270,7 +270,7 @@ def test_what_is_meant_otherwise_is_one_message(words, said):
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
-def test_a_mask_of_taskset_is_told():
+def test_a_mask_of_taskset_is_reported():
     done = place("--taskset", "7", "--threads", "3", "--json", "--machine", "synthetic:core:8 pu:1")
     assert json.loads(done.stdout)["places"] == [[0, 1, 2]] * 3
     assert "taskset takes 7 for a mask: processors 0-2; a list is -c 7" in done.stderr

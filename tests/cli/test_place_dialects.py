@@ -85,7 +85,7 @@ def test_it_is_explained_compared_and_its_traps_are_named(outside):
     done = nodewise_with(outside, "place", "--blist", allowed, MP_BLIST="9,", MP_BIND="yes")
     assert "warning: a runtime ignores MP_BLIST='9,', column 3" in done.stderr
     done = nodewise_with(outside, "place", "--flux", "-n 2 -o cpu-affinity=map:0;1", "--taskset", "-c 0", *TWO)
-    assert "taskset sets the mask of every rank anew: what flux bound it to is lost" in done.stderr
+    assert "taskset replaces the mask of every rank: what flux bound it to is lost" in done.stderr
 
 
 def test_its_variable_is_cleared_where_another_binds(outside):

@@ -74,7 +74,7 @@ def test_tune_takes_it_where_that_is_allowed(nodewise: Command, app: str, allowe
     assert (result["verdict"], result["best"]["values"]["MODE"]) == ("faster", "fast")
 
 
-def test_an_output_that_tells_its_time_is_compared_but_for_that(nodewise: Command, tmp_path: Path, app: str) -> None:
+def test_an_output_that_reports_its_time_is_compared_but_for_that(nodewise: Command, tmp_path: Path, app: str) -> None:
     text = Path(app).read_text() + 'print(f"time: {seconds:.6f}")\n'
     Path(app).write_text(text)
     result = tune(nodewise, app)
@@ -134,10 +134,10 @@ def test_a_file_that_the_runs_write_is_compared(nodewise: Command, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--same-output=(",), "is no regular expression"),
-        (("--any-output", "--same-output", "x.dat"), "cannot be given beside"),
+        (("--any-output", "--same-output", "x.dat"), "cannot be given with"),
         (("--tolerance", "-1"), "not a share"),
         (("--same-output", "nothing here"), "left no file nothing here; a regular expression has a group"),
         (("--expect", "(" * 3000 + "1" + ")" * 3000), "is nested too deeply"),
@@ -146,9 +146,9 @@ def test_a_file_that_the_runs_write_is_compared(nodewise: Command, tmp_path: Pat
         (("--same-output", r"nowhere (\d+)"), "is nowhere in the output"),
     ],
 )
-def test_bad_input_is_named(nodewise: Command, app: str, words: tuple[str, ...], told: str) -> None:
+def test_bad_input_is_named(nodewise: Command, app: str, words: tuple[str, ...], message: str) -> None:
     done = nodewise("tune", *words, "--max-runs", "30", "--", app)
-    assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
     assert "Traceback" not in done.stderr
 
 

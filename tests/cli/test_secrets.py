@@ -56,7 +56,7 @@ def _got(folder: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (folder / "got").read_text().splitlines()]
 
 
-def _told(done: subprocess.CompletedProcess[str], code: int = 0) -> str:
+def _printed(done: subprocess.CompletedProcess[str], code: int = 0) -> str:
     assert done.returncode == code, done.stderr
     assert SECRET not in done.stdout + done.stderr
     return done.stdout
@@ -75,17 +75,17 @@ OPTIONS = ["--env", f"API_TOKEN={TOKEN}", "--input", f"{SECRET}.dat"]
 def compared(nodewise: Command, app: str) -> str:
     commands = [f"{app} {' '.join(WORDS)} {how}" for how in ("slow", "fast")]
     exports = [w for kind in ("json", "csv", "markdown", "google-benchmark") for w in (f"--export-{kind}", f"x.{kind}")]
-    _told(nodewise("compare", "--runs", "12", "--out", "c", *exports, *OPTIONS, *commands))
+    _printed(nodewise("compare", "--runs", "12", "--out", "c", *exports, *OPTIONS, *commands))
     return "c"
 
 
 def test_a_run_keeps_none(nodewise: Command, app: str, tmp_path: Path) -> None:
-    out = _told(nodewise("run", "--runs", "2", "--out", "r", "--json", *OPTIONS, "--", app, *WORDS))
+    out = _printed(nodewise("run", "--runs", "2", "--out", "r", "--json", *OPTIONS, "--", app, *WORDS))
     assert json.loads(out)["runs"] == 2
     assert _leaks(tmp_path / "r") == []
     assert _got(tmp_path)[-1] == {"words": WORDS, "token": TOKEN, "input": "in"}
-    _told(nodewise("run", "--resume", "r"))
-    _told(nodewise("report", "r", "--csv", "r/x.csv", "--html", "r/x.html"))
+    _printed(nodewise("run", "--resume", "r"))
+    _printed(nodewise("report", "r", "--csv", "r/x.csv", "--html", "r/x.html"))
     assert _leaks(tmp_path / "r") == []
 
 
@@ -116,7 +116,7 @@ def test_secrets_in_spellings_of_all_sorts_are_kept_by_none(nodewise: Command, a
     ]
     assert next(number) > 117
     done = nodewise("run", "--runs", "1", "--out", "r", "--", app, *words)
-    _told(done, 2)
+    _printed(done, 2)
     assert words[-1] in done.stderr
     compared = nodewise("compare", "--runs", "2", "-i", "--out", "c", shlex.join([app, *words]), f"{app} x")
     assert SECRET not in compared.stdout + compared.stderr and (tmp_path / "c/secrets.json").exists()
@@ -124,18 +124,18 @@ def test_secrets_in_spellings_of_all_sorts_are_kept_by_none(nodewise: Command, a
     assert (tmp_path / "got").read_text().splitlines()[: len(words)] == words
 
 
-def test_a_failure_tells_none(nodewise: Command, app: str, tmp_path: Path) -> None:
+def test_a_failure_reports_none(nodewise: Command, app: str, tmp_path: Path) -> None:
     done = nodewise("run", "--runs", "2", "--out", "r", *OPTIONS, "--", app, *WORDS, "fail")
-    _told(done, 2)
+    _printed(done, 2)
     assert "exit code 3" in done.stderr and 'logging in with "$PASSWORD"' in done.stderr
     commands = [f"{app} {' '.join(WORDS)}", f"{app} {' '.join(WORDS)} fail"]
-    _told(nodewise("compare", "--runs", "6", "--out", "c", "-i", *OPTIONS, *commands))
+    _printed(nodewise("compare", "--runs", "6", "--out", "c", "-i", *OPTIONS, *commands))
     assert _leaks(tmp_path / "c") == []
 
 
 def test_a_comparison_and_its_exports_keep_none(compared: str, nodewise: Command, tmp_path: Path) -> None:
     assert _leaks(tmp_path, "app") == []
-    out = json.loads(_told(nodewise("report", compared, "--json", "--csv", "c/x.csv", "--svg", "figures")))
+    out = json.loads(_printed(nodewise("report", compared, "--json", "--csv", "c/x.csv", "--svg", "figures")))
     first, second = out["contenders"]
     assert first["name"] != second["name"]
     assert first["command"] == './app --password "$PASSWORD" https://me:"$PASSWORD"@host/x slow'
@@ -146,9 +146,9 @@ def test_a_comparison_and_its_exports_keep_none(compared: str, nodewise: Command
 def test_a_tune_goes_on_and_is_confirmed_with_the_true_values(nodewise: Command, app: str, tmp_path: Path) -> None:
     values = f"mode={SECRET}-slow,{SECRET}-fast"
     words = ["tune", "--axes", "mode", "-P", values, "--max-runs", "60", "--out", "t", "--script", "sh", *OPTIONS]
-    _told(nodewise(*words, "--", app, *WORDS, "{mode}"))
+    _printed(nodewise(*words, "--", app, *WORDS, "{mode}"))
     assert _leaks(tmp_path, "app") == []
-    verdict = json.loads(_told(nodewise("report", "t", "--json")))
+    verdict = json.loads(_printed(nodewise("report", "t", "--json")))
     best = verdict["best"]
     assert best["key"] == "mode=<masked:PASSWORD>-fast" and "*" not in best["launch_line"]
     assert any("PASSWORD" in text and "to be set" in text for text in verdict["notes"])
@@ -159,9 +159,9 @@ def test_a_tune_goes_on_and_is_confirmed_with_the_true_values(nodewise: Command,
         assert _got(tmp_path)[-1] == {"words": [*WORDS, f"{SECRET}-fast"], "token": TOKEN, "input": "in"}
     missing = subprocess.run(["sh", "t/launch.sh"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert missing.returncode and "has to be set" in missing.stderr
-    _told(nodewise("tune", "--resume", "t", "--max-runs", "62", "--json"))
-    told = _told(nodewise("confirm", "t", "--max-runs", "8", "--out", "again"))
-    assert f"launch    {best['launch_line']}\n" in told
+    _printed(nodewise("tune", "--resume", "t", "--max-runs", "62", "--json"))
+    answer = _printed(nodewise("confirm", "t", "--max-runs", "8", "--out", "again"))
+    assert f"launch    {best['launch_line']}\n" in answer
     assert {str(g["words"]) for g in _got(tmp_path)} == {str([*WORDS, f"{SECRET}-{how}"]) for how in ("slow", "fast")}
     assert _leaks(tmp_path, "app") == []
 
@@ -180,7 +180,7 @@ def test_settings_that_differ_in_a_secret_only_stay_apart(nodewise: Command, app
         "t",
         "--json",
     ]
-    verdict = json.loads(_told(nodewise(*words, "--", app, "--password", "{p}", "url")))
+    verdict = json.loads(_printed(nodewise(*words, "--", app, "--password", "{p}", "url")))
     assert (
         verdict["verdict"] == "faster" and len({s["key"] for s in verdict["settings"]}) == len(verdict["settings"]) > 1
     )
@@ -198,14 +198,16 @@ def test_where_and_a_confirmed_comparison_keep_none(nodewise: Command, compared:
 
 def test_a_study_keeps_none(nodewise: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-Dstore.password={SECRET}")
-    _told(nodewise("study", "is", "--class", "S", "--threads", "1", "--blocks", "1", "--budget", "30s", "--out", "s"))
+    _printed(
+        nodewise("study", "is", "--class", "S", "--threads", "1", "--blocks", "1", "--budget", "30s", "--out", "s")
+    )
     assert _leaks(tmp_path / "s") == []
-    _told(nodewise("report", "s", "--json"))
+    _printed(nodewise("report", "s", "--json"))
 
 
 def test_what_is_no_secret_stays(nodewise: Command, tmp_path: Path, app: str) -> None:
     words = ["KEYBOARD=us", "--key-size", "4", "MONKEY=x"]
-    _told(nodewise("run", "--runs", "1", "--out", "r", "--env", "OMP_SCHEDULE=static", "--", "echo", *words))
+    _printed(nodewise("run", "--runs", "1", "--out", "r", "--env", "OMP_SCHEDULE=static", "--", "echo", *words))
     assert not (tmp_path / "r/secrets.json").exists()
     assert "masked" not in (tmp_path / "r/samples.jsonl").read_text()
 
@@ -214,7 +216,7 @@ def test_what_is_no_secret_stays(nodewise: Command, tmp_path: Path, app: str) ->
 def test_another_users_folder_is_not_run_without_trust(
     nodewise_here: Command, tmp_path: Path, app: str, command: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _told(nodewise_here("run", "--runs", "2", "--out", "r", *OPTIONS, "--", app, *WORDS))
+    _printed(nodewise_here("run", "--runs", "2", "--out", "r", *OPTIONS, "--", app, *WORDS))
     before = len(_got(tmp_path))
     if os.geteuid() == 0:
         shutil.chown(tmp_path / "r", 65534)
@@ -236,7 +238,7 @@ def test_what_would_be_run_is_shown_as_it_would_be(
     nodewise_here: Command, tmp_path: Path, app: str, monkeypatch: pytest.MonkeyPatch, readable: bool
 ) -> None:
     monkeypatch.setenv("CI_TOKEN", "known-to-the-terminal")
-    _told(nodewise_here("run", "--runs", "1", "--out", "r", "--", app, *WORDS))
+    _printed(nodewise_here("run", "--runs", "1", "--out", "r", "--", app, *WORDS))
     shutil.chown(tmp_path / "r", 65534)
     question = json.loads((tmp_path / "r/question.json").read_text())
     question["environment"]["LD_PRELOAD"] = "/tmp/evil\x1b[2K.so"
@@ -245,16 +247,16 @@ def test_what_would_be_run_is_shown_as_it_would_be(
     secrets = json.loads((tmp_path / "r/secrets.json").read_text())
     secrets["values"]["PASSWORD"] = ["x; touch stolen\r./app"]
     (tmp_path / "r/secrets.json").write_text(json.dumps(secrets) if readable else "{")
-    told = nodewise_here("run", "--resume", "r").stderr
-    assert "with the variable: LD_PRELOAD='/tmp/evil\\x1b[2K.so'" in told and "\x1b" not in told
-    assert ("--password x; touch stolen\\r./app" in told) == readable
-    assert ('--password "$PASSWORD"' in told and "secrets.json is damaged" in told) != readable
+    answer = nodewise_here("run", "--resume", "r").stderr
+    assert "with the variable: LD_PRELOAD='/tmp/evil\\x1b[2K.so'" in answer and "\x1b" not in answer
+    assert ("--password x; touch stolen\\r./app" in answer) == readable
+    assert ('--password "$PASSWORD"' in answer and "secrets.json is damaged" in answer) != readable
 
 
 def test_a_file_of_another_user_in_an_own_folder_counts_too(nodewise: Command, tmp_path: Path, app: str) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root may give files away")
-    _told(nodewise("run", "--runs", "2", "--out", "r", "--", app, "x", "y", "z"))
+    _printed(nodewise("run", "--runs", "2", "--out", "r", "--", app, "x", "y", "z"))
     shutil.chown(tmp_path / "r/samples.jsonl", 65534)
     assert nodewise("run", "--resume", "r").returncode == 2
 
@@ -262,8 +264,8 @@ def test_a_file_of_another_user_in_an_own_folder_counts_too(nodewise: Command, t
 def test_no_cell_of_an_export_is_a_formula(nodewise: Command, app: str, tmp_path: Path) -> None:
     names = ["-n", "=1+1", "-n", "@x"]
     commands = [f"{app} a b c", f"{app} a b c fast"]
-    _told(nodewise("compare", "--runs", "6", "--out", "c", "--export-csv", "x.csv", *names, *commands))
-    _told(nodewise("report", "c", "--csv", "y.csv"))
+    _printed(nodewise("compare", "--runs", "6", "--out", "c", "--export-csv", "x.csv", *names, *commands))
+    _printed(nodewise("report", "c", "--csv", "y.csv"))
     for file in ("x.csv", "y.csv"):
         cells = [c for row in csv.reader(io.StringIO((tmp_path / file).read_text())) for c in row]
         assert "'=1+1" in cells and not [c for c in cells if c.startswith(("=", "@", "+"))]
@@ -310,8 +312,8 @@ def test_an_anonymous_report_says_not_whose_it_is(nodewise: Command, app: str, t
     assert done.returncode == 0, done.stderr
     _rename(tmp_path / "e/question.json")
     (tmp_path / "a").mkdir()
-    told = nodewise("report", "e", "--anonymous", "--html", "a/x.html", "--csv", "a/x.csv", "--svg", "a/figures")
-    assert told.returncode == 0, told.stderr
+    answer = nodewise("report", "e", "--anonymous", "--html", "a/x.html", "--csv", "a/x.csv", "--svg", "a/figures")
+    assert answer.returncode == 0, answer.stderr
     out = nodewise("report", "e", "--anonymous", "--json")
     assert out.returncode == 0 and json.loads(out.stdout)["runs"] > 8
     made = _made_of(tmp_path / "a") + out.stdout.encode()

@@ -131,8 +131,10 @@ def _wait(condition: Any) -> None:
 
 def test_ranks_are_tuned_and_each_sits_in_its_place(nodewise: Command, tmp_path: Path) -> None:
     _script(tmp_path / "mpirun", MPIRUN)
-    told = 'echo "$OMPI_COMM_WORLD_LOCAL_RANK $OMP_NUM_THREADS $OMP_PLACES $(taskset -cp $$ | sed s/.*:.//)" >> seen; '
-    _script(tmp_path / "rank", "#!/bin/sh\n" + told + 'echo "{\\"nodewise\\": 1, \\"seconds\\": 1.5}"\n')
+    reported = (
+        'echo "$OMPI_COMM_WORLD_LOCAL_RANK $OMP_NUM_THREADS $OMP_PLACES $(taskset -cp $$ | sed s/.*:.//)" >> seen; '
+    )
+    _script(tmp_path / "rank", "#!/bin/sh\n" + reported + 'echo "{\\"nodewise\\": 1, \\"seconds\\": 1.5}"\n')
     result = _tuned(nodewise, "--axes", "ranks,placement", "--", "./mpirun", "-n", "2", "./rank")
     assert set(result["axes"]) == {"ranks", "placement"}
     for line in (tmp_path / "seen").read_text().splitlines():

@@ -24,12 +24,12 @@ from nodewise.tuning.outline import named_values
 from nodewise.verdicts.tune import tune_verdict
 from tests.cli.conftest import Command
 
-#: Tells how long it took by what it was given, and into the file `told` how it was started.
+#: Reports how long it took by what it was given, and writes how it was started into the file that RECORD names.
 PROGRAM = f"""#!{sys.executable} -IS
 import json, os, sys
 given = sys.stdin.read()
 here = [sys.argv[1:], os.getcwd(), given, os.environ.get("GIVEN"), os.environ.get("MODE")]
-open(os.environ["TOLD"], "w").write(json.dumps(here))
+open(os.environ["RECORD"], "w").write(json.dumps(here))
 print(json.dumps({{"nodewise": 1, "seconds": 1.0 if os.environ.get("MODE") == "it's \\"fast\\" $x" else 1.5}}))
 """
 
@@ -62,8 +62,17 @@ def _lines(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
 def test_the_line_and_the_script_of_a_gain_do_in_a_shell_what_was_measured(
     nodewise: Command, folder: Path, tmp_path: Path, shell: str
 ) -> None:
-    told = tmp_path / "to 'ld'"
-    options = ["--cwd", str(folder), "--input", f"{folder}/in put", "--env", "GIVEN=by $me", "--env", f"TOLD={told}"]
+    record = tmp_path / "to 'ld'"
+    options = [
+        "--cwd",
+        str(folder),
+        "--input",
+        f"{folder}/in put",
+        "--env",
+        "GIVEN=by $me",
+        "--env",
+        f"RECORD={record}",
+    ]
     done = nodewise(
         "tune", "--accept-disturbed", "--max-runs", "40", "--env-axis", "MODE=slow,it's \"fast\" $x", "--axes", "MODE", *options,
         "--out", "x", "--script", "sh=run it.sh", "--", "./te'll me", "$a", "b\nc",
@@ -72,9 +81,9 @@ def test_the_line_and_the_script_of_a_gain_do_in_a_shell_what_was_measured(
     script = _lines(done)["script"]
     expected = [["$a", "b\nc"], str(folder), "text", "by $me", 'it\'s "fast" $x']
     for words in ([shell, "-c", line], [shell, script], [script]):
-        told.unlink()
+        record.unlink()
         subprocess.run(words, cwd="/", env={"PATH": os.environ["PATH"]}, check=True, capture_output=True)
-        assert json.loads(told.read_text()) == expected
+        assert json.loads(record.read_text()) == expected
     assert script == str(tmp_path / "run it.sh")
 
 
@@ -120,10 +129,10 @@ def test_a_dry_run_names_all_that_would_be_done_and_leaves_nothing(nodewise: Com
     assert expected is not None and int(expected[1]) == pytest.approx(30_000 / int(expected[2]), rel=0.05)
     assert "dry run   the program ran once" in done.stdout
     assert list(tmp_path.iterdir()) == []
-    told = json.loads(
+    answer = json.loads(
         nodewise("tune", "--dry-run", "--max-runs", "50", "--json", "--env-axis", "MODE=a", "--", "true").stdout
     )
-    assert told["axes"]["MODE"] == ["unset", "a"] and told["runs"] == 50
+    assert answer["axes"]["MODE"] == ["unset", "a"] and answer["runs"] == 50
     assert list(tmp_path.iterdir()) == []
 
 
@@ -171,11 +180,11 @@ def test_what_was_typed_for_a_shell_is_answered_with_what_to_type(
 
 
 def test_a_program_with_blanks_in_its_name_is_no_line_for_a_shell(nodewise: Command, folder: Path) -> None:
-    done = nodewise("tune", "--dry-run", "--env", "TOLD=/dev/null", "--max-runs", "20", "--", f"{folder}/te'll me")
+    done = nodewise("tune", "--dry-run", "--env", "RECORD=/dev/null", "--max-runs", "20", "--", f"{folder}/te'll me")
     assert done.returncode == 0, done.stderr
 
 
-def test_input_that_does_not_arrive_is_told(tmp_path: Path) -> None:
+def test_input_that_does_not_arrive_is_reported(tmp_path: Path) -> None:
     (tmp_path / "in").write_text("text")
     (tmp_path / "empty").write_text("")
     with (tmp_path / "in").open() as file, (tmp_path / "empty").open() as empty, Path("/dev/null").open() as null:
@@ -216,7 +225,7 @@ def test_a_program_that_reads_a_terminal_ends_and_is_explained(tmp_path: Path) -
 
 
 def _undecided(nodewise: Command, tmp_path: Path) -> Any:
-    """A tune of a program with more noise than gain: as the table of a real one showed it, 584 ms beside 499."""
+    """A tune of a program with more noise than gain: as the table of a real one showed it, 584 ms against 499."""
     program = 'import json,os,random; v=0.499 if os.environ.get("MODE") is None else 0.52; print(json.dumps({"nodewise": 1, "seconds": v * random.gauss(1, 0.15)}))'
     done = nodewise(
         "tune", "--max-runs", "30", "--env-axis", "MODE=a", "--axes", "MODE", "--out", "x", "--",
@@ -238,7 +247,7 @@ def test_no_launch_line_comes_of_what_is_not_decided(nodewise: Command, tmp_path
         assert "go on" in done.stdout
 
 
-def test_what_would_decide_is_told_with_the_line_to_type(nodewise: Command, tmp_path: Path) -> None:
+def test_what_would_decide_is_reported_with_the_line_to_type(nodewise: Command, tmp_path: Path) -> None:
     _undecided(nodewise, tmp_path)
     verdict = tune_verdict(read_experiment(tmp_path / "x"), "budget")
     undecided = dataclasses.replace(

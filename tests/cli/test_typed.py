@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What people type by mistake, and what they are told."""
+"""What people type by mistake, and the messages that they get."""
 
 import click
 import pytest
@@ -23,8 +23,8 @@ from .conftest import Command
 )
 def test_options_after_the_program_are_named(typed: list[str], command: list[str], said: str) -> None:
     assert isinstance(run_command, click.Command)
-    told = options_left_out(run_command.params, typed, command)
-    assert told.startswith(said) and bool(told) == bool(said)
+    printed = options_left_out(run_command.params, typed, command)
+    assert printed.startswith(said) and bool(printed) == bool(said)
 
 
 def test_an_option_after_the_program_is_a_note_and_the_programs_own(nodewise_here: Command) -> None:
@@ -60,7 +60,7 @@ def test_durations_are_refused_alike_with_the_options_name(nodewise_here: Comman
         assert done.returncode == 2 and f"not a duration: {words[1]}: '10parsecs'" in done.stderr, done.stderr
 
 
-def test_a_program_that_fails_at_times_has_its_good_runs_told(nodewise_here: Command) -> None:
+def test_a_program_that_fails_at_times_has_its_good_runs_reported(nodewise_here: Command) -> None:
     third = "n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; [ $((n % 3)) != 1 ]"
     done = nodewise_here("run", "-r", "9", "--", "sh", "-c", third)
     assert done.returncode == 1, done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`nodewise vec` from outside, with the compilers that are here; what it says is held against the object code."""
+"""`nodewise vec` from outside, with the compilers that are here; what it says is compared with the object code."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def told(nodewise: Command, *arguments: str) -> dict[str, Any]:
+def result(nodewise: Command, *arguments: str) -> dict[str, Any]:
     done = nodewise("vec", "--json", *arguments)
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -83,7 +83,7 @@ def by_function(answer: dict[str, Any]) -> dict[str, Any]:
 def test_what_it_says_is_in_the_object_code(
     nodewise: Command, source: Path, compiler: str, flags: tuple[str, ...]
 ) -> None:
-    said = by_function(told(nodewise, str(source), "--compiler", compiler, "--", *flags))
+    said = by_function(result(nodewise, str(source), "--compiler", compiler, "--", *flags))
     subprocess.run([compiler, *flags, "-c", source, "-o", source.with_suffix(".o")], check=True)
     listing = subprocess.run(
         ["objdump", "-dr", "-C", "--no-show-raw-insn", source.with_suffix(".o")],
@@ -177,7 +177,7 @@ def test_openmp_is_read_as_what_it_is(nodewise: Command, tmp_path: Path, compile
     flags = ("-O3", "-mavx2", "-ffp-contract=off", "-fopenmp")
     subprocess.run([compiler, *flags, "-c", "omp.cpp", "-o", "omp.o"], check=True, cwd=tmp_path)
     code = subprocess.run(["objdump", "-d", tmp_path / "omp.o"], capture_output=True, text=True, check=True).stdout
-    answer = told(nodewise, "omp.cpp", "--compiler", compiler, "--", *flags)
+    answer = result(nodewise, "omp.cpp", "--compiler", compiler, "--", *flags)
     loops = {loop["line"]: loop for loop in answer["loops"]}
     marks = {n: line.partition("//= ")[2] for n, line in enumerate(OPENMP.splitlines(), 1) if "//= " in line}
     assert set(loops) == set(marks)
@@ -205,7 +205,7 @@ def test_a_simd_directive_that_was_not_honoured_is_named(nodewise: Command, tmp_
     for flag, said in (("-fopenmp-simd", "was not honoured"), ("-g0", "is ignored: neither -fopenmp nor")):
         done = nodewise("vec", "s.cpp", "--compiler", compiler, "--", "-O3", flag)
         assert "under omp simd" in done.stdout and f"omp simd {said}" in " ".join(done.stdout.split())
-    (loop,) = told(nodewise, "s.cpp", "--compiler", compiler, "--", "-O3", "-fopenmp-simd")["loops"]
+    (loop,) = result(nodewise, "s.cpp", "--compiler", compiler, "--", "-O3", "-fopenmp-simd")["loops"]
     assert loop["compilers"][0]["simd_honoured"] is False
 
 
@@ -215,7 +215,7 @@ def test_a_parallel_region_in_a_loop_is_the_reason(nodewise: Command, tmp_path: 
         "void f(double* a, int n, int m) {\n    for (int k = 0; k < m; ++k) {\n#pragma omp parallel for\n"
         "        for (int i = 0; i < n; ++i) a[i] += k;\n    }\n}\n"
     )
-    outer, inner = told(nodewise, "r.cpp", "--compiler", compiler, "--", "-O3", "-fopenmp")["loops"]
+    outer, inner = result(nodewise, "r.cpp", "--compiler", compiler, "--", "-O3", "-fopenmp")["loops"]
     assert [r["name"] for r in outer["compilers"][0]["reasons"]] == ["parallel-region"]
     assert inner["compilers"][0]["status"] == "vectorized" and inner["functions"] == ["f"]
 
@@ -226,14 +226,14 @@ def test_a_loop_that_is_gone_is_said_to_be(nodewise: Command, tmp_path: Path, co
         "int f(int n) {\n    int s = 0;\n    for (int i = 0; i < n; ++i) s += i;\n    return n;\n}\n"
         "static void g(int* a) {\n    for (int i = 0; i < 9; ++i) a[i] = 0;\n}\n"
     )
-    removed, never = told(nodewise, "g.cpp", "--compiler", compiler, "--", "-O3")["loops"]
+    removed, never = result(nodewise, "g.cpp", "--compiler", compiler, "--", "-O3")["loops"]
     assert removed["compilers"][0]["status"] == "no loop any more"
     assert never["compilers"][0]["status"] == "not compiled" and "no machine code" in never["compilers"][0]["why"]
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_why_and_what_to_change(nodewise: Command, source: Path, compiler: str) -> None:
-    answer = told(nodewise, str(source), "--compiler", compiler, "--", *FLAGS)
+    answer = result(nodewise, str(source), "--compiler", compiler, "--", *FLAGS)
     assert len(answer["loops"]) == 7 and len({loop["line"] for loop in answer["loops"]}) == 7
     assert answer["reasons_unknown"] == 0 and answer["flags"] == list(FLAGS) and answer["flags_from"] == "given"
     said = by_function(answer)
@@ -253,7 +253,7 @@ def test_templates_and_inlining_are_one_loop_with_a_count(nodewise: Command, tmp
         "template <typename T> void twice(T* a, int n) {\n    for (int i = 0; i < n; ++i) a[i] += a[i];\n}\n"
         "void f(float* a, int n) { twice(a, n); }\nvoid g(int* a, int n) { twice(a, n); }\n"
     )
-    answer = told(nodewise, "t.cpp", "--compiler", COMPILERS[0])
+    answer = result(nodewise, "t.cpp", "--compiler", COMPILERS[0])
     (loop,) = answer["loops"]
     assert loop["compilers"][0]["instances"] >= 2 and loop["compilers"][0]["status"] == "vectorized"
     assert answer["flags_from"].startswith("default") and "-O3" in answer["flags"]
@@ -266,22 +266,22 @@ def test_the_text_shows_source_flags_and_counts(nodewise: Command, source: Path)
     assert "\x1b" not in done.stdout
     few = nodewise("vec", str(source), "--compiler", COMPILERS[0], "--function", "roots")
     assert "1 of 7 loops shown" in few.stdout and "a[i] = sin" not in few.stdout
-    missed = told(nodewise, str(source), "--compiler", COMPILERS[0], "--loops", "missed")["loops"]
+    missed = result(nodewise, str(source), "--compiler", COMPILERS[0], "--loops", "missed")["loops"]
     assert all(loop["compilers"][0]["status"] == "not vectorized" for loop in missed) and missed
-    assert [loop["line"] for loop in told(nodewise, str(source), "--lines", "8-10")["loops"]] == [9]
+    assert [loop["line"] for loop in result(nodewise, str(source), "--lines", "8-10")["loops"]] == [9]
 
 
 def test_flags_come_from_a_compile_database(nodewise: Command, tmp_path: Path) -> None:
     (tmp_path / "d.c").write_text("void f(T* a, int n) {\n    for (int i = 0; i < n; ++i) a[i] += 1;\n}\n")
     entry = {"directory": str(tmp_path), "file": "d.c", "arguments": ["cc", "-DT=float", "-O3", "-flto", "-c", "d.c"]}
     (tmp_path / "compile_commands.json").write_text(json.dumps([entry]))
-    answer = told(nodewise, "d.c", "-p", ".", "--compiler", "gcc")
+    answer = result(nodewise, "d.c", "-p", ".", "--compiler", "gcc")
     assert answer["loops"][0]["compilers"][0]["status"] == "vectorized"
     assert "-flto" in answer["remarks"][0] and answer["flags"] == ["-DT=float", "-O3"]
 
 
 def test_a_flag_that_a_compiler_does_not_know_is_left_out(nodewise: Command, source: Path) -> None:
-    answer = told(nodewise, str(source), "--compiler", COMPILERS[0], "--", "-O3", "-fno-such-thing-at-all")
+    answer = result(nodewise, str(source), "--compiler", COMPILERS[0], "--", "-O3", "-fno-such-thing-at-all")
     assert answer["compilers"][0]["flags_left_out"] == ["-fno-such-thing-at-all"] and answer["loops"]
 
 
@@ -290,7 +290,7 @@ def test_fortran(nodewise: Command, tmp_path: Path) -> None:
     (tmp_path / "f.f90").write_text(
         "subroutine s(a, b, n)\n  integer :: n, i\n  real :: a(n), b(n)\n  do i = 1, n\n    a(i) = a(i) + b(i)\n  end do\nend subroutine\n"
     )
-    (loop,) = told(nodewise, "f.f90", "--compiler", "gcc")["loops"]
+    (loop,) = result(nodewise, "f.f90", "--compiler", "gcc")["loops"]
     assert loop["line"] == 4 and loop["compilers"][0]["status"] == "vectorized"
 
 
@@ -301,7 +301,7 @@ def test_openmp_in_fortran(nodewise: Command, tmp_path: Path) -> None:
         "  !$omp parallel do &\n  !$omp& private(j)\n  do i = 1, n\n    do j = 1, n\n      a(j, i) = a(j, i) + b(j, i)\n"
         "    end do\n  end do\n  !$omp parallel workshare\n  a = b\n  !$omp end parallel workshare\nend subroutine\nend module\n"
     )
-    loops = told(nodewise, "f.f90", "--compiler", "gcc", "--", "-O3", "-fopenmp")["loops"]
+    loops = result(nodewise, "f.f90", "--compiler", "gcc", "--", "-O3", "-fopenmp")["loops"]
     assert [loop["line"] for loop in loops if loop["line"] != 14] == [8, 9]
     assert loops[0]["directive"] == "omp parallel do private(j)" and loops[0]["functions"] == ["s"]
     assert [loop["compilers"][0]["status"] for loop in loops[:2]] == ["not vectorized", "vectorized"]

@@ -57,7 +57,7 @@ def bound(*processors):
 @needs_two
 def test_threads_where_they_were_asked_to_be(team, tmp_path):
     done = where("--json", "--svg", str(tmp_path / "seen.svg"), "--", team, **bound(*TWO))
-    # what the program prints is beside the answer
+    # what the program prints is kept apart from the answer
     assert (done.returncode, done.stderr.partition("\n")[0]) == (0, "done")
     assert done.stderr.count("as asked") == 2
     assert "Threads were where they were asked to be by OMP_PLACES=" in done.stderr
@@ -132,9 +132,9 @@ def test_an_interrupt_is_the_programs_and_the_table_still_comes(tmp_path):
         time.sleep(0.02)
     time.sleep(0.3)
     os.killpg(child.pid, signal.SIGINT)
-    _, told = child.communicate(timeout=20)
+    _, printed = child.communicate(timeout=20)
     assert child.returncode == 128 + signal.SIGINT
-    assert "samples in" in told and "nodewise" not in told.split("samples in")[1]
+    assert "samples in" in printed and "nodewise" not in printed.split("samples in")[1]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT])
@@ -154,8 +154,8 @@ def test_an_interrupt_reaches_the_program_once(number, alone, tmp_path):
         assert time.monotonic() < until
         time.sleep(0.02)
     (os.kill if alone else os.killpg)(child.pid, number)
-    _, told = child.communicate(timeout=60)
-    assert child.returncode == 41 and "samples in" in told, told
+    _, printed = child.communicate(timeout=60)
+    assert child.returncode == 41 and "samples in" in printed, printed
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
@@ -178,7 +178,7 @@ def test_the_program_ends_with_whoever_watches_it(number, tmp_path):
         time.sleep(0.02)
 
 
-def test_a_guard_that_is_killed_is_told(tmp_path):
+def test_a_guard_that_is_killed_is_reported(tmp_path):
     script = "echo $PPID $$ > pids; sleep 60"
     child = subprocess.Popen(
         [sys.executable, "-m", "nodewise", "where", "--", "sh", "-c", script], stderr=subprocess.PIPE, cwd=tmp_path
@@ -189,8 +189,8 @@ def test_a_guard_that_is_killed_is_told(tmp_path):
         time.sleep(0.02)
     guard, program = (tmp_path / "pids").read_text().split()
     os.kill(int(guard), signal.SIGKILL)
-    _, told = child.communicate(timeout=20)
-    assert child.returncode == 2 and b"the guard above it was killed" in told
+    _, printed = child.communicate(timeout=20)
+    assert child.returncode == 2 and b"the guard above it was killed" in printed
     assert not Path("/proc", program).exists()
 
 

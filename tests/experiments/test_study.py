@@ -132,12 +132,12 @@ def test_where_a_peers_threads_cannot_be_bound_nobodys_are() -> None:
 
 def test_a_study_may_name_its_processors_threads_and_what_else_is_told() -> None:
     allowed = load_machine().allowed
-    study = replace(IS.study, processors=lambda point: {allowed[-1], 4095}, tell=lambda r: [f"{r['blocks']} blocks"])
+    study = replace(IS.study, processors=lambda point: {allowed[-1], 4095}, report=lambda r: [f"{r['blocks']} blocks"])
     given = Given()
     found = replace(IS, study=replace(study, picture=("a", "b")))
     result = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=1), given)  # type: ignore[arg-type]
     assert given.settings["narrow"].mask == (allowed[-1],)
-    assert result.told == ("1 blocks",) and result.picture == ("a", "b")
+    assert result.report_lines == ("1 blocks",) and result.picture == ("a", "b")
     # where those are too few, any are used
     study = replace(IS.study, processors=lambda point: {4095})
     run_study(StudyQuestion(replace(IS, study=study), {"class": "S"}, threads=1, blocks=1), given)  # type: ignore[arg-type]
@@ -230,18 +230,18 @@ def test_only_some_contenders_run_where_they_are_named() -> None:
 
 
 def test_what_a_study_tells_of_its_result_goes_with_it() -> None:
-    found = replace(IS, study=replace(IS.study, tell=lambda result: [f"{len(result['rows'])} rows"]))
+    found = replace(IS, study=replace(IS.study, report=lambda result: [f"{len(result['rows'])} rows"]))
     result = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Given())  # type: ignore[arg-type]
-    assert result.told == ("5 rows",)
-    assert run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=1), Given()).told == ()  # type: ignore[arg-type]
+    assert result.report_lines == ("5 rows",)
+    assert run_study(StudyQuestion(IS, {"class": "S"}, threads=1, blocks=1), Given()).report_lines == ()  # type: ignore[arg-type]
 
 
 def test_advice_is_given_from_six_blocks_on() -> None:
-    found = replace(IS, study=replace(IS.study, tell=lambda r: ["seen"], advise=lambda r: ["take narrow"]))
+    found = replace(IS, study=replace(IS.study, report=lambda r: ["seen"], advise=lambda r: ["take narrow"]))
     few = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=5), Given())  # type: ignore[arg-type]
-    assert few.told == ("seen", "no advice: it takes 6 blocks, of 5") and few.best is None
+    assert few.report_lines == ("seen", "no advice: it takes 6 blocks, of 5") and few.best is None
     six = run_study(StudyQuestion(found, {"class": "S"}, threads=1, blocks=6), Given())  # type: ignore[arg-type]
-    assert six.told == ("seen", "take narrow") and six.best == "narrow"
+    assert six.report_lines == ("seen", "take narrow") and six.best == "narrow"
 
 
 class Bandwidths:
@@ -309,10 +309,10 @@ def test_the_size_of_bandwidths_arrays_keeps_to_a_budget() -> None:
     machine = replace(load_machine(), caches=(Cache(3, "unified", 260 << 20, 64, (0,)),), memory_bytes=1 << 36)
     launcher = Bandwidths()
     asked = StudyQuestion(find_study("bandwidth"), {}, 1, blocks=6, seconds=15, firm=True, machine=machine)
-    told = run_study(asked, launcher).told  # type: ignore[arg-type]
+    lines = run_study(asked, launcher).report_lines  # type: ignore[arg-type]
     kib = next(int(w.partition("=")[2]) for w in launcher.commands["triad"] if w.startswith("kib="))
     assert 1024 <= kib < (260 << 10)
-    assert "these are rates of caches, not of memory, which --budget" in told[0]
+    assert "these are rates of caches, not of memory, which --budget" in lines[0]
     # with time enough they are what they are by default
     assert plan_study(asked.found, {}, machine, 1, 10, 3600.0, firm=True).point == {}
 

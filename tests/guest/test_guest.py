@@ -29,7 +29,7 @@ PROBE = "x = bytearray(b'1') * (24 << 20)\nprint(open('/proc/self/numa_maps').re
 
 
 def test_the_machine_is_what_was_asked_for():
-    assert len({c.package for c in MACHINE.cores}) == 2
+    assert len({c.socket for c in MACHINE.cores}) == 2
     assert len(MACHINE.cores) == 16
     assert len(MACHINE.allowed) == 64
     assert [len(c.pus) for c in MACHINE.cores] == [4] * 16
@@ -169,12 +169,12 @@ def test_a_studys_arrays_are_shared_out_over_the_nodes():
         [*map(str, command), "--pages", "class=W"], capture_output=True, text=True, check=True,
         env={**os.environ, "OMP_PLACES": places, "OMP_PROC_BIND": "close", "OMP_NUM_THREADS": "4"},
     )  # fmt: skip
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told["local"] >= 0.98 * told["pages"]
-    assert abs(told["by_node"]["0"] - told["by_node"]["1"]) <= 0.05 * told["pages"]
+    answer = json.loads(done.stdout.splitlines()[-1])
+    assert answer["local"] >= 0.98 * answer["pages"]
+    assert abs(answer["by_node"]["0"] - answer["by_node"]["1"]) <= 0.05 * answer["pages"]
 
 
-def test_the_machine_is_told_for_the_record():
+def test_the_machine_is_reported_for_the_record():
     """So that what was seen here can be kept: with -s the description goes to the console, and from there into a file."""
     done = subprocess.run(
         [sys.executable, "-m", "nodewise", "machine", "--json"], capture_output=True, text=True, check=True

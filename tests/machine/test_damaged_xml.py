@@ -22,7 +22,7 @@ def test_what_a_child_makes_comes_back() -> None:
     assert caught.value.what.startswith("cannot read")
 
 
-def test_a_child_that_dies_or_does_not_end_is_told() -> None:
+def test_a_child_that_dies_or_does_not_end_is_reported() -> None:
     def die() -> None:
         os.kill(os.getpid(), 11)
 

@@ -10,7 +10,7 @@ from nodewise.machine.quiet_wait import Activity, Waited, read_activity, wait_un
 
 
 class Machine:
-    """A machine whose load, in processors, steal and memory pressure, in shares, are told second by second."""
+    """A machine whose load, in processors, steal and memory pressure, in shares, are given second by second."""
 
     def __init__(self, load: Sequence[float], steal: Sequence[float] = (), memory: Sequence[float] = ()):
         self._load, self._steal, self._memory = load, steal, memory

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A machine as `./dev guest` told it: 2 × 8 cores × 4 hardware threads, and a faster NUMA node without processors."""
+"""A machine as `./dev guest` showed it: 2 × 8 cores × 4 hardware threads, and a faster NUMA node without processors."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,12 @@ def test_the_recorded_guest_is_read():
     assert GUEST.limits.nodes == (0, 1, 2)
 
 
+def test_version_1_called_the_socket_of_a_core_its_package(tmp_path):
+    assert [c.socket for c in GUEST.cores] == 8 * [0] + 8 * [1]
+    (tmp_path / "now.json").write_text(json.dumps(GUEST.to_json()))
+    assert load_machine(f"{tmp_path}/now.json").cores == GUEST.cores
+
+
 def test_its_fast_memory_is_known_by_its_bandwidth():
     assert [n.bandwidth_mib_s for n in GUEST.numa_nodes][2] > 4 * GUEST.numa_nodes[0].bandwidth_mib_s
     assert fast_nodes(GUEST)[0] == (2,)
@@ -36,5 +43,5 @@ def test_it_is_drawn_with_the_node_that_has_no_processors():
 def test_the_machine_command_says_which_memory_is_fast():
     file = str(Path(__file__).parent / "recorded/guest-2x8x4.json")
     command = [sys.executable, "-m", "nodewise", "machine", "--machine", file]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "fast       NUMA nodes 2: the firmware promises 409600 MiB/s there, which is the most" in told
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "fast       NUMA nodes 2: the firmware promises 409600 MiB/s there, which is the most" in printed

@@ -20,7 +20,7 @@ from nodewise.machine.sources import hwloc_xml, load_machine
 def test_a_synthetic_machine_has_the_shape_that_its_text_says() -> None:
     machine = load_machine("synthetic:pack:2 numa:1 l3:2 core:4 pu:2")
     assert (len(machine.cores), len(machine.pus), len(machine.numa_nodes)) == (16, 32, 2)
-    assert {c.package for c in machine.cores} == {0, 1}
+    assert {c.socket for c in machine.cores} == {0, 1}
     assert [c.numa_node for c in machine.cores] == [0] * 8 + [1] * 8
     assert sum(c.level == 3 for c in machine.caches) == 4
     assert machine.allowed == tuple(range(32))
@@ -91,7 +91,9 @@ def test_broken_xml_is_one_clear_message(tmp_path: Path, content: str, capfd: py
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"nodewise_machine": 9}', '{"nodewise_machine": 1}'])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "{}", '{"nodewise_machine": 9}', '{"nodewise_machine": 1}', '{"nodewise_machine": 2}']
+)
 def test_broken_json_is_one_clear_message(tmp_path: Path, content: str) -> None:
     (tmp_path / "m.json").write_text(content)
     with pytest.raises(InputError, match=r"m\.json"):

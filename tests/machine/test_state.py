@@ -135,7 +135,7 @@ def test_the_mode_of_huge_pages_is_the_bracketed_one(tmp_path: Path) -> None:
     assert state.memory_bytes == 2**20
 
 
-def test_an_empty_system_tells_nothing_and_breaks_nothing(tmp_path: Path) -> None:
+def test_an_empty_system_reports_nothing_and_breaks_nothing(tmp_path: Path) -> None:
     state = read_state(tmp_path, [0, 1])
     assert state.limits.processors == (0, 1)
     assert state.transparent_huge_pages is None

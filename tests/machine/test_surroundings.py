@@ -96,7 +96,7 @@ LOC:        {b}        900  Local timer interrupts
 ERR:          0"""
 
 
-def test_who_ran_and_what_interrupted_is_told(tmp_path: Path) -> None:
+def test_who_ran_and_what_interrupted_is_reported(tmp_path: Path) -> None:
     before = {
         "proc/stat": "cpu  0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\ncpu2 100 0 0 0 0 0 0 7 0 0\nintr 5",
         "proc/interrupts": INTERRUPTS.format(a=10, b=100),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""likwid's answers held against our reader of its expressions."""
+"""likwid's answers compared with our reader of its expressions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,8 +16,8 @@ def difference(answer: Mapping[str, Any], version: str = "") -> str | None:
         read, notes = read_likwid(machine_of(answer["machine"]), answer["text"])
     except InputError as problem:
         # an offset with which likwid reads what lies beyond the domain is refused, and what only one version takes
-        told = "offset" in problem.what or (version in ("", "5.4.1") and "likwid 5.4 takes" in problem.what)
-        return None if told or real in (None, "beyond") else f"{answer}: {problem.what}"
+        reported = "offset" in problem.what or (version in ("", "5.4.1") and "likwid 5.4 takes" in problem.what)
+        return None if reported or real in (None, "beyond") else f"{answer}: {problem.what}"
     versions = ("", "5.5.1")
     if any("past the end of its list" in n and (version in versions or "likwid 5.5 runs" not in n) for n in notes):
         # what it finds there is not foreseeable

@@ -118,7 +118,7 @@ def test_likwid_5_2_2_on_two_processors(text, expected):
         ("S:cbalanced:7", [0, 4, 1, 5, 2, 6, 3, 7]),
     ],
 )
-def test_what_likwids_page_does_not_tell(text, expected):
+def test_what_likwids_page_does_not_say(text, expected):
     """As its own code answered, of 5.2.2 and of 5.4.1."""
     assert read_likwid(synthetic(LIKWID), text)[0] == expected
 

@@ -3,7 +3,7 @@
 
 Open MPI 4.1.4 was given each machine as its topology file, and what it asked the kernel to bind each rank to was noted; 5.0.11
 too, and printed its map (tools/launchers.py; where it starts more ranks than were asked for, those are left out);
-the Hydra of MPICH 4.0.2 and of 5.0.2 told its bindings itself (HYDRA_TOPO_DEBUG; both the same), and so did Slurm 22.05.8's srun (--cpu-bind=verbose), for
+the Hydra of MPICH 4.0.2 and of 5.0.2 reported its bindings itself (HYDRA_TOPO_DEBUG; both the same), and so did Slurm 22.05.8's srun (--cpu-bind=verbose), for
 steps with --cpus-per-task on a node allocated whole. `zones` is null where the launcher refused.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""likwid's expressions, held against what its own code answered (tools/likwid.py) on machines that it was told of."""
+"""likwid's expressions, compared with what its own code answered (tools/likwid.py) on machines that it was given."""
 
 import json
 import re
@@ -32,10 +32,10 @@ def test_where_versions_differ_it_is_said() -> None:
     assert differing
     for machine, text in differing:
         try:
-            told = read_likwid(machine_of(machine), text)[1]
+            reported = read_likwid(machine_of(machine), text)[1]
         except InputError as problem:
-            told = [problem.what]
-        assert any(re.search(r"likwid 5\.4 takes \w\d\d for|likwid 5\.5 runs past", one) for one in told), text
+            reported = [problem.what]
+        assert any(re.search(r"likwid 5\.4 takes \w\d\d for|likwid 5\.5 runs past", one) for one in reported), text
 
 
 def test_a_list_that_is_too_long_for_likwid_is_warned_of() -> None:

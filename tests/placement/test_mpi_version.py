@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which mpirun is on PATH, told by programs that stand for it."""
+"""Which mpirun is on PATH, shown by programs that stand for it."""
 
 import pytest
 

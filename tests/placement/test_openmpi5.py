@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Open MPI 5 beside Open MPI 4: what it does otherwise, refuses, and reads of what is written for it.
+"""Open MPI 5 compared with Open MPI 4: what it does otherwise, refuses, and reads of what is written for it.
 
 Its recorded answers are in test_launchers.
 """
@@ -100,8 +100,8 @@ def _placements(count):
 def mpirun(tmp_path):
     """The mpirun of Open MPI 5 where it is on PATH."""
     path = shutil.which("mpirun")
-    told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout if path else ""
-    if "(Open MPI) 5." not in told:
+    reported = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout if path else ""
+    if "(Open MPI) 5." not in reported:
         pytest.skip("the mpirun of Open MPI 5 is not installed here")
     return mpirun5.Asked(path, tmp_path)
 

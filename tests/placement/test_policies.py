@@ -133,8 +133,8 @@ def test_scatter_loads_cores_and_packages_evenly(machine, data):
     threads = data.draw(st.integers(1, len(cores)))
     chosen = [core_of[p] for p in processors(machine, "scatter", threads)]
     assert len({c.logical for c in chosen}) == threads
-    size = Counter(c.package for c in cores)
-    loads = Counter(c.package for c in chosen)
+    size = Counter(c.socket for c in cores)
+    loads = Counter(c.socket for c in chosen)
     # A package is behind another only if its cores have run out.
     assert all(loads[a] >= loads[b] - 1 or loads[a] == size[a] for a in size for b in size)
 

@@ -63,7 +63,7 @@ def test_every_text_has_help_and_every_runtime_that_it_names_is_there():
     for text in all_texts().values():
         assert text.help.endswith(".") and set(text.runtimes) <= set(RUNTIMES)
     for dialect in all_dialects():
-        assert set(dialect.beside) <= {other.name for other in all_dialects()}
+        assert set(dialect.compatible) <= {other.name for other in all_dialects()}
         for silence in dialect.silences:
             assert {silence.winner, *silence.losers} <= set(all_texts()) and set(silence.runtimes) <= set(RUNTIMES)
 
@@ -81,7 +81,7 @@ def test_a_registered_dialect_is_read_checked_explained_written_and_trapped():
         write_process=lambda machine, places: Rendering({"FIRST": "x"}),
         explain=lambda machine, request: [f"First: {request.texts['first']}."],
         silences=(Silence("first", ("likwid",), ()),),
-        beside=("likwid",),
+        compatible=("likwid",),
         pins={"FIRSTLY": "firstly binds"},
         rank=("FIRST_RANK",),
         local_rank=("FIRST_LOCAL",),
@@ -102,7 +102,7 @@ def test_a_registered_dialect_is_read_checked_explained_written_and_trapped():
         resolve(machine, Job(2), Request(first="x", places="cores"))
 
 
-def test_a_text_that_does_not_bind_stands_beside_any():
+def test_a_text_that_does_not_bind_goes_with_any():
     register(first(binds=False))
     placed = resolve(load_machine(MACHINE), Job(2), Request(first="x", likwid="1,2")).placement
     assert placed.places == ((1,), (2,))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is said of placements, in full, held against what was written down.
+"""What is said of placements, in full, compared with what was written down.
 
 `NODEWISE_RECORD=1` writes down what is said now: what changes in the files `*.said` is then to be read.
 """

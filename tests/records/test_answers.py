@@ -77,9 +77,9 @@ def test_the_automatic_rule_holds_while_the_baseline_repeats(
     tmp_path: Path, runs: list[tuple[str, str | None]], wrong: list[int]
 ) -> None:
     seen = play(tmp_path / "e", runs)
-    told = stored(tmp_path / "e")
-    assert [i for i, e in enumerate(told) if e == WRONG] == wrong
-    assert all(told[i] == seen[i] for i in range(len(runs)) if seen[i] != WRONG and i not in wrong)
+    reported = stored(tmp_path / "e")
+    assert [i for i, e in enumerate(reported) if e == WRONG] == wrong
+    assert all(reported[i] == seen[i] for i in range(len(runs)) if seen[i] != WRONG and i not in wrong)
 
 
 def test_whoever_measures_hears_of_it_as_soon_as_the_baseline_has_repeated(tmp_path: Path) -> None:
@@ -112,9 +112,9 @@ def test_what_ran_before_the_reference_is_judged_by_it(tmp_path: Path) -> None:
 
 def test_what_was_asked_to_be_the_same_has_to_repeat_in_the_baseline(tmp_path: Path) -> None:
     rule = SameOutput(Kind.PATTERN, "x(.*)")
-    with pytest.raises(InputError, match=r"differs from run to run .* match 1: 1\.6 against 1\.5") as told:
+    with pytest.raises(InputError, match=r"differs from run to run .* match 1: 1\.6 against 1\.5") as reported:
         play(tmp_path / "e", [("baseline", "1.5"), ("a", "1.5"), ("baseline", "1.6")], rule)
-    assert "--tolerance" in (told.value.hint or "")
+    assert "--tolerance" in (reported.value.hint or "")
 
 
 def test_a_baseline_that_strays_once_is_a_failure_of_that_run(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_answers_too_long_for_text_are_compared_whole(tmp_path: Path) -> None:
     assert "byte for byte" in (errors[2] or "")
 
 
-def test_a_verdict_is_told_what_became_of_the_comparison(tmp_path: Path) -> None:
+def test_a_verdict_knows_what_became_of_the_comparison(tmp_path: Path) -> None:
     for name, runs, _ in AUTO:
         play(tmp_path / name, runs)
     notes = {name: answer_notes(read_experiment(tmp_path / name)) for name, *_ in AUTO}

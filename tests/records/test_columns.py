@@ -28,9 +28,9 @@ def test_no_digit_is_lost_where_a_column_turns_out_to_need_more_room() -> None:
     records = Records()
     for number, value in enumerate(values):
         records.append({**_line(number), "metrics": {"m": value} if number != 1 else {}})
-    told = records.column("metrics", "m")
-    assert math.isnan(told[1])
-    assert [v for i, v in enumerate(told) if i != 1] == [v for i, v in enumerate(values) if i != 1]
+    reported = records.column("metrics", "m")
+    assert math.isnan(reported[1])
+    assert [v for i, v in enumerate(reported) if i != 1] == [v for i, v in enumerate(values) if i != 1]
     assert records[2].sample.metrics == {"m": 0.1}
     assert records[1].sample.metrics == {}
 
@@ -38,11 +38,11 @@ def test_no_digit_is_lost_where_a_column_turns_out_to_need_more_room() -> None:
 def test_marks_errors_and_sources_come_back() -> None:
     records = Records()
     records.append(_line(0, source="program", marks=("steal: 3%", "heat: ä")))
-    records.append(_line(1, error="exit code 1", output="told\n", cut_off=True))
+    records.append(_line(1, error="exit code 1", output="printed\n", cut_off=True))
     records.append(_line(2))
     first, second, third = (r.sample for r in records)
     assert (first.source, first.marks) == ("program", ("steal: 3%", "heat: ä"))
-    assert (second.source, second.error, second.output, second.cut_off) == ("wall", "exit code 1", "told\n", True)
+    assert (second.source, second.error, second.output, second.cut_off) == ("wall", "exit code 1", "printed\n", True)
     assert third == Sample(1 / 3, 1.0, 1.8e9 + 2, usage=third.usage)
     assert records.marks(0) == first.marks
     assert records.marks(2) == ()
@@ -57,8 +57,8 @@ def test_a_number_is_read_of_all_records_as_of_one() -> None:
         sample = Sample(0.5 + number, 2.0, 1.8e9, metrics=metrics, usage=counted, conditions={"energy_j": 5.0})
         records.append({**_line(number), **sample.to_json()})
     for metric in ("seconds", "wall_s", "cpu_s", "user_s", "items", "energy_j", "items/s", "user_s/s", "nothing"):
-        told = [None if math.isnan(v) else v for v in records.values(metric).tolist()]
-        assert told == [value_of(r.sample, metric) for r in records], metric
+        reported = [None if math.isnan(v) else v for v in records.values(metric).tolist()]
+        assert reported == [value_of(r.sample, metric) for r in records], metric
 
 
 def test_a_failed_run_and_a_number_that_is_not_above_zero_cost_nothing_that_counts() -> None:

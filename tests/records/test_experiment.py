@@ -35,7 +35,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     back = read_experiment(tmp_path / "e")
     assert back.records == [_record(n) for n in range(3)]
     assert back.settings == {SETTING.key: SETTING}
-    assert back.plan == Plan(SETTING.key, (6, 12), 0.05, {"threads": SETTING.key})
+    assert back.plans == [Plan(SETTING.key, (6, 12), 0.05, {"threads": SETTING.key})]
     assert back.verdict == {"ratio": 1.5}
     assert back.damaged_lines == 0
 

@@ -53,5 +53,5 @@ def test_what_is_not_whole_is_not_registered(kind: Kind, message: str) -> None:
 
 def test_a_registered_kind_is_known_from_then_on() -> None:
     register(made(again="nodewise made {folder} --anew"))
-    assert kind_named("made").anew(Path("x")) == "nodewise made x --anew"
-    assert kind_named("compare").anew(Path("x")) == "nodewise compare --resume x"
+    assert kind_named("made").remake_line(Path("x")) == "nodewise made x --anew"
+    assert kind_named("compare").remake_line(Path("x")) == "nodewise compare --resume x"

@@ -97,30 +97,30 @@ def test_both_results_say_so(folder: Path, tmp_path: Path) -> None:
         for writer in (one, two):
             Recorder(writer, _Launcher(), Meter(Budget(None))).sample(Setting(("a",)), "search", 1, 0, None)
     for name, other in (("one", "two"), ("two", "one")):
-        told = read_experiment(tmp_path / name).remarks
-        assert len(told) == 1 and f"process {os.getpid()}), kept in {tmp_path / other}" in told[0]
+        reported = read_experiment(tmp_path / name).remarks
+        assert len(reported) == 1 and f"process {os.getpid()}), kept in {tmp_path / other}" in reported[0]
 
 
 def test_who_waits_begins_once_the_others_have_ended(folder: Path) -> None:
     running = Running("tune", Path("/a"), folder)
     running.enter()
-    told: list[str] = []
+    reported: list[str] = []
     began: list[float] = []
 
     def wait() -> None:
-        with turn(told.append):
+        with turn(reported.append):
             began.append(time.monotonic())
 
     waiting = [threading.Thread(target=wait) for _ in range(2)]
     for thread in waiting:
         thread.start()
-    while not told:
+    while not reported:
         time.sleep(0.01)
     assert not began
     running.leave()
     for thread in waiting:
         thread.join(20)
-    assert len(began) == 2 and any("nodewise tune" in text for text in told)
+    assert len(began) == 2 and any("nodewise tune" in text for text in reported)
 
 
 def test_a_pipe_in_the_place_of_the_turn_holds_nobody_up(folder: Path) -> None:

@@ -31,9 +31,9 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
         read_result(tmp_path / "tune")
     keep_result(tmp_path / "x", ROOFLINE, {"result": {}}, machine(2, 1), {}, [])
     verdict = tmp_path / "x/verdict.json"
-    for text, told in (("{}", "it holds no result"), ("[]", "it holds no result"), ("{", "is damaged: ")):
+    for text, reported in (("{}", "it holds no result"), ("[]", "it holds no result"), ("{", "is damaged: ")):
         verdict.write_text(text)
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=reported):
             read_result(tmp_path / "x")
     verdict.unlink()
     with pytest.raises(InputError, match=r"was cut off before its end \(no verdict.json\)") as caught:

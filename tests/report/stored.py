@@ -82,10 +82,10 @@ def roofline_result(kernels: int = 8) -> RooflineVerdict:
     roofs = []
     for name, rate in rates.items():
         kind, per = (RoofKind.FLOPS, "flops") if "peak" in name else (RoofKind.BANDWIDTH, "bytes")
-        way = name[:3] if kind is RoofKind.FLOPS else "read"
-        roof = RoofPoint(name, kind, way, {"kib": "24"} if rate > 500 else {})
+        variant = name[:3] if kind is RoofKind.FLOPS else "read"
+        roof = RoofPoint(name, kind, variant, {"kib": "24"} if rate > 500 else {})
         slower = [1.0, 1 / 0.9, 1 / 0.9, 1 / 0.9, 1.25]
-        roofs.append(_given(way, kind.value, roof, [1 / rate * s for s in slower], {per: 1e9}))
+        roofs.append(_given(variant, kind.value, roof, [1 / rate * s for s in slower], {per: 1e9}))
     shapes = [(85.0, 215.0, 1.9), (3.1, 190.0, 31.0), (16.0, 160.0, 9.0), (0.9, 61.0, 14.0)]
     shapes += [(0.25, 18.0, 6.0), (0.5, 33.0, 21.0), (0.0, 60.0, 1.2), (20.9, 14.0, 12.0)]
     placed = []

@@ -118,15 +118,15 @@ def test_no_word_of_the_users_own_is_in_anything_that_is_made(
     assert main(["report", str(folder), "--anonymous", *files]) == 0, capsys.readouterr().err
     capsys.readouterr()
     assert main(["report", str(folder), "--anonymous", "--json"]) == 0
-    told = capsys.readouterr().out
-    (out / "x.json").write_text(told)
+    answer = capsys.readouterr().out
+    (out / "x.json").write_text(answer)
     made = {p.name: p.read_bytes() for p in out.rglob("*") if p.is_file()}
     assert any(name.endswith(".svg") for name in made)
     assert {n: set(_PLANTED.findall(data)) for n, data in made.items() if _PLANTED.search(data)} == {}
     # what is alike in one is alike in the others
     assert all(b"metric-1" in made[file] for file in ("x.html", "x.csv", "x.json"))
     assert all(b"param-1" in made[file] for file in ("x.html", "x.json"))
-    verdict = json.loads(told)
+    verdict = json.loads(answer)
     assert verdict["metric"] == "metric-1/s" and verdict["shown"] == ["metric-2"]
     # and without it they are there
     assert main(["report", str(folder), "--html", str(out / "y.html")]) == 0
@@ -147,7 +147,7 @@ def _own_study(folder: Path) -> None:
     for at, name in enumerate(sorted(planted, key=len, reverse=True)):
         found = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", f"zqname{'abcdefghijkl'[at]}zq", found)
     verdict = json.loads(found)
-    verdict |= {"kind": "study", "title": "zqtitlezq", "told": ["zqtoldzq"], "work": {"zqworkzq": 2.0}}
+    verdict |= {"kind": "study", "title": "zqtitlezq", "report_lines": ["zqlinezq"], "work": {"zqworkzq": 2.0}}
     verdict |= {
         "point": {"zqknobzq": "zqvaluezq"},
         "conditions": [str(Neighbour(7, "zqotherzq", "run", "/dev/shm/zqxzq"))],
@@ -168,10 +168,10 @@ def test_what_a_study_of_ones_own_calls_its_things_is_in_nothing(
     assert main(["report", str(tmp_path / "e"), "--anonymous", *files]) == 0, capsys.readouterr().err
     capsys.readouterr()
     assert main(["report", str(tmp_path / "e"), "--anonymous", "--json"]) == 0
-    told = capsys.readouterr().out
-    made = told.encode() + b"".join(p.read_bytes() for p in [*tmp_path.glob("x.*"), *tmp_path.glob("svg/*")])
+    answer = capsys.readouterr().out
+    made = answer.encode() + b"".join(p.read_bytes() for p in [*tmp_path.glob("x.*"), *tmp_path.glob("svg/*")])
     assert set(_PLANTED.findall(made)) == set()
-    verdict = json.loads(told)
+    verdict = json.loads(answer)
     assert verdict["study"] == "own-study" and verdict["point"] == {"param-1": "value-1"}
     first = verdict["rows"][0]
     assert first["contender"] == "contender-1" and list(first["metrics"]) == ["metric-3"]

@@ -79,7 +79,7 @@ def test_a_laptop_on_battery(tmp_path: Path) -> None:
 def test_processors_of_different_governors_are_each_put_back(tmp_path: Path) -> None:
     files = {**systems.laptop(), f"{systems.CPU}/cpu7/cpufreq/scaling_governor": "schedutil"}
     f = said_of(tmp_path, files)["governor"]
-    assert f.said == "powersave on 0-6, schedutil on 7 (intel_pstate): processors differ"
+    assert f.summary == "powersave on 0-6, schedutil on 7 (intel_pstate): processors differ"
     folder = f"/{systems.CPU}/cpu"
     assert f.undo.split("; ") == [
         f"echo powersave | tee {folder}{{0,1,2,3,4,5,6}}/cpufreq/scaling_governor",
@@ -103,37 +103,37 @@ def test_a_virtual_machine_hides_and_is_not_called_wrong(tmp_path: Path) -> None
     f = said_of(tmp_path, systems.virtual())
     for hidden in ("governor", "boost", "heat", "hardware threads"):
         assert f[hidden].severity is UNKNOWN and not f[hidden].root, hidden
-    assert "virtual machine" in f["governor"].said
-    assert f["hypervisor"].severity is NOTE and f["hypervisor"].said == "QEMU/KVM"
+    assert "virtual machine" in f["governor"].summary
+    assert f["hypervisor"].severity is NOTE and f["hypervisor"].summary == "QEMU/KVM"
     # a slow clock is reported with how to change it and back
     assert f["clock source"].severity is NOISY
     assert f["clock source"].do.startswith("echo tsc >") and f["clock source"].undo.startswith("echo hpet >")
-    assert f["pressure"].severity is UNKNOWN and "psi=1" in f["pressure"].said
+    assert f["pressure"].severity is UNKNOWN and "psi=1" in f["pressure"].summary
 
 
-def test_stolen_time_is_told_by_how_much(tmp_path: Path) -> None:
+def test_stolen_time_is_reported_by_how_much(tmp_path: Path) -> None:
     root = write(tmp_path, systems.virtual())
     s = read_surroundings(root)
     first = look(root, 0.0, s.processors)
     w = difference(root, first, look(write(root, systems.virtual(10)), 1.0, s.processors))
     f = {x.name: x for x in examine(s, idle=w)}
-    assert f["steal"].severity is NOISY and f["steal"].said.startswith("10% of the time")
+    assert f["steal"].severity is NOISY and f["steal"].summary.startswith("10% of the time")
     calm = {x.name: x for x in examine(s, idle=watched())}
-    assert calm["steal"].severity is OK and "may hide it" in calm["steal"].said
+    assert calm["steal"].severity is OK and "may hide it" in calm["steal"].summary
 
 
 def test_a_quota_below_the_processors_is_noisy(tmp_path: Path) -> None:
     f = said_of(tmp_path, systems.job(), idle=watched(quota_s=0.4))
     assert f["quota"].severity is NOISY
-    assert "1.5 of 8 processors' time" in f["quota"].said and "400 ms of 1.0 s" in f["quota"].said
+    assert "1.5 of 8 processors' time" in f["quota"].summary and "400 ms of 1.0 s" in f["quota"].summary
     assert f["quota"].do.startswith("run no more than 1 thread, ")
-    assert f["container"].said == "kubernetes"
+    assert f["container"].summary == "kubernetes"
 
 
 def test_heat_now_is_noisy_and_heat_of_before_a_note(tmp_path: Path) -> None:
     f = said_of(tmp_path, systems.hot())
-    assert f["heat"].severity is NOTE and "90 times" in f["heat"].said
-    assert f["clock limit"].severity is NOTE and f["clock limit"].said == "the clock is held to 2.00 GHz of 4.00 GHz"
+    assert f["heat"].severity is NOTE and "90 times" in f["heat"].summary
+    assert f["clock limit"].severity is NOTE and f["clock limit"].summary == "the clock is held to 2.00 GHz of 4.00 GHz"
     file = f"{systems.CPU}/cpu0/thermal_throttle/core_throttle_count"
     now = said_of(tmp_path, systems.hot(), idle=watched(throttled={file: 3}))
     assert now["heat"].severity is NOISY and now["heat"].evidence == (f"{file}: rose by 3 in 1.0 s",)
@@ -145,7 +145,7 @@ def test_other_load_is_named_with_where_it_runs(tmp_path: Path) -> None:
     s = read_surroundings(write(tmp_path, systems.common(16)), [0, 1])
     f = {x.name: x for x in examine(s, idle=w)}["other load"]
     assert f.severity is NOISY
-    assert f.said == "90% of a processor on the 2 that may be used, 50% elsewhere; most of it make"
+    assert f.summary == "90% of a processor on the 2 that may be used, 50% elsewhere; most of it make"
     assert "make (77) 90% of a processor, on 0" in f.evidence
     assert "kworker/4:1 (5, a thread of the kernel) 20% of a processor, on 4" in f.evidence
     assert f.do == "end or pause make (kill -STOP 77), or hold it elsewhere: taskset -acp 1 77"
@@ -168,16 +168,16 @@ def test_interrupts_are_named_with_their_device(tmp_path: Path) -> None:
     assert f["interrupts"].severity is NOISY
     assert f["interrupts"].evidence == ("proc/interrupts 31 (nvme0q3): 5000 a second, on 0",)
     assert f["interrupts"].do.endswith("echo 2 > /proc/irq/31/smp_affinity_list")
-    assert f["tick"].said == "up to 1000 a second"
+    assert f["tick"].summary == "up to 1000 a second"
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_finding_that_matters_says_why_and_what_to_do(name: str, tmp_path: Path) -> None:
     for f in said_of(tmp_path, SYSTEMS[name]()).values():
-        assert f.said, f.name
+        assert f.summary, f.name
         if f.severity in (NOISY, NOTE):
             assert f.effect and f.evidence, f.name
-        # whoever changes something as root is told how to put it back
+        # whoever changes something as root is shown how to put it back
         if f.root and re.match(r"(echo|sysctl|cpupower|systemctl|swapoff) ", f.do):
             assert f.undo, f.name
         assert "randomize_va_space=0" not in f.do
@@ -198,10 +198,10 @@ def spun(processor: int, noise: float = 0.01, lost: float = 0.0, slower: float =
     return Spin(processor, sum(times), times, lost * sum(times), 500, 2e-3, waited_s=lost * sum(times) / 2)
 
 
-def test_what_was_lost_is_told_and_to_whom(tmp_path: Path) -> None:
+def test_what_was_lost_is_reported_and_to_whom(tmp_path: Path) -> None:
     f = said_of(tmp_path, systems.server(), spins=[spun(0, lost=0.002), spun(1, lost=0.03)], loaded=watched())
     assert f["lost time"].severity is NOISY
-    assert f["lost time"].said == "1.6% of the time, at most 3% on processor 1"
+    assert f["lost time"].summary == "1.6% of the time, at most 3% on processor 1"
     assert "50% to other processes" in f["lost time"].evidence[1]
     assert f["even processors"].severity is OK
     calm = said_of(tmp_path, systems.server(), spins=[spun(0), spun(1, slower=1.1)])
@@ -296,9 +296,9 @@ def test_bad_input_is_one_clear_message(words: tuple[str, ...], complaint: str) 
     assert "hint:" in done.stderr
 
 
-def test_what_a_guest_gives_back_is_told_with_its_remedy(tmp_path: Path) -> None:
+def test_what_a_guest_gives_back_is_reported_with_its_remedy(tmp_path: Path) -> None:
     f = said_of(tmp_path, systems.guest())
-    assert f["free page reporting"].severity is NOTE and "2 MiB or more" in f["free page reporting"].said
+    assert f["free page reporting"].severity is NOTE and "2 MiB or more" in f["free page reporting"].summary
     assert f["free page reporting"].evidence[0] == "sys/bus/virtio/devices/virtio0/features: bit 5 is set"
     assert f["DAMON"].severity is NOISY
     kdamond = "/sys/kernel/mm/damon/admin/kdamonds/0/state"
@@ -307,10 +307,10 @@ def test_what_a_guest_gives_back_is_told_with_its_remedy(tmp_path: Path) -> None
     assert said_of(tmp_path, {})["DAMON"].do == "echo N > /sys/module/damon_reclaim/parameters/enabled"
     # an order that the kernel left to itself says nothing of a size
     write(tmp_path, {"sys/module/page_reporting/parameters/page_reporting_order": "-1"})
-    assert "free memory is given back" in said_of(tmp_path, {})["free page reporting"].said
+    assert "free memory is given back" in said_of(tmp_path, {})["free page reporting"].summary
 
 
-def test_sessions_that_are_weighed_alike_are_told(tmp_path: Path) -> None:
+def test_sessions_that_are_weighed_alike_are_reported(tmp_path: Path) -> None:
     f = said_of(tmp_path, systems.guest())
     assert f["autogroups"].severity is NOTE and "nice and renice" in f["autogroups"].effect
     assert f["autogroups"].evidence[1] == "proc/self/autogroup: /autogroup-11 nice 0"

@@ -86,8 +86,8 @@ def _launcher(names: tuple[str, ...], word: str) -> str | None:
         found = shutil.which(name)
         if found is None:
             continue
-        told = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
-        if word in told.stdout:
+        printed = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
+        if word in printed.stdout:
             return found
     return None
 

@@ -47,8 +47,8 @@ def test_the_digest_is_of_the_whole_however_it_is_written() -> None:
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_lines_of_the_sample_protocol_are_no_answer(end: str) -> None:
     plain = 'one\n\n{"node\n{"other": 1}\ntwo'
-    told = 'one\n\n{"nodewise": 1, "seconds": 0.5}\n{"node\n{"other": 1}\n{"nodewise": 1, "seconds": 0.7}\ntwo'
-    sample = run("printf", "%s", told + end)
+    printed = 'one\n\n{"nodewise": 1, "seconds": 0.5}\n{"node\n{"other": 1}\n{"nodewise": 1, "seconds": 0.7}\ntwo'
+    sample = run("printf", "%s", printed + end)
     assert sample.seconds == 0.6
     assert sample.answer_text == plain + end
     assert sample.answer == run("printf", "%s", plain + end).answer
@@ -94,7 +94,7 @@ def test_a_run_that_fails_has_none() -> None:
     assert run("sh", "-c", "echo x; exit 1").answer == ""
 
 
-def test_bytes_that_are_no_text_are_told_apart() -> None:
+def test_bytes_that_are_no_text_are_distinguished() -> None:
     one, other = (run(*script(f"import os; os.write(1, b'a\\xff{c}')")) for c in ("\\x00", "\\x01"))
     assert one.answer != other.answer
     assert one.answer_text == "a\udcff\0"

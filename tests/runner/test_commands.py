@@ -66,7 +66,7 @@ def test_a_folder_is_there_meanwhile_and_ones_own(monkeypatch: pytest.MonkeyPatc
     assert not folder.exists()
 
 
-def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nothing"):
         run_whole([str(tmp_path / "nothing")])
     done = run_whole(["sh", "-c", "echo out; echo err >&2; exit 3"])

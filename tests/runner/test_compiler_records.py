@@ -59,7 +59,7 @@ def test_a_vectorized_loop_has_its_width(compiler: str, width: int | None, inter
     assert (a.outcome, a.width_bytes, a.elements, a.interleave) == (Outcome.VECTORIZED, width, 8, interleave)
 
 
-def test_a_sum_in_order_is_told_from_one_that_is_not() -> None:
+def test_a_sum_in_order_is_distinguished_from_one_that_is_not() -> None:
     a = kernel("s311", "gcc-12", 19)
     assert a.outcome is Outcome.VECTORIZED and any("in-order" in note for note in a.notes)
     assert kernel("s000", "gcc-12", 17).notes == ()
@@ -134,7 +134,7 @@ def record(*entries: dict[str, Any]) -> list[Any]:
     return [{}, [{"id": "1", "name": "vect"}], list(entries)]
 
 
-def test_the_first_kind_of_vectors_tells_the_reason_not_the_last() -> None:
+def test_the_first_kind_of_vectors_gives_the_reason_not_the_last() -> None:
     entries = [
         note("\nAnalyzing loop at a.c:3\n"),
         note("relevant stmt not supported: _1 = a / b;", "failure"),

@@ -51,7 +51,7 @@ def kinds(sample: Sample) -> set[str]:
     return {m.partition(":")[0] for m in sample.marks} - {"paging"}
 
 
-def test_load_and_steal_are_told_apart_by_processor(tmp_path: Path) -> None:
+def test_load_and_steal_are_distinguished_by_processor(tmp_path: Path) -> None:
     first = HERE[0]
     other = next(p for p in range(4) if p != first)
     before = {"proc/stat": stat({}, {})}
@@ -76,13 +76,13 @@ def test_without_a_mask_what_may_be_used_is_looked_at(tmp_path: Path) -> None:
     assert sample.conditions["mask_busy_s"] == len(HERE) and sample.conditions["busy_s"] == len(busy)
 
 
-def test_load_on_the_memory_of_a_run_is_told_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_load_on_the_memory_of_a_run_is_reported_where_it_is_asked_for(tmp_path: Path) -> None:
     first, far = HERE[0], HERE[-1] + 1
     before, after = {"proc/stat": stat({}, {})}, {"proc/stat": stat({far: 2, far + 1: 5}, {})}
     for domain, seen in (((), None), ((far,), 2.0), ((first, far, far + 1), 7.0)):
         sample = run_amid(tmp_path, before, after, (first,), RunOptions(domain=domain))
         assert sample.conditions.get("domain_busy_s") == seen
-        # a run that had to wait besides is told that
+        # a run that had to wait besides is reported to have done so
         assert ("other load" in kinds(sample)) or not seen
 
 
@@ -302,7 +302,7 @@ def test_pressure_on_memory_marks_a_sample(tmp_path: Path) -> None:
     assert "memory pressure" in kinds(sample)
 
 
-def test_a_program_that_binds_itself_elsewhere_is_told() -> None:
+def test_a_program_that_binds_itself_elsewhere_is_reported() -> None:
     if len(HERE) < 2:
         pytest.skip("it takes two processors to leave one")
     code = f"import os; os.sched_setaffinity(0, {{{HERE[1]}}})"
@@ -314,7 +314,7 @@ def test_a_program_that_binds_itself_elsewhere_is_told() -> None:
     assert "rebound" not in kinds(stayed) | kinds(free)
 
 
-def test_time_used_off_the_mask_is_told() -> None:
+def test_time_used_off_the_mask_is_reported() -> None:
     if len(HERE) < 2:
         pytest.skip("it takes two processors to leave one")
     # a child leaves, which its parent's own mask does not show
@@ -400,7 +400,7 @@ def threaded(cpu_s: float, waited_s: float, threads: int) -> dict[str, float]:
         # four threads on two processors wait for each other, whoever else is there
         (1.0, threaded(2.0, 2.0, 4), 2, 2.0, False),
         (1.1, threaded(2.0, 2.2, 4), 2, 2.2, True),
-        # one thread beside a hog on two processors: it waits for nothing, and has no room
+        # one thread and a hog on two processors: it waits for nothing, and has no room
         (1.0, threaded(1.0, 0.001, 1), 2, 2.0, True),
         (1.0, threaded(1.0, 0.001, 1), 2, 1.4, False),
         (1.0, threaded(1.0, 0.06, 1), 2, 1.0, True),
@@ -423,7 +423,7 @@ def test_load_disturbs_where_it_keeps_threads_from_a_processor(
     assert found == ({"other load"} if disturbed else set())
 
 
-def test_short_runs_are_judged_by_what_was_ready_beside_them() -> None:
+def test_short_runs_are_judged_by_what_was_ready_at_the_same_time() -> None:
     # 10 ms of four threads on two processors: ticks tell nothing, and threads that wait may do so for each other
     usage = {"user_s": 0.02, "waited_s": 0.004, "watched_s": 0.02, "watched_threads": 4.0}
     quiet = {"mask_busy_s": 0.03, "processors": 2.0, "ready": 0.0}

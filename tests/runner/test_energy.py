@@ -83,12 +83,12 @@ def test_a_counter_that_begins_again_is_followed(tmp_path: Path) -> None:
     assert energies(run_amid(root, {"amd-rapl:0": 500_000}))["energy_j"] == pytest.approx(1.5)
 
 
-def test_without_its_range_a_counter_that_begins_again_tells_nothing(tmp_path: Path) -> None:
+def test_without_its_range_a_counter_that_begins_again_reports_nothing(tmp_path: Path) -> None:
     root = write(tmp_path, zones(intel_rapl__0=("package-0", 7_000_000, 0)))
     assert energies(run_amid(root, {"intel-rapl:0": 1})) == {}
 
 
-def test_a_counter_that_fails_meanwhile_tells_nothing(tmp_path: Path) -> None:
+def test_a_counter_that_fails_meanwhile_reports_nothing(tmp_path: Path) -> None:
     root = write(tmp_path, zones(intel_rapl__0=("package-0", 7)))
     code = f"open({str(root / ZONES / 'intel-rapl:0/energy_uj')!r}, 'w').close()"
     with LocalLauncher(root=root) as launcher:
@@ -109,7 +109,7 @@ def test_where_there_is_none_it_says_so_and_runs_all_the_same(tmp_path: Path) ->
     with LocalLauncher(root=tmp_path) as launcher:
         assert launcher.energy_missing is None
         assert energies(launcher.run(Setting(command=("true",)))) == {}
-        assert launcher.energy_missing == "/sys/class/powercap holds no energy counter (energy_uj) of a package"
+        assert launcher.energy_missing == "/sys/class/powercap holds no energy counter (energy_uj) of a socket"
 
 
 def test_links_to_nowhere_are_hidden_by_a_container(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_file_that_is_roots_alone_is_named_with_what_to_do(tmp_path: Path) -> 
     assert "run as root" in done.stderr and "chmod a+r" in done.stderr
 
 
-def test_a_needed_metric_that_no_run_tells_is_named_with_those_that_are_told(tmp_path: Path) -> None:
+def test_a_needed_metric_that_no_run_reports_is_named_with_those_that_are_reported(tmp_path: Path) -> None:
     with LocalLauncher(RunOptions(needed=("wall_s", "wings"))) as launcher:
         with pytest.raises(InputError, match="reports no wings") as caught:
             launcher.run(Setting(command=("true",)))

@@ -94,7 +94,7 @@ def test_what_double_forks_is_named_and_ended(tmp_path: Path) -> None:
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
 
 
-def test_a_kill_for_want_of_memory_is_told_with_the_limit(tmp_path: Path) -> None:
+def test_a_kill_for_want_of_memory_is_reported_with_the_limit(tmp_path: Path) -> None:
     group = tmp_path / "sys/fs/cgroup/job"
     group.mkdir(parents=True)
     (tmp_path / "proc/self").mkdir(parents=True)
@@ -164,7 +164,7 @@ def test_a_program_that_stops_its_parent_is_ended_in_time() -> None:
     ],
     ids=["text", "blank", "long", "in-pieces", "besides"],
 )
-def test_a_line_of_the_protocol_behind_text_is_told_of(script: str) -> None:
+def test_a_line_of_the_protocol_behind_text_is_reported(script: str) -> None:
     with LocalLauncher(RunOptions()) as launcher:
         sample = launcher.run(_sh(script))
     (mark,) = [m for m in sample.marks if m.startswith(UNREAD)]
@@ -205,7 +205,7 @@ def test_a_clock_that_is_not_known_costs_no_run(tmp_path: Path) -> None:
     assert sample.ok and "frequency_hz" not in sample.conditions
 
 
-def test_lines_of_the_protocol_where_they_belong_are_told_of_no_further() -> None:
+def test_lines_of_the_protocol_where_they_belong_are_reported_no_further() -> None:
     script = """printf '{"nodewise": 1, "seconds": 2}\nother {"node": 1}\n{"node'; sleep 0.05; printf 'wise": 1, "seconds": 2}\n'"""
     with LocalLauncher(RunOptions()) as launcher:
         sample = launcher.run(_sh(script))

@@ -68,7 +68,7 @@ def processes_of(marker: str) -> list[str]:
     return found
 
 
-def test_each_rank_of_a_real_mpi_tells_its_part(mpi: mpis.Mpi) -> None:
+def test_each_rank_of_a_real_mpi_reports_its_part(mpi: mpis.Mpi) -> None:
     setting = with_ranks(Setting(mpi.command(2)))
     assert (setting.ranks, setting.command[setting.program_at :]) == (2, (str(mpi.program),))
     sample = run(setting, env=dict(mpi.environment))
@@ -87,7 +87,7 @@ def test_each_rank_of_a_real_mpi_tells_its_part(mpi: mpis.Mpi) -> None:
 def test_one_layer_binds_the_ranks_of_a_real_mpi_and_it_is_read_back(mpi: mpis.Mpi, tmp_path: Path) -> None:
     machine = load_machine()
     if len(machine.allowed_cores) < 2:
-        pytest.skip("one core: two ranks cannot be told apart by where they are bound")
+        pytest.skip("one core: two ranks cannot be distinguished by where they are bound")
     environment = {**os.environ, **mpi.environment}
     options = Options(
         machine, mpi.command(2), ["ranks", "threads", "placement"], environment, folder=tmp_path / "launch"
@@ -154,11 +154,11 @@ def test_over_ranks_times_the_slowest_work_the_sum_and_all_verify(tmp_path: Path
     assert wrong.error == "wrong result: the program says verified false"
 
 
-def test_one_rank_may_tell_for_all(tmp_path: Path) -> None:
+def test_one_rank_may_report_for_all(tmp_path: Path) -> None:
     only = '[ $PMI_RANK = 0 ] && echo "{\\"nodewise\\": 1, \\"seconds\\": 0.5}"\nexit 0\n'
     sample = run(own_mpirun(tmp_path, only))
     assert sample.seconds == 0.5
-    # what the others took is known by the clock alone, and so all are told by it
+    # what the others took is known by the clock alone, and so all are timed by it
     assert all(0 < r.seconds == r.wall_s < 0.5 for r in sample.ranks)
 
 

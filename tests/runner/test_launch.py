@@ -40,13 +40,13 @@ NASTY = [
     "\udce9\n",
 ]
 
-#: Tells how it was started: as JSON on standard output, or into the file that TOLD names.
-TELL = f"""#!{sys.executable} -IS
+#: Reports how it was started, as JSON on standard output.
+REPORTER = f"""#!{sys.executable} -IS
 import json, os, sys
-told = dict(arguments=sys.argv[1:], cwd=os.getcwd(), affinity=sorted(os.sched_getaffinity(0)), input=sys.stdin.read(),
+start = dict(arguments=sys.argv[1:], cwd=os.getcwd(), affinity=sorted(os.sched_getaffinity(0)), input=sys.stdin.read(),
             environment={{k: v for k, v in os.environ.items() if k not in ("PWD", "OLDPWD", "_", "SHLVL", "LC_CTYPE")}},
             open_files=__import__("resource").getrlimit(7)[0])
-print(json.dumps(told))
+print(json.dumps(start))
 """
 INHERITED = {"PATH": os.environ["PATH"], "GONE": "1", "KEPT": "k"}
 
@@ -54,12 +54,12 @@ INHERITED = {"PATH": os.environ["PATH"], "GONE": "1", "KEPT": "k"}
 def _program(folder: Path, name: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
-    path.write_text(TELL)
+    path.write_text(REPORTER)
     path.chmod(0o755)
     return path
 
 
-def _told(shell: str, text: str, cwd: Path, environment: dict[str, str]) -> dict[str, Any]:
+def _answer(shell: str, text: str, cwd: Path, environment: dict[str, str]) -> dict[str, Any]:
     done = subprocess.run(
         [shell, "-c", text],
         cwd=cwd,
@@ -102,12 +102,12 @@ def test_a_line_and_a_script_start_what_the_setting_says(
     setting = Setting((name, *words), env=values, unset=("GONE", "odd") if clear else ())
     launch = launch_of(setting)
     expected = setting.environment(INHERITED)
-    line = _told(shell, launch.line(), folder, INHERITED)
-    script = _told(shell, f"set -eu\n{launch.body()}", folder, INHERITED)
-    for told in (line, script):
-        assert told["arguments"] == words
-        assert told["environment"] == expected
-        assert told["cwd"] == str(folder)
+    line = _answer(shell, launch.line(), folder, INHERITED)
+    script = _answer(shell, f"set -eu\n{launch.body()}", folder, INHERITED)
+    for answer in (line, script):
+        assert answer["arguments"] == words
+        assert answer["environment"] == expected
+        assert answer["cwd"] == str(folder)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -121,14 +121,14 @@ def test_directory_input_variables_and_limits_that_the_user_gave_belong_to_the_l
     cpu = min(os.sched_getaffinity(0))
     launch = launch_of(Setting(("./tell",), env={"OWN": "1"}, unset=("CLEARED",), mask=(cpu,)), start)
     for text in (launch.line(), launch.body()):
-        told = _told(shell, text, Path("/"), INHERITED)
-        assert (told["cwd"], told["input"], told["open_files"], told["affinity"]) == (
+        answer = _answer(shell, text, Path("/"), INHERITED)
+        assert (answer["cwd"], answer["input"], answer["open_files"], answer["affinity"]) == (
             str(folder),
             "text of the input",
             64,
             [cpu],
         )
-        assert told["environment"] == {**INHERITED, "GIVEN": "by user", "OWN": "1"}
+        assert answer["environment"] == {**INHERITED, "GIVEN": "by user", "OWN": "1"}
     # the shell itself stays where it is
     assert (
         subprocess.run(
@@ -139,13 +139,13 @@ def test_directory_input_variables_and_limits_that_the_user_gave_belong_to_the_l
 
 
 def test_the_line_starts_what_the_runner_starts(tmp_path: Path) -> None:
-    """Both told by the program itself, from the same environment."""
+    """Both reported by the program itself, from the same environment."""
     _program(tmp_path, "tell")
     setting = Setting(("./tell", "a b"), env={"A": "it's"}, unset=("GONE",), mask=(max(os.sched_getaffinity(0)),))
     keep = RunOptions(cwd=tmp_path, expect=__import__("re").compile("impossible"))
     with LocalLauncher(keep, INHERITED) as launcher:
         by_runner = json.loads(launcher.run(setting).output)
-    by_line = _told("sh", launch_of(setting, start_of(RunOptions(cwd=tmp_path), {})).line(), Path("/"), INHERITED)
+    by_line = _answer("sh", launch_of(setting, start_of(RunOptions(cwd=tmp_path), {})).line(), Path("/"), INHERITED)
     assert by_line == by_runner
 
 
@@ -169,6 +169,6 @@ def test_where_only_memory_is_asked_for_threads_are_left_as_they_are(tmp_path: P
     environment = {**os.environ, "OMP_NUM_THREADS": "7", "OMP_PLACES": "{0}"}
     words = [sys.executable, "-m", "nodewise", "place", "--huge-pages", "never", "--", "./tell", "x"]
     done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
-    told = json.loads(done.stdout)
-    assert told["arguments"] == ["x"] and done.stderr == ""
-    assert (told["environment"]["OMP_NUM_THREADS"], told["environment"]["OMP_PLACES"]) == ("7", "{0}")
+    answer = json.loads(done.stdout)
+    assert answer["arguments"] == ["x"] and done.stderr == ""
+    assert (answer["environment"]["OMP_NUM_THREADS"], answer["environment"]["OMP_PLACES"]) == ("7", "{0}")

@@ -111,7 +111,7 @@ def test_a_static_program_has_marks_alone(tmp_path: Path) -> None:
     assert "THING_IS_INSIDE" in loaded.marks
 
 
-def test_what_is_taken_from_an_openmp_runtime_is_told(tmp_path: Path) -> None:
+def test_what_is_taken_from_an_openmp_runtime_is_reported(tmp_path: Path) -> None:
     source = "int main(void) { int s = 0;\n#pragma omp parallel for schedule(runtime) reduction(+:s)\n"
     source += "for (int i = 0; i < 9; i++) s += i;\nreturn s != 36; }\n"
     app = compile_c(tmp_path / "app", source, "-fopenmp")
@@ -123,7 +123,7 @@ def test_what_is_taken_from_an_openmp_runtime_is_told(tmp_path: Path) -> None:
     assert openmp_imports([str(tmp_path / "empty"), str(tmp_path / "gone"), __file__]) == ()
 
 
-def test_scripts_and_missing_programs_tell_nothing(tmp_path: Path) -> None:
+def test_scripts_and_missing_programs_report_nothing(tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\nsleep 0.1\n")
     script.chmod(0o755)
@@ -156,8 +156,8 @@ def test_the_sample_is_that_of_the_run_and_another_launcher_is_not_watched(folde
 
         def close(self) -> None: ...
 
-    told, loaded = run_watched(Elsewhere(), Setting(command=(str(folder / "app"),)))
-    assert told is sample and not loaded.watched and "libthing.so.3" in loaded.needed
+    seen, loaded = run_watched(Elsewhere(), Setting(command=(str(folder / "app"),)))
+    assert seen is sample and not loaded.watched and "libthing.so.3" in loaded.needed
 
 
 def test_watching_costs_little() -> None:

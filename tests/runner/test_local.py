@@ -172,7 +172,7 @@ def test_a_program_that_ignores_being_asked_is_ended_all_the_same() -> None:
     assert time.monotonic() - begin < 10
 
 
-def test_processes_that_outlive_the_program_are_ended_and_told() -> None:
+def test_processes_that_outlive_the_program_are_ended_and_reported() -> None:
     mark = f"mark-{os.getpid()}-orphan"
     inner = f"exec setsid {sys.executable} -c 'import time; time.sleep(60)' {mark}"
     sample = run("sh", "-c", f"({inner}) >/dev/null 2>&1 & sleep 0.2")

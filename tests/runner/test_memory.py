@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory policies and huge pages, set by the runner and told by the kernel; a machine with several nodes shows more of them."""
+"""Memory policies and huge pages, set by the runner and reported by the kernel; a machine with several nodes shows more of them."""
 
 import json
 import os
@@ -102,7 +102,7 @@ def test_transparent_huge_pages_come_where_they_are_asked_for():
     assert int(re.search(r"AnonHugePages:\s+(\d+) kB", text)[1]) == 0
 
 
-def test_allocators_are_told_in_their_own_words():
+def test_allocators_are_set_in_their_own_words():
     inherited = {
         "GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.hugetlb=2",
         "MALLOC_CONF": "thp:never,narenas:2",
@@ -190,13 +190,13 @@ def test_a_studys_arrays_are_touched_first_by_the_threads_that_use_them():
         [*map(str, command), "--pages", "class=W"], capture_output=True, text=True, check=True,
         env={**os.environ, "OMP_PLACES": places, "OMP_PROC_BIND": "close", "OMP_NUM_THREADS": "2"},
     )  # fmt: skip
-    told = json.loads(done.stdout.splitlines()[-1])
+    answer = json.loads(done.stdout.splitlines()[-1])
     array_pages = (4 << 20) // os.sysconf("SC_PAGESIZE") + (256 << 10) // os.sysconf("SC_PAGESIZE")
-    assert array_pages <= told["pages"] <= array_pages + 4
-    assert told["local"] >= 0.98 * told["pages"]
-    assert sum(told["by_node"].values()) == told["pages"]
+    assert array_pages <= answer["pages"] <= array_pages + 4
+    assert answer["local"] >= 0.98 * answer["pages"]
+    assert sum(answer["by_node"].values()) == answer["pages"]
     used = {n.os_index for n in MACHINE.numa_nodes if {allowed[0], allowed[-1]} & set(n.pus)}
-    assert {int(n) for n in told["by_node"]} == used
+    assert {int(n) for n in answer["by_node"]} == used
 
 
 def test_place_runs_a_program_under_a_policy():

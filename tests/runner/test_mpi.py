@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Launchers and programs of different MPIs, told apart before the first run: by real ones, and by what each says of itself."""
+"""Launchers and programs of different MPIs, distinguished before the first run: by real ones, and by what each says of itself."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_program_of_another_mpi_is_named_with_the_launcher_to_use(
     assert wrong.value.hint == f"start it by its own: {right} -n 4 {program} x"
 
 
-def test_the_probe_decides_where_names_do_not_tell(tmp_path: Path) -> None:
+def test_the_probe_decides_where_names_do_not(tmp_path: Path) -> None:
     """srun starts programs of every MPI, and those that it does not speak with become ranks of their own."""
     alone = 'while [ $# -gt 1 ]; do shift; done; echo "nodewise-mpi-probe 0 1"; echo "nodewise-mpi-probe 0 1"'
     stand_in(

@@ -13,7 +13,7 @@ from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
 from nodewise.machine.sources import load_machine
-from nodewise.runner.binding import binding_environment, choose_way
+from nodewise.runner.binding import binding_environment, choose_binding
 from nodewise.runner.program import Program, inspect_program
 from nodewise.search.space import Point
 from nodewise.tuning.axes import Options
@@ -122,7 +122,7 @@ def test_a_program_that_it_starts_may_use_all_places(built):
     assert listed in (str(A), f"{A}-{B}", f"{A},{B}")
 
 
-def test_verbose_tells_each_thread(built):
+def test_verbose_reports_each_thread(built):
     _, err = run(built, "pthread", NODEWISE_PIN_VERBOSE="1")
     assert re.findall(r"thread (\d) \(\d+\) on (\S+)", err) == [
         ("0", f"{{{A}}}"),
@@ -139,7 +139,7 @@ def test_a_list_that_cannot_be_read_leaves_the_program_alone(built, text):
     assert err.count("\n") == 1 and "no list of places" in err
 
 
-def test_a_processor_that_is_not_there_is_told_and_the_program_runs(built):
+def test_a_processor_that_is_not_there_is_reported_and_the_program_runs(built):
     out, err = run(built, "pthread", pin="{4000}")
     assert seats(out) == [ALLOWED] * 3
     assert err.count("the system refuses {4000}") == 3
@@ -185,17 +185,17 @@ def test_a_program_whose_places_are_refused_runs_as_it_does_unbound(built, how):
 
 
 def test_threads_of_a_constructor_that_runs_before_the_librarys_own_are_bound(built):
-    told = run_healthy(built, "linked", f"{{{A}}},{{{B}}}", NODEWISE_PIN_VERBOSE="1").stderr
-    assert re.findall(r"thread (\d) \(\d+\) on", told) == ["0", "1", "2", "3"]
+    printed = run_healthy(built, "linked", f"{{{A}}},{{{B}}}", NODEWISE_PIN_VERBOSE="1").stderr
+    assert re.findall(r"thread (\d) \(\d+\) on", printed) == ["0", "1", "2", "3"]
 
 
-def test_what_the_main_thread_chose_itself_is_told(built):
-    told = run_healthy(built, "main chose", f"{{{A}}},{{{A}}}", NODEWISE_PIN_VERBOSE="1").stderr
-    assert "left alone: it chose its processors itself" in told
+def test_what_the_main_thread_chose_itself_is_reported(built):
+    printed = run_healthy(built, "main chose", f"{{{A}}},{{{A}}}", NODEWISE_PIN_VERBOSE="1").stderr
+    assert "left alone: it chose its processors itself" in printed
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", "2> >(exec 0<&-)"])
-def test_nobody_to_tell_is_no_failure(built, closed):
+def test_a_report_that_nobody_reads_is_no_failure(built, closed):
     command = f'{built}/healthy "at once" {closed}'
     env = {
         "LD_PRELOAD": str(native_path("libnodewise-pin.so")),
@@ -222,16 +222,16 @@ def test_threads_of_helping_libraries_and_bound_runtimes_are_left_alone(built, t
     assert seen["libother.so"].count("left alone") == 0
 
 
-def test_programs_are_told_apart(built):
+def test_programs_are_distinguished(built):
     program = inspect_program(built / "program")
     assert (program.linkage, program.threads, program.openmp) == ("dynamic", True, "")
     assert inspect_program(built / "static").linkage == "static"
-    assert choose_way(inspect_program(built / "static")).name == "mask"
-    assert "linked statically" in choose_way(inspect_program(built / "static")).why
-    assert choose_way(program).name == "preload"
-    assert choose_way(Program("script")).name == "openmp"
-    assert choose_way(Program("elf", "dynamic", threads=True, guarded=True)).name == "mask"
-    assert choose_way(Program("elf", "static", openmp="static")).name == "openmp"
+    assert choose_binding(inspect_program(built / "static")).name == "mask"
+    assert "linked statically" in choose_binding(inspect_program(built / "static")).why
+    assert choose_binding(program).name == "preload"
+    assert choose_binding(Program("script")).name == "openmp"
+    assert choose_binding(Program("elf", "dynamic", threads=True, guarded=True)).name == "mask"
+    assert choose_binding(Program("elf", "static", openmp="static")).name == "openmp"
 
 
 def linked_for(built, loader):
@@ -241,11 +241,11 @@ def linked_for(built, loader):
     return name
 
 
-def test_a_program_of_another_c_library_is_held_by_a_mask_and_told_so(built):
+def test_a_program_of_another_c_library_is_held_by_a_mask_and_that_is_reported(built):
     path = linked_for(built, "/lib/ld-musl-x86_64.so.1")
-    way = choose_way(inspect_program(path))
-    assert way.name == "mask"
-    assert "its loader is /lib/ld-musl-x86_64.so.1" in way.why
+    binding = choose_binding(inspect_program(path))
+    assert binding.name == "mask"
+    assert "its loader is /lib/ld-musl-x86_64.so.1" in binding.why
     env, _ = binding_environment([str(path)], [(A,)], {"PATH": ""})
     assert env == {"OMP_NUM_THREADS": "1"}
 
@@ -254,19 +254,19 @@ def test_the_own_loader_by_another_name_is_the_own_loader(built, tmp_path):
     loader = tmp_path / "ld.so"
     loader.symlink_to(Elf((built / "program").read_bytes()).interpreter)
     path = linked_for(built, str(loader))
-    assert choose_way(inspect_program(path)).name == "preload"
+    assert choose_binding(inspect_program(path)).name == "preload"
     assert seats(run(built, "pthread", name=path.name)[0]) == [[B], [A], [B]]
 
 
-def test_a_program_for_another_processor_is_held_by_a_mask_and_told_so(built):
+def test_a_program_for_another_processor_is_held_by_a_mask_and_that_is_reported(built):
     data = bytearray((built / "program").read_bytes())
     data[18:20] = (183 if data[18] != 183 else 62).to_bytes(2, "little")
     (built / "elsewhere").write_bytes(data)
-    way = choose_way(inspect_program(built / "elsewhere"))
-    assert (way.name, "another kind of processor" in way.why) == ("mask", True)
+    binding = choose_binding(inspect_program(built / "elsewhere"))
+    assert (binding.name, "another kind of processor" in binding.why) == ("mask", True)
 
 
-def test_a_program_of_32_bits_is_held_by_a_mask_and_told_so(built):
+def test_a_program_of_32_bits_is_held_by_a_mask_and_that_is_reported(built):
     machine = int.from_bytes((built / "program").read_bytes()[18:20], "little")
     loader = b"/lib/ld-linux.so.2\0"
     header = struct.pack("<16s HHIIIIIHHHHHH", b"\x7fELF\1\1\1", 3, machine, 1, 0, 52, 0, 0, 52, 32, 1, 0, 0, 0)
@@ -274,8 +274,8 @@ def test_a_program_of_32_bits_is_held_by_a_mask_and_told_so(built):
     (built / "narrow").write_bytes(header + segment + loader)
     program = inspect_program(built / "narrow")
     assert (program.linkage, program.foreign) == ("dynamic", "it is a program of 32 bits")
-    assert choose_way(replace(program, threads=True)).name == "mask"
-    assert choose_way(program).name == "openmp"
+    assert choose_binding(replace(program, threads=True)).name == "mask"
+    assert choose_binding(program).name == "openmp"
 
 
 def test_the_library_names_nothing_that_musl_lacks():
@@ -297,8 +297,10 @@ def test_a_tune_holds_a_threaded_program_by_a_mask_alone(built):
 
 
 def test_ways_are_checked_and_preloads_are_kept(built):
-    env, way = binding_environment([str(built / "program")], [(A,)], {"LD_PRELOAD": "/lib/x.so", "PATH": ""}, "preload")
-    assert way.name == "preload"
+    env, binding = binding_environment(
+        [str(built / "program")], [(A,)], {"LD_PRELOAD": "/lib/x.so", "PATH": ""}, "preload"
+    )
+    assert binding.name == "preload"
     assert env["LD_PRELOAD"].endswith("libnodewise-pin.so:/lib/x.so")
-    with pytest.raises(InputError, match="no such way"):
+    with pytest.raises(InputError, match="threads cannot be bound by"):
         binding_environment(["true"], [(A,)], {}, "magic")

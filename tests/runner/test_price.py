@@ -34,7 +34,7 @@ def test_what_is_no_price_is_refused(text: str) -> None:
         parse_price(text)
 
 
-def test_a_sample_tells_its_cost() -> None:
+def test_a_sample_reports_its_cost() -> None:
     with LocalLauncher(RunOptions(price=Price(3600.0))) as launcher:
         sample = launcher.run(Setting(command=("sleep", "0.05")))
     assert sample.metrics["cost"] == pytest.approx(sample.wall_s)

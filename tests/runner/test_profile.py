@@ -62,7 +62,7 @@ def may_sample() -> None:
         pytest.skip(f"no sampling here: {problem}")
 
 
-def test_time_is_told_by_library(folder: Path) -> None:
+def test_time_is_reported_by_library(folder: Path) -> None:
     may_sample()
     loaded = libraries_of(["sh", "-c", f"{folder}/app"])
     found = loaded.profile
@@ -77,7 +77,7 @@ def test_time_is_told_by_library(folder: Path) -> None:
     assert loaded_from_json(json.loads(json.dumps(loaded.to_json()))) == loaded
 
 
-def test_time_in_malloc_is_told(folder: Path) -> None:
+def test_time_in_malloc_is_reported(folder: Path) -> None:
     may_sample()
     found = libraries_of([str(folder / "app"), "allocate"]).profile
     assert found is not None and found.allocation > 0.3

@@ -16,16 +16,16 @@ from nodewise.runner.setting import Setting, setting_from_json
 
 def test_several_lines_are_repetitions() -> None:
     lines = [f'{{"nodewise": 1, "seconds": {s}, "items": 10, "verified": true}}' for s in (3, 1, 2)]
-    told = read_protocol(lines)
-    assert (told.seconds, told.metrics, told.verified, told.problem) == (2, {"items": 10}, True, None)
+    reported = read_protocol(lines)
+    assert (reported.seconds, reported.metrics, reported.verified, reported.problem) == (2, {"items": 10}, True, None)
 
 
 def test_one_wrong_repetition_makes_the_run_wrong() -> None:
-    told = read_protocol([json.dumps({"nodewise": 1, "seconds": 1, "verified": v}) for v in (True, False, True)])
-    assert told.verified is False
+    reported = read_protocol([json.dumps({"nodewise": 1, "seconds": 1, "verified": v}) for v in (True, False, True)])
+    assert reported.verified is False
 
 
-def test_no_lines_tell_nothing() -> None:
+def test_no_lines_report_nothing() -> None:
     assert read_protocol([]).seconds is None
 
 
@@ -38,15 +38,15 @@ def test_wrong_lines_are_a_problem_and_no_exception(line: str) -> None:
 
 @given(st.text(max_size=60))
 def test_any_line_is_read_or_a_problem(rest: str) -> None:
-    told = read_protocol(['{"nodewise":' + rest])
-    assert told.problem or told.seconds is None or told.seconds > 0
+    reported = read_protocol(['{"nodewise":' + rest])
+    assert reported.problem or reported.seconds is None or reported.seconds > 0
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=8), st.floats(-1e100, 1e100), max_size=5))
 def test_every_named_number_is_a_metric(numbers: dict[str, float]) -> None:
     named = {k: v for k, v in numbers.items() if k not in ("nodewise", "seconds", "verified")}
-    told = {k: v if abs(v) >= 1e-100 else 0.0 for k, v in named.items()}
-    assert read_protocol([json.dumps({"nodewise": 1, "seconds": 1, **named})]).metrics == told
+    reported = {k: v if abs(v) >= 1e-100 else 0.0 for k, v in named.items()}
+    assert read_protocol([json.dumps({"nodewise": 1, "seconds": 1, **named})]).metrics == reported
 
 
 def test_a_metric_without_group_is_the_whole_match() -> None:
@@ -110,18 +110,18 @@ def test_samples_round_trip() -> None:
     ],
 )
 def test_a_malformed_line_costs_its_run_with_a_message(line: str) -> None:
-    told = read_protocol(['{"nodewise": 1, "seconds": 1}', line])
-    assert told.problem is not None and len(told.problem) < 400
+    reported = read_protocol(['{"nodewise": 1, "seconds": 1}', line])
+    assert reported.problem is not None and len(reported.problem) < 400
 
 
 @pytest.mark.parametrize("number", ["1e400", "-1e101", "nan", "inf"])
 def test_a_number_of_the_output_is_bounded_too(number: str) -> None:
-    told = read_metrics(f"x = {number}", {"x": re.compile(r"x = (\S+)")})
-    assert told.problem is not None and number in told.problem
+    reported = read_metrics(f"x = {number}", {"x": re.compile(r"x = (\S+)")})
+    assert reported.problem is not None and number in reported.problem
 
 
 @pytest.mark.parametrize(
-    ("field", "told"),
+    ("field", "reported"),
     [
         ('"items": "3e8"', True),
         ('"bytes": true', True),
@@ -133,7 +133,7 @@ def test_a_number_of_the_output_is_bounded_too(number: str) -> None:
         ('"exact": true', False),
     ],
 )
-def test_a_number_in_quotes_is_told_of_and_costs_nothing_else(field: str, told: bool) -> None:
+def test_a_number_in_quotes_is_reported_and_costs_nothing_else(field: str, reported: bool) -> None:
     found = read_protocol([f'{{"nodewise": 1, "seconds": 2, {field}}}'])
-    assert (found.seconds, found.problem, bool(found.unread)) == (2, None, told)
-    assert not told or field.split('"')[1] in found.unread
+    assert (found.seconds, found.problem, bool(found.unread)) == (2, None, reported)
+    assert not reported or field.split('"')[1] in found.unread

@@ -36,7 +36,7 @@ def test_the_same_answer(reference: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reference", "other", "told"),
+    ("reference", "other", "message"),
     [
         ("a\nb\nvalue 1.2399\n", "a\nb\nvalue 1.2345\n", "3: 1.2345 against 1.2399"),
         ("sum 1.0\n", "sum 1.0000001\n", "1: 1.0000001 against 1.0"),
@@ -56,8 +56,8 @@ def test_the_same_answer(reference: str, other: str) -> None:
         ("\udcff", "\udcfe", "1: '\\udcfe' against '\\udcff'"),
     ],
 )
-def test_another_answer(reference: str, other: str, told: str) -> None:
-    assert differs(reference, other) == told
+def test_another_answer(reference: str, other: str, message: str) -> None:
+    assert differs(reference, other) == message
 
 
 def test_the_tolerance_is_relative_and_as_large_as_asked() -> None:
@@ -68,8 +68,8 @@ def test_the_tolerance_is_relative_and_as_large_as_asked() -> None:
 
 
 def test_a_long_line_is_shown_where_it_differs() -> None:
-    told = differs("word " * 100 + "good", "word " * 100 + "bad") or ""
-    assert "bad" in told and "good" in told and len(told) < 200
+    message = differs("word " * 100 + "good", "word " * 100 + "bad") or ""
+    assert "bad" in message and "good" in message and len(message) < 200
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_results_are_not_excused(reference: str, other: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", "sum 3  4\n", "a\r\nb", "  x 1\n\n\ty 2\n", "0.5 seconds\n\nsum 7\n"])
-def test_leaving_out_what_tells_of_the_run_keeps_the_lines_and_the_rest(text: str) -> None:
+def test_leaving_out_what_describes_the_run_keeps_the_lines_and_the_rest(text: str) -> None:
     assert repeatable(text).count("\n") == text.count("\n")
     if "seconds" not in text:
         assert repeatable(text) == text

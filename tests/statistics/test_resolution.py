@@ -64,7 +64,7 @@ def test_robust_scores_cost_what_is_said() -> None:
 
 
 def test_windows_are_counted_and_compared_as_they_are_said_to_be() -> None:
-    # 100 pieces of 1 s, of which a run of 10 s takes ten: ten windows beside each other, one a piece further each
+    # 100 pieces of 1 s, of which a run of 10 s takes ten: ten windows one after the other, one a piece further each
     pieces = [1.0] * 95 + [2.0] + [1.0] * 4
     seen = window_noise([pieces, pieces], 101 / 10)
     assert seen is not None and (seen.seconds, seen.windows) == (10.1, 20)

@@ -142,7 +142,7 @@ def test_outliers_and_bursts_are_no_drift() -> None:
         drift([1.0] * 9 + [0.0])
 
 
-def test_a_first_run_that_differs_is_told_with_its_size() -> None:
+def test_a_first_run_that_differs_is_reported_with_its_size() -> None:
     r = np.random.default_rng(26)
     assert first_run_differs([1.5, *(1 + 0.01 * r.normal(size=20))]) == pytest.approx(0.5, abs=0.03)
     assert first_run_differs([0.8, *(1 + 0.01 * r.normal(size=20))]) == pytest.approx(-0.2, abs=0.03)
@@ -155,7 +155,7 @@ def test_a_first_run_that_differs_is_told_with_its_size() -> None:
 
 
 @pytest.mark.parametrize(("n", "most"), [(10, 0.01), (30, 0.01), (100, 0.01)])
-def test_a_first_run_like_the_others_is_not_told(n: int, most: float) -> None:
+def test_a_first_run_like_the_others_is_not_reported(n: int, most: float) -> None:
     r = np.random.default_rng(27)
     assert sum(first_run_differs(list(1 + 0.02 * r.normal(size=n))) is not None for _ in range(500)) <= most * 500
 
@@ -211,7 +211,7 @@ def test_steal_that_all_runs_meet_is_a_condition_and_steal_that_comes_is_not() -
         assert disturbance(runs).disturbed_runs == disturbed
 
 
-def test_steal_of_short_runs_is_told_from_many() -> None:
+def test_steal_of_short_runs_is_seen_in_many() -> None:
     # of 20 ms each one in ten meets a hundredth of a second, which is 5 % of all and no more than rounding by itself
     few = disturbance([_met(b, "a", used=0.02, stolen=0.01 * (b % 20 == 0)) for b in range(600)])
     assert few.disturbed_runs == 0 and few.conditions == ("steal of 2% in all runs",)

@@ -44,7 +44,7 @@ def test_noise_has_no_step() -> None:
     assert infer_step([1.0123456, 1.0523456] * 10, [1.0123456, 1.0523456] * 10) == 0
 
 
-def test_equal_programs_that_print_two_decimals_are_not_told_apart() -> None:
+def test_equal_programs_that_print_two_decimals_are_not_distinguished() -> None:
     got = ratio_interval([0.51] * 20, [0.50] * 20)
     assert got.low < 1.0 < got.high < 1.05
     assert judge(got, 0.01).word is Word.UNDECIDED

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Threads that a library makes for itself are held to places of their own, natively and in Python; what cannot be is told."""
+"""Threads that a library makes for itself are held to places of their own, natively and in Python; what cannot be is reported."""
 
 import json
 import os
@@ -58,7 +58,7 @@ int peer(nw_run* run) {
         work_a_while(0);
         pool()->done.acquire();
     }
-    nw_tell(run, "held", mine);
+    nw_report(run, "held", mine);
     return 0;
 }
 constexpr nw_variant kVariants[] = {{.name = "peer", .kind = NW_PEER, .run = peer}, {.name = "own", .run = peer}};
@@ -97,8 +97,8 @@ def test_a_librarys_pool_is_bound_once_it_is_seen_to_work(
 ) -> None:
     env = {**os.environ, "NODEWISE_BIND": f"{PROCESSORS[0]}:{PROCESSORS[1]}", "OMP_NUM_THREADS": "2"}
     command = [str(native_path("nodewise-worker")), str(pools), "--variant", name, knob]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=env).stdout)
-    assert (told["bound"], told["held"]) == (bound, held)
+    answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=env).stdout)
+    assert (answer["bound"], answer["held"]) == (bound, held)
     # without places nothing is watched, nor of a variant, which OpenMP binds
     for other, more in ((name, {"NODEWISE_BIND": ""}), ("own", {})):
         command[3] = other

@@ -44,9 +44,9 @@ def test_a_rule_of_the_contract_holds(found: Found, rule: Rule) -> None:
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
 def test_the_commands_in_its_page_can_be_given(found: Found) -> None:
     lines = (found.folder / "README.md").read_text().splitlines()
-    told = [shlex.split(line, comments=True) for line in lines if line.startswith("    nodewise study ")]
-    assert told
-    for words in told:
+    examples = [shlex.split(line, comments=True) for line in lines if line.startswith("    nodewise study ")]
+    assert examples
+    for words in examples:
         given = study_command.make_context("study", words[2:]).params
         named = find_study(given["name"]).study
         knobs = parse_knobs(split_knobs(given["knob_words"]))

@@ -129,7 +129,7 @@ def test_a_rule_that_is_broken_is_named(
         assert words in done.stdout
 
 
-def test_a_file_beside_it_is_imported_with_a_dot(clip: Path, tmp_path: Path) -> None:
+def test_a_file_next_to_it_is_imported_with_a_dot(clip: Path, tmp_path: Path) -> None:
     mine = tmp_path / "clip"
     shutil.copytree(clip, mine)
     (mine / "study.py").write_text((mine / "study.py").read_text().replace("from .trusted", "from trusted"))

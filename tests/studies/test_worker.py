@@ -69,11 +69,11 @@ int prepare(nw_run* run) {
     if (large == nullptr || small == nullptr || fast == nullptr) { return 1; }
     std::memset(large, 1, 3 << 20);
     std::memset(fast, 1, 100);
-    nw_tell(run, "large_at", static_cast<double>(reinterpret_cast<std::uintptr_t>(large) % (2 << 20)));
-    nw_tell(run, "small_at", static_cast<double>(reinterpret_cast<std::uintptr_t>(small) % 64));
-    nw_tell(run, "array_at", static_cast<double>(reinterpret_cast<std::uintptr_t>(nw_data(run, "y")) % (2 << 20)));
-    nw_tell(run, "told_again", 1);
-    nw_tell(run, "told_again", 2);
+    nw_report(run, "large_at", static_cast<double>(reinterpret_cast<std::uintptr_t>(large) % (2 << 20)));
+    nw_report(run, "small_at", static_cast<double>(reinterpret_cast<std::uintptr_t>(small) % 64));
+    nw_report(run, "array_at", static_cast<double>(reinterpret_cast<std::uintptr_t>(nw_data(run, "y")) % (2 << 20)));
+    nw_report(run, "reported_again", 1);
+    nw_report(run, "reported_again", 2);
     return 0;
 }
 int too_much(nw_run* run) { return run->memory(run, SIZE_MAX / 4, 0) == nullptr ? 1 : 0; }
@@ -153,12 +153,12 @@ def worker(found: Found, *words: str) -> subprocess.CompletedProcess[str]:
 def test_memory_is_aligned_and_what_cannot_be_fast_is_said(mine: Found, storage: str) -> None:
     done = worker(mine, "--variant", "twice", "--storage", storage, "n=1000000")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["large_at"] == told["small_at"] == 0
-    assert told["array_at"] == 0 or storage == "plain"
-    assert told["told_again"] == 2
+    answer = json.loads(done.stdout)
+    assert answer["large_at"] == answer["small_at"] == 0
+    assert answer["array_at"] == 0 or storage == "plain"
+    assert answer["reported_again"] == 2
     # only a machine with two kinds of memory has what is asked for here
-    assert told.get("fast_memory") in (0, None)
+    assert answer.get("fast_memory") in (0, None)
 
 
 def test_a_variant_that_gets_no_memory_says_so(mine: Found) -> None:
@@ -176,7 +176,7 @@ def test_arrays_that_do_not_fit_the_memory_are_refused_before_they_are_touched(m
     assert work_of(mine, {"n": "1000"}, 1) == {"items": 1000, "flops": 1000, "working_set": 16003}
 
 
-def test_what_a_layout_refuses_is_told_with_what_to_do(mine: Found) -> None:
+def test_what_a_layout_refuses_is_reported_with_what_to_do(mine: Found) -> None:
     with pytest.raises(InputError) as problem:
         work_of(mine, {"n": "13"}, 3)
     assert problem.value.what == "study mine: 13 with 3 threads brings no luck"
@@ -186,7 +186,7 @@ def test_what_a_layout_refuses_is_told_with_what_to_do(mine: Found) -> None:
     assert problem.value.hint and "nodewise study" in problem.value.hint
 
 
-def test_a_variants_own_work_is_told_beside_the_studys(mine: Found) -> None:
+def test_a_variants_own_work_is_reported_with_the_studys(mine: Found) -> None:
     assert json.loads(worker(mine, "--variant", "redundant", "n=50").stdout)["flops"] == 100
     assert work_of(mine, {"n": "50"}) == {"items": 50, "flops": 50, "working_set": 803}
 
@@ -203,16 +203,16 @@ def test_a_peer_in_python_gets_the_inputs_and_is_judged(mine: Found) -> None:
     *_, peer = script_contenders(mine, {"n": "1000"})
     assert peer.not_run is None and peer.env == {"MINE": "2", "LOCPATH": ""}
     done = subprocess.run(peer.command, capture_output=True, text=True, check=True)
-    told = json.loads(done.stdout)
-    assert told["verified"] is True and told["items"] == 1000 and told["seconds"] > 0
+    answer = json.loads(done.stdout)
+    assert answer["verified"] is True and answer["items"] == 1000 and answer["seconds"] > 0
 
 
 def test_one_file_can_stand_for_several_contenders_with_metrics(mine: Found) -> None:
     first, second, _ = script_contenders(mine, {"n": "7"})
     assert (first.name, first.kind, first.not_run) == ("first", "variant", None)
     assert (second.name, second.not_run) == ("second", "second is not here")
-    told = json.loads(subprocess.run(first.command, capture_output=True, text=True, check=True).stdout)
-    assert told["verified"] is True and told["letters"] == 5
+    answer = json.loads(subprocess.run(first.command, capture_output=True, text=True, check=True).stdout)
+    assert answer["verified"] is True and answer["letters"] == 5
     done = subprocess.run(second.command, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "second is not here" in done.stderr
 
@@ -254,14 +254,14 @@ def test_what_has_to_hold_for_all_runs_is_found_once_and_given_to_each(mine: Fou
     assert json.loads(asked.stdout)["settles"] is True
     assert not any(c.settles for c in script_contenders(mine, {"n": "10"}))
 
-    def told(words: Sequence[str]) -> dict[str, object]:
+    def answer(words: Sequence[str]) -> dict[str, object]:
         return dict(json.loads(subprocess.run(words, capture_output=True, text=True, check=False).stdout))
 
-    assert told(settling_command(command)) == {"nodewise": 1, "times": 2.0}
-    assert told(settled_command(command, {"times": 2.0}))["verified"] is True
-    assert told(settled_command(command, {"times": 3.0}))["verified"] is False
+    assert answer(settling_command(command)) == {"nodewise": 1, "times": 2.0}
+    assert answer(settled_command(command, {"times": 2.0}))["verified"] is True
+    assert answer(settled_command(command, {"times": 3.0}))["verified"] is False
     # by itself it finds the same
-    assert told(command)["verified"] is True
+    assert answer(command)["verified"] is True
 
 
 def test_a_peer_of_a_library_runs_or_says_what_brings_it(mine: Found) -> None:

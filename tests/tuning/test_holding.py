@@ -62,13 +62,13 @@ def test_an_openmp_program_gets_its_runtimes_variables_and_no_preload() -> None:
 
 def test_a_go_program_is_held_by_a_mask_and_counts_for_itself() -> None:
     options = _options(Loaded("/bin/true", "static", mapped=("/bin/true",), marks=(" Go buildinf:",), looks=9))
-    assert options.way.name == "mask"
+    assert options.binding.name == "mask"
     held = _setting(options, threads=4, placement="balanced")
     assert (held.env, held.unset, held.mask) == ({}, (), (0, 2, 4, 6))
     free = _setting(options, threads=3)
     assert (free.env, free.mask) == ({"GOMAXPROCS": "3"}, None)
-    told = _setting(_options(options._loaded, {"GOMAXPROCS": "1"}), threads=4, placement="balanced")
-    assert told.env == {"GOMAXPROCS": "4"}
+    setting = _setting(_options(options._loaded, {"GOMAXPROCS": "1"}), threads=4, placement="balanced")
+    assert setting.env == {"GOMAXPROCS": "4"}
 
 
 def test_java_gets_no_openmp_and_its_own_count_only_where_the_mask_says_another() -> None:
@@ -77,20 +77,20 @@ def test_java_gets_no_openmp_and_its_own_count_only_where_the_mask_says_another(
     assert _setting(options, threads=2).env == {"JAVA_TOOL_OPTIONS": "-XX:ActiveProcessorCount=2"}
 
 
-def test_a_library_with_threads_of_its_own_is_told_by_its_own_variable() -> None:
+def test_a_library_with_threads_of_its_own_is_set_by_its_own_variable() -> None:
     """Python with OpenBLAS's own threads: nothing reads OMP_NUM_THREADS as an OpenMP runtime would."""
     options = _options(_seen("libopenblas64_p-r0.3.23.so"))
     assert _setting(options, threads=2).env == {"OPENBLAS_NUM_THREADS": "2"}
     assert _setting(options, threads=2, placement="compact").env == {}
-    beside = _options(_seen("libopenblas64_p-r0.3.23.so", "libgomp.so.1"))
-    assert _setting(beside, threads=2).env == {"OMP_NUM_THREADS": "2"}
+    both = _options(_seen("libopenblas64_p-r0.3.23.so", "libgomp.so.1"))
+    assert _setting(both, threads=2).env == {"OMP_NUM_THREADS": "2"}
 
 
 def test_a_program_that_was_not_seen_may_have_openmp() -> None:
     """A launcher's program may run where nobody could look."""
-    assert _options(None).way.name == "openmp"
-    assert _options(Loaded("/bin/true", "dynamic", needed=("libc.so.6",))).way.name == "openmp"
-    assert _options(_seen("libc.so.6", program="/elsewhere/app")).way.name == "openmp"
+    assert _options(None).binding.name == "openmp"
+    assert _options(Loaded("/bin/true", "dynamic", needed=("libc.so.6",))).binding.name == "openmp"
+    assert _options(_seen("libc.so.6", program="/elsewhere/app")).binding.name == "openmp"
 
 
 def test_what_equals_the_environment_is_not_said_again() -> None:
@@ -143,12 +143,12 @@ def test_ranks_without_openmp_are_held_by_masks_alone(tmp_path: Path) -> None:
     assert "OMP" not in script.read_text().replace("OMPI_", "") and "OMP_NUM_THREADS" not in setting.env
     (tmp_path / "taskset").write_text("#!/bin/sh\necho $1 $2 >&2\n")
     (tmp_path / "taskset").chmod(0o755)
-    told = subprocess.run(
+    done = subprocess.run(
         ["sh", str(script), "sh", "-c", "echo $OMP_PLACES"],
         env={"PATH": f"{tmp_path}:/usr/bin:/bin", "OMPI_COMM_WORLD_LOCAL_RANK": "1", "OMP_PLACES": "mine"},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert (told.stdout, told.stderr) == ("mine\n", "-cp 2-3\n")
+    assert (done.stdout, done.stderr) == ("mine\n", "-cp 2-3\n")
 
 
 def _with_allocators(tmp_path: Path, **rest: Any) -> Options:
@@ -185,7 +185,7 @@ def test_a_preload_is_joined_to_what_the_user_has(tmp_path: Path) -> None:
     assert setting.env["LD_PRELOAD"] == f"{tmp_path}/libjemalloc.so.2:/my/lib.so:other.so"
 
 
-def test_what_has_no_allocator_to_tell_is_offered_no_huge_pages() -> None:
+def test_what_has_no_allocator_that_can_be_set_is_offered_no_huge_pages() -> None:
     from dataclasses import replace
 
     here = replace(HERE, transparent_huge_pages="always")
@@ -205,7 +205,7 @@ def test_what_has_no_allocator_to_tell_is_offered_no_huge_pages() -> None:
         ("libjvm.so", "/bin/true", {"JAVA_TOOL_OPTIONS": "-Xmx1g -XX:ActiveProcessorCount=1"}),
     ],
 )
-def test_as_many_threads_as_the_user_says_are_those_of_now_and_more_are_told(
+def test_as_many_threads_as_the_user_says_are_those_of_now_and_more_are_set(
     library: str, program: str, environment: dict[str, str]
 ) -> None:
     options = _options(_seen(library, program=program), environment)

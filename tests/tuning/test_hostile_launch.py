@@ -17,10 +17,10 @@ from nodewise.tuning.ranks import rank_wrapper
 from tests.surfaces import machine
 
 HERE = machine(2, 1)
-#: Keeps what it was given, byte by byte, in a file of its rank beside itself.
+#: Keeps what it was given, byte by byte, in a file of its rank next to itself.
 PROGRAM = """#!/bin/sh
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$SLURM_PROCID}}
-{ printf '%s\\0' "$@" "$PWD" "$GIVEN" "$OMP_NUM_THREADS"; cat; } > "$TOLD/$rank"
+{ printf '%s\\0' "$@" "$PWD" "$GIVEN" "$OMP_NUM_THREADS"; cat; } > "$RECORDS/$rank"
 """
 HOSTILE = [
     pytest.param(b"a b", id="space"),
@@ -54,9 +54,9 @@ class Case:
     def __init__(self, root: Path, launcher: str, name: bytes):
         self.text = os.fsdecode(name)
         self.folder = root / f"dir {self.text}"
-        self.told = root / f"told {self.text}"
+        self.records = root / f"records {self.text}"
         self.root = root
-        for folder in (self.folder, self.told):
+        for folder in (self.folder, self.records):
             folder.mkdir()
         program = self.folder / f"app {self.text}"
         program.write_text(PROGRAM)
@@ -69,7 +69,7 @@ class Case:
         self.path.mkdir()
         (self.path / ("srun" if launcher == "srun" else "mpirun")).symlink_to(_launcher(launcher))
         self.start = Start(
-            cwd=str(self.folder), stdin=str(self.input), env={"GIVEN": self.text, "TOLD": str(self.told)}
+            cwd=str(self.folder), stdin=str(self.input), env={"GIVEN": self.text, "RECORDS": str(self.records)}
         )
 
     @property
@@ -85,11 +85,11 @@ class Case:
         assert done.returncode == 0, done.stderr
         given = [*self.program[1:], str(self.folder), self.text, "1", ""]
         meant = b"\0".join(map(os.fsencode, given))
-        found = {path.name: path.read_bytes() for path in self.told.iterdir()}
+        found = {path.name: path.read_bytes() for path in self.records.iterdir()}
         assert sorted(found) == ["0", "1"]
         # a launcher gives its input to the first rank alone
         assert found["0"] == meant + b"input" and found["1"] in (meant, meant + b"input")
-        for path in self.told.iterdir():
+        for path in self.records.iterdir():
             path.unlink()
 
 

@@ -79,8 +79,8 @@ def test_ranks_start_without_the_file_that_places_them(folder: Path) -> None:
     script = folder / "launch.sh"
     script.write_text(text)
     script.chmod(0o755)
-    # how the ranks' own launcher is told is not read back here: `mpirun` is a script that passes all on
-    places = [told[2]["OMP_PLACES"] for told in _run(script)]
+    # what the ranks' own launcher is given is not read back here: `mpirun` is a script that passes all on
+    places = [reported[2]["OMP_PLACES"] for reported in _run(script)]
     assert places == ["{0},{1}", "{2},{3}"]
 
 
@@ -152,9 +152,9 @@ def test_in_slurm_srun_puts_each_rank_in_its_place(folder: Path, launcher: str) 
     script = folder / "job"
     script.write_text(text)
     script.chmod(0o755)
-    told = _run(script, PATH=f"{folder}:/usr/bin:/bin")
-    assert [t[0] for t in told] == [["$x"], ["$x"]]
-    assert all(t[2]["OMP_NUM_THREADS"] == "2" and "OMP_PLACES" in t[2] for t in told)
+    reported = _run(script, PATH=f"{folder}:/usr/bin:/bin")
+    assert [t[0] for t in reported] == [["$x"], ["$x"]]
+    assert all(t[2]["OMP_NUM_THREADS"] == "2" and "OMP_PLACES" in t[2] for t in reported)
     given = (folder / "options").read_text().split()
     assert "--cpu-bind=mask_cpu:0x3,0xc" in given and "--ntasks=2" in given
     assert ("--mpi=pmix" in given) == launcher.startswith("srun")
@@ -163,7 +163,7 @@ def test_in_slurm_srun_puts_each_rank_in_its_place(folder: Path, launcher: str) 
     assert re.search(r"unset .*\bSLURM_CPUS_PER_TASK\b", text) and re.search(r"unset .*\bSRUN_CPUS_PER_TASK\b", text)
 
 
-def test_ranks_that_nobody_binds_are_told_how_many_processors_each_has(folder: Path) -> None:
+def test_ranks_that_nobody_binds_learn_how_many_processors_each_has(folder: Path) -> None:
     options = Options(HERE, ["mpirun", "-n", "2", "./app"], ["ranks"], {}, folder=folder)
     text = slurm_script(Kept(options.setting(Point({"ranks": 4})), HERE, str(folder)))
     assert _directives(text)["ntasks"] == "4"

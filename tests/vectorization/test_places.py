@@ -64,7 +64,7 @@ def test_a_directives_line_is_no_loop_of_its_own(tmp_path: Path) -> None:
     assert lines(tmp_path, "clang", attempt(17)) == []
 
 
-def test_what_gcc_makes_for_a_directive_is_left_out_beside_the_loop_itself(tmp_path: Path) -> None:
+def test_what_gcc_makes_for_a_directive_is_left_out_in_favour_of_the_loop_itself(tmp_path: Path) -> None:
     body = attempt(5, outcome=Outcome.VECTORIZED)
     assert lines(tmp_path, "gcc", attempt(3), body) == [4]
     assert lines(tmp_path, "gcc", attempt(3)) == [4]

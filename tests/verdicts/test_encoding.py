@@ -97,7 +97,7 @@ def test_a_hidden_field_is_not_written_and_a_computed_one_is() -> None:
             """Two of it."""
             return 2 * self.value
 
-    assert encode(Half(4), report=Path("x")) == {"schema_version": 2, "value": 4, "twice": 8, "report": "x"}
+    assert encode(Half(4), report=Path("x")) == {"schema_version": 3, "value": 4, "twice": 8, "report": "x"}
     schema = schema_of(Half, ("report",))
     assert schema["required"] == ["schema_version", "value", "twice"]
     assert schema["properties"]["twice"] == {"type": "integer"} and "hidden" not in schema["properties"]

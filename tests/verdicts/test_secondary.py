@@ -81,7 +81,7 @@ def test_where_energy_decides_it_is_held_against_time(tmp_path: Path) -> None:
     verdict = _compared(tmp_path, objective=Objective("energy_j"))
     assert verdict.pareto == {"seconds": ("d", "c", "b")}
     assert verdict.fastest == ("d",)
-    assert any("energy is that of the whole machine's processor packages" in w for w in verdict.warnings)
+    assert any("energy is that of the whole machine's sockets" in w for w in verdict.warnings)
 
 
 def test_what_is_shown_stands_in_the_table_and_what_is_not_does_not(tmp_path: Path) -> None:

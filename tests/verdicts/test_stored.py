@@ -27,11 +27,11 @@ def test_what_was_kept_comes_back(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ({"results": []}, "is damaged: it holds no results"),
-        ({"results": {"a": 1}}, "is of an older nodewise, this one reads schema 2"),
-        ({"results": [{}]}, "is of an older nodewise, this one reads schema 2"),
-        ({"results": [7]}, "is of an older nodewise, this one reads schema 2"),
-        ({"results": [{"schema_version": 1}]}, "is of a nodewise with schema 1, this one reads schema 2"),
-        ({"results": [{"schema_version": 2}]}, "is damaged: kind: it is missing"),
+        ({"results": {"a": 1}}, "is of an older nodewise, this one reads schema 3"),
+        ({"results": [{}]}, "is of an older nodewise, this one reads schema 3"),
+        ({"results": [7]}, "is of an older nodewise, this one reads schema 3"),
+        ({"results": [{"schema_version": 2}]}, "is of a nodewise with schema 2, this one reads schema 3"),
+        ({"results": [{"schema_version": 3}]}, "is damaged: kind: it is missing"),
     ],
 )
 def test_what_cannot_be_read_says_why_and_how_it_is_made_anew(tmp_path: Path, text: dict[str, Any], told: str) -> None:
@@ -40,12 +40,12 @@ def test_what_cannot_be_read_says_why_and_how_it_is_made_anew(tmp_path: Path, te
     with pytest.raises(InputError, match=told) as caught:
         read_stored(tmp_path)
     assert str(tmp_path / "verdict.json") in caught.value.what
-    assert caught.value.hint == f"get it anew with: nodewise study --resume {tmp_path}"
+    assert caught.value.hint == f"make it again with: nodewise study --resume {tmp_path}"
 
 
 def test_a_roofline_is_measured_again(tmp_path: Path) -> None:
     roofline_page_of(roofline_result(), tmp_path)
-    (tmp_path / "verdict.json").write_text(json.dumps({"result": {"schema_version": 1}}))
+    (tmp_path / "verdict.json").write_text(json.dumps({"result": {"schema_version": 2}}))
     with pytest.raises(InputError) as caught:
         read_stored(tmp_path)
-    assert caught.value.hint == "get it anew with: nodewise study --roofline"
+    assert caught.value.hint == "make it again with: nodewise study --roofline"

@@ -35,12 +35,12 @@ def _script(file: str) -> ModuleType:
     return module
 
 
-def _main(told_in: str) -> None:
-    told: dict[str, Any] = pickle.loads(Path(told_in).read_bytes())
-    sys.path[:], sys.argv[:] = told["path"], told["argv"]
-    module = _script(told["file"]) if told["file"] else importlib.import_module(told["module"])
-    function: Any = functools.reduce(getattr, told["function"].split("."), module)
-    arguments, keywords = pickle.loads(told["arguments"])
+def _main(path: str) -> None:
+    call: dict[str, Any] = pickle.loads(Path(path).read_bytes())
+    sys.path[:], sys.argv[:] = call["path"], call["argv"]
+    module = _script(call["file"]) if call["file"] else importlib.import_module(call["module"])
+    function: Any = functools.reduce(getattr, call["function"].split("."), module)
+    arguments, keywords = pickle.loads(call["arguments"])
     begin = time.perf_counter()
     function(*arguments, **keywords)
     seconds = time.perf_counter() - begin

@@ -47,7 +47,7 @@ def question(
 ) -> Callable[[Callable[_Given, _Answer]], Callable[_Given, _Answer]]:
     """A function of the public API: what it is given is checked before anything is done, and errors name its keywords.
 
-    `texts` names keywords beside those that it is written with, each of a text.
+    `texts` names more keywords than those that it is written with, each of a text.
     """
 
     def decorate(function: Callable[_Given, _Answer]) -> Callable[_Given, _Answer]:

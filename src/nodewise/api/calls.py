@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions as contenders: how a fresh process of this Python finds one again, and what it is told to call."""
+"""Functions as contenders: how a fresh process of this Python finds one again, and what it is to call."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def contenders_of_calls(
     conclude: Sequence[str] = (),
     cleanup: str | None = None,
 ) -> list[Contender]:
-    """A contender for each function; what its process is told to call lies below the experiment's `folder`.
+    """A contender for each function; what its process is to call lies below the experiment's `folder`.
 
     Raises InputError where a command stands among them, for a function that a fresh process cannot find, and for arguments
     that cannot be handed to one.
@@ -70,12 +70,12 @@ def contenders_of_calls(
     made = [_call(call) for call in calls]
     own = [text for _, text in made]
     found = []
-    for i, (told, text) in enumerate(made):
+    for i, (needed, text) in enumerate(made):
         path = folder / CALLS / f"{i}.pickle"
         # another experiment that is there already stays as it is, and is refused later
         if resume or not (folder / "question.json").exists():
             make_directory(path.parent)
-            write_whole(path, pickle.dumps(told))
+            write_whole(path, pickle.dumps(needed))
         name = names[i] if names else text if own.count(text) == 1 else f"{text} ({own[: i + 1].count(text)})"
         before, after = (s[i] if len(s) == len(calls) else s[0] if s else None for s in (prepare, conclude))
         words = (sys.executable, "-P", call_worker.__file__, str(path))
@@ -84,7 +84,7 @@ def contenders_of_calls(
 
 
 def _call(call: object) -> tuple[dict[str, Any], str]:
-    """What a fresh process is told, and the call in words."""
+    """What a fresh process needs to make the call, and the call in words."""
     arguments: tuple[Any, ...] = ()
     keywords: Mapping[str, Any] = {}
     function = call
@@ -105,8 +105,8 @@ def _call(call: object) -> tuple[dict[str, Any], str]:
     shown = shown if len(shown) <= _LONGEST_SHOWN else shown[:_LONGEST_SHOWN] + "…"
     # what is imported from the current directory is so whatever directory the run is in; not all entries are paths
     path = [str(Path(entry).absolute()) if Path(entry).exists() else entry for entry in sys.path]
-    told = {"path": path, "argv": sys.argv, "module": module, "file": file, "function": name, "arguments": given}
-    return told, f"{name}({shown})"
+    needed = {"path": path, "argv": sys.argv, "module": module, "file": file, "function": name, "arguments": given}
+    return needed, f"{name}({shown})"
 
 
 def _module_of(function: object, name: str) -> tuple[str, str]:

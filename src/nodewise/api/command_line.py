@@ -292,7 +292,7 @@ def confirm_line(
 
 
 def check_continuable(asked: Sequence[str], kind: str, folder: os.PathLike[str], of_functions: bool) -> None:
-    """Raises InputError where no command line goes on with an experiment: it says from where it can be continued."""
+    """Raises InputError where no command line can continue an experiment: it says from where it can be continued."""
     if not asked:
         what = (
             "compares functions of Python"

@@ -34,7 +34,7 @@ BUDGET = "60s"
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison that is ready to begin; `earlier` is the experiment that it is held against besides."""
+    """A comparison that is ready to begin; `earlier` is an earlier experiment that it is also compared with."""
 
     question: CompareQuestion
     run: RunChoice
@@ -125,7 +125,7 @@ def prepare_compare(
 
 
 def check_enough(commands: int, others: bool) -> None:
-    """Raises InputError where there is nothing that a command could be held against; `others` may come from elsewhere."""
+    """Raises InputError where there is nothing that a command could be compared with; `others` may come from elsewhere."""
     if not commands or (commands < 2 and not others):
         raise InputError(
             "two commands are needed for a comparison",
@@ -136,7 +136,7 @@ def check_enough(commands: int, others: bool) -> None:
 def slower_by(verdict: CompareVerdict, threshold: float) -> bool | None:
     """Whether a contender failed or is surely slower than the reference, or than it was at the baseline, by more than a share.
 
-    None where a baseline was given and nothing could be held against it.
+    None where a baseline was given and nothing could be compared with it.
     """
     then = [p for p in verdict.baseline.pairs if p.comparable] if verdict.baseline is not None else []
     highs = [r.against_reference.high for r in verdict.contenders if r.against_reference] + [p.high for p in then]
@@ -185,7 +185,7 @@ def compare(
     of each and `cleanup` after the last, `prepare` before and `conclude` after each run. `runs` are made of each, or
     `min_runs` to `max_runs`, until it is clear how each compares or the `budget` ends (60 s where no runs are asked for). A
     difference up to `within` counts as none; with `threshold` it goes on until it is clear whether that slowdown is
-    exceeded. `baseline` is the folder of an earlier experiment to hold it against. `same_output`, `tolerance`, `out`,
+    exceeded. `baseline` is the folder of an earlier experiment to compare it with. `same_output`, `tolerance`, `out`,
     `resume`, `progress`, `note` and `how` are those of `nodewise.tune`; here outputs are not compared unless that is asked.
 
     >>> import nodewise

@@ -24,8 +24,8 @@ from nodewise.experiments.progress import Progress
 from nodewise.machine.sources import load_machine
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import Experiment, read_experiment
+from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.records.secret_file import Revealed
-from nodewise.records.telling import TELLING
 from nodewise.runner.launch import start_of
 from nodewise.verdicts.confirm import ConfirmVerdict
 from nodewise.verdicts.question import Question, question_of
@@ -68,7 +68,7 @@ def prepare_confirm(
     through: Revealed | None = None,
     how: Mapping[str, Any] | None = None,
 ) -> Confirmation:
-    """What repeats the promise of an experiment; `how` are keywords that go over those of then, `through` what shows its secrets.
+    """What repeats the promise of an experiment; `how` are keywords that replace those given then, `through` what shows its secrets.
 
     `asked` is the command line that asks it again. Raises InputError.
     """
@@ -140,8 +140,8 @@ def _as_then(
 
 
 def _changed_environment(then: Question) -> list[str]:
-    """What is set otherwise now than then of the variables that bear on a run: runs are made as then."""
-    now = {k: v for k, v in os.environ.items() if k.startswith(TELLING)}
+    """Which of the variables that bear on a run are set otherwise now than then: runs are made as then."""
+    now = {k: v for k, v in os.environ.items() if k.startswith(KEPT_VARIABLES)}
     old = then.environment
     changed = sorted(k for k in now.keys() | old.keys() if now.get(k) != old.get(k))
     return [
@@ -171,11 +171,11 @@ def confirm(
     note: Notify | None = None,
     **how: Unpack[HowToRun],
 ) -> ConfirmVerdict:
-    """Run again what a tune or a comparison promised, beside what it was promised against, and say whether it holds.
+    """Run again what a tune or a comparison promised, in the same blocks as what it was compared with, and say whether it holds.
 
     `experiment` is the folder that it left (`verdict.experiment`). Both settings run exactly as recorded, in fresh interleaved
-    blocks, in the directory and with the keywords of then; those given now go over them. `arguments` replace the program's, or
-    the whole command where they begin as it does. `within` is by default as then. What runs are the commands that the folder
+    blocks, in the directory and with the keywords given then; those given now replace them. `arguments` replace the program's, or
+    the whole command where they begin as it does. `within` is by default the same as then. What runs are the commands that the folder
     names: where it belongs to another user that takes `trust`. `runs` or `max_runs` (of each, at least six), `budget` and the others are those
     of `nodewise.compare`.
 

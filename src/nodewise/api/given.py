@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a caller gives, as plain Python values or as it is typed, brought to the one form in which the engine has it."""
+"""What a caller gives, as plain Python values or as text, converted to the one form that the engine uses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_THREADS = 8192
 
 
 def seconds_of(given: Duration, name: str) -> float:
-    """A duration in seconds. Raises InputError where it is none above zero; `name` is what it is called there."""
+    """A duration in seconds. Raises InputError where it is not one above zero; `name` is what it is called there."""
     if isinstance(given, str):
         return parse_seconds(given, name)
     seconds = given.total_seconds() if isinstance(given, timedelta) else given
@@ -91,7 +91,7 @@ def _is_text(word: object) -> bool:
 def values_of(given: Mapping[str, Values] | None, in_command: bool = True) -> dict[str, tuple[str, ...]]:
     """By name what is tried in that place, of the command or else of the environment, as text.
 
-    Raises InputError for a name or a range that is none, and for no values.
+    Raises InputError for what is not a name or a range, and for no values.
     """
     from nodewise.experiments.contenders import parse_parameter, parse_values
 

@@ -35,7 +35,7 @@ def launcher_for(
 def quiet_wait(limit_s: float | None, processors: Iterable[int], note: Notify) -> Callable[[], None]:
     """What to do before each block: wait until these processors are quiet, at most `limit_s` seconds (None: do not).
 
-    Where that was in vain `note` is called, and it is not tried again: the machine stays as it is.
+    Where that failed `note` is called, and it is not tried again: the machine stays as it is.
     """
     if limit_s is None:
         return lambda: None

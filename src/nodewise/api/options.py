@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How programs are run and judged: what every question that runs programs can be told, and what comes of it."""
+"""How programs are run and judged: what every question that runs programs can be given, and what is made of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class HowToRun(TypedDict, total=False):
     - `env`: variables over those of this process; `limits`: resource limits as in setrlimit(2), `{"AS": "2G"}`
     - `metrics`: by name a regular expression that reads a number from the output, `seconds` being what is compared;
       `work`: one that reads the amount of work; `expect`: one that the output must hold, else the run is wrong
-    - `minimize`, `maximize`: a metric that decides instead of time; `show`: metrics beside it (`"NAME"`, or `"NAME:max"`)
+    - `minimize`, `maximize`: a metric that decides instead of time; `show`: metrics shown with it (`"NAME"`, or `"NAME:max"`)
     - `cost`: what an hour of this machine costs, `"3.2EUR/h"`; `cost_per_core`: only the share of the processors used
     - `accept_disturbed`: let runs decide, too, that other load or throttling disturbed
     - `wait_quiet`: before each block wait so long at most until the machine is quiet; `wait`: begin once no other

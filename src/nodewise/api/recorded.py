@@ -12,7 +12,7 @@ from typing import Any
 from nodewise.api.given import seconds_of
 from nodewise.base.arguments import checked_arguments
 from nodewise.base.errors import InputError
-from nodewise.records.telling import TELLING
+from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.runner.same_output import SameOutput, same_output_from_json
 
 #: Flags of a regular expression by the letter that sets them in its text; those of one that is given as text have MULTILINE.
@@ -23,8 +23,8 @@ _CODES = ("ignore_failure", "accept_codes")
 
 
 def environment_then(then: Mapping[str, str]) -> dict[str, str]:
-    """The environment of now, with the variables that bear on a run as they were `then`, when the question was asked."""
-    return {**{k: v for k, v in os.environ.items() if not k.startswith(TELLING)}, **then}
+    """The current environment, with the variables that bear on a run as they were `then`, when the question was asked."""
+    return {**{k: v for k, v in os.environ.items() if not k.startswith(KEPT_VARIABLES)}, **then}
 
 
 def text_of(pattern: str | re.Pattern[str]) -> str:
@@ -70,12 +70,12 @@ def recorded_how(question: Mapping[str, Any], folder: Path) -> tuple[dict[str, A
         checked_arguments(choose_run, (), kept)
         rule = same_output_from_json(question["same_output"]) if question.get("same_output") else SameOutput()
     except (InputError, ValueError, KeyError) as problem:
-        raise InputError(f"{folder / 'question.json'} is damaged: how: {problem}", "ask anew") from problem
+        raise InputError(f"{folder / 'question.json'} is damaged: how: {problem}", "ask again") from problem
     return kept, codes, rule
 
 
 def over(then: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords of then with those that are given now over them; of what is by name, or listed, both hold."""
+    """The keywords given then, replaced by those given now; of named or listed values both are kept."""
     made = {**then, **now}
     for name in ("env", "metrics", "limits"):
         if then.get(name) and now.get(name):

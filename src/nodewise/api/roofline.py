@@ -72,7 +72,7 @@ def roofline(
 ) -> RooflineVerdict:
     """Measure what this machine can do at most, and place the kernels of studies below that.
 
-    The roofs are the peaks of multiply-adds and the bandwidths of caches and memory, with so many `threads` (None: all that may
+    The roofs are the peaks of multiply-adds and the bandwidths of caches and memory, with `threads` threads (None: all that may
     be used). Of each study that counts its operations (all, or those of `studies`) the best variant and the plain one are
     placed. Roofs and kernels are interleaved, within the `budget` (None: what it takes). The runs are kept where `out` is
     given. `wait`, `progress` and `note` are those of `nodewise.study`.

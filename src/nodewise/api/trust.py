@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whose an experiment is: going on with one, or repeating it, runs the commands that it names, so its owner has to be known."""
+"""Who owns an experiment: continuing or repeating one runs the commands that it names, so its owner has to be known."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nodewise.base.lists import listed
 from nodewise.base.masking import has_masks, shell_text
 
 #: What of a folder says which commands are run, and how.
-_TELLING = ("question.json", "samples.jsonl", "secrets.json")
+_DECISIVE = ("question.json", "samples.jsonl", "secrets.json")
 
 
 class ForeignError(InputError):
-    """A folder is another user's. `lines` show what would be run, with true values: who has to judge must see them."""
+    """A folder is another user's. `lines` show what would be run, with true values: whoever decides must see them."""
 
     def __init__(self, what: str, hint: str, lines: Sequence[str]):
         super().__init__(what, hint)
@@ -31,7 +31,7 @@ def check_owner(folder: Path, trust: bool) -> None:
     if trust:
         return
     owners = dict.fromkeys(
-        uid for path in (folder, *(folder / name for name in _TELLING)) if (uid := _owner(path)) is not None
+        uid for path in (folder, *(folder / name for name in _DECISIVE)) if (uid := _owner(path)) is not None
     )
     others = [uid for uid in owners if uid != os.geteuid()]
     if not others:
@@ -69,11 +69,11 @@ def _would_be_run(folder: Path) -> list[str]:
     commands = [shell_text(text) for text in dict.fromkeys([*_commands(question), *settings, *builds])]
     variables = {k: v for k, v in question["environment"].items() if os.environ.get(k) != v}
     variables |= _given_variables(question["asked"]) | start.get("env", {})
-    told = {f"{k}={quoted(v)}" for s in found.settings.values() for k, v in s.env.items()}
-    told |= {f"{k}={quoted(v)}" for k, v in variables.items()}
+    set_to = {f"{k}={quoted(v)}" for s in found.settings.values() for k, v in s.env.items()}
+    set_to |= {f"{k}={quoted(v)}" for k, v in variables.items()}
     lines = [*commands, f"asked for as: {asked}", f"in the directory: {start.get('cwd') or question['cwd']}"]
     lines += [f"with the input: {start['stdin']}"] if start.get("stdin") else []
-    lines += [f"with the variable: {text}" for text in sorted(told)]
+    lines += [f"with the variable: {text}" for text in sorted(set_to)]
     lines += [unknown.replace(str(folder / SECRETS), SECRETS)] if unknown else []
     return [f"  {_printable(line)}" for line in lines]
 

@@ -35,14 +35,14 @@ _LONGEST_S = 1e7
 
 @dataclass(frozen=True)
 class Asked:
-    """What is held against what is seen: the places of each rank (None: what the program's own environment asks for), a policy."""
+    """What is compared with what is seen: the places of each rank (None: what the program's own environment asks for), a policy."""
 
     machine: Machine
     places: Sequence[Sequence[tuple[int, ...]]] | None
     policy: MemoryPolicy | None
 
     def judge(self, seen: Observation) -> Agreement:
-        """What was seen, held against it."""
+        """What was seen, compared with it."""
         agreed = agreement(self.machine, seen, None if self.places is None else [list(rank) for rank in self.places])
         if self.policy is not None:
             proofs = {p.pid: prove_memory(self.policy, p.mappings) for p in seen.working}
@@ -54,7 +54,7 @@ class Asked:
 
 
 def prepare_where(interval: float, plan: PlaceOutput | StrPath | None, memory: str | None) -> Asked:
-    """What is to be held against what is seen. Raises InputError for what cannot be."""
+    """What is to be compared with what is seen. Raises InputError for what cannot be."""
     check_interval(interval)
     machine = load_machine()
     places = None
@@ -69,7 +69,7 @@ def prepare_where(interval: float, plan: PlaceOutput | StrPath | None, memory: s
 
 
 def _planned(path: Path) -> list[list[tuple[int, ...]]]:
-    """The plan that `place --json` wrote, by rank. Raises InputError where the file is none."""
+    """The plan that `place --json` wrote, by rank. Raises InputError where the file is not one."""
     try:
         data: Any = json.loads(path.read_text())
         places = [tuple(map(int, place)) for place in data["places"]]
@@ -102,7 +102,7 @@ def observer_of(pid: int, seconds: float, interval: float, note: Notify = unhear
 
 
 def watch_for(observer: Observer, seconds: float) -> None:
-    """Watch for so many seconds, or until the process ends."""
+    """Watch for that many seconds, or until the process ends."""
 
     def ended(wait: float) -> bool:
         time.sleep(wait)
@@ -146,7 +146,7 @@ def where(
 ) -> WhereOutput:
     """Run a program, or watch a process that runs for some `seconds`, and say where each of its threads ran.
 
-    Samples are an `interval` apart at least. `plan` is one to hold it against, what `nodewise.place` returned or the
+    Samples are an `interval` apart at least. `plan` is one to compare it with, what `nodewise.place` returned or the
     file that `nodewise place --json` printed; without it, what the program's own environment asks for. `memory` is a policy to hold
     its pages against, such as `"bind:0"`. `timeout`, `cwd`, `stdin` and `env` are those of `nodewise.HowToRun`.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a caller gives to a public function, held against the function's annotations before anything is done with it."""
+"""What a caller gives to a public function, checked against the function's annotations before anything is done with it."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def _list(value: Any, kind: Any, where: str) -> tuple[Any, ...]:
     ordered = issubclass(typing.get_origin(kind), Sequence)
     unfit = not isinstance(value, Iterable) or isinstance(value, bytes | bytearray | memoryview | Mapping)
     if ordered:
-        # what is listed in no order, or once only, is none
+        # what is listed in no order, or only once, is not one
         unfit |= isinstance(value, Iterator) or (isinstance(value, Set) and not isinstance(value, MappingView))
     if unfit or getattr(value, "shape", (0,)) == ():
         raise _UnfitError(value, kind, where)
@@ -326,8 +326,8 @@ def _expected(kind: Any, several: bool = False) -> str:
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         # a number may be whole, and what may be left out inside of a list is said of the list
-        said = [p for p in parts if not ((p is int and float in parts) or (p is type(None) and several))]
-        words = dict.fromkeys(_expected(p, several) for p in said)
+        named = [p for p in parts if not ((p is int and float in parts) or (p is type(None) and several))]
+        words = dict.fromkeys(_expected(p, several) for p in named)
         return listed(list(words), "or")
     if kind in _PLAIN:
         return _PLAIN[kind][several]

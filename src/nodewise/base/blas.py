@@ -19,7 +19,7 @@ _SETTERS = (
 
 @cache
 def use_one_thread() -> bool:
-    """Hold the BLAS that NumPy has loaded to one thread in this process; whether one was found that can be told.
+    """Hold the BLAS that NumPy has loaded to one thread in this process; whether one was found that allows it.
 
     By a call, not by a variable of the environment, which programs started later would inherit.
     """

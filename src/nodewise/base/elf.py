@@ -27,7 +27,7 @@ class _Segment:
 
 
 class Elf:
-    """An ELF file's bytes, read or mapped. Raises InputError where they are none, or end too early."""
+    """An ELF file's bytes, read or mapped. Raises InputError where they are not one, or end too early."""
 
     def __init__(self, data: bytes | mmap):
         self._data = data

@@ -219,7 +219,7 @@ class Masks:
     def _veiled(self, text: str, within: bool, own: bool = False) -> str:
         """A text without what is known; with `own` another spelling of a value has a name of its own, as lines need it."""
         if within not in self._pattern:
-            longest = sorted((v for v in self._masks if self._is_telling(v)), key=len, reverse=True)
+            longest = sorted((v for v in self._masks if self._is_distinctive(v)), key=len, reverse=True)
             first = MASK.pattern if within else re.escape(_BEGIN)
             self._pattern[within] = re.compile("|".join([f"(?P<mask>{first})", *map(re.escape, longest)]))
 
@@ -232,7 +232,7 @@ class Masks:
         return self._pattern[within].sub(veil, text)
 
     @staticmethod
-    def _is_telling(value: str) -> bool:
+    def _is_distinctive(value: str) -> bool:
         return len(value) >= SHORTEST and value.lower() not in ORDINARY
 
     def _use(self, mask: str) -> str:
@@ -360,7 +360,7 @@ def shell_text(text: str) -> str:
 
 
 def to_be_set(line: str, names: Sequence[str]) -> str:
-    """What is said beside a line that names variables for what is masked."""
+    """The note on a line that names variables for what is masked."""
     several = len(names) > 1
     return (
         f"{line} needs {', '.join(names)} to be set: {'these stand' if several else 'it stands'} for "

@@ -58,7 +58,7 @@ class Registry(Generic[T]):
 
     `noun` is what one of them is called in messages, `folder` the package whose modules each have one in `attribute`. An
     installed package brings one by an entry point of `group`; `guide` is the document that says how. `wrong` says what is
-    wrong with one beside those that are registered, None where nothing is.
+    wrong with one, given those that are registered, None where nothing is.
     """
 
     def __init__(

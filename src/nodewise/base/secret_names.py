@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Names of secrets: which variables and options hold one, by their names, and what a variable with its value may be called.
 
-What is taken for one though it is none costs a variable in a launch line; what is missed is there for all to read. So names
+What is mistaken for one costs a variable in a launch line; what is missed is there for all to read. So names
 decide, and those that are known to be of something else (a size, a file, a key to sort by) do not count.
 """
 
@@ -49,7 +49,7 @@ _SWITCHES = _set("true false yes no on off none null")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _PATH = re.compile(r"(~|\.{1,2})?/.*|\.{1,2}|~|.*\.(pem|key|pub|crt|json|txt|ya?ml|ini|conf)", re.DOTALL)
-#: What stands for a value and is none: a variable or command of the shell, a parameter, a mask.
+#: What stands for a value and is not one: a variable or command of the shell, a parameter, a mask.
 _REFERENCE = re.compile(r"\$(\w*|\{[^}]*\}|\(.*)|`.*`|\{[\w-]+\}|\*+|-|<masked:.*", re.DOTALL)
 #: Such a thing where no shell reads it.
 _LITERAL = re.compile(r"\$.*|`.*`", re.DOTALL)

@@ -197,9 +197,9 @@ def _assigned(word: str, *, literal: bool = False) -> Part | None:
 def _named(dashes: str, name: str, value: str, literal: bool = False) -> str | None:
     """What a variable with that value may be called, where the name says that it is a secret; None where it says none."""
     attached = dashes == "-" and name[0] in _BEFORE_NAMES
-    for said in [name[1:], name] if attached else [name]:
-        if is_secret(said, value, literal=literal):
-            return variable_name(said)
+    for spelled in [name[1:], name] if attached else [name]:
+        if is_secret(spelled, value, literal=literal):
+            return variable_name(spelled)
     return None
 
 

@@ -27,7 +27,7 @@ def parse_seconds(text: str, option: str = "") -> float:
     `option` is named where it is wrong. Raises InputError where the text is no duration, its parts are not from the largest
     unit to the smallest, or it is not above zero.
     """
-    said = f"{option}: {text!r}" if option else repr(text)
+    shown = f"{option}: {text!r}" if option else repr(text)
     plain = text.strip().lower()
     parts = [(plain, "s")] if re.fullmatch(r"\d+\.?\d*|\.\d+", plain) else _PART.findall(plain)
     units = [_TIME_UNITS.get(unit, 0.0) for _, unit in parts]
@@ -35,14 +35,14 @@ def parse_seconds(text: str, option: str = "") -> float:
     falling = all(one > other for one, other in pairwise(units))
     if not parts or not whole or not all(units) or not falling:
         raise InputError(
-            f"not a duration: {said}",
+            f"not a duration: {shown}",
             "write a number and a unit, such as 60s, 500ms, 1.5min, 2h30m; a bare number is seconds",
         )
     seconds = sum(float(number) * unit for (number, _), unit in zip(parts, units, strict=True))
     if seconds <= 0:
-        raise InputError(f"a duration must be above zero: {said}")
+        raise InputError(f"a duration must be above zero: {shown}")
     if seconds > _LONGEST_S:
-        raise InputError(f"a duration of more than thirty years: {said}")
+        raise InputError(f"a duration of more than thirty years: {shown}")
     return seconds
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Directories of experiments: a new one for each question, and going on with one that was cut off."""
+"""Directories of experiments: a new one for each question, and continuing one that was cut off."""
 
 from __future__ import annotations
 
@@ -81,17 +81,17 @@ def check_target(path: Path, option: str) -> None:
         raise InputError(f"{option}: {folder} is not writable", "name a file in another directory")
 
 
-def say_note(note: Note) -> None:
-    """Tell what there is to know meanwhile, beside the answer."""
+def print_note(note: Note) -> None:
+    """Print a note while the answer is still being worked out; it goes to standard error."""
     print(note, file=sys.stderr, flush=True)
 
 
-def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str] = ("as_json",)) -> None:
+def again_in(context: click.Context, path: Path, kind: str, now_too: Collection[str] = ("as_json",)) -> None:
     """Run the command that made the experiment in `path` again, to go on in its directory.
 
-    The working directory and the variables that bear on a run become those of then; `anew` names parameters that hold
-    if they are given now. Raises InputError for others, where `path` holds no experiment of that kind, and where it is another
-    user's who is not trusted.
+    The working directory and the variables that bear on a run become those of that time; `now_too` names parameters that
+    may also be given now. Raises InputError for others, where `path` holds no experiment of that kind, and where it belongs to
+    another user who is not trusted.
     """
     from nodewise.api.command_line import check_continuable
     from nodewise.api.recorded import environment_then
@@ -99,7 +99,7 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
 
     path = path.absolute()
     now = _given(context)
-    for name in now.keys() - {"resume", *anew}:
+    for name in now.keys() - {"resume", *now_too}:
         option = next(p for p in context.command.params if p.name == name)
         what = option.opts[-1] if isinstance(option, click.Option) else "a command"
         raise InputError(
@@ -121,9 +121,9 @@ def again_in(context: click.Context, path: Path, kind: str, anew: Collection[str
         os.chdir(question.cwd)
     except OSError as problem:
         raise InputError(f"cannot go on in {question.cwd}: {problem.strerror}") from problem
-    telling = environment_then(question.environment)
+    environment = environment_then(question.environment)
     os.environ.clear()
-    os.environ.update(telling)
+    os.environ.update(environment)
     command = context.command
     inner = command.make_context(kind, asked[asked.index(kind) + 1 :], parent=context.parent, obj="resumed")
     inner.params |= {**now, "resume": path, "as_json": context.params["as_json"]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was paid for is printed, or it is said where it is kept: the answer first, then its page, however either ends."""
+"""What was measured is printed, or where it is kept: the answer first, then its page, however the command ends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nodewise.runner.launch import quoted
 if TYPE_CHECKING:
     from nodewise.verdicts.stored import Stored
 
-#: So many columns has what is no terminal.
+#: The width in columns of output that goes to no terminal.
 _WIDE = 140
 
 
@@ -36,7 +36,7 @@ def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
         with turn(_waiting) if wait else nullcontext():
             yield
     except KeyboardInterrupt:
-        _say(f"interrupted: {_whereabouts(folder, kind) or 'nothing was measured'}")
+        _print_note(f"interrupted: {_whereabouts(folder, kind) or 'nothing was measured'}")
         raise
     except NodewiseError as problem:
         kept = _whereabouts(folder, kind)
@@ -45,12 +45,12 @@ def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
         raise
     except BaseException:
         if kept := _whereabouts(folder, kind):
-            _say(kept)
+            _print_note(kept)
         raise
 
 
 def print_answer(stored: Stored[Any], file: TextIO | None = None) -> None:
-    """The answer in lines, as the kind of experiment has it."""
+    """The answer in lines, as the kind of experiment defines it."""
     file = file or sys.stdout
     width = shutil.get_terminal_size().columns if file.isatty() else _WIDE
     # a pipe or a file would have it at the very end only
@@ -78,7 +78,7 @@ def hand_out(
     try:
         page = write_page(folder)
     except KeyboardInterrupt:
-        _say(f"interrupted while the page was being written: {again} writes it")
+        _print_note(f"interrupted while the page was being written: {again} writes it")
         raise
     except NodewiseError as problem:
         kept = f"the answer is kept: {again} writes the page"
@@ -92,7 +92,7 @@ def hand_out(
 
 
 def _whereabouts(folder: Path, kind: str) -> str:
-    """Where the runs are and how to go on; empty where there are none, or they are another process's."""
+    """Where the runs are and how to continue; empty where there are none, or they belong to another process."""
     try:
         if not is_own(folder) or not (folder / "samples.jsonl").stat().st_size:
             return ""
@@ -119,7 +119,7 @@ def _waiting(who: str) -> None:
     print(f"waiting for {who}", file=sys.stderr, flush=True)
 
 
-def _say(text: str) -> None:
+def _print_note(text: str) -> None:
     # said whole, also where the one who waits asks once more
     with deaf():
         print(f"\n{text}", file=sys.stderr, flush=True)

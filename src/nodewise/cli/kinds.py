@@ -68,12 +68,12 @@ def out_option(what: str = "Directory of the experiment.") -> Decorator:
 
 
 def resume_option(again: str = "--budget") -> Decorator:
-    """`--resume DIR`; `again` may be given anew."""
+    """`--resume DIR`; `again` may be given again."""
     return click.option(
         "--resume",
         type=PATH,
         metavar="DIR",
-        help=f"Go on with what DIR holds, as it was asked for then; {again} may be given anew.",
+        help=f"Continue the experiment in DIR with the options given then; {again} may be given again.",
     )
 
 
@@ -131,7 +131,7 @@ def given_options(context: click.Context) -> dict[str, str]:
     }
 
 
-def refuse_beside(
+def refuse_ignored(
     context: click.Context, why: str, names: Iterable[str] = (), but: Iterable[str] | None = None
 ) -> None:
     """Raises InputError for an option of `names` that is given (or for any `but` those), since it would be ignored."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The terminal: what is printed there of secrets that this process was given names variables, whoever prints it."""
+"""The terminal: secrets that this process was given are printed as names of variables, whoever prints them."""
 
 from __future__ import annotations
 
@@ -103,5 +103,5 @@ def hide(masks: Masks) -> None:
 
 
 def show_as_it_is(lines: Iterable[str]) -> None:
-    """Print these lines with the true values in them: who has to judge a command must see it."""
+    """Print these lines with the true values in them: whoever decides about a command must see it."""
     _as_it_is.update(lines)

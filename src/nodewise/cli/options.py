@@ -73,20 +73,20 @@ wait_option = click.option(
 disturbed_option = click.option(
     "--accept-disturbed",
     is_flag=True,
-    help="Let runs decide, too, that something disturbed (other load, steal, throttling, paging).",
+    help="Let disturbed runs (other load, steal, throttling, paging) decide, too.",
 )
 wait_quiet_option = click.option(
     "--wait-quiet",
     type=TIME,
     metavar="TIME",
-    help="Before each block wait until the machine is quiet, at most so long: 10min. It counts for no budget.",
+    help="Before each block wait until the machine is quiet, at most this long: 10min. It does not count towards the budget.",
 )
 _START: tuple[Decorator, ...] = (
     click.option("--timeout", type=TIME, metavar="TIME", help="End a run after this time: 10s, 5min."),
     click.option("--cwd", type=PATH, metavar="DIR", help="Directory to run in."),
     click.option("--input", "stdin", type=PATH, metavar="FILE", help="File for standard input. [default: nothing]"),
     click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable for the program."),
-    click.option("--expect", metavar="REGEX", help="What the output must hold, else the run is wrong."),
+    click.option("--expect", metavar="REGEX", help="What the output must contain; a run without it is wrong."),
     click.option(
         "--limit", multiple=True, metavar="NAME=SIZE", help="Resource limit as in setrlimit: AS=2G, NOFILE=64."
     ),
@@ -137,18 +137,20 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--show",
             multiple=True,
             metavar="METRIC[:max]",
-            help="Show this one, too, and hold it against what decides: energy_j, peak_bytes …; of which more is better: NAME:max.",
+            help="Show this one, too, and compare it with what decides: energy_j, peak_bytes …; NAME:max where more is better.",
         ),
         click.option(
             "--cost", metavar="PRICE/h", help="What an hour of this machine costs, such as 3.2EUR/h: runs report cost."
         ),
         click.option(
-            "--cost-per-core", is_flag=True, help="Of --cost only the share of the processors that a setting may use."
+            "--cost-per-core",
+            is_flag=True,
+            help="Count only the share of --cost of the processors that a setting may use.",
         ),
         click.option(
             "--launcher",
             type=click.Choice([*FAMILIES]),
-            help="Start --ranks of the program by it, as a typed mpirun -n 4 does.",
+            help="Start --ranks ranks of the program with it, as mpirun -n 4 would.",
         ),
         click.option("--ranks", type=click.IntRange(1), metavar="N", help="How many ranks --launcher starts."),
         click.option("--ranks-per-node", type=click.IntRange(1), metavar="N", help="How many of them on each node."),
@@ -171,7 +173,7 @@ def same_output_keywords(params: Mapping[str, Any]) -> dict[str, Any]:
     text, tolerance = params["same_output"], params["tolerance"]
     if params["any_output"] and (text is not None or tolerance is not None):
         raise InputError(
-            "--any-output cannot be given beside --same-output or --tolerance", "it says that nothing is to be compared"
+            "--any-output cannot be given with --same-output or --tolerance", "it says that nothing is to be compared"
         )
     # without a value it is all that is printed
     given = False if params["any_output"] else True if text == "" else text

@@ -21,7 +21,7 @@ def run_roofline(
     from rich.console import Console
 
     from nodewise.api.roofline import prepare_roofline
-    from nodewise.cli.experiments import say_note
+    from nodewise.cli.experiments import print_note
     from nodewise.cli.keeping import print_answer
     from nodewise.report.exports.pictures import write_pictures
     from nodewise.report.figures.roofline import roofline_figure
@@ -44,7 +44,7 @@ def run_roofline(
         status.update(f"run {progress.done + 1} of about {progress.runs}: {progress.what}")
 
     with status:
-        result = asked.answer(show, say_note)
+        result = asked.answer(show, print_note)
     page = write_page(folder)
     figures = {"roofline": roofline_figure(result)}
     pictures = [write_pictures(figures, folder / f"roofline.{kind}", kind)[0] for kind in ("svg", "png")]

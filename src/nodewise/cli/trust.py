@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trust: going on with an experiment runs the commands that it names, so its owner has to be known."""
+"""Trust: continuing an experiment runs the commands that it names, so its owner has to be known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nodewise.cli.masked_terminal import show_as_it_is
 
 
 def trust_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The option of commands that go on with what a folder holds; whoever opens the folder reads it: `check_owner`."""
+    """The option of commands that continue an experiment; whoever opens its folder reads it: `check_owner`."""
     return click.option(
         "--trust",
         is_flag=True,

@@ -13,7 +13,7 @@ from nodewise.runner.launch import launch_of
 from nodewise.runner.setting import Setting
 from nodewise.tuning.outline import Outline, named_values
 
-#: So many times the runs' own time is proposed for a budget that is too small.
+#: The budget proposed where one is too small, as a multiple of the time of the runs alone.
 _WITH_START = 1.2
 
 

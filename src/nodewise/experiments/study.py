@@ -330,15 +330,15 @@ class _Run:
         )
         # a study knows its result as the JSON that it is written as
         encoded = encode(found)
-        told = list(study.tell(encoded)) if study.tell is not None else []
+        lines = list(study.report(encoded)) if study.report is not None else []
         if study.advise is not None and self._made >= FEWEST_BLOCKS:
-            told += study.advise(encoded)
+            lines += study.advise(encoded)
         elif study.advise is not None:
-            told.append(f"no advice: it takes {FEWEST_BLOCKS} blocks, of {self._made}")
-        told += told_of_size(
+            lines.append(f"no advice: it takes {FEWEST_BLOCKS} blocks, of {self._made}")
+        lines += told_of_size(
             question.found, question.point, self._point, self._machine, question.threads, self._contenders
         )
-        return replace(found, told=tuple(told))
+        return replace(found, report_lines=tuple(lines))
 
 
 def setting_of(contender: Contender, threads: int, near: Collection[int] | None = None) -> Setting:

@@ -158,7 +158,7 @@ class Tuner:
         by_runs, by_time = budget.runs or math.inf, (budget.seconds or math.inf) / cost
         runs = None if math.isinf(min(by_runs, by_time)) else int(min(by_runs, by_time))
         seconds = budget.seconds if by_time <= by_runs else by_runs * cost
-        return Outline(space.open, self._offer.left_out(), self._options.way.why, cost, runs, seconds, space.size)
+        return Outline(space.open, self._offer.left_out(), self._options.binding.why, cost, runs, seconds, space.size)
 
     # --- runs
 

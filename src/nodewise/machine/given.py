@@ -16,7 +16,7 @@ from nodewise.machine.sources import load_machine, restrict
 def machine(
     machine: Machine | str | os.PathLike[str] | None = None, *, allow: str | Iterable[int] | None = None
 ) -> Machine:
-    """What a machine is: packages, caches, cores, hardware threads and memory, and what of it may be used.
+    """What a machine is: sockets, caches, cores, hardware threads and memory, and what of it may be used.
 
     `machine` is None for this one, a file that hwloc or `nodewise machine --save` wrote (.xml, .json), or hwloc's
     `"synthetic:TEXT"`; `allow` narrows the processors that may be used, as numbers or as text such as `"0-3,8"`.

@@ -31,15 +31,15 @@ def _tree(source: _core.Object) -> Node:
     return Node(source.kind, source.logical, source.os_index, tuple(source.pus), children, source.size_bytes)
 
 
-def _core_nodes(node: Node, package: int = 0) -> Iterator[tuple[Node, int]]:
-    """Every core with its package; a hardware thread outside any core (some virtual machines) stands for a core of its own."""
+def _core_nodes(node: Node, socket: int = 0) -> Iterator[tuple[Node, int]]:
+    """Every core with its socket; a hardware thread outside any core (some virtual machines) stands for a core of its own."""
     if node.kind == "package":
-        package = node.logical
+        socket = node.logical
     if node.kind in ("core", "pu"):
-        yield node, package
+        yield node, socket
         return
     for child in node.children:
-        yield from _core_nodes(child, package)
+        yield from _core_nodes(child, socket)
 
 
 def _nearest_node(pus: tuple[int, ...], nodes: Iterable[NumaNode]) -> int:
@@ -95,8 +95,8 @@ def hardware(description: _core.Description) -> Hardware:
     kinds = _core_kinds(description.kinds)
     # hwloc keeps the cores of a tree in its order, so counting them again gives its logical indexes also where it has none.
     cores = tuple(
-        Core(i, node.os_index, node.pus, package, _nearest_node(node.pus, nodes), _kind_of(node.pus, kinds))
-        for i, (node, package) in enumerate(_core_nodes(tree))
+        Core(i, node.os_index, node.pus, socket, _nearest_node(node.pus, nodes), _kind_of(node.pus, kinds))
+        for i, (node, socket) in enumerate(_core_nodes(tree))
     )
     caches = tuple(
         Cache(c.level, c.content, c.size_bytes, c.line_bytes, ordered(c.pus))

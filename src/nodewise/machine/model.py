@@ -10,12 +10,15 @@ from typing import Any
 
 from nodewise.base.shapes import ShapeError, fit
 
+#: The version of the JSON of a machine. In version 1 the `socket` of a core was called `package`.
+MACHINE_VERSION = 2
+
 
 @dataclass(frozen=True)
 class Node:
     """One object of the machine's tree, as hwloc nests them: machine, package, die, group, cache, core, pu.
 
-    `kind` is hwloc's name in lower case (`machine`, `package`, `die`, `group`, `l3cache`, `l2cache`, `l1cache`, `core`,
+    `kind` is hwloc's name in lower case (`machine`, `package` for a socket, `die`, `group`, `l3cache`, `l2cache`, `l1cache`, `core`,
     `pu`); `logical` and `os_index` count objects of that kind (os_index is -1 where there is none); `pus` are the
     operating-system indexes of the hardware threads below, in the tree's order.
     """
@@ -41,12 +44,12 @@ class Cache:
 
 @dataclass(frozen=True)
 class Core:
-    """A core: `logical` counts in the tree's order, `package` and `numa_node` are logical and OS indexes, `kind` an index in `kinds`."""
+    """A core: `logical` counts in the tree's order, `socket` and `numa_node` are logical and OS indexes, `kind` an index in `kinds`."""
 
     logical: int
     os_index: int
     pus: tuple[int, ...]
-    package: int
+    socket: int
     numa_node: int
     kind: int | None = None
 
@@ -166,14 +169,23 @@ class Machine:
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain values for JSON; `machine_from_json` reads them back."""
-        return {"nodewise_machine": 1, **asdict(self)}
+        return {"nodewise_machine": MACHINE_VERSION, **asdict(self)}
 
 
 def machine_from_json(data: Any, field: str = "") -> Machine:
     """Rebuild a Machine from `Machine.to_json`; `field` is where it stands. Raises ShapeError where it is no such record."""
-    machine: Machine = fit(data, Machine, field)
+    machine: Machine = fit(_with_sockets(data), Machine, field)
     check_machine(machine, f"{field}." if field else "")
     return machine
+
+
+def _with_sockets(data: Any) -> Any:
+    """A record of version 1 with the field names of today; any other as it is."""
+    if not isinstance(data, dict) or data.get("nodewise_machine") != 1 or not isinstance(data.get("cores"), list):
+        return data
+    names = {"package": "socket"}
+    cores = [{names.get(k, k): v for k, v in c.items()} if isinstance(c, dict) else c for c in data["cores"]]
+    return {**data, "cores": cores}
 
 
 def check_machine(machine: Machine, at: str = "") -> None:

@@ -14,13 +14,13 @@ from nodewise.machine.watch import processor_times
 
 #: Load, steal and pressure above this share disturb a run.
 _SHARE = 0.05
-#: So much of a processor has to be idle besides those that a run uses, or none is free when one of its threads moves.
+#: How much of a processor has to be idle apart from those that a run uses, or none is free when one of its threads moves.
 _ROOM = 0.5
 
 
 @dataclass(frozen=True)
 class Activity:
-    """Running totals in seconds: of all that ran on some processors, what was stolen from them, waiting for memory."""
+    """Running totals in seconds: what ran on some processors, what was stolen from them, what waited for memory."""
 
     at_s: float
     busy_s: float

@@ -19,7 +19,7 @@ from nodewise.base.processors import format_processors, parse_processors
 from nodewise.base.shapes import ShapeError, shown
 from nodewise.machine.hwloc import Hardware, hardware
 from nodewise.machine.in_child import ChildError, in_child
-from nodewise.machine.model import Limits, Machine, Processor, check_machine, machine_from_json
+from nodewise.machine.model import MACHINE_VERSION, Limits, Machine, Processor, check_machine, machine_from_json
 from nodewise.machine.state import read_state
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ MOST_PROCESSORS = 1 << 16
 _DIVERTING = ("HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT", "HWLOC_THISSYSTEM", "HWLOC_CPUID_PATH")
 
 
-#: The variables are the whole process's, whichever thread asks; a copy of the process has it as the thread that made it.
+#: The variables are the whole process's, whichever thread asks; a copy of the process has those of the thread that made it.
 _ONE_AT_A_TIME = threading.RLock()
 
 
@@ -217,8 +217,8 @@ def _from_json(path: str) -> Machine:
     try:
         data = parse_json(read_bounded(Path(path)))
         version = data.get("nodewise_machine") if isinstance(data, dict) else None
-        if version != 1:
-            raise ValueError(f"its version is {shown(version)}, this nodewise reads 1")
+        if version not in (1, MACHINE_VERSION):
+            raise ValueError(f"its version is {shown(version)}, this nodewise reads 1 and {MACHINE_VERSION}")
         machine = machine_from_json(data)
     except OSError as problem:
         raise InputError(f"cannot read {path}: {problem.strerror}") from problem

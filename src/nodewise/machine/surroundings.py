@@ -324,23 +324,23 @@ def read_container(root: Path) -> tuple[str, str] | None:
 def read_throttled(root: Path, processors: Iterable[int]) -> dict[str, int]:
     """How often heat has lowered the clock since the system's start, by file; siblings and packages count once each."""
     found: dict[str, int] = {}
-    cores, packages = set(), set()
+    cores, sockets = set(), set()
     for p in processors:
         directory = root / CPU / f"cpu{p}"
-        package = read_number(directory / "topology/physical_package_id") or 0
+        socket = read_number(directory / "topology/physical_package_id") or 0
         core = read_number(directory / "topology/core_id")
         wanted = []
-        if (package, core) not in cores or core is None:
+        if (socket, core) not in cores or core is None:
             wanted.append("core_throttle_count")
-        if package not in packages:
+        if socket not in sockets:
             wanted.append("package_throttle_count")
         for name in wanted:
             count = read_number(directory / "thermal_throttle" / name)
             if count is not None:
                 found[f"{CPU}/cpu{p}/thermal_throttle/{name}"] = count
-                cores.add((package, core))
+                cores.add((socket, core))
                 if name.startswith("package"):
-                    packages.add(package)
+                    sockets.add(socket)
     return found
 
 

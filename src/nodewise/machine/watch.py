@@ -123,8 +123,8 @@ def _interrupts(text: str) -> dict[str, tuple[str, dict[int, int]]]:
         if colon and len(counts) == len(processors) and all(c.isdigit() for c in counts):
             what = words[len(processors) :]
             # a device's line names its chip, its pin and itself
-            said = what[-1] if name.strip().isdigit() and what else " ".join(what)
-            found[name.strip()] = (said, dict(zip(processors, map(int, counts), strict=True)))
+            label = what[-1] if name.strip().isdigit() and what else " ".join(what)
+            found[name.strip()] = (label, dict(zip(processors, map(int, counts), strict=True)))
     return found
 
 

@@ -27,7 +27,7 @@ class Outcome:
 
 
 class Mask(NamedTuple):
-    """The processors that a whole process is held to, notes, and options on memory that stood beside them."""
+    """The processors that a whole process is held to, notes, and options on memory that were given with them."""
 
     processors: tuple[int, ...]
     notes: list[str]
@@ -72,7 +72,7 @@ class Text:
 class ThreadReader:
     """What places threads by texts. Dialects whose texts are read together, by one runtime, share one.
 
-    `place` gives the places of so many threads on a machine, of which a launcher or a mask may have taken a part; None
+    `place` gives the places of a number of threads on a machine, of which a launcher or a mask may have taken a part; None
     where the texts leave them to the system. It raises InputError where a text cannot be read or is refused. `listed` is
     how many threads the texts themselves name, and `usable` how many processors they leave of those that may be used.
     """
@@ -96,7 +96,7 @@ class Starter:
     """How a command line starts ranks by a launcher.
 
     `programs` are the launcher's names there, with a subcommand where it takes one (`flux run`). `counts` are the options
-    whose value is the number of ranks, `values` those that are followed by so many words. `unbound` are the variables that
+    whose value is the number of ranks, `values` those that are followed by that many words. `unbound` are the variables that
     keep the launcher from binding ranks itself, by a part of the name of the file that its program leads to.
     """
 
@@ -112,7 +112,7 @@ class Dialect:
 
     Reading, one of three: `launch` gives the ranks of a job their zones, `mask` holds a process to a set of processors,
     `threads` places threads. A launcher and a mask have one text. Threads are bound by the texts of one dialect, and of
-    those that `beside` names; a mask with `anew` replaces what a launcher bound a rank to, others keep to it.
+    those that `compatible` names; a mask that `replaces` takes the place of what a launcher bound a rank to, others keep to it.
 
     Writing, one of two: `write_process` the places of one process's threads, `write_job` the ranks of a job over nodes with
     their hosts' names. They raise NotExpressibleError with the reason. `outside`: it can name processors that the process
@@ -130,9 +130,9 @@ class Dialect:
     texts: tuple[Text, ...] = ()
     launch: Callable[[Machine, str, Job], tuple[Placement, list[str]]] | None = None
     mask: Callable[[Machine, str], Mask] | None = None
-    anew: bool = False
+    replaces: bool = False
     threads: ThreadReader | None = None
-    beside: tuple[str, ...] = ()
+    compatible: tuple[str, ...] = ()
     write_process: Callable[[Machine, Places], Rendering] | None = None
     write_job: Callable[[Machine, Placement, Sequence[str]], Rendering] | None = None
     outside: bool = False

@@ -45,7 +45,7 @@ def read_options(
 
 
 def whole(launcher: str, option: str, text: str, least: int = 1) -> int:
-    """A number of at most seven digits; raises InputError where it is none or too small."""
+    """A number of at most seven digits; raises InputError where it is not one, or too small."""
     if not text.isdecimal() or len(text) > 7 or int(text) < least:
         raise InputError(f"{launcher}: {option} {text!r} is no number from {least} on")
     return int(text)

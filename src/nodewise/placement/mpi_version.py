@@ -28,7 +28,7 @@ class OpenMpi(NamedTuple):
 
 
 def open_mpi(environment: Mapping[str, str] | None = None) -> OpenMpi:
-    """The version of the mpirun that is found on PATH; `ASSUMED` where there is none, or where it is none of Open MPI's."""
+    """The version of the mpirun that is found on PATH; `ASSUMED` where there is none, or where it is not Open MPI's."""
     path = shutil.which("mpirun", path=(os.environ if environment is None else environment).get("PATH", os.defpath))
     version = _version_of(path) if path is not None else None
     if version is not None:

@@ -86,7 +86,7 @@ def _check_policy(policy: str) -> None:
 
 
 def describe_policy(policy: str) -> str:
-    """What a policy does, in one line. Raises InputError where there is none of that name."""
+    """What a policy does, in one line. Raises InputError where none has that name."""
     _check_policy(policy)
     return _DESCRIPTIONS[policy]
 

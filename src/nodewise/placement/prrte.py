@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How PRRTE 3, the runtime of Open MPI 5, maps the ranks of a node to objects, binds them, and numbers them.
 
-The rules are those of its mapper and its binder (src/mca/rmaps of PRRTE 3.0); tests hold them against answers of the real
+The rules are those of its mapper and its binder (src/mca/rmaps of PRRTE 3.0); tests check them against answers of the real
 mpirun. Sets of processors are integers here, a bit for each.
 """
 
@@ -66,7 +66,7 @@ class _Room:
         return self.inside[domain]
 
     def vacant(self, domain: int, most: int) -> list[int]:
-        """Those of them that are free, the first so many."""
+        """Those of them that are free, the first of them up to that number."""
         found: list[int] = []
         for cpu in self.within(domain):
             if cpu & ~self.free == 0:
@@ -103,14 +103,14 @@ def seat(machine: Machine, plan: Plan, ranks: int) -> list[tuple[int, ...]]:
     mapped = [_bits(pus) for pus in there(machine, plan.by)]
     room = _Room(_bits(machine.allowed), [_bits(pus) for pus in objects(machine, "pu" if plan.threads else "core")])
     targets = [] if plan.bind is None or plan.width > 1 else [_bits(pus) for pus in there(machine, plan.bind)]
-    packages = [_bits(pus) for pus in objects(machine, "package")]
+    sockets = [_bits(pus) for pus in objects(machine, "package")]
     seats: list[tuple[int, int]] = []
     for at in _visits(plan, mapped, room, ranks):
         domain = mapped[at]
         if plan.bind is None:
             bound = room.everything
         elif plan.width > 1:
-            bound = _several(plan, room, _one_package(plan, room, packages) if plan.by == "node" else domain)
+            bound = _several(plan, room, _one_socket(plan, room, sockets) if plan.by == "node" else domain)
         else:
             bound = _one(plan, room, domain, targets)
         seats.append((at, bound))
@@ -120,7 +120,7 @@ def seat(machine: Machine, plan: Plan, ranks: int) -> list[tuple[int, ...]]:
 
 
 def _visits(plan: Plan, mapped: Sequence[int], room: _Room, ranks: int) -> Iterable[int]:
-    """The index of the object that each rank is mapped to, told one by one since what is bound changes what is free."""
+    """The index of the object that each rank is mapped to, one after the other since what is bound changes what is free."""
     unbound = plan.bind is None
     done = 0
     if plan.each:
@@ -190,12 +190,12 @@ def _several(plan: Plan, room: _Room, domain: int) -> int:
     return bound
 
 
-def _one_package(plan: Plan, room: _Room, packages: Sequence[int]) -> int:
-    """The first package with so many free processors: ranks are not to span packages."""
-    for package in packages:
-        if len(room.vacant(package, plan.width)) >= plan.width:
-            return package
+def _one_socket(plan: Plan, room: _Room, sockets: Sequence[int]) -> int:
+    """The first socket with that many free processors: ranks are not to span sockets."""
+    for socket in sockets:
+        if len(room.vacant(socket, plan.width)) >= plan.width:
+            return socket
     raise InputError(
-        f"mpirun refuses: no package has {plan.width} free {'hardware threads' if plan.threads else 'cores'} for a rank",
+        f"mpirun refuses: no socket has {plan.width} free {'hardware threads' if plan.threads else 'cores'} for a rank",
         "ask for fewer ranks or PE, or map by a smaller object",
     )

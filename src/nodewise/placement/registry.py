@@ -18,7 +18,7 @@ _TAKEN = ("policy", "zones", "runtime")
 
 
 def _wrong(dialect: Dialect, registered: Mapping[str, Dialect]) -> str | None:
-    """What is wrong with a dialect beside those that are registered; None where nothing is."""
+    """What is wrong with a dialect, given those that are registered; None where nothing is."""
     readers = [r for r in (dialect.launch, dialect.mask, dialect.threads) if r is not None]
     names = [text.name for text in dialect.texts]
     variables = [text.variable for text in dialect.texts if text.variable]

@@ -53,7 +53,7 @@ def launch_rendering(machine: Machine, placement: Placement) -> Rendering:
 
 
 def _wrapper(of_ranks: Sequence[Rendering]) -> Rendering:
-    """A shell script that starts its arguments as the rank's own rendering has it."""
+    """A shell script that starts its arguments as the rank's own rendering says."""
     notes = dict.fromkeys(note for one in of_ranks for note in one.notes)
     script = _script([_as_lines(one) for one in of_ranks], _clearing())
     return Rendering(words=("./place-rank.sh",), files={"place-rank.sh": script}, notes=tuple(notes))

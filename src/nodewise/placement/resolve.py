@@ -61,7 +61,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A Placement; what to know of how it came about; and the options on memory given beside a mask."""
+    """A Placement; what to know of how it came about; and the options on memory given with a mask."""
 
     placement: Placement
     notes: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ def _check(request: Request) -> None:
     apart = [
         (names[i], names[j])
         for i, j in combinations(range(len(binders)), 2)
-        if binders[i].name not in binders[j].beside and binders[j].name not in binders[i].beside
+        if binders[i].name not in binders[j].compatible and binders[j].name not in binders[i].compatible
     ]
     if request.policy is not None and names:
         apart.append((names[0], "policy"))
@@ -158,7 +158,7 @@ def _mask(machine: Machine, part: Machine, request: Request) -> Mask | None:
     """What a process that may use a part of the machine is held to; None where no mask is given."""
     for dialect in request.dialects():
         if dialect.mask is not None:
-            return dialect.mask(machine if dialect.anew else part, request.texts[dialect.texts[0].name])
+            return dialect.mask(machine if dialect.replaces else part, request.texts[dialect.texts[0].name])
     return None
 
 

@@ -10,7 +10,7 @@ from nodewise.base.errors import InputError
 
 #: Longer texts than any shell passes on are refused before they are read.
 LONGEST = 1 << 20
-#: The most numbers that one range may name, as Intel's runtime has it.
+#: The most numbers that one range may name, as in Intel's runtime.
 LONGEST_RANGE = 65536
 # those of C: a runtime knows no other blanks and digits
 _SPACE = re.compile(r"[ \t\n\v\f\r]*")

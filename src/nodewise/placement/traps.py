@@ -49,7 +49,7 @@ def environment_traps(environment: Mapping[str, str]) -> list[Trap]:
 
 
 def _silenced(given: Collection[str]) -> list[Trap]:
-    """Texts that are not heeded beside another."""
+    """Texts that are ignored because of another."""
     silences = (silence for dialect in all_dialects() for silence in dialect.silences)
     return [_silence(s) for s in silences if s.winner in given and not set(s.losers).isdisjoint(given)]
 
@@ -83,7 +83,7 @@ def _stacked(machine: Machine, placement: Placement) -> list[Trap]:
         Trap(
             "stacked ranks",
             f"{ranks} ranks of a node sit on the same processors, {format_processors(zone)}, while {facts.idle_cores} "
-            "cores are idle: OpenMP's places start anew in each rank that its launcher does not bind",
+            "cores are idle: OpenMP's places start again in each rank that its launcher does not bind",
             f"have the launcher bind ranks ({options}), or start each through --to omp's script",
         )
     ]
@@ -167,12 +167,12 @@ def _layers(request: Request, environment: Mapping[str, str]) -> list[Trap]:
     given = request.dialects()
     launcher = next((d.name for d in given if d.launch is not None), None)
     found = []
-    over = next((d.name for d in given if d.mask is not None and d.anew), None)
+    over = next((d.name for d in given if d.mask is not None and d.replaces), None)
     if launcher and over:
         found.append(
             Trap(
                 "second layer",
-                f"{over} sets the mask of every rank anew: what {launcher} bound it to is lost",
+                f"{over} replaces the mask of every rank: what {launcher} bound it to is lost",
                 "leave one of the two out, or let the launcher bind to nothing",
             )
         )

@@ -62,7 +62,7 @@ class AnswerJudge:
 
     @property
     def reference(self) -> str | None:
-        """The text that others are held against, once there is one."""
+        """The text that others are compared with, once there is one."""
         return self._text
 
     def replayed(self, setting: Setting, sample: Sample) -> Sample:
@@ -141,7 +141,7 @@ class AnswerJudge:
         return Difference(found.line, f"{unit} {found.line}: {found.text}")
 
     def _check_reference(self, setting: Setting, sample: Sample) -> None:
-        """What was asked to be the same has to be so of the program as it is, else nothing can be told by it."""
+        """What was asked to be the same has to be so of the program as it is, else nothing follows from it."""
         if setting.key != self._key or self._rule.kind is Kind.AUTO or self._repeats != 2:
             return
         raise InputError(

@@ -136,10 +136,10 @@ class Records(Sequence[Record]):
                 if at < len(column) and not math.isnan(column[at]):
                     groups[group][name] = column[at]
         plain = {name: self._plain[name][at] for name in _PLAIN}
-        told = {"source": list(self._sources)[self._source[at]]}
+        shared = {"source": list(self._sources)[self._source[at]]}
         if self._answer[at] >= 0:
-            told["answer"] = self._digests[self._answer[at]]
-        sample = sample_from_json({**plain, **groups, **told, **self._rest_of(at)})
+            shared["answer"] = self._digests[self._answer[at]]
+        sample = sample_from_json({**plain, **groups, **shared, **self._rest_of(at)})
         place = (self.keys[self._setting[at]], self.phases[self._phase[at]], self._block[at], self._position[at])
         return Record(*place, sample, self._spent[at])
 

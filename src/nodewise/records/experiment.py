@@ -32,18 +32,18 @@ from nodewise.base.shapes import ShapeError
 from nodewise.machine.model import Machine
 from nodewise.records.answers import AnswerJudge, judge_of, judge_records
 from nodewise.records.columns import Record, Records
+from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.records.neighbours import Running, user_name
 from nodewise.records.question import check_question
 from nodewise.records.sample_lines import Neighbour, Plan, read_lines
 from nodewise.records.secret_file import SECRETS, Revealed, Through, write_secrets
-from nodewise.records.telling import TELLING
 from nodewise.records.veil import Veil, masked_question
 from nodewise.runner.marks import UNREAD
 from nodewise.runner.objective import Objective, Shown
 from nodewise.runner.setting import Setting
 
 SCHEMA = 1
-#: So many experiments that ran beside one are named.
+#: How many experiments that ran at the same time are named.
 _MOST_NAMED = 3
 #: The directories that this process has written to.
 _OWN: set[Path] = set()
@@ -58,7 +58,7 @@ class Experiment:
     """What a directory holds, read back: `question` as asked, `settings` by key, `records` in the order they were taken.
 
     `whole_bytes` is how much of the file of samples is whole lines; a kill may have left a piece of one behind them.
-    `damage` says in words what could not be read and was left out, `neighbours` are experiments that ran beside it. Where it
+    `damage` says in words what could not be read and was left out, `neighbours` are experiments that ran at the same time. Where it
     was read with its true values `masks` are what it is written with (None: secrets are masked in it).
     """
 
@@ -94,14 +94,14 @@ class Experiment:
 
     @property
     def remarks(self) -> list[str]:
-        """What is to be said with any verdict on it: what of it is damaged, what ran beside it, what programs reported in vain."""
-        beside = [n.sentence for n in self.neighbours[:_MOST_NAMED]]
-        if more := len(self.neighbours) - len(beside):
-            beside.append(f"and {more} more experiment{'s' * (more > 1)} ran on this machine meanwhile")
-        return [*self.damage, *beside, *self._told_in_vain]
+        """What is to be said with any verdict on it: what of it is damaged, what ran at the same time, what programs reported that was not read."""
+        meanwhile = [n.sentence for n in self.neighbours[:_MOST_NAMED]]
+        if more := len(self.neighbours) - len(meanwhile):
+            meanwhile.append(f"and {more} more experiment{'s' * (more > 1)} ran on this machine meanwhile")
+        return [*self.damage, *meanwhile, *self._unread_reports]
 
     @cached_property
-    def _told_in_vain(self) -> list[str]:
+    def _unread_reports(self) -> list[str]:
         """One note of lines and numbers of the sample protocol that were not read, where there are any."""
         marked = np.flatnonzero(self.records.marked).tolist()
         found = [m for i in marked for m in self.records.marks(i) if m.startswith(UNREAD)]
@@ -208,7 +208,7 @@ class Writer:
             self._saved = set(used)
 
     def masked(self, text: str) -> str:
-        """A text as it may be written beside the experiment's own files."""
+        """A text as it may be written next to the experiment's own files."""
         made: str = self._veil.masks.masked(text)
         self._save_secrets()
         return made
@@ -243,7 +243,7 @@ class Writer:
         return judge_of(self._question, kept)
 
     def keep_reference(self, text: str) -> None:
-        """Store the answer that others are held against, for who goes on. Raises StoreError."""
+        """Store the answer that others are compared with, for a continuation. Raises StoreError."""
         veiled = self._veil.masks.veiled(text)
         self._save_secrets()
         write_whole(self.path / _REFERENCE, veiled.encode("utf-8", "surrogateescape"))
@@ -268,7 +268,7 @@ class Writer:
             there = None
         if there is None or (there.st_dev, there.st_ino) != (own.st_dev, own.st_ino):
             raise StoreError(
-                f"{path} was taken away while it was being written", "what was measured into it is gone; measure anew"
+                f"{path} was taken away while it was being written", "what was measured into it is gone; measure again"
             )
         try:
             # a first part may still have found room; what is in the way of the rest says why
@@ -360,12 +360,12 @@ def _read_question(path: Path, through: Through | None) -> tuple[dict[str, Any],
     except OSError as problem:
         raise InputError(f"{file} cannot be read: {problem.strerror}") from problem
     except ValueError as problem:
-        raise InputError(f"{file} is damaged: {problem}", "put back a copy of it, or measure anew") from problem
+        raise InputError(f"{file} is damaged: {problem}", "put back a copy of it, or measure again") from problem
     return kept, [f"question.json: {problem}" for problem in lost]
 
 
 def read_experiment(path: Path, judged: bool = True, through: Through | None = None) -> Experiment:
-    """Read a directory that `Writer` wrote, on this or another machine. Raises InputError where it is none.
+    """Read a directory that `Writer` wrote, on this or another machine. Raises InputError where it is not one.
 
     What of it is damaged is left out, and named in `Experiment.damage`. Without `judged` it is as it was written: a run
     whose answer differs from the reference's is not judged yet, and runs of a setting whose own line is lost are there.
@@ -394,7 +394,7 @@ def read_experiment(path: Path, judged: bool = True, through: Through | None = N
     )
     if judged:
         judge_records(experiment)
-    # the verdict is worked out anew from the samples: a damaged one costs only the word how it ended
+    # the verdict is worked out again from the samples: a damaged one costs only how it ended
     with contextlib.suppress(OSError, ValueError):
         verdict = parse_json(read_bounded(path / "verdict.json"))
         experiment.verdict = verdict if isinstance(verdict, dict) else None
@@ -410,7 +410,7 @@ def inherited_facts(machine: Machine, environment: Mapping[str, str], asked: Seq
         "home": environment.get("HOME", ""),
         "machine": machine.to_json(),
         "machine_is_live": machine.live,
-        "environment": {k: v for k, v in sorted(environment.items()) if k.startswith(TELLING)},
+        "environment": {k: v for k, v in sorted(environment.items()) if k.startswith(KEPT_VARIABLES)},
         "version": nodewise.__version__,
         "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -31,7 +31,7 @@ _BOOST = ("sys/devices/system/cpu/cpufreq/boost", "sys/devices/system/cpu/intel_
 
 @dataclass(frozen=True)
 class KeptLimit:
-    """What a limit was: `rate` in bytes or flops (`per`) a second with its 95% interval, over so many `runs`.
+    """What a limit was: `rate` in bytes or flops (`per`) a second with its 95% interval, over that many `runs`.
 
     `name` is its contender's, `state` the machine's (`machine_state`), `measured` when that was.
     """
@@ -47,7 +47,7 @@ class KeptLimit:
     measured: str
 
     def seconds(self, work: float) -> float:
-        """How long so many bytes or flops take."""
+        """How long that many bytes or flops take."""
         return work / self.rate
 
     @property
@@ -57,12 +57,12 @@ class KeptLimit:
 
 
 def machine_state(machine: Machine, processors: Sequence[int], program: Path, root: Path = Path("/")) -> str:
-    """A digest of all that a limit of the machine depends on, as far as the system tells it.
+    """A digest of all that a limit of the machine depends on, as far as the system shows it.
 
     That is the processor, its clocks' rules, caches, memory, the system since it was started, huge pages, what may be used,
     the `processors` that it is measured on, and the program that measures.
     """
-    told = {
+    facts = {
         "processor": {k: v for k, v in asdict(machine.processor).items() if k != "frequency_hz"},
         "caches": sorted((c.level, c.content, c.size_bytes, len(c.pus)) for c in machine.caches),
         "memory": machine.memory_bytes,
@@ -74,13 +74,13 @@ def machine_state(machine: Machine, processors: Sequence[int], program: Path, ro
         "processors": sorted(processors),
         "program": sha256(program.read_bytes()).hexdigest(),
     }
-    return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    return sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def measured_limit(
     name: str, per: str, threads: int, state: str, work: float, times: Sequence[float], now: datetime | None = None
 ) -> KeptLimit | None:
-    """What so much `work` in each of these `times` (seconds) says of the limit; None where they are too few for an interval."""
+    """The limit that this much `work` in each of these `times` (seconds) shows; None where they are too few for an interval."""
     interval = median_interval(list(times))
     if interval is None:
         return None
@@ -90,7 +90,7 @@ def measured_limit(
 
 
 def kept_limits(state: str, threads: int) -> dict[str, KeptLimit]:
-    """Those of a machine in this state, for so many threads, by name."""
+    """Those of a machine in this state, for that many threads, by name."""
     return {k.name: k for k in _read() if (k.state, k.threads) == (state, threads)}
 
 

@@ -25,10 +25,10 @@ class Kind:
     of a terminal: the answer in lines.
 
     `command` leads to the command of click that asks the question: an empty one is that of another kind. `printed` is the
-    dataclass that it prints with --json where that is another one than `verdict`, `written` names the files that this JSON speaks of
+    dataclass that it prints with --json where that is another one than `verdict`, `written` names the files that this JSON names
     besides. `phase` is that of the runs that decide. `promise` leads to a function that gives the pair (`PairVerdict`) of an
     experiment which `nodewise confirm` repeats, or raises InputError; without it nothing is promised. `again` is the
-    command line that makes a verdict anew which cannot be read, with `{folder}`; empty where --resume does.
+    command line that makes a verdict that cannot be read again, with `{folder}`; empty where --resume does.
     """
 
     name: str
@@ -52,8 +52,8 @@ class Kind:
         """What the reference in a field leads to. Raises ImportError or AttributeError where it leads nowhere."""
         return pkgutil.resolve_name(getattr(self, what))
 
-    def anew(self, folder: Path) -> str:
-        """The command line that makes what is in a directory anew from what was measured, or measures it again."""
+    def remake_line(self, folder: Path) -> str:
+        """The command line that makes again what is in a directory, from what was measured or by measuring it again."""
         return (self.again or f"nodewise {self.name} --resume {{folder}}").format(folder=folder)
 
 

@@ -31,7 +31,7 @@ _TURN = "turn"
 #: How often who waits looks.
 _EVERY_S = 0.2
 _LONGEST = 1 << 16
-#: So many files are looked at: whoever puts more there is no experiment, and must not take the time of one.
+#: The most files that are looked at: more are not from experiments, and must not cost one its time.
 _MOST = 256
 #: How far a file's time may lie ahead of the clock's.
 _APART_S = 1.0
@@ -166,7 +166,7 @@ def turn(notify: Callable[[str], None], folder: Path | None = None) -> Iterator[
 
 
 def _open_turn(folder: Path) -> int:
-    """The file that is locked by who has waited; -1 where there cannot be one."""
+    """The file that a waiting process locks; -1 where there cannot be one."""
     with contextlib.suppress(OSError):
         _make(folder)
         path = folder / _TURN

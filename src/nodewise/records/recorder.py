@@ -38,7 +38,7 @@ class Recorder:
     ):
         """`earlier` is what the directory held when it was opened again, `budget` the one that holds from then on.
 
-        What was decided then was decided under the budget of then, which the meter has again for as long as it takes.
+        What was decided then was decided under the budget given then, which the meter has again for as long as that takes.
         """
         self._writer = writer
         self._launcher = launcher
@@ -117,7 +117,7 @@ class Recorder:
         if self._earlier is None:
             return None
         if not self.replaying:
-            # whoever judges reads the directory anew; two copies of a large experiment are one too many
+            # who judges reads the directory again; two copies of a large experiment are one too many
             self._earlier.records = Records()
             self._earlier = None
             return None

@@ -50,7 +50,7 @@ def read_result(folder: Path, through: Through | None = None) -> dict[str, Any]:
         found = parse_json(read_bounded(path))
     except FileNotFoundError as problem:
         raise InputError(
-            f"{folder} was cut off before its end (no {_VERDICT})", f"get it with: {kind.anew(folder)}"
+            f"{folder} was cut off before its end (no {_VERDICT})", f"get it with: {kind.remake_line(folder)}"
         ) from problem
     except OSError as problem:
         raise InputError(f"{path} cannot be read: {problem.strerror}") from problem

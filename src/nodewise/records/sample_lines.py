@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lines of `samples.jsonl`, read and checked: settings, samples, plans and what else was noted beside them."""
+"""The lines of `samples.jsonl`, read and checked: settings, samples, plans, and the notes on them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nodewise.runner.setting import Setting, setting_from_json
 
 #: No line is as long, whatever a program prints.
 _LONGEST_LINE = 16 << 20
-#: So many damaged places are named one by one.
+#: The most damaged places that are named one by one.
 _MOST_NAMED = 5
 
 
@@ -47,7 +47,7 @@ class Neighbour:
 
     @property
     def sentence(self) -> str:
-        """What is to be said of a result that came about beside it."""
+        """What is to be said of a result that was measured at the same time."""
         return f"another experiment ran on this machine meanwhile: {self}"
 
     def __str__(self) -> str:

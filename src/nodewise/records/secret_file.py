@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The one file of an experiment that holds what is masked in all others: readable by its owner alone, from the first moment.
 
-Who goes on with an experiment, or repeats it, needs the true values; whoever only looks at it does not.
+Continuing an experiment, or repeating it, needs the true values; looking at it does not.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Revealed:
         if has_masks(made):
             raise InputError(
                 f"what is masked in {self._path.parent} is not known: it is not in {self._path}",
-                "without it the experiment cannot go on nor be repeated: put the file back, or ask anew",
+                "without it the experiment cannot go on nor be repeated: put the file back, or ask again",
             )
         for then, now in zip(_contenders(data), _contenders(made), strict=True):
             self.masks.keep(now, then)
@@ -88,7 +88,7 @@ def _read(path: Path) -> dict[str, list[str]]:
             f"{path} cannot be read: {problem.strerror}", "it is its owner's alone: go on as who made the experiment"
         ) from problem
     except ValueError as problem:
-        raise InputError(f"{path} is damaged: {problem}", "put back a copy of it, or ask anew") from problem
+        raise InputError(f"{path} is damaged: {problem}", "put back a copy of it, or ask again") from problem
     return values
 
 

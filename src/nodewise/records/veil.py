@@ -31,7 +31,7 @@ class Veil:
         self.masks = masks
 
     def key(self, key: str) -> str:
-        """A setting's key, as its own line has it or will have it."""
+        """A setting's key, as its own line has it."""
         masked: str = self.masks.masked(key)
         self.masks.keep(key, masked)
         return masked

@@ -16,8 +16,8 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.base.masking import ORDINARY
+from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.records.result_store import STUDY
-from nodewise.records.telling import TELLING
 from nodewise.report.anonymous_study import OwnStudy
 from nodewise.runner.setting import setting_from_json
 from nodewise.studies.shelves import published
@@ -33,7 +33,7 @@ _SYSTEM = "usr(?!/local/)|lib|lib32|lib64|bin|sbin|proc|sys|dev(?!/shm/)|etc|boo
 _IN_PATH = r"[^\s'\"`:,;()<>|&\[\]{}]"
 _PATH = re.compile(rf"(?<![\w/.:~])(?:~/|/(?!(?:{_SYSTEM})(?:/|\b))){_IN_PATH}+")
 _HOME = re.compile(r"/(?:home|Users)/([^/\s'\"]+)")
-#: What is said of an experiment that ran beside.
+#: What is said of an experiment that ran at the same time.
 _NEIGHBOUR = re.compile(r"(nodewise \S+ of )\S+ \(process \d+\), kept in \S+")
 #: In the values of a parameter what looks like the name of a file.
 _FILE = re.compile(r".*/.*|[\w.-]*\.[A-Za-z]\w*", re.DOTALL)
@@ -118,7 +118,7 @@ class Anonymous:
         self._values: dict[str, str] = {}
         self._metrics: dict[str, str] = {}
         self._kind = ""
-        #: The study that is none of nodewise's, if it is one.
+        #: The name of a study that does not come with nodewise, if it is one.
         self._own_study: OwnStudy | None = None
 
     # --- what is looked for
@@ -179,7 +179,7 @@ class Anonymous:
 
     def _parameter(self, name: str) -> str:
         """A name of nodewise's own axes, or of a variable that is everywhere; that of a user's by its number."""
-        if name in axis_names() or name.startswith(TELLING):
+        if name in axis_names() or name.startswith(KEPT_VARIABLES):
             return name
         return self._parameters.setdefault(name, f"param-{len(self._parameters) + 1}")
 
@@ -289,7 +289,7 @@ class Anonymous:
 
     def _environment(self, variables: Mapping[str, str]) -> dict[str, str]:
         """Those that bear on a run; others say more of their user than of the result."""
-        return {k: self._text(v) for k, v in variables.items() if k.startswith(TELLING)}
+        return {k: self._text(v) for k, v in variables.items() if k.startswith(KEPT_VARIABLES)}
 
     def _command(self, words: list[str]) -> list[str]:
         """The program, and how many ranks of it are started by which launcher."""
@@ -347,7 +347,9 @@ class Anonymous:
 
     def _setting(self, data: dict[str, Any]) -> dict[str, Any]:
         setting = setting_from_json(data)
-        env = {k: self._text(v) for k, v in setting.env.items() if k.startswith(TELLING) and k not in setting.values}
+        env = {
+            k: self._text(v) for k, v in setting.env.items() if k.startswith(KEPT_VARIABLES) and k not in setting.values
+        }
         env |= {self._parameter(k): str(self._value(k, v)) for k, v in setting.env.items() if k in setting.values}
         made = {
             **data,

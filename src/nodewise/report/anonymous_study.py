@@ -74,7 +74,7 @@ class OwnStudy:
             "rows": rows,
             "work": self._metrics(found["work"]),
             "picture": found["picture"] and [self._metric(name) for name in found["picture"]],
-            "told": [],
+            "report_lines": [],
             "published": [],
         }
         units = {row["unit"] for row in found["rows"] if row["unit"]}

@@ -57,7 +57,7 @@ def agreement(machine: Machine, seen: Observation, expected: Sequence[Places] | 
 
 
 def _is_worker(process: SeenProcess, seen: Observation, expected: Sequence[Places]) -> bool:
-    """A launcher, shell or helper beside the ranks is not meant by a plan."""
+    """A launcher, shell or helper that runs along with the ranks is not meant by a plan."""
     ranks = [p for p in seen.working if p.rank is not None]
     if ranks:
         return process.rank is not None and not any(p.rank == process.rank and _heavier(p, process) for p in ranks)

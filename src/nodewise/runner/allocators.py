@@ -15,7 +15,7 @@ from pathlib import Path
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
 
-#: Of a library's file so much is read to see for which processor it is.
+#: How much of a library's file is read to see for which processor it is.
 _HEADER_BYTES = 64
 _CACHE_LINE = re.compile(r"^\s*(\S+) \([^)]*\) => (\S+)$", re.MULTILINE)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Binding: by which way a program's threads are held to their places, and the variables that do it."""
+"""Binding: how a program's threads are held to their places, and the variables that do it."""
 
 from __future__ import annotations
 
@@ -16,41 +16,47 @@ from nodewise.runner.program import RUNTIMES, Program, find_on_path, inspect_pro
 
 #: `openmp`: by the runtime's variables; `preload`: by a library that binds threads as they are created; `mask`: all threads
 #: to all places together. `auto` chooses by the program's file.
-WAYS = ("auto", "openmp", "preload", "mask")
+BINDINGS = ("auto", "openmp", "preload", "mask")
 
 
 @dataclass(frozen=True)
-class Way:
-    """The way chosen, and why, in words."""
+class Binding:
+    """How threads are bound, and why, in words."""
 
     name: str
     why: str
 
 
-def choose_way(program: Program) -> Way:
+def choose_binding(program: Program) -> Binding:
     """How threads of a program are best placed."""
     if program.openmp:
-        return Way("openmp", "it has an OpenMP runtime, which reads its places from the environment")
+        return Binding("openmp", "it has an OpenMP runtime, which reads its places from the environment")
     if program.kind == "script":
-        return Way("openmp", "it is a script: OpenMP programs that it starts read their places from the environment")
+        return Binding(
+            "openmp", "it is a script: OpenMP programs that it starts read their places from the environment"
+        )
     if program.kind == "unknown":
-        return Way("openmp", "what kind of program it is cannot be determined: OpenMP's variables do no harm")
+        return Binding("openmp", "what kind of program it is cannot be determined: OpenMP's variables do no harm")
     if program.linkage == "static":
-        return Way("mask", "it is linked statically: no preload library can bind its threads, a mask holds all of them")
+        return Binding(
+            "mask", "it is linked statically: no preload library can bind its threads, a mask holds all of them"
+        )
     if program.guarded:
-        return Way(
+        return Binding(
             "mask", "it runs under another user's or group's rights, for which the system loads no preload library"
         )
     if program.interpreter:
-        return Way(
+        return Binding(
             "openmp", "it is an interpreter: what it loads and starts reads OpenMP's places from the environment"
         )
     if program.threads and program.foreign:
-        return Way("mask", f"{program.foreign}, which the preload library is not made for: a mask holds all threads")
+        return Binding(
+            "mask", f"{program.foreign}, which the preload library is not made for: a mask holds all threads"
+        )
     if program.threads:
-        return Way("preload", "it makes its threads itself: a preload library binds each as it is created")
+        return Binding("preload", "it makes its threads itself: a preload library binds each as it is created")
     # its libraries may use OpenMP or make threads without its own file saying so
-    return Way(
+    return Binding(
         "openmp", "its file names neither threads nor an OpenMP runtime: libraries that it loads may read the places"
     )
 
@@ -61,7 +67,7 @@ def program_of(command: Sequence[str], environment: Mapping[str, str]) -> Progra
     return Program("unknown") if path is None else inspect_program(path, environment)
 
 
-def way_seen(command: Sequence[str], environment: Mapping[str, str], loaded: Loaded | None) -> Way:
+def binding_seen(command: Sequence[str], environment: Mapping[str, str], loaded: Loaded | None) -> Binding:
     """How a launch line that people keep places the threads of a command's program: `openmp`, or `mask` and nothing else.
 
     `loaded` is what was seen of a run. What a program loaded then counts more than what its file says; where it was not
@@ -69,15 +75,15 @@ def way_seen(command: Sequence[str], environment: Mapping[str, str], loaded: Loa
     """
     program = program_of(command, environment)
     if loaded is not None and any(name.startswith(RUNTIMES) for name in loaded.names):
-        return Way("openmp", "it loads an OpenMP runtime, which reads its places from the environment")
+        return Binding("openmp", "it loads an OpenMP runtime, which reads its places from the environment")
     if program.openmp:
-        return choose_way(program)
+        return choose_binding(program)
     if loaded is not None and _was_seen(command, environment, program, loaded):
-        return Way("mask", "it loads no OpenMP runtime: a mask holds all of its threads together")
+        return Binding("mask", "it loads no OpenMP runtime: a mask holds all of its threads together")
     if program.kind == "elf" and program.threads and not program.interpreter:
-        return Way("mask", "it makes its threads itself: a mask holds all of them together")
-    chosen = choose_way(program)
-    return chosen if chosen.name == "openmp" else Way("mask", chosen.why)
+        return Binding("mask", "it makes its threads itself: a mask holds all of them together")
+    chosen = choose_binding(program)
+    return chosen if chosen.name == "openmp" else Binding("mask", chosen.why)
 
 
 def _was_seen(command: Sequence[str], environment: Mapping[str, str], program: Program, loaded: Loaded) -> bool:
@@ -90,16 +96,16 @@ def _was_seen(command: Sequence[str], environment: Mapping[str, str], program: P
 
 
 def binding_environment(
-    command: Sequence[str], places: Sequence[tuple[int, ...]], environment: Mapping[str, str], way: str = "auto"
-) -> tuple[dict[str, str], Way]:
-    """The variables that place a command's threads, and by which way; the mask is set besides, by whoever starts it.
+    command: Sequence[str], places: Sequence[tuple[int, ...]], environment: Mapping[str, str], via: str = "auto"
+) -> tuple[dict[str, str], Binding]:
+    """The variables that place a command's threads, and how they are bound; whoever starts it sets the mask, too.
 
-    Raises InputError for a way that is not known.
+    Raises InputError for a `via` that is not known.
     """
-    if way not in WAYS:
-        raise InputError(f"no such way to bind threads: {way!r}", f"ways are: {', '.join(WAYS)}")
+    if via not in BINDINGS:
+        raise InputError(f"threads cannot be bound by {via!r}", f"give one of: {', '.join(BINDINGS)}")
     program = program_of(command, environment)
-    chosen = choose_way(program) if way == "auto" else Way(way, "it was asked for")
+    chosen = choose_binding(program) if via == "auto" else Binding(via, "it was asked for")
     count = {"OMP_NUM_THREADS": str(len(places))}
     if chosen.name == "openmp":
         return openmp_environment(places), chosen

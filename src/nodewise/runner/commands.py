@@ -63,7 +63,7 @@ def _check(program: str, more: Mapping[str, Any]) -> None:
 def will(script: str, *words: str) -> Iterator[Callable[[str], None]]:
     """Have a line for the shell carried out, with `words` as $1 …, when this ends; also where this process is killed.
 
-    Gives what has to be called with groups of processes: the last one is ended first; `-` is none.
+    Gives a function to be called with groups of processes: the last one is ended first; `-` is none.
     """
     with subprocess.Popen(
         ["/bin/sh", "-c", _WILL + script, "sh", *words], stdin=subprocess.PIPE, bufsize=0, start_new_session=True

@@ -28,7 +28,7 @@ _MESSAGE = struct.Struct("<ii")
 #: How long what is asked to end has to do so.
 _GRACE_S = 0.5
 _INSIST_S = 5.0
-#: So long after a signal it is known whether the whole group of processes was sent it.
+#: How long after a signal it is known whether the whole group of processes was sent it.
 _TOGETHER_S = 0.1
 _TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 
@@ -64,7 +64,7 @@ class Guarded:
         self._words = words
 
     def wait(self, seconds: float | None = None) -> int | None:
-        """Its status (a signal's number is negative) once it has ended; None where it has not within so many seconds.
+        """Its status (a signal's number is negative) once it has ended; None where it has not within that many seconds.
 
         Raises ProgramError where it was ended because its guard was.
         """

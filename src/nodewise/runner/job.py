@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The launcher of jobs: what mpirun, mpiexec, srun or aprun starts, rank by rank, beside all that is started by itself."""
+"""The launcher of jobs: what mpirun, mpiexec, srun or aprun starts, rank by rank, and all that is started without one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.mpi import Checked
 from nodewise.runner.protocol import Reported
-from nodewise.runner.ranks import RankPart, Seen, read_seen, still_running, tell, why_failed
+from nodewise.runner.ranks import RankPart, Seen, combine, read_seen, still_running, why_failed
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
@@ -24,7 +24,7 @@ from nodewise.runner.setting import Setting
 class JobLauncher(LocalLauncher):
     """Implements `runner.launcher.Launcher`: a setting without ranks is run as `LocalLauncher` does.
 
-    Each rank is started through nodewise-rank, which tells of it (`Sample.ranks`); what its launcher bound it to stays.
+    Each rank is started through nodewise-rank, which reports it (`Sample.ranks`); what its launcher bound it to stays.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class JobLauncher(LocalLauncher):
         if self._job is None:
             return super()._reported(reply)
         self._seen = read_seen(self._folder)
-        self._parts, told = tell(self._seen, self._options.metrics, self._options.over_ranks)
-        return told
+        self._parts, reported = combine(self._seen, self._options.metrics, self._options.over_ranks)
+        return reported
 
     def _sample(self, setting: Setting, reply: dict[str, Any]) -> Sample:
         sample = super()._sample(setting, reply)

@@ -27,13 +27,13 @@ from nodewise.runner.program import find_on_path, inspect_program
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
-#: Looking takes at most this share of one processor once the start is over, which alone may cost so much.
+#: Looking takes at most this share of one processor once the start is over, which by itself may cost the second number.
 _MOST_COST, _AT_ONCE_S = 0.01, 0.03
-#: The first looks are so far apart, later ones further, and never more than the last: what a program loads late is seen too.
+#: The first looks are the first number apart, later ones further, and never more than the last: what a program loads late is seen too.
 _SHORTEST_S, _GROWTH, _LONGEST_S = 0.001, 1.3, 0.05
 #: Larger files are read no further for marks.
 _MOST_BYTES = 1 << 28
-#: Programs with a smaller share of the time are not read for marks, nor more than so many.
+#: Programs with a smaller share of the time are not read for marks, nor more programs than the second number.
 _WORTH_READING, _MOST_PROGRAMS = 0.05, 8
 #: Of command lines no more words, and of a word no more characters, are kept.
 _MOST_WORDS, _LONGEST_WORD = 500, 200
@@ -167,7 +167,7 @@ def mapped_files(text: str) -> list[str]:
 
 @dataclass
 class MapsWatcher:
-    """Looks at the maps of all that descends from `root`, without `root` itself, in a thread, while it is entered.
+    """Looks at the maps of all descendants of `root`, without `root` itself, in a thread, while it is entered.
 
     Processes that still run the same file as `root` are left out: they are its children before they become programs.
     Another user's processes cannot be looked at; what is mapped for less than a few milliseconds may be missed, and
@@ -221,9 +221,9 @@ class MapsWatcher:
         self.programs[program] = None
         if len(self.words) < _MOST_WORDS:
             raw = [word for word in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if word][:_MOST_WORDS]
-            said = [word[:_LONGEST_WORD].decode(errors="replace") for word in raw]
+            given = [word[:_LONGEST_WORD].decode(errors="replace") for word in raw]
             # one that holds a secret reports nothing of a library
-            plain = (word for word, secrets in zip(said, parts_of_words(said), strict=True) if not secrets)
+            plain = (word for word, secrets in zip(given, parts_of_words(given), strict=True) if not secrets)
             self.words.update(dict.fromkeys(plain))
 
     def _watch(self) -> None:

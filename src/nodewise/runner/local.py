@@ -44,7 +44,7 @@ from nodewise.runner.setting import Setting
 _KEPT_OUTPUT = 4000
 #: How often who waits for the runner looks whether something has stopped it, in seconds.
 _LOOK_S = 2.0
-#: So many processes that were left behind are named.
+#: The most processes left behind that are named.
 _MOST_NAMED = 5
 _GIVE_A_PATH = "give its path, or a name that is found on PATH"
 #: What only a shell carries out: pipelines, redirections, several commands, variables, patterns and assignments.
@@ -348,7 +348,7 @@ def _start_error(setting: Setting, options: RunOptions, reply: Mapping[str, Any]
     if step == "standard input" and reply["failed_errno"] == errno.ETIMEDOUT:
         return ProgramError(
             f"cannot read the input {options.stdin}: it is a pipe, and nothing was written to it",
-            "each run reads the input anew: put it into a file, or write to the pipe again and again",
+            "each run reads all of the input: put it into a file, or write to the pipe again and again",
         )
     if step == "start" and not reply["failed_errno"]:
         return ProgramError(f"{name} was killed before it began", "run again; the system may be short of memory")

@@ -13,7 +13,7 @@ from nodewise.base.units import format_percent, format_seconds
 OTHER_LOAD = "other load"
 #: What took more than this share of a run's own time has disturbed it.
 SHARE = 0.05
-#: Processor time in /proc/stat is counted by ticks and reported in hundredths of a second: so much, on each of two processors,
+#: Processor time in /proc/stat is counted by ticks and reported in hundredths of a second: this much, on each of two processors,
 #: is rounding; of more processors the roundings add up as the root of their number.
 _ROUNDING_S = 0.03
 #: How the mark begins of what a program reported by the sample protocol and could not be read.
@@ -101,7 +101,7 @@ def _shared(wall_s: float, usage: Mapping[str, float], conditions: Mapping[str, 
         marks.append(f"{OTHER_LOAD}: others used {format_seconds(others)} of processor time and left none idle")
     elif near > max(limit, rounding):
         marks.append(
-            f"{OTHER_LOAD}: others used {format_seconds(near)} of processor time beside it, on the same memory"
+            f"{OTHER_LOAD}: others used {format_seconds(near)} of processor time meanwhile, on the same memory"
         )
     # a program that widened its own mask runs elsewhere for long
     if "mask_busy_s" in conditions and -ticks > max(0.1 * mine, 0.05):

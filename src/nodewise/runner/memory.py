@@ -60,10 +60,10 @@ def huge_page_environment(
     others = [t for t in inherited.get("GLIBC_TUNABLES", "").split(":") if t and "malloc.hugetlb" not in t]
     env = {"GLIBC_TUNABLES": ":".join([*others, f"glibc.malloc.hugetlb={number}"])} if glibc else {}
     if any("jemalloc" in name for name in libraries):
-        said = [
+        kept = [
             t for t in inherited.get("MALLOC_CONF", "").split(",") if t and not t.startswith(("thp:", "metadata_thp:"))
         ]
-        env["MALLOC_CONF"] = ",".join([*said, "thp:never" if kind == "never" else "thp:always"])
+        env["MALLOC_CONF"] = ",".join([*kept, "thp:never" if kind == "never" else "thp:always"])
     if any("mimalloc" in name for name in libraries):
         env["MIMALLOC_ALLOW_LARGE_OS_PAGES"] = "0" if kind == "never" else "1"
     return env

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which MPI a launcher and a program are of, and whether they are of the same: else each rank runs alone, and nobody says so."""
+"""Which MPI a launcher and a program belong to, and whether they match: else each rank runs alone, and nothing reports it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nodewise.runner.program import find_on_path, inspect_program
 
 _ASK_S = 20.0
 _PROBE_S = 60.0
-#: Of a script so much is looked through.
+#: How much of a script is looked through.
 _MOST_BYTES = 1 << 20
 #: What mpi4py itself is asked, by the interpreter that the program has.
 _ASK_MPI4PY = (
@@ -29,7 +29,7 @@ _ASK_MPI4PY = (
 class Family:
     """A launcher of ranks: `programs` are its names, `says` what `--version` of it prints.
 
-    `each` are the words for so many ranks on each node, in which `{n}` is the number. `libraries` are the families of MPI
+    `each` are the words for the number of ranks on each node, `{n}`. `libraries` are the families of MPI
     libraries whose programs it can start, `package` is what brings it, empty for the system itself.
     """
 
@@ -42,7 +42,7 @@ class Family:
     package: str
 
     def words(self, program: str, ranks: int, per_node: int) -> tuple[str, ...]:
-        """The words that start so many ranks, `per_node` on each node (0: as it deals them)."""
+        """The words that start that many ranks, `per_node` on each node (0: as it deals them)."""
         each = [word.replace("{n}", str(per_node)) for word in self.each] if per_node else []
         return (program, "-n", str(ranks), *each)
 
@@ -91,7 +91,7 @@ def _path_of(word: str, environment: Mapping[str, str], cwd: Path | None = None)
 
 
 def family_of(launcher: str, environment: Mapping[str, str], cwd: Path | None = None) -> Family | None:
-    """Which launcher a command's first word is, by what it says of itself; None where it cannot be told."""
+    """Which launcher a command's first word is, by what it says of itself; None where that is not known."""
     found = _path_of(launcher, environment, cwd)
     if found is None:
         return None
@@ -100,7 +100,7 @@ def family_of(launcher: str, environment: Mapping[str, str], cwd: Path | None = 
 
 
 def find_launcher(name: str, environment: Mapping[str, str]) -> tuple[Family, str]:
-    """The launcher of that name and the program that is it here. Raises InputError where there is none."""
+    """The launcher of that name and its program here. Raises InputError where there is none."""
     family = FAMILIES.get(name)
     if family is None:
         raise InputError(f"--launcher: no such launcher: {name!r}", f"the launchers are: {', '.join(FAMILIES)}")
@@ -209,11 +209,11 @@ class Checked:
     ) -> None:
         """Start the same ranks of a program that says how many there are."""
         words = [str(_path_of(command[0], environment, cwd)), *command[1:at], *library.probe]
-        told = _asked(words, environment, cwd)
-        sizes = [int(size) for size in re.findall(r"nodewise-mpi-probe \d+ (\d+)", told)]
+        printed = _asked(words, environment, cwd)
+        sizes = [int(size) for size in re.findall(r"nodewise-mpi-probe \d+ (\d+)", printed)]
         if sizes and any(size != ranks for size in sizes):
             raise _mismatch(command, at, ranks, family, library, environment)
-        if not sizes and re.search(r"not enough slots|More processors requested than permitted", told):
+        if not sizes and re.search(r"not enough slots|More processors requested than permitted", printed):
             raise InputError(
                 f"{command[0]} has too few slots for {ranks} ranks",
                 "start fewer, or allow more than there are cores: --env OMPI_MCA_rmaps_base_oversubscribe=1"
@@ -239,7 +239,7 @@ def _check_root(launcher: Path, family: Family | None, head: Sequence[str], envi
 
 
 def _asked(words: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None) -> str:
-    """All that a short command prints; nothing where it cannot be asked: what then is wrong the run itself will tell."""
+    """All that a short command prints; nothing where it cannot be asked: the run itself will then show what is wrong."""
     return "".join(_printed(words, _PROBE_S, environment, cwd))
 
 
@@ -303,5 +303,5 @@ def _mismatch(
 
 def _srun_kinds(srun: str, environment: Mapping[str, str]) -> list[str]:
     """What `srun --mpi=list` names."""
-    told = _asked([str(_path_of(srun, environment) or srun), "--mpi=list"], environment)
-    return list(re.findall(r"^\s*(?:srun: )?\s*(\w+)\s*$", told, re.MULTILINE))
+    printed = _asked([str(_path_of(srun, environment) or srun), "--mpi=list"], environment)
+    return list(re.findall(r"^\s*(?:srun: )?\s*(\w+)\s*$", printed, re.MULTILINE))

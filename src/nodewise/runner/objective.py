@@ -9,7 +9,7 @@ from nodewise.base.units import format_bytes, format_seconds
 from nodewise.runner.price import COST
 from nodewise.runner.sample import Sample
 
-#: Work that a program may count, the most telling first; instructions are what the processor counts.
+#: Work that a program may count, the most informative first; instructions are what the processor counts.
 WORK = ("work", "flops", "items", "bytes")
 
 

@@ -26,9 +26,9 @@ from nodewise.runner.proc_files import (
 
 #: Sampling takes at most this share of one processor, and looking at maps as much again: intervals grow as they must.
 MOST_COST = 0.01
-#: So much may be spent at once, so that the begin is seen closely.
+#: How much may be spent at once, so that the start is seen closely.
 _AT_ONCE_S = 0.02
-#: How often what a thread may use is looked at again: it changes seldom.
+#: How often what a thread may use is looked at again: it rarely changes.
 _LOOK_AGAIN_S = 0.1
 _RUNTIMES = ("libgomp", "libiomp5", "libomp")
 _KEPT_VARIABLES = ("OMP_", "KMP_", "GOMP_", "NODEWISE_PIN")
@@ -130,7 +130,7 @@ class Observer:
         self.seen = Observation()
 
     def watch(self, ended: Callable[[float], bool], seconds: float | None = None) -> Observation:
-        """Sample until `ended(wait_s)`, which waits that long for the end, says so, or for so many seconds."""
+        """Sample until `ended(wait_s)`, which waits that long for the end, says so, or for that many seconds."""
         sampling = 0.0
         while True:
             begin = time.thread_time()

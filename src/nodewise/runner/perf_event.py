@@ -156,7 +156,7 @@ class Sampler:
 
 
 def _buffer(fd: int) -> mmap.mmap:
-    """The memory that an event's records come into, as large as may be. Raises SamplerError where there is none."""
+    """The memory that an event's records are written to, as large as allowed. Raises SamplerError where there is none."""
     problem = 0
     for pages in _PAGES:
         try:

@@ -24,9 +24,9 @@ from nodewise.runner.proc_files import children_of, executable_of
 
 #: What is no file: the kernel itself, and memory without one, where compilers at run time put code.
 KERNEL, ANONYMOUS = "[kernel]", "[anonymous]"
-#: Below so many samples a share is no more than a hint: with none of 60 it may still be 5%.
+#: With fewer samples than this a share is no more than a hint: with none of 60 it may still be 5%.
 ENOUGH = 60
-#: A sample every so often, not in step with anything; longer where so many processors would give too many.
+#: The time between samples, not in step with anything, and the most samples; on many processors they are further apart.
 _PERIOD_S, _MOST_SAMPLES = 0.00197, 64000
 #: Reading takes no more than this share of one processor beyond what may be spent at once, unless the wait would be the longest.
 _MOST_COST, _AT_ONCE_S = 0.01, 0.03
@@ -77,7 +77,7 @@ class Profile:
 
     @property
     def enough(self) -> bool:
-        """Whether there are so many samples that a share of 5% can be distinguished from none."""
+        """Whether there are enough samples to distinguish a share of 5% from none."""
         return self.samples >= ENOUGH
 
     def to_json(self) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Program: what a command's file is, and so by which ways its threads can be placed."""
+"""Program: what a command's file is, and so how its threads can be bound."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _inspect(path: Path, library_path: str, changed_ns: int, mode: int) -> Progr
 
 @lru_cache(maxsize=1)
 def _own() -> Elf:
-    """The program that is installed beside the preload library, and is linked as it is."""
+    """The program that is installed next to the preload library, and is linked as it is."""
     return Elf(native_path("nodewise-runner").read_bytes())
 
 

@@ -23,7 +23,7 @@ from nodewise.runner.patterns import PatternError, limited
 _LONGEST_NAME, _MOST_NAMES = 200, 500
 _NOT_METRICS = ("nodewise", "seconds", "verified")
 _WORK = ("flops", "bytes", "items")
-#: So much of a line is shown.
+#: How much of a line is shown.
 _SHOWN = 120
 
 
@@ -46,7 +46,7 @@ def _number(value: Any) -> float | None:
 
 
 def _unread_of(record: Mapping[str, Any], line: str) -> str:
-    """What a line may have wanted to report and does not, by its first such name; empty where there is none."""
+    """What a line probably meant to report and does not, by its first such name; empty where there is none."""
     lost = [n for n, v in record.items() if n not in _NOT_METRICS and _number(v) is None and _is_meant(n, v)]
     return f"{lost[0]} was not read, since {shown(record[lost[0]])} is no number: {line[:_SHOWN]}" if lost else ""
 
@@ -84,11 +84,11 @@ def read_protocol(lines: Sequence[str], misplaced: str = "") -> Reported:
             if seconds is None or seconds <= 0:
                 return Reported(problem=f"seconds is no number above zero: {line[:120]}")
             times.append(seconds)
-        said = record.get("verified")
-        if said is not None and not isinstance(said, bool):
-            return Reported(problem=f"verified is neither true nor false but {shown(said)}: {line[:120]}")
-        if said is not None:
-            verified = said and verified is not False
+        claim = record.get("verified")
+        if claim is not None and not isinstance(claim, bool):
+            return Reported(problem=f"verified is neither true nor false but {shown(claim)}: {line[:120]}")
+        if claim is not None:
+            verified = claim and verified is not False
         for name, value in record.items():
             number = _number(value)
             if len(name) > _LONGEST_NAME:

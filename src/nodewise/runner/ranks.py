@@ -21,9 +21,9 @@ from nodewise.runner.protocol import Reported, read_metrics, read_protocol
 Over = Literal["max", "min", "mean", "sum"]
 #: Work is shared among the ranks.
 _SUMMED = ("flops", "bytes", "items", "work")
-#: So much of what a rank that failed printed on standard error is told.
+#: How much of what a failed rank printed on standard error is reported.
 _SHOWN = 300
-#: So many ranks are named one by one.
+#: The most ranks that are named one by one.
 _MOST_NAMED = 8
 
 
@@ -72,7 +72,7 @@ class _Stored(TypedDict, total=False):
 
 
 def rank_from_json(data: Any) -> RankPart:
-    """Rebuild a RankPart from `RankPart.to_json`; raises ShapeError where it is none."""
+    """Rebuild a RankPart from `RankPart.to_json`; raises ShapeError where it is not one."""
     known = fit(data, _Stored)
     try:
         allowed = tuple(parse_processors(known["allowed"])) if known.get("allowed") else ()
@@ -117,13 +117,13 @@ class _Line(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Seen:
-    """One rank as its record has it: of one that was killed with its launcher only where it began is known."""
+    """One rank as recorded: of one that was killed with its launcher only the start is known."""
 
     line: _Line
 
     @property
     def rank(self) -> int:
-        """Its number in the job; -1 where no variable of a launcher told it."""
+        """Its number in the job; -1 where no variable of a launcher says it."""
         return self.line.get("rank", -1)
 
     @property
@@ -139,8 +139,8 @@ class Seen:
             return ""
         names = {s.value: s.name for s in signal.Signals}
         how = f"was killed by signal {number} ({names.get(number, 'real-time')})" if number else f"ended with {code}"
-        said = self.line.get("err", "").strip()
-        return f"{self} {how}" + (f": {said[-_SHOWN:]}" if said else "")
+        printed = self.line.get("err", "").strip()
+        return f"{self} {how}" + (f": {printed[-_SHOWN:]}" if printed else "")
 
     def __str__(self) -> str:
         return f"rank {self.rank} on {self.line.get('host', '?')}"
@@ -177,7 +177,7 @@ class OverRanks:
     named: Mapping[str, Over] = field(default_factory=dict)
 
     def of(self, name: str, values: Sequence[float]) -> float:
-        """One number of those of the ranks that told one."""
+        """One number for those of the ranks that reported one."""
         how = "sum" if name in _SUMMED and name not in self.named else self.named.get(name, self.usual)
         if how == "sum":
             return sum(values)
@@ -199,13 +199,13 @@ def read_over_ranks(texts: Sequence[str]) -> OverRanks:
     return OverRanks(named.pop("", "max"), named)
 
 
-def tell(seen: Sequence[Seen], patterns: Mapping[str, Any], over: OverRanks) -> tuple[list[RankPart], Reported]:
-    """The ranks that ended, and what the run told: seconds of the slowest, work summed, verified by all.
+def combine(seen: Sequence[Seen], patterns: Mapping[str, Any], over: OverRanks) -> tuple[list[RankPart], Reported]:
+    """The ranks that ended, and what the run reported: seconds of the slowest, work summed, verified by all.
 
     A rank that prints nothing says nothing: often only the first one does.
     """
     ended = [s for s in seen if s.line.get("ended", False)]
-    each = [_told_by(s.line, patterns) for s in ended]
+    each = [_reported_by(s.line, patterns) for s in ended]
     if patterns and not any(t.seconds or t.metrics for t in each):
         return _parts(ended, each), each[0] if each else Reported()
     if patterns:
@@ -214,19 +214,19 @@ def tell(seen: Sequence[Seen], patterns: Mapping[str, Any], over: OverRanks) -> 
     problem = next((f"rank {s.rank}: {t.problem}" for s, t in zip(ended, each, strict=True) if t.problem), None)
     times = [t.seconds for t in each if t.seconds is not None]
     values: dict[str, list[float]] = {}
-    for told in each:
-        for name, value in told.metrics.items():
+    for reported in each:
+        for name, value in reported.metrics.items():
             values.setdefault(name, []).append(value)
     metrics = {name: over.of(name, numbers) for name, numbers in values.items()}
     parts = _parts(ended, each)
     if (share := imbalance(parts)) is not None:
         metrics.setdefault("imbalance", share)
-    said = [t.verified for t in each if t.verified is not None]
+    claims = [t.verified for t in each if t.verified is not None]
     unread = next((t.unread for t in each if t.unread), "")
-    return parts, Reported(max(times) if times else None, metrics, all(said) if said else None, problem, unread)
+    return parts, Reported(max(times) if times else None, metrics, all(claims) if claims else None, problem, unread)
 
 
-def _told_by(line: _Line, patterns: Mapping[str, Any]) -> Reported:
+def _reported_by(line: _Line, patterns: Mapping[str, Any]) -> Reported:
     lines = line.get("protocol", [])
     if line.get("dropped", 0):
         return Reported(
@@ -237,8 +237,8 @@ def _told_by(line: _Line, patterns: Mapping[str, Any]) -> Reported:
     return read_metrics(line.get("out", "") + line.get("err", ""), patterns)
 
 
-def _parts(ended: Sequence[Seen], told: Sequence[Reported]) -> list[RankPart]:
-    own = all(t.seconds is not None for t in told)
+def _parts(ended: Sequence[Seen], reported: Sequence[Reported]) -> list[RankPart]:
+    own = all(t.seconds is not None for t in reported)
     return [
         RankPart(
             rank=s.rank,
@@ -254,7 +254,7 @@ def _parts(ended: Sequence[Seen], told: Sequence[Reported]) -> list[RankPart]:
             signal=s.line.get("signal", 0),
             metrics=t.metrics,
         )
-        for s, t in zip(ended, told, strict=True)
+        for s, t in zip(ended, reported, strict=True)
     ]
 
 

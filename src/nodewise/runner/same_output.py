@@ -15,9 +15,9 @@ from nodewise.runner.patterns import limited
 from nodewise.runner.setting import Setting
 
 TOLERANCE = 1e-9
-#: So much of an output is held against another's as text; a longer one is compared byte for byte, by its digest.
+#: How much of an output is compared with another's as text; a longer one is compared byte for byte, by its digest.
 MOST_BYTES = 16 << 20
-#: So much of a piece of text is shown where two differ, and so much of an output is kept around that place.
+#: How much of a piece of text is shown where two differ, and how much of an output is kept around that place.
 _SHOWN, _KEPT = 60, 4000
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?")
@@ -101,7 +101,7 @@ Excuse = Callable[[str], bool]
 def first_difference(reference: str, other: str, tolerance: float, excused: Excuse | None = None) -> Difference | None:
     """Where `other` differs from `reference`, line by line; None where it is the same answer.
 
-    Text has to be the same but for the width of blanks. Integers have to be equal; of two numbers with a point or an
+    Text has to be the same except for the width of blanks. Integers have to be equal; of two numbers with a point or an
     exponent |a - b| <= tolerance * max(|a|, |b|) is enough, or <= tolerance * min(1, the largest magnitude in the
     reference), since what ought to be zero is rounding of what is not.
     """
@@ -185,7 +185,7 @@ def own_words(setting: Setting) -> Excuse:
 def repeatable(text: str) -> str:
     """A text in which what a program says of its run and not of its result is left out, with as many lines as before.
 
-    That is: numbers beside a word or a unit of time or speed, times of day, dates, addresses.
+    That is: numbers next to a word or a unit of time or speed, times of day, dates, addresses.
     """
     return "\n".join(_repeatable_line(line) for line in text.split("\n"))
 

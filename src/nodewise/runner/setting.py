@@ -20,7 +20,7 @@ class Setting:
     for the baseline, the program as its user starts it. `places` are those of the threads, None where nothing is bound.
     `memory` is the policy that its pages follow (None: as inherited); `no_huge_pages` forbids transparent huge pages.
     Where a launcher starts it, `ranks` is of how many (0: none does), `ranks_per_node` how many on each node (0: as the
-    launcher deals them), `launcher` the kind of launcher, empty where that cannot be told, and `command[program_at:]` what
+    launcher deals them), `launcher` the kind of launcher, empty where that is not known, and `command[program_at:]` what
     each rank runs; `places` are then those of all ranks' threads in turn.
     `name` is what its user calls it, where it is not one of a space; `broken` says why it cannot be started at all, and
     `build` is the shell command that made its program.

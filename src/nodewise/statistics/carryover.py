@@ -11,7 +11,7 @@ Which they are depends on the orders alone, never on a time, so that nothing is 
 from collections import Counter
 from collections.abc import Sequence
 
-#: One predecessor that came before one of the two so many times oftener than before the other is chance in balanced orders.
+#: A predecessor that came before one of the two this many times more than before the other is chance in balanced orders.
 _CHANCE = 2
 
 
@@ -21,7 +21,7 @@ def comparable(one: str, other: str, after: Sequence[tuple[str | None, str | Non
     `after` has for each of n blocks the names of what ran directly before `one` and before `other`, None where nothing did
     or nobody knows. A block with equal or unknown predecessors counts, one in which each ran after the other or itself
     (and not the same) does not; of the rest the latest are left out until no predecessor came before either more than twice
-    oftener than before the other.
+    more often than before the other.
     """
     own = {one, other}
     kept = [i for i, (a, b) in enumerate(after) if a is None or b is None or a == b or not {a, b} <= own]

@@ -28,11 +28,11 @@ from nodewise.statistics.steps import infer_step, spread_ties, widened
 Array = NDArray[np.float64]
 
 _EXACT_UP_TO = 10
-#: Beyond so many standard deviations of normal noise a log ratio says nothing; less would cost width, more lets bursts in.
+#: Beyond this many standard deviations of normal noise a log ratio says nothing; less would cost width, more lets bursts in.
 _REACH = 3.5
-#: An end is looked for among so many places, so many times over.
+#: Among how many places an end is looked for, and how many times.
 _REFINED, _REFINEMENTS = 32, 3
-#: A ratio farther from the centre than so many spreads has to have this share of the pairs as near to it.
+#: A ratio farther from the centre than this many spreads has to have this share of the pairs as near to it.
 _NEAR, _BACKED = 3.0, 0.25
 
 

@@ -5,7 +5,7 @@ A run may leave caches cold, memory fragmented or a disk busy for whatever follo
 ended the block before. So over time each contender follows each, itself too, equally often (changeover designs balanced for
 first residual effects: E. J. Williams, Australian Journal of Scientific Research A 2, 1949, here extended over the edges
 of the blocks), and of two contenders both runs of a block follow the same one. The rest of a block is random, and of two
-random orders the one is taken whose neighbours have met more seldom.
+random orders the one is taken whose neighbours have met less often.
 
 Two contenders alone would leave nothing to chance: one, other, other, one, again and again, which has a period of four
 runs, and so may have what disturbs them. Therefore now and then, at random, their block begins with the other one; that
@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
-#: After so many blocks of two contenders that begin as the one before ended, at random between these, one does not. The
+#: After this many blocks of two contenders that begin as the one before ended, at random between these, one does not. The
 #: first ones come later, since most comparisons are short, and the block that does not counts for nothing.
 _KEPT_FIRST, _KEPT = (9, 16), (7, 14)
 

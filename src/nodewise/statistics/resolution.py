@@ -17,7 +17,7 @@ _SIGMA = 1.4826
 #: How much more runs the interval of biweight scores needs than a t-test under normal noise: the inverse of its asymptotic
 #: relative efficiency, E[score']^2 / E[score^2] at a reach of 3.5 deviations (`compare`).
 _SCORE_COST = 1.166
-#: So many windows that do not overlap must fit, or nothing is said of their length.
+#: The fewest windows without overlap that must fit, or nothing is said of their length.
 _FEWEST_WINDOWS = 5
 
 
@@ -36,7 +36,7 @@ def window_noise(series: Sequence[Sequence[float]], seconds: float) -> Noise | N
 
     A run is as many pieces as take `seconds` on the average. Every window of that many is compared with the median
     window of its own series, so that a slower processor counts as no noise; windows start a tenth of their length after
-    one another. None where less than five fit into each series beside each other: what was not seen is not
+    one another. None where fewer than five fit into each series without overlap: what was not seen is not
     extrapolated, since noise need not average out.
     """
     deviations, windows = [], 0
@@ -45,14 +45,14 @@ def window_noise(series: Sequence[Sequence[float]], seconds: float) -> Noise | N
         total = float(data.sum())
         length = round(data.size * seconds / total) if total > 0 else 0
         # what was planned as five of them may end a little early
-        beside = round(data.size / length, 1) if length else 0.0
-        if beside < _FEWEST_WINDOWS or data.size < length + 2:
+        fitting = round(data.size / length, 1) if length else 0.0
+        if fitting < _FEWEST_WINDOWS or data.size < length + 2:
             return None
         sums = np.concatenate(([0.0], np.cumsum(data)))
         starts = np.arange(0, data.size - length + 1, max(1, length // 10))
         runs = sums[starts + length] - sums[starts]
         deviations.append(runs / np.median(runs) - 1)
-        windows += int(beside)
+        windows += int(fitting)
     if not deviations:
         return None
     pooled = np.concatenate(deviations)

@@ -122,7 +122,7 @@ def plan_looks(most_blocks: int, alpha: float = 0.05, before_end: int | None = N
 
 @dataclass(frozen=True)
 class OpenLooks:
-    """Looks without an end, for a comparison that may be continued: after each block from `fewest` on, later more seldom.
+    """Looks without an end, for a comparison that may be continued: after each block from `fewest` on, later less often.
 
     Where the time runs out between two looks, the next one is taken there. Several `comparisons` in the same blocks hold
     together, each with its part of alpha.
@@ -132,11 +132,11 @@ class OpenLooks:
     comparisons: int = 1
 
     def due(self, blocks: int) -> bool:
-        """Whether there is a look after so many blocks."""
+        """Whether there is a look after that many blocks."""
         return blocks >= self.fewest and _AT[bisect.bisect_left(_AT, blocks)] == blocks
 
     def level(self, blocks: int) -> float:
-        """The level of the interval of one comparison that is looked at after so many blocks.
+        """The level of the interval of one comparison that is looked at after that many blocks.
 
         Below `fewest` it is so high that there is no interval.
         """
@@ -166,7 +166,7 @@ class _Chances:
         self._known: list[float] = []
 
     def at(self, blocks: int) -> float:
-        """The chance at the look after so many blocks, or the next one."""
+        """The chance at the look after that many blocks, or the next one."""
         look = bisect.bisect_left(_AT, blocks) - self._first
         while len(self._known) <= look:
             self._add()
@@ -182,7 +182,7 @@ class _Chances:
         self._known.append(math.erfc(bound / math.sqrt(2 * steps)) if self._known else chance)
 
     def _spent(self, blocks: int) -> float:
-        """How much of alpha is spent up to the look after so many blocks: first what equal signs of all cost."""
+        """How much of alpha is spent up to the look after that many blocks: first what equal signs of all cost."""
         left = self._alpha - 2.0 ** (1 - self._fewest)
         return float(self._alpha - left * (self._fewest / blocks) ** _DECAY)
 

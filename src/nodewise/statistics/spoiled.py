@@ -26,7 +26,7 @@ _SHARE = 0.05
 #: Steal is counted in hundredths of a second: below this it is rounding, and shorter runs are looked at together.
 _ROUNDING_S = 0.03
 _TOGETHER_S = _ROUNDING_S / _SHARE
-#: So many of the runs are all of them.
+#: This share of the runs counts as all of them.
 _ALL = 0.9
 #: Less steal is not named.
 _NAMED = 0.01
@@ -42,7 +42,7 @@ def repeat_worthy(marks: Sequence[str]) -> bool:
 
 
 def repeats_due(disturbed: int, blocks: int, most: float = 0.25) -> int:
-    """How many blocks to make besides, for the `disturbed` ones (with a run that is `repeat_worthy`) of so many.
+    """How many more blocks to make, for the `disturbed` ones (with a run that is `repeat_worthy`) of so many.
 
     At most the share `most` of the blocks, rounded up: where more are disturbed, that is how the machine is. A whole block is
     repeated, never a run of it, and by its marks alone, never by its times: else the choice would favour a setting.
@@ -109,24 +109,26 @@ def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
         | ({"steal"} if unusual else set())
         for run, unusual in zip(runs, stolen, strict=True)
     ]
-    said = []
+    conditions = []
     if _rests(runs, spoiled):
-        said.append(
+        conditions.append(
             "others' load came with the runs and rested between them: where it works for the program, as a database does, let it "
             "count by --accept-disturbed"
         )
     counts = Counter(kind for kinds in spoiled for kind in sorted(kinds))
     if ordinary >= _NAMED:
-        said.append(f"steal of {ordinary * 100:.0f}% in all runs")
+        conditions.append(f"steal of {ordinary * 100:.0f}% in all runs")
     for kind in _CONSTANT:
         contenders = sorted({c for c, k in always if k == kind})
         if contenders:
             every = len(contenders) == len({run.contender for run in runs})
-            said.append(f"the {kind} below its base in all runs" + ("" if every else f" of {', '.join(contenders)}"))
+            conditions.append(
+                f"the {kind} below its base in all runs" + ("" if every else f" of {', '.join(contenders)}")
+            )
     if quota is not None:
-        said.append(f"a quota of {quota:g} processors")
+        conditions.append(f"a quota of {quota:g} processors")
     elif any("throttled" in _kinds(run) for run in runs):
-        said.append("a quota that held runs back")
+        conditions.append("a quota that held runs back")
     which = frozenset(run.block for run, kinds in zip(runs, spoiled, strict=True) if kinds)
     return Disturbance(
         blocks=len({run.block for run in runs}),
@@ -134,7 +136,7 @@ def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
         runs=len(runs),
         disturbed_runs=sum(map(bool, spoiled)),
         kinds=tuple(kind for kind, _ in counts.most_common()),
-        conditions=tuple(said),
+        conditions=tuple(conditions),
         which=which,
     )
 
@@ -154,7 +156,7 @@ def _kinds(run: Met) -> set[str]:
 
 
 def _always(runs: Sequence[Met]) -> set[tuple[str, str]]:
-    """Contenders with a kind of mark that all of their runs bear, and that is then a condition."""
+    """Contenders with a kind of mark that all of their runs have, and that is then a condition."""
     made = Counter(run.contender for run in runs)
     marked = Counter((run.contender, kind) for run in runs for kind in _kinds(run) if kind in _CONSTANT)
     return {(c, kind) for (c, kind), count in marked.items() if count >= _ALL * made[c]}
@@ -193,7 +195,7 @@ def _steal(runs: Sequence[Met]) -> tuple[float, list[bool]]:
 class Drift:
     """A trend over the order of runs: `slope` is the change in one run, `size` that over all of them, as shares of the median.
 
-    `p_value` is how probable as strong a trend is where there is none; `found` whether that is below what was asked.
+    `p_value` is the probability of a trend this strong where there is none; `found` whether that is below what was asked.
     """
 
     slope: float
@@ -202,7 +204,7 @@ class Drift:
     found: bool
 
 
-#: Of longer series the medians of so many neighbouring groups are looked at, since all pairs are compared.
+#: Of longer series the medians of this many neighbouring groups are looked at, since all pairs are compared.
 _MOST_RUNS = 600
 _FEWEST_FOR_DRIFT = 6
 
@@ -280,10 +282,10 @@ class Modes:
 _FEWEST_FOR_MODES = 10
 #: Up to this share of runs apart from the rest are outliers, also where they gather.
 _OUTLIERS = 0.15
-#: Modes are apart by so many standard deviations of the runs around them (Ashman's D, Astronomical Journal 108, 1994:
+#: Modes are apart by at least this many standard deviations of the runs around them (Ashman's D, Astronomical Journal 108, 1994:
 #: two normals are seen as two above 2; the halves of one lie 2.3 apart, of a uniform 2.7).
 _APART = 3.5
-#: How large sqrt(n) times the dip must be besides, by n: where times that are normal, lognormal, quantised or have 5 to 15%
+#: How large sqrt(n) times the dip must also be, by n: where times that are normal, lognormal, quantised or have 5 to 15%
 #: outliers are taken for two modes in at most 2 of 100 series (simulated). The dip's own p-value is that of the uniform,
 #: from which two modes five deviations apart can hardly be distinguished by thirty runs; times are rarely uniform, unless they drift.
 _DIPS = {10: 0.50, 15: 0.46, 20: 0.43, 30: 0.40, 50: 0.36, 100: 0.33}

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Values are held against steps of 1, 0.1 … down to this many decimals.
+#: Values are compared with steps of 1, 0.1 … down to this many decimals.
 _DECIMALS = 6
 #: A value is a multiple of a step if it is off by at most this share of it: differences of clocks are not exact.
 _EXACT = 1e-3
-#: So many different values, at least, show a step that is no power of ten.
+#: The fewest different values that show a step that is no power of ten.
 _FEWEST_VALUES = 4
 #: With no more different values than this share of all, the clock is taken to be coarse; its step is no larger share of a value.
 _TIED, _COARSEST = 0.75, 0.1
-#: So many values at distances that are multiples of the least one, but for this share of it, lie on a lattice.
+#: The fewest values that lie on a lattice: at distances that are multiples of the least one, but for this share of it.
 _FEWEST_LEVELS, _EVEN = 3, 0.05
 _FEWEST_RUNS = 6
 #: A step is no small part of the noise from this share of the median absolute deviation on.
@@ -30,7 +30,7 @@ _SEEN = 0.2
 #: Multiples of these, less their whole part, fill the unit square evenly, so that their sums stay small, as random ones do
 #: not: 1/x and 1/x^2 of the root of x^3 = x + 1.
 _EVENLY = np.array([0.7548776662466927, 0.5698402909980532])
-#: Beyond so many standard deviations the share of equal values is doubted by.
+#: By how many standard deviations the share of equal values is doubted.
 _DOUBT = 1.64
 
 

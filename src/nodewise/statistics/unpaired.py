@@ -16,7 +16,7 @@ from nodewise.statistics.compare import Ratio
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.steps import infer_step, widened
 
-#: The exact distribution is counted up to so many pairs of runs; beyond, the normal approximation is good to 0.1%.
+#: The exact distribution is counted up to this many pairs of runs; beyond, the normal approximation is good to 0.1%.
 _EXACT_UP_TO = 2500
 #: Longer series are thinned evenly: the interval is narrow enough, and all pairs would fill the memory.
 _MOST = 2000

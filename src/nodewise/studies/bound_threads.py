@@ -15,7 +15,7 @@ from pathlib import Path
 
 #: The places, one for each thread: `0,4:1,5`.
 BIND = "NODEWISE_BIND"
-#: A thread works that ran for this share of the time of the one that ran longest; so much of the time may be of unknown threads.
+#: A thread works that ran for this share of the time of the one that ran longest; this share of the time may be that of unknown threads.
 _WORKS, _UNKNOWN = 0.1, 0.2
 
 

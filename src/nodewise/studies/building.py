@@ -36,8 +36,8 @@ def build_folder(folder: Path) -> Path:
     ):
         done = subprocess.run(step, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            said = (done.stdout + done.stderr).strip()
+            printed = (done.stdout + done.stderr).strip()
             raise InputError(
-                f"the study in {folder} does not compile:\n{said[-3000:]}", "correct its sources and run again"
+                f"the study in {folder} does not compile:\n{printed[-3000:]}", "correct its sources and run again"
             )
     return build / f"{folder.name}.so"

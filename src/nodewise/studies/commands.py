@@ -18,7 +18,7 @@ from nodewise.studies.contract import parse_knobs
 from nodewise.studies.discovery import Found, find_study
 from nodewise.studies.libraries import find_library, how_it_runs, neighbours
 
-#: What chooses the variant, beside the knobs.
+#: What chooses the variant, in addition to the knobs.
 VARIANT = "variant"
 #: The worker's option for the file of a peer's library.
 _LIBRARY = "--library"
@@ -46,7 +46,7 @@ class Contender:
 
 
 def settling_command(command: Sequence[str]) -> tuple[str, ...]:
-    """The process that only finds what has to hold for all runs of a contender, and tells it as metrics."""
+    """The process that only finds what has to hold for all runs of a contender, and reports it as metrics."""
     return (*command, "--settle")
 
 
@@ -137,13 +137,13 @@ def native_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
     done = subprocess.run(listing, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise _refused(found, done)
-    return [_native(found, told, point) for told in json.loads(done.stdout)["variants"]]
+    return [_native(found, answer, point) for answer in json.loads(done.stdout)["variants"]]
 
 
 def work_of(found: Found, point: Mapping[str, str], threads: int | None = None) -> dict[str, float]:
     """How much work a point is: `items` and, where they mean anything, `flops` and `bytes`; `working_set`, bytes of its arrays.
 
-    Raises InputError with the study's reason where the point cannot be run, with so many threads (None: all).
+    Raises InputError with the study's reason where the point cannot be run, with that many threads (None: all).
     """
     command = [str(native_path("nodewise-worker")), str(found.binary), "--work", *_words(point)]
     command += ["--threads", str(threads)] if threads is not None else []
@@ -155,8 +155,8 @@ def work_of(found: Found, point: Mapping[str, str], threads: int | None = None) 
 
 def _refused(found: Found, done: subprocess.CompletedProcess[str]) -> InputError:
     """What the worker said on standard error: what is wrong, and in a line of its own what to do about it."""
-    said = done.stderr.strip().removeprefix("nodewise-worker: ").removeprefix("layout: ")
-    what, _, hint = said.partition("\nhint: ")
+    printed = done.stderr.strip().removeprefix("nodewise-worker: ").removeprefix("layout: ")
+    what, _, hint = printed.partition("\nhint: ")
     what = what or f"its worker ended with code {done.returncode}"
     return InputError(
         f"study {found.study.name}: {what}", hint or "`nodewise study` lists its knobs with their meaning"
@@ -170,13 +170,13 @@ def simd_targets(found: Found) -> list[str]:
     return [str(name) for name in json.loads(done.stdout)["simd"]]
 
 
-def _native(found: Found, told: Mapping[str, Any], point: Mapping[str, str]) -> Contender:
-    command = worker_command(found, told["name"], point)
-    reason = f"needs {told['missing']}, which this processor lacks" if told["missing"] else None
+def _native(found: Found, answer: Mapping[str, Any], point: Mapping[str, str]) -> Contender:
+    command = worker_command(found, answer["name"], point)
+    reason = f"needs {answer['missing']}, which this processor lacks" if answer["missing"] else None
     env: Mapping[str, str] = {}
     how = ""
-    if told["library"] is not None:
-        library = found.study.libraries[told["library"]]
+    if answer["library"] is not None:
+        library = found.study.libraries[answer["library"]]
         env, path = library.env, find_library(library)
         if path is None:
             reason = reason or f"{library.files[0]} is not installed: {library.install}"
@@ -184,8 +184,8 @@ def _native(found: Found, told: Mapping[str, Any], point: Mapping[str, str]) -> 
             command += [_LIBRARY, str(path)]
             how = how_it_runs(library, path, load_machine().processor.vendor)
             env = {**neighbours(path), **env}
-    simd = "simd" in told["needs"].split(",")
-    return Contender(told["name"], told["kind"], tuple(command), reason, env, simd, told["library"], how=how)
+    simd = "simd" in answer["needs"].split(",")
+    return Contender(answer["name"], answer["kind"], tuple(command), reason, env, simd, answer["library"], how=how)
 
 
 def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]:
@@ -195,9 +195,9 @@ def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
         command = script_command(found, path, path.stem, point)
         asked = subprocess.run([*command[:5], "--available"], capture_output=True, text=True, check=False)
         try:
-            told = json.loads(asked.stdout.splitlines()[-1])
+            answer = json.loads(asked.stdout.splitlines()[-1])
         except (ValueError, IndexError):
-            told = {
+            answer = {
                 "contenders": {path.stem: f"{_UNASKED}: {asked.stderr.strip()[-200:]}"},
                 "environment": {},
                 "settles": False,
@@ -208,10 +208,10 @@ def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
                 kind,
                 tuple(script_command(found, path, name, point)),
                 reason,
-                told["environment"],
-                settles=told["settles"],
+                answer["environment"],
+                settles=answer["settles"],
             )
-            for name, reason in told["contenders"].items()
+            for name, reason in answer["contenders"].items()
         ]
     return contenders
 

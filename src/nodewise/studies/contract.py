@@ -20,7 +20,7 @@ class Knob:
     """A knob of a study: `default` is used (empty: not given), `quick` where time is short.
 
     `values` are all that it can be; without them it is a whole number from `least` to `most`, any finite number where it is
-    `real`, or any `text`. `tries` are what `nodewise tune study:NAME` tries: of the things that change the way of working, not the work itself.
+    `real`, or any `text`. `tries` are what `nodewise tune study:NAME` tries: of what changes how the work is done, not the work itself.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Library:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit of the machine that no way can beat: the study's flops or bytes (`per`) at the rate of a study's variant.
+    """A limit of the machine that no variant can beat: the study's flops or bytes (`per`) at the rate of a study's variant.
 
     `Limit("flops", "f64", per="flops")` is the time that the work's flops take at the peak which study `flops` measures
     by its variant `f64`, in the same blocks. `point` are that study's knobs.
@@ -110,16 +110,16 @@ class Used:
 class Study:
     """A program family. `name` is its folder's name and `title` one line.
 
-    `default_variant` is what `nodewise tune study:NAME` starts from, `plain_variant` the straightforward published way
+    `default_variant` is what `nodewise tune study:NAME` starts from, `plain_variant` the straightforward published variant
     that the others are compared with. The rate is items per second times `rate_scale`, in `rate_unit`. For the contract
     test: `test_points` are small and odd sizes as knobs, and `reference` computes the outputs (name → array) from the
     inputs and the point with NumPy; they have to be equal, or within `tolerance` (output → relative, absolute).
 
-    `for_scale` are peers that do it in another way altogether: shown, but not who the others are set against. `select`,
+    `for_scale` are peers that do it in another way altogether: shown, but not compared with the others. `select`,
     given a point, names the contenders that it is for, where it is not for all; `limits` are those of the machine, besides
     the table's own; `libraries` those of native peers, by the name that the table gives; `bench` the points that
-    `./dev bench` measures; `tell`, given the result that `--json` prints, is what else a user is told, line by line, and `advise`
-    what it recommends: that is asked for only once there were six blocks.
+    `./dev bench` measures; `report`, given the result that `--json` prints, gives the lines that are shown below the table, and
+    `advise` those that recommend something: it is called only once there were six blocks.
 
     `threads` is how many it runs with where nothing else is asked for (None: all that may be used); `processors`, given a
     point, those that it has to run on (None: any), such as those near a disk. `picture` names two metrics, more of both being
@@ -143,7 +143,7 @@ class Study:
     bench: tuple[Point, ...] = ({},)
     for_scale: tuple[str, ...] = ()
     select: Callable[[Point], Collection[str]] | None = None
-    tell: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
+    report: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     advise: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     threads: int | None = None
     processors: Callable[[Point], Collection[int] | None] | None = None

@@ -40,7 +40,7 @@ def study_names() -> list[str]:
 def find_study(name: str) -> Found:
     """The study of that name, or in the folder of that path, which is built where it has to be.
 
-    Raises InputError for a name or folder that is none, or whose sources do not compile, and UnavailableError for a study
+    Raises InputError for a name or folder that is not a study, or whose sources do not compile, and UnavailableError for a study
     that would have to be installed.
     """
     shelf = shelf_of(name) if re.fullmatch(r"[\w-]+", name) else None
@@ -75,7 +75,7 @@ def _built(folder: Path, shelf: Shelf | None) -> Path:
 
 
 def package_of(folder: Path) -> str:
-    """The name of a package that is a study's folder, made anew: its files import each other with `from .other import f`."""
+    """The name of a package that is a study's folder, loaded again: its files import each other with `from .other import f`."""
     word = re.sub(r"\W", "_", folder.name)
     name = f"nodewise_study_{word}_{sha256(str(folder).encode()).hexdigest()[:8]}"
     for loaded in [m for m in sys.modules if m == name or m.startswith(f"{name}.")]:

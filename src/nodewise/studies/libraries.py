@@ -18,7 +18,7 @@ from nodewise.studies.contract import Library
 
 
 def find_library(library: Library) -> Path | None:
-    """The file, or None where there is none. Python's packages come first: who installed one wants it compared."""
+    """The file, or None where there is none. Python's packages come first: if one is installed, it is meant to be compared."""
     for root in _package_folders():
         for pattern in library.wheels:
             if found := sorted(Path(root).glob(pattern)):
@@ -34,22 +34,24 @@ def find_library(library: Library) -> Path | None:
 
 
 def neighbours(path: Path) -> dict[str, str]:
-    """Variables by which a library outside the system finds those beside it, which it may need."""
+    """Variables by which a library outside the system finds those next to it, which it may need."""
     if path in _system_libraries().values():
         return {}
     return {"LD_LIBRARY_PATH": ":".join(filter(None, [str(path.parent), os.environ.get("LD_LIBRARY_PATH")]))}
 
 
 def how_it_runs(library: Library, path: Path, vendor: str) -> str:
-    """What a row says of a library: its version, or its file's name, which mostly has it; its settings; what is known of it here."""
+    """What a row says of a library: its version, or its file's name, which usually contains it; its settings; what is known of it here."""
     named = re.fullmatch(r"pip install ([\w.-]+)", library.install)
-    said = path.resolve().name
+    version = path.resolve().name
     # a file that lies where no package put it has another version
     if named is not None and any(path.is_relative_to(root) for root in _package_folders()):
         with contextlib.suppress(metadata.PackageNotFoundError):
-            said = f"{named[1]} {metadata.version(named[1])}"
+            version = f"{named[1]} {metadata.version(named[1])}"
     settings = [f"{name}={value}" for name, value in library.env.items() if value]
-    return ", ".join(filter(None, [said, *(settings or ["as it dispatches by itself"]), library.notes.get(vendor, "")]))
+    return ", ".join(
+        filter(None, [version, *(settings or ["as it dispatches by itself"]), library.notes.get(vendor, "")])
+    )
 
 
 def _package_folders() -> list[str]:
@@ -62,8 +64,8 @@ def _system_libraries() -> dict[str, Path]:
     program = shutil.which("ldconfig", path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin")
     if program is None:
         return {}
-    said = subprocess.run([program, "-p"], capture_output=True, text=True, check=False).stdout
+    printed = subprocess.run([program, "-p"], capture_output=True, text=True, check=False).stdout
     found: dict[str, Path] = {}
-    for name, path in re.findall(r"^\s+(\S+) \(.*\) => (\S+)$", said, re.MULTILINE):
+    for name, path in re.findall(r"^\s+(\S+) \(.*\) => (\S+)$", printed, re.MULTILINE):
         found.setdefault(name, Path(path))
     return found

@@ -2,7 +2,7 @@
 """What limits a study on a machine: the rates that other studies measure, at the working set that the study has.
 
 Data that stay in a cache are bound by that cache and not by memory. So a bandwidth is measured with as many bytes at work as
-the study has, beside its contenders; from twice the caches on it is memory's, which is the machine's own: large arrays take
+the study has, in the same blocks as its contenders; from twice the caches on it is memory's, which is the machine's own: large arrays take
 long to make, so it is measured once and kept (`records.kept_limits`).
 """
 
@@ -21,16 +21,16 @@ BANDWIDTH = "bandwidth"
 _ARRAYS = {"read": 2, "copy": 2, "copy_cached": 2, "write": 1, "write_cached": 1}
 _ALL_ARRAYS = 3
 _ELEMENT, _MOVED_EACH = 8, 48
-#: Each of its arrays is so many times the caches unless time is short, and at most this share of the memory.
+#: Each of its arrays is this many times the caches unless time is short, and at most this share of the memory.
 _TIMES_CACHES, _SHARE_OF_MEMORY = 4, 8
-#: With so many times the caches at work hardly anything is found there again.
+#: With this many times the caches in use hardly anything is found there again.
 _BEYOND = 2.0
 #: What a machine has whose caches are not known.
 _USUAL_CACHES = 32 << 20
-#: A run starts in so many seconds, and then makes, fills, passes over and checks so many bytes a second with each thread.
+#: The seconds in which a run starts; the bytes a second that each thread then makes, fills, passes over and checks; the most threads that count.
 _START_S, _EACH_S, _MOST_THREADS = 0.15, 0.4e9, 4
 #: In a cache as many bytes are moved as the study moves, so that a run is as long and meets as much of what disturbs, but by each
-#: thread at least and at most so many; where time is short so many.
+#: thread at least the first and at most the second number of bytes; where time is short the third.
 _LEAST_MOVED, _MOST_MOVED, _SHORT_MOVED = 5e7, 1e9, 3e8
 _PAGE_KIB = 4
 
@@ -56,31 +56,31 @@ def last_caches(machine: Machine) -> int:
 
 
 def default_size(machine: Machine) -> int:
-    """Bytes of one of the three arrays that study `bandwidth` has where nothing else is asked for, as its layout has it."""
+    """Bytes of one of the three arrays that study `bandwidth` has where nothing else is asked for, as in its layout."""
     most = machine.memory_bytes // _SHARE_OF_MEMORY or 1 << 62
     return max(1 << 20, min(_TIMES_CACHES * last_caches(machine), most))
 
 
 def seconds_at(size: int, threads: int) -> float:
-    """About how long a run of `bandwidth` takes with three arrays of so many bytes each, on a machine of the slower kind."""
+    """About how long a run of `bandwidth` takes with three arrays of that many bytes each, on a machine of the slower kind."""
     return _START_S + _ALL_ARRAYS * size / (_EACH_S * min(threads, _MOST_THREADS))
 
 
 def size_within(machine: Machine, seconds: float, threads: int) -> int:
-    """Bytes of each array, by default as many as `default_size`, so that a run takes about so many seconds at most."""
+    """Bytes of each array, by default as many as `default_size`, so that a run takes about that many seconds at most."""
     possible = int((seconds - _START_S) * _EACH_S * min(threads, _MOST_THREADS) / _ALL_ARRAYS)
     return min(default_size(machine), max(possible, 1 << 20))
 
 
 def beyond_caches(machine: Machine, size: int, arrays: int = _ALL_ARRAYS) -> bool:
-    """Whether arrays of so many bytes each are so much more than the caches that memory is what is measured."""
+    """Whether arrays of that many bytes each are enough larger than the caches for memory to be what is measured."""
     return arrays * size >= _BEYOND * last_caches(machine)
 
 
 def sized_point(
     found: Found, point: Mapping[str, str], machine: Machine, seconds: float, threads: int
 ) -> dict[str, str]:
-    """The point, where the size of arrays is left open with one at which a run takes about so many seconds at most."""
+    """The point, where the size of arrays is left open with one at which a run takes about that many seconds at most."""
     if found.study.name != BANDWIDTH or {"kib", "elements"} & point.keys():
         return dict(point)
     size = size_within(machine, seconds, threads)
@@ -91,7 +91,7 @@ def sized_point(
 
 
 def _passes(moved: float, kib: int) -> int:
-    """How often arrays of so many KiB are passed over so that about so many bytes are moved."""
+    """How often arrays of that many KiB are passed over to move about that many bytes."""
     return max(1, round(moved / (kib * 1024 / _ELEMENT * _MOVED_EACH)))
 
 
@@ -108,7 +108,7 @@ def machine_limits(
 ) -> list[MachineLimit]:
     """What measures the rates that limit the study, whose `work` says how much there is, and on arrays of how many bytes.
 
-    Of memory it is done in about so many `seconds` a run where arrays of twice the caches allow that.
+    For memory a run takes about `seconds` where arrays of twice the caches allow that.
     """
     return [_at_size(limit, machine, threads, work, seconds) for limit in found.study.limits]
 

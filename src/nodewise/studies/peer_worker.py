@@ -9,7 +9,7 @@ study's own inputs (arrays by name), `run(state)` (the timed part) and `outputs(
 it needs them it has also: `ENVIRONMENT`, variables for its process (empty: to clear); `metrics(state)`, other numbers by
 name; and in place of `available`, `contenders()`, several by name with the reason why one cannot run, or None: the point
 then holds the name as `contender`. `settle(inputs, point, threads)` finds by trial what has to hold for all runs (a quality
-that several ways have in common), numbers by name, which `prepare` has in its point: with `--settle` they are printed and
+that several variants have in common), numbers by name, which `prepare` has in its point: with `--settle` they are printed and
 nothing else is done, with `--settled` they are given, and with neither the process settles for itself. It runs once to
 warm up and then under the clock. The inputs come from the study's worker, which judges the outputs afterwards by the
 study's own check.
@@ -80,8 +80,8 @@ class Judge:
             self._process.stdin.close()
         except BrokenPipeError:
             return "the arrays are not those of the study"
-        said = json.loads(self._line() or "{}")
-        return None if said.get("verified") else said.get("wrong", "the arrays are not those of the study")
+        answer = json.loads(self._line() or "{}")
+        return None if answer.get("verified") else answer.get("wrong", "the arrays are not those of the study")
 
 
 def _receive(stream: IO[bytes]) -> Any:
@@ -108,8 +108,8 @@ def main(words: list[str]) -> int:
     peer = load_script(file)
     contenders = peer.contenders() if hasattr(peer, "contenders") else {file.stem: peer.available()}
     if "--available" in words:
-        told = {"environment": getattr(peer, "ENVIRONMENT", {}), "settles": hasattr(peer, "settle")}
-        print(json.dumps({"contenders": dict(contenders), **told}))
+        about = {"environment": getattr(peer, "ENVIRONMENT", {}), "settles": hasattr(peer, "settle")}
+        print(json.dumps({"contenders": dict(contenders), **about}))
         return 0
     name = _after(words, "--contender", file.stem)
     if contenders[name]:
@@ -130,11 +130,11 @@ def main(words: list[str]) -> int:
                 return 0
             point |= {k: repr(v) for k, v in settled.items()}
         state = peer.prepare(judge.inputs, point, threads)
-        told = {}
+        metrics = {}
         if places := places_asked(os.environ.get(BIND, "")):
             watch = Watch()
             peer.run(state)
-            told["bound"] = watch.bind(places)
+            metrics["bound"] = watch.bind(places)
         peer.run(state)
         times = []
         for _ in range(repeat):
@@ -145,10 +145,10 @@ def main(words: list[str]) -> int:
             print(f"wrong result: {wrong}", file=sys.stderr)
             print('{"nodewise": 1, "verified": false}')
             return 1
-    told |= {k: judge.task[k] for k in ("items", "flops", "bytes") if k in judge.task}
-    told |= peer.metrics(state) if hasattr(peer, "metrics") else {}
+    metrics |= {k: judge.task[k] for k in ("items", "flops", "bytes") if k in judge.task}
+    metrics |= peer.metrics(state) if hasattr(peer, "metrics") else {}
     for seconds in times:
-        print(json.dumps({"nodewise": 1, "seconds": seconds, **told, "threads": threads, "verified": True}))
+        print(json.dumps({"nodewise": 1, "seconds": seconds, **metrics, "threads": threads, "verified": True}))
     return 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The contract of a study, as rules that any folder is held to: each gives what is wrong, and nothing where all is right."""
+"""The contract of a study, as rules by which any folder is checked: each gives what is wrong, and nothing where all is right."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from nodewise.studies.commands import (
 from nodewise.studies.contract import Point
 from nodewise.studies.discovery import Found, find_study
 
-#: What measures limits of the machine has none besides.
+#: Studies that measure limits of the machine, and so have none.
 _MEASURES_LIMITS = ("flops", "bandwidth")
 _THREADS = ("1", "2", "5")
 _SHORTEST_PAGE = 300
@@ -142,8 +142,8 @@ def a_variant_is_right(found: Found, contender: Contender, point: Point) -> Iter
                 if not (contender.kind == "peer" and "wrong result" in done.stderr):
                     yield f"{at}: {done.stderr.strip() or f'ended with code {done.returncode}'}"
                 return
-            told = json.loads(done.stdout)
-            if not (told["verified"] is True and told["seconds"] > 0 and told["items"] > 0):
+            answer = json.loads(done.stdout)
+            if not (answer["verified"] is True and answer["seconds"] > 0 and answer["items"] > 0):
                 yield f"{at}: it printed {done.stdout.strip()}"
             if contender.kind == "variant":
                 wrong = list(_unlike(found, point, Path(name)))
@@ -226,9 +226,9 @@ def peers_are_right_or_say_why_they_do_not_run(found: Found) -> Iterator[str]:
         if done.returncode != 0:
             yield f"{peer.name}: {done.stderr.strip()[-1000:]}"
             continue
-        told = json.loads(done.stdout.splitlines()[-1])
+        answer = json.loads(done.stdout.splitlines()[-1])
         due = due or work_of(found, point)
-        if told.get("verified") is not True or told["items"] != due["items"]:
+        if answer.get("verified") is not True or answer["items"] != due["items"]:
             yield f"{peer.name} printed {done.stdout.strip()}, and the work is {due['items']:g} items"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.memory import fast_nodes, read_memory
-from nodewise.runner.binding import Way, program_of
+from nodewise.runner.binding import Binding, program_of
 from nodewise.runner.launch import quoted
 from nodewise.runner.loaded import Loaded
 from nodewise.runner.memory import huge_page_environment, huge_page_pools
@@ -31,8 +31,8 @@ def _threads(machine: Machine, inherited: Mapping[str, str]) -> Axis:
     processors = len(machine.allowed)
     smt = max(len(c.pus) for c in machine.allowed_cores)
     whole = [k * cores for k in range(smt, 0, -1)]
-    packages = len({c.package for c in machine.allowed_cores})
-    parts = [cores // packages, cores // 2, cores // 4, 1, cores // 8, 3 * cores // 2]
+    sockets = len({c.socket for c in machine.allowed_cores})
+    parts = [cores // sockets, cores // 2, cores // 4, 1, cores // 8, 3 * cores // 2]
     powers = [2**k for k in range(processors.bit_length(), 0, -1)]
     natural = [n for n in dict.fromkeys([*whole, processors, *parts, *powers]) if 1 <= n <= processors]
     return Axis(
@@ -98,7 +98,7 @@ class Wanted:
 class Options:
     """The axes of one tune: the space that they span, and the Setting of each of its points.
 
-    On a machine that is not live places are told to the program, but nothing is bound.
+    On a machine that is not live the program is given places, but nothing is bound.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class Options:
         ranked = self._holding.ranked
         if name == "threads":
             ranks = 1 if ranked is None else ranked.ranks
-            now = self._holding.told_now or max(1, self._machine.parallelism // ranks)
+            now = self._holding.threads_now or max(1, self._machine.parallelism // ranks)
             axis = replace(axis, values=tuple(sorted({*axis.values, now})), default=now)
         if name == "hugepages" and not self._reads_huge_pages():
             axis = _only(axis, ("default", "never"))
@@ -198,9 +198,9 @@ class Options:
             )
         processors = len(self._machine.allowed)
         cores = len(self._machine.allowed_cores)
-        packages = len({c.package for c in self._machine.allowed_cores})
+        sockets = len({c.socket for c in self._machine.allowed_cores})
         nodes = max(1, len({c.numa_node for c in self._machine.allowed_cores}))
-        parts = [cores, packages, nodes, processors, 1, cores // 2, *(2**k for k in range(processors.bit_length()))]
+        parts = [cores, sockets, nodes, processors, 1, cores // 2, *(2**k for k in range(processors.bit_length()))]
         now = self._holding.ranked.ranks
         natural = [n for n in dict.fromkeys([now, *parts]) if n == now or 1 <= n <= processors]
         values = tuple(sorted(natural))
@@ -213,10 +213,10 @@ class Options:
             return options
         there = {o.axis.name for o in options}
         if "threads" in there and "placement" not in there and not holding.counted:
-            why = f"{holding.way.why}; only with placement it is held to so many processors"
+            why = f"{holding.binding.why}; only with placement is it held to that many processors"
             self.without_effect["threads"] = why
         if "placement" in there and "threads" not in there:
-            why = f"{holding.way.why}; without threads to choose it has all processors anyway"
+            why = f"{holding.binding.why}; without threads to choose it has all processors anyway"
             self.without_effect["placement"] = why
         left = [o for o in options if o.axis.name not in self.without_effect]
         if self.without_effect and not left:
@@ -247,9 +247,9 @@ class Options:
         elif self._machine.live and value != "default":
             libraries = program_of(draft.command, draft.environment).libraries
         draft.no_huge_pages = value == "never"
-        # what the kernel refuses, nobody needs to be told; unless it was told otherwise
-        told = any("hugetlb" in draft.environment.get(v, "") for v in ("GLIBC_TUNABLES",))
-        if value != "never" or told:
+        # what the kernel refuses anyway need not be refused again, unless the user's variables ask for huge pages
+        wanted = any("hugetlb" in draft.environment.get(v, "") for v in ("GLIBC_TUNABLES",))
+        if value != "never" or wanted:
             draft.env |= huge_page_environment(value, draft.environment, libraries, glibc=other is None)
 
     def _set_memory(self, draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
@@ -274,7 +274,7 @@ class Options:
         return self._agree(values) and all(c.holds(values) for c in self._constraints)
 
     def _agree(self, values: Mapping[str, Any]) -> bool:
-        """Whether each part has a reader beside the others: glibc's allocator has none beside another one."""
+        """Whether something reads each part, given the others: glibc's allocator reads nothing where another one is used."""
         others = {n for n, v in values.items() if v != self._defaults[n]}
         if any(others.intersection(k.without) for n, k in self._knobs.items() if n in others):
             return False
@@ -283,9 +283,9 @@ class Options:
         return own_pages or values.get("hugepages") not in ("transparent", "reserved")
 
     @property
-    def way(self) -> Way:
-        """By which way threads are placed, and why."""
-        return self._holding.way
+    def binding(self) -> Binding:
+        """How threads are bound, and why."""
+        return self._holding.binding
 
     def baseline(self) -> Setting:
         """The program as its user starts it, with the first value of each parameter."""

@@ -33,7 +33,7 @@ class Builder:
         self._cwd = cwd or Path.cwd()
         self._environment = dict(environment)
         self._made: dict[str, tuple[Path, str]] = {}
-        #: How the text of a build is kept beside what it made; secrets in it are not.
+        #: How the text of a build is kept along with what it made; secrets in it are not.
         self.written: Callable[[str], str] = Masks().masked
 
     def __call__(self, text: str) -> tuple[Path, str]:

@@ -49,7 +49,7 @@ def put_in(text: str, values: Mapping[str, Any]) -> str:
 
 
 def parameter_option(name: str, values: Sequence[str]) -> Option:
-    """An axis over what stands for `{name}` in the command, the first value being the baseline's."""
+    """An axis over the values of `{name}` in the command, the first value being the baseline's."""
 
     def apply(draft: Draft, value: Any, point: Mapping[str, Any]) -> None:
         del point
@@ -61,7 +61,7 @@ def parameter_option(name: str, values: Sequence[str]) -> Option:
 def environment_option(name: str, values: Sequence[str], inherited: Mapping[str, str]) -> Option:
     """An axis over a variable: the baseline has it as inherited (`unset` where it is not); `unset` may be among the values.
 
-    Raises InputError where the name is none.
+    Raises InputError where it is not a name of a variable.
     """
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise InputError(f"--env-axis {name!r} is no name of a variable", "write it such as --env-axis NAME=v1,v2")

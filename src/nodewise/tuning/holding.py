@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holding: how many ranks and threads a point asks for, where they sit, and the least that has to be said for that."""
+"""Holding: how many ranks and threads a point asks for, where they sit, and the fewest settings that achieve it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nodewise.machine.model import Machine
 from nodewise.placement.openmp.places import openmp_environment
 from nodewise.placement.placement import Placement
 from nodewise.placement.registry import binding_variables
-from nodewise.runner.binding import Way, way_seen
+from nodewise.runner.binding import Binding, binding_seen
 from nodewise.runner.loaded import Loaded
 from nodewise.search.space import Point
 from nodewise.tuning.catalogue.choose import follow
@@ -51,10 +51,10 @@ class Holding:
         self._folder = folder or Path()
         self.ranked: Ranked | None = read_ranked(command)
         program = self.ranked.program if self.ranked is not None else command
-        self.way = (
-            way_seen(program, environment, loaded)
+        self.binding = (
+            binding_seen(program, environment, loaded)
             if machine.live
-            else Way("openmp", "what a program for another machine loads cannot be seen here")
+            else Binding("openmp", "what a program for another machine loads cannot be seen here")
         )
         self._everything = inherited_processors() if machine.live else frozenset()
         #: The number of threads where a point does not name one; None: what the machine runs at once, shared by ranks.
@@ -63,7 +63,7 @@ class Holding:
     @property
     def openmp(self) -> bool:
         """Whether OpenMP's variables are read."""
-        return self.way.name == "openmp"
+        return self.binding.name == "openmp"
 
     @property
     def counted(self) -> bool:
@@ -71,7 +71,7 @@ class Holding:
         return self.openmp or any(f.follows == "threads" for f in self._followers)
 
     @property
-    def told_now(self) -> int | None:
+    def threads_now(self) -> int | None:
         """How many threads the user's own variables give the program; None where they give nothing that it reads."""
         if self.openmp:
             texts = [(self._environment.get("OMP_NUM_THREADS", ""), "{n}")]
@@ -130,7 +130,7 @@ class Holding:
         draft.places = placement.places if placement is not None and held else None
 
     def _hold_ranks(self, draft: Draft, ranked: Ranked, placement: Placement | None, ranks: int, threads: int) -> None:
-        """The launcher starts so many ranks, and each takes its own places; the launcher itself is bound to nothing."""
+        """The launcher starts that many ranks, and each takes its own places; the launcher itself is bound to nothing."""
         wrapper: list[str] = []
         if self.openmp:
             draft.env["OMP_NUM_THREADS"] = str(threads)
@@ -146,12 +146,12 @@ class Holding:
         return placement.mask
 
     def _taken_anyway(self, threads: int, environment: Mapping[str, str]) -> bool:
-        """Whether an OpenMP runtime that is given nothing takes just so many threads: one for each processor."""
+        """Whether an OpenMP runtime that is given nothing takes just that many threads: one for each processor."""
         return "OMP_NUM_THREADS" not in environment and threads == len(self._everything)
 
     def _set_by(self, threads: int, environment: Mapping[str, str], mask: tuple[int, ...] | None) -> dict[str, str]:
         """The variables of the program's libraries that set the number of threads, where it has to be set."""
-        if threads == self.told_now:
+        if threads == self.threads_now:
             return {}
         counted = len(self._everything if mask is None else mask)
         chosen: list[Follower] = []

@@ -40,7 +40,7 @@ def _head(about: Sequence[str]) -> list[str]:
 
 
 def _as_inherited(kept: Kept) -> Start:
-    """The start with what the shell of then held besides."""
+    """The start, with what the shell held at that time."""
     return replace(kept.start, env={**kept.inherited, **kept.start.env})
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from nodewise.search.space import Axis
 
-#: Of an axis so many values are named.
+#: The most values of an axis that are named.
 _MOST_NAMED = 8
 
 

@@ -97,19 +97,19 @@ def read_ranked(command: Sequence[str]) -> Ranked | None:
 
 
 def _launcher_of(ranked: Ranked, environment: Mapping[str, str]) -> str:
-    """The dialect of a command's launcher; empty where names are shared, and the file does not tell them apart."""
+    """The dialect of a command's launcher; empty where names are shared, and the file does not distinguish them."""
     name = ranked.head[0]
     starters = {d.name: d.starter for d in all_dialects() if d.starter in _starters(ranked.head)[0]}
     found = find_on_path(name, environment)
     resolved = found.resolve().name if found is not None else Path(name).name
-    telling = [d for d, s in starters.items() if s is not None and any(part in resolved for part in s.unbound)]
-    return (telling or [*starters, "", ""])[0] if len(telling) == 1 or len(starters) == 1 else ""
+    matching = [d for d, s in starters.items() if s is not None and any(part in resolved for part in s.unbound)]
+    return (matching or [*starters, "", ""])[0] if len(matching) == 1 or len(starters) == 1 else ""
 
 
 def with_ranks(setting: Setting, environment: Mapping[str, str] = os.environ) -> Setting:
     """The setting with what its command says of ranks, so that each is started and measured for itself.
 
-    As it is where the command starts no ranks, or not the same program for all, or it cannot be told for sure which of its
+    As it is where the command starts no ranks, or not the same program for all, or it is not certain which of its
     words is their program. Raises InputError as `read_ranked` does.
     """
     ranked = read_ranked(setting.command)

@@ -41,7 +41,7 @@ _OF_LIBRARIES = ("knobs", "schedule", "wait", "allocator")
 _TOLD = ("threads", "placement", "ranks", "hugepages")
 #: The share of the runs that knobs may take, where nobody has named them.
 _SHARE = 0.3
-#: A knob that promises so much (see `priority.Prioritized.promise`) is tried before anything else is known.
+#: A knob that promises at least this much (see `priority.Prioritized.promise`) is tried before anything else is known.
 _PROMISING = 15
 #: An axis of the user's own with more values than this is left to the search.
 _MOST_GUESSED = 8
@@ -216,7 +216,7 @@ class Offer:
             if one.knob.name not in taken and one.knob.worth >= LEAST_WORTH:
                 found[one.knob.name] = one.reason
             elif one.dropped and one.knob.name not in (self._names or ()):
-                found[f"{one.knob.name}={','.join(one.dropped)}"] = "too few runs for so many values"
+                found[f"{one.knob.name}={','.join(one.dropped)}"] = "too few runs for that many values"
         return found
 
     def _own_axes(self) -> list[Axis]:

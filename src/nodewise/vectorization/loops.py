@@ -32,7 +32,7 @@ from nodewise.runner.compilers.toolchain import (
 from nodewise.vectorization.places import Places
 
 KINDS = ("gcc", "clang")
-#: Clang looks for OpenMP's header beside itself, where Debian has it in a package of its own.
+#: Clang looks for OpenMP's header next to itself, where Debian has it in a package of its own.
 _OPENMP = "libomp-dev"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which loop of the source each attempt is of.
+"""Which loop of the source each attempt belongs to.
 
 GCC places a loop at one of its statements, which may stand in a function that was inlined there, in a loop within that is
 gone, or in one that is still there. LLVM's compilers place it at its keyword, or at the directive that shares it out.
@@ -37,7 +37,7 @@ class Found:
 
 @dataclass
 class Places:
-    """A file's loops and directives, which attempts are held against; `is_file` knows the file's names."""
+    """A file's loops and directives, which attempts are matched with; `is_file` knows the file's names."""
 
     loops: tuple[SourceLoop, ...]
     directives: tuple[Directive, ...]
@@ -79,8 +79,8 @@ class Places:
                 continue
             alike = len({(a.elements, a.interleave, a.why) for a in several}) == 1
             # else which is which is not known, what became of them is
-            told = several if alike else [replace(a, elements=None, interleave=None, why=()) for a in several]
-            found += [Found(a, loop) for a, loop in zip(told, free, strict=True)]
+            attempts = several if alike else [replace(a, elements=None, interleave=None, why=()) for a in several]
+            found += [Found(a, loop) for a, loop in zip(attempts, free, strict=True)]
         return found
 
     def _loops_of(self, name: str) -> list[SourceLoop]:

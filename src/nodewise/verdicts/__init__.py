@@ -1,1 +1,1 @@
-"""From samples to typed results: what a comparison, a tune and a study bear."""
+"""From samples to typed results: what a comparison, a tune and a study show."""

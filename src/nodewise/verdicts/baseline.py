@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holding an experiment against an earlier one: only where machine and conditions are the same, and never as sure."""
+"""Comparing an experiment with an earlier one: only where machine and conditions are the same, and never as surely."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ from nodewise.verdicts.tune import seconds_spent
 COMPARE, RUN, CONFIRM, WARM_UP = "compare", "run", "confirm", "warm-up"
 #: A drift, or a first run that differs, of less than this is not worth a word.
 _DRIFT, _FIRST = 0.01, 0.1
-#: With more contenders than this each is held against the reference only, since every pair more widens all intervals.
+#: With more contenders than this each is compared with the reference only, since each further pair widens all intervals.
 _ALL_PAIRS_UP_TO = 5
 #: Wall time this many times the processor time: the program mostly waited.
 _WAITING = 1.5
@@ -57,7 +57,7 @@ def comparisons(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def looks_of(pairs: int) -> OpenLooks:
-    """When to look at so many comparisons, and at which level each: at 95% all of them hold together."""
+    """When to look at that many comparisons, and at which level each: at 95% all of them hold together."""
     return OpenLooks(0.05, max(1, pairs))
 
 
@@ -253,9 +253,9 @@ def _with_work(experiment: Experiment, rows: list[ContenderSummary]) -> list[Con
     return [replace(r, work=made.get(r.name)) for r in rows]
 
 
-#: So many contenders are named where several may be the best.
+#: The most contenders that are named where several may be the best.
 _NAMED = 6
-#: A note that so many commands share is given once for all of them.
+#: A note that this many commands share is given once for all of them.
 _SHARED = 3
 _ALIKE = {
     "waits": "wait for something else than the processor (files, network, sleep), which is then what is measured",
@@ -453,7 +453,7 @@ def _fastest(rows: Sequence[ContenderSummary], judged: Sequence[PairVerdict]) ->
     left = tuple(r.name for r in rows if r.runs and not r.error and r.name not in beaten)
     if len(rows) <= _ALL_PAIRS_UP_TO:
         return left
-    # held against the reference only: those whose intervals reach that of the best one
+    # compared with the reference only: those whose intervals reach that of the best one
     against = {p.other: (p.low, p.high) for p in judged if p.low is not None and p.high is not None}
     best = max((low for low, _ in against.values()), default=1.0)
     if best <= 1.0:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 #: Raised with every change after which a reader of the old JSON would be wrong.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _HINTS: dict[Any, dict[str, Any]] = {}
 _PLAIN: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the blocks of two settings bear: one definition for tune, compare and study.
+"""What the blocks of two settings show: one definition for tune, compare and study.
 
 Only blocks in which both ran well are paired. Blocks that something disturbed do not decide, as long as the undisturbed
 ones are at least half of all and enough for an interval; where most were disturbed, the machine was busy and nothing is said,
@@ -29,7 +29,7 @@ WHEN_BUSY = "--wait-quiet 10min waits for quiet before each block, --accept-dist
 
 @dataclass(frozen=True)
 class PairVerdict:
-    """How many times as fast `other` is as `one`, and what the runs bear.
+    """How many times as fast `other` is as `one`, and what the runs show.
 
     `ratio` is above 1 where `other` is the faster; `low` and `high` are its interval, None where there is none. `pairs` are
     the blocks that decided, `disturbed` those in which a run was disturbed, of `blocks` that both ran in. `beyond` is the
@@ -133,7 +133,7 @@ def judge_pairs(
 ) -> tuple[Verdict, str]:
     """The verdict on pairs, and the reason where it is undecided.
 
-    `level` gives the level of the interval for so many pairs; `final`: no more will come; `surely` is that of `judge`.
+    `level` gives the level of the interval for a number of pairs; `final`: no more will come; `surely` is that of `judge`.
     """
     if pairs.busy and not accept_disturbed:
         guess = float(np.median(np.log(pairs.one) - np.log(pairs.other)))

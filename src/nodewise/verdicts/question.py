@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an experiment was asked, read back: the part of its question that verdicts and pages speak of."""
+"""What an experiment was asked, read back: the part of its question that verdicts and pages use."""
 
 from __future__ import annotations
 

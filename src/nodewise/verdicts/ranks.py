@@ -43,7 +43,7 @@ class RankTable:
 def rank_table(records: Sequence[Record], key: str, threads: int | None = None) -> RankTable | None:
     """The ranks of a setting's good runs, those to warm up left out; None where no launcher started it.
 
-    `threads` are those that each was told to have; without, those that were seen to work.
+    `threads` are those that each was asked to have; without, those that were seen to work.
     """
     counted = [r for r in records if r.setting == key and r.phase != WARM_UP]
     samples = [r.sample for r in counted if r.sample.ok and r.sample.ranks]

@@ -103,9 +103,9 @@ class RooflineSeries:
 
 @dataclass(frozen=True)
 class Roof:
-    """What the machine can do: the `rate` of the best block in operations or bytes a second, the `median` beside it.
+    """What the machine can do: the `rate` of the best block in operations or bytes a second, and the `median`.
 
-    `way` is the variant of the study that reached it, at the knobs `point`; `low` the lower end of the median's interval.
+    `variant` is the one of the study that reached it, at the knobs `point`; `low` the lower end of the median's interval.
     """
 
     name: str
@@ -113,7 +113,7 @@ class Roof:
     rate: float
     median: float
     low: float | None
-    way: str
+    variant: str
     point: Mapping[str, str]
 
 
@@ -161,7 +161,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class RooflineVerdict:
-    """A machine's roofs with so many threads, the compute roofs first, and the kernels below them."""
+    """A machine's roofs with that many threads, the compute roofs first, and the kernels below them."""
 
     kind: str
     threads: int
@@ -182,7 +182,7 @@ def roofline_verdict(
     blocks: int,
     seconds_spent: float,
 ) -> RooflineVerdict:
-    """Judge what roofs and kernels gave in so many blocks; kernels have their role."""
+    """Judge what roofs and kernels gave in that many blocks; kernels have their role."""
     measured = _measured(roofs)
     placed = tuple(_placed(one, measured) for one in kernels if one.ran)
     return RooflineVerdict(
@@ -199,9 +199,9 @@ def roofline_verdict(
 
 
 def _measured(series: Sequence[RooflineSeries]) -> tuple[Roof, ...]:
-    """Each roof by the best way to reach it, the compute roofs first, then from the nearest cache to memory.
+    """Each roof by the variant that came highest, the compute roofs first, then from the nearest cache to memory.
 
-    A roof is what the machine can do, so it is the best block that counts; the median stands beside it.
+    A roof is what the machine can do, so it is the best block that counts; the median is shown with it.
     """
     roofs: dict[str, Roof] = {}
     for one in series:
@@ -242,18 +242,18 @@ def _placed(one: RooflineSeries, roofs: Sequence[Roof]) -> Kernel:
 def bound_of(intensity: float | None, rate: float, peak: str, roofs: Sequence[Roof]) -> Bound:
     """Which roof bounds a kernel: the lowest one that it is not above, beginning with memory's; and the share of it.
 
-    A kernel whose data stay in a cache gets past memory's roof, and is set against that cache's; one that moves no bytes
-    (`intensity` None) is set against the peak.
+    A kernel whose data stay in a cache gets past memory's roof, and is compared with that cache's; one that moves no bytes
+    (`intensity` None) is compared with the peak.
     """
     top = next((r for r in roofs if r.name == peak), None)
     if top is None:
         return Bound(peak, None, None, None)
-    for way in sorted((r for r in roofs if r.kind is RoofKind.BANDWIDTH), key=lambda r: r.rate):
-        height = intensity * way.rate if intensity is not None else math.inf
+    for roof in sorted((r for r in roofs if r.kind is RoofKind.BANDWIDTH), key=lambda r: r.rate):
+        height = intensity * roof.rate if intensity is not None else math.inf
         if height >= top.rate:
             break
         if rate <= height * ABOVE_ROOF:
-            return Bound(peak, way.name, height, rate / height)
+            return Bound(peak, roof.name, height, rate / height)
     return Bound(peak, top.name, top.rate, rate / top.rate)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What stands beside the number that decides: other metrics of each setting, and which settings no other beats in both."""
+"""What is shown with the number that decides: other metrics of each setting, and which settings no other beats in both."""
 
 from __future__ import annotations
 
@@ -191,6 +191,6 @@ def energy_parts(experiment: Experiment) -> str:
     """What the recorded energy is the sum of."""
     named = experiment.records.named
     if ("conditions", "energy_psys_j") in named:
-        return "the whole machine (psys, since no package is shown)"
+        return "the whole machine (psys, since no socket is shown)"
     memory = " and their memory" if ("conditions", "energy_dram_j") in named else ""
-    return f"the whole machine's processor packages{memory}"
+    return f"the whole machine's sockets{memory}"

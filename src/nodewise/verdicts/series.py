@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a contender of a study gave in its blocks, and how one is held against others.
+"""What a contender of a study gave in its blocks, and how one is compared with others.
 
 All ratios that are printed together hold together at 95%. The fastest peer is chosen after looking, so a variant's ratio
-to it is held against every peer: it is at least the smallest of the lower ends (intersection-union: R. L. Berger,
+to it is compared with every peer: it is at least the smallest of the lower ends (intersection-union: R. L. Berger,
 Technometrics 24, 1982) and at most the smallest of the upper ends, which for that hold together for all peers.
 """
 
@@ -36,7 +36,7 @@ FOR_SCALE = "for_scale"
 
 
 class Series:
-    """What a contender's runs gave, block by block; a limit of the machine counts as the time of so much `work`.
+    """What a contender's runs gave, block by block; a limit of the machine counts as the time of that much `work`.
 
     A limit that is `kept` from earlier has that time without a run.
     """
@@ -71,7 +71,7 @@ class Series:
 
     @property
     def how(self) -> str:
-        """What a row says of the way that it was measured."""
+        """What a row says of how it was measured."""
         if self.kept is not None:
             return self.kept.how
         return self.machine_limit.how if self.machine_limit is not None else self.contender.how
@@ -186,7 +186,7 @@ def against(
         verdict, reason = judge_pairs(pairs, lambda _: level, _WITHIN, final=True, accept_disturbed=accept)
         mine = pairs.deciding(accept)
         if not mine[0] or (pairs.busy and not accept):
-            # without one of them the others bear nothing
+            # without one of them the others decide nothing
             return pair_verdict(other.contender.name, one.contender.name, pairs, (verdict, reason), accept)
         low = min(low, verdict.ratio.low)
         high = min(high, ratio_interval(*mine, all_level).high)

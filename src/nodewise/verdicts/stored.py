@@ -90,4 +90,4 @@ def _kept(kind: Kind, data: Any, folder: Path) -> Any:
 
 
 def _hint(kind: Kind, folder: Path) -> str:
-    return f"get it anew with: {kind.anew(folder)}"
+    return f"make it again with: {kind.remake_line(folder)}"

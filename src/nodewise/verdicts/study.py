@@ -34,7 +34,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class StudyRow:
-    """One contender: its median time in seconds, its rate in `unit` with the 95% interval, and what it is held against.
+    """One contender: its median time in seconds, its rate in `unit` with the 95% interval, and what it is compared with.
 
     `times` has one entry for each block (None: it did not run well in that), so that any two rows can be compared block
     by block. `against_peer` is it against the fastest peer, `against_plain` against the plain variant (None: there is none,
@@ -72,7 +72,7 @@ class StudyVerdict:
     """What a study found: a row for each contender, variants, peers and limits, each kind's fastest first.
 
     `verdict` is that of the fastest variant, `best`, against the fastest peer, `best_peer` (None: there is none, or it did not run
-    six times, below which none is named); `headline` and `sentence` say it in words. `work` is what the study counts of its own, `told` what it says of its result.
+    six times, below which none is named); `headline` and `sentence` say it in words. `work` is what the study counts of its own, `report_lines` what it reports of its result.
     """
 
     kind: str
@@ -87,7 +87,7 @@ class StudyVerdict:
     best_peer: str | None
     plain_variant: str
     rows: tuple[StudyRow, ...]
-    told: tuple[str, ...]
+    report_lines: tuple[str, ...]
     blocks: int
     disturbed: int
     accept_disturbed: bool
@@ -145,7 +145,7 @@ def study_verdict(
     other_load: Sequence[str] = (),
     free: Sequence[str] = (),
 ) -> StudyVerdict:
-    """Judge what the contenders gave in so many blocks; what the study itself tells of it is not yet there.
+    """Judge what the contenders gave in that many blocks; `report_lines` are still empty.
 
     `quota` is how many processors the control group grants; `accept`: blocks decide that were disturbed, too. `other_load` says
     what other experiments ran on the machine, `free` names the peers for whose sake nothing was bound.
@@ -158,7 +158,7 @@ def study_verdict(
     rows = []
     for one in series:
         judged = one in compared
-        # which peer is the fastest is measured, too, so all are held against all
+        # which peer is the fastest is measured, too, so all are compared with all
         peer = against(peers, one, quota, together, accept) if judged and one is not best_peer else None
         own = against(plain, one, quota, together, accept) if judged else None
         limit = share_of(one, series)
@@ -183,7 +183,7 @@ def study_verdict(
         best_peer=None if best_peer is None else best_peer.contender.name,
         plain_variant=study.plain_variant,
         rows=tuple(rows),
-        told=(),
+        report_lines=(),
         blocks=blocks,
         disturbed=met.disturbed_blocks,
         accept_disturbed=accept,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which values of the axes a tune came to, and which it did not."""
+"""Which values of the axes a tune tried, and which it did not."""
 
 from __future__ import annotations
 

@@ -77,10 +77,10 @@ def levels_of(rows: Iterable[Mapping[str, Any]]) -> list[Level]:
     """The rows that ran."""
     found = []
     for row in rows:
-        told = row.get("metrics") or {}
-        if row["kind"] != "limit" and row.get("seconds") and told.get("ratio"):
-            pack, unpack = told["compress_mbs"] * 1e6, told["decompress_mbs"] * 1e6
-            found.append(Level(row["contender"], told["ratio"], pack, unpack))
+        metrics = row.get("metrics") or {}
+        if row["kind"] != "limit" and row.get("seconds") and metrics.get("ratio"):
+            pack, unpack = metrics["compress_mbs"] * 1e6, metrics["decompress_mbs"] * 1e6
+            found.append(Level(row["contender"], metrics["ratio"], pack, unpack))
     return found
 
 
@@ -122,16 +122,16 @@ def advice(levels: Sequence[Level], link: float) -> list[str]:
             f"  use {best.name}: {format_speed(best.through(link))} of these files get through, {gain:.2f} times what does "
             f"uncompressed; {holds} decides; read back at {format_speed(best.back(link))}"
         )
-    for words, way in (
+    for words, speed_of in (
         ("one after the other (compress, then write)", Level.after),
         ("decompressing at the other end meanwhile", Level.across),
         ("written once and read often, decompressing while it reads,", Level.back),
     ):
-        other = best_of(levels, link, way)
-        if way(other, link) > _WORTH * way(best, link):
+        other = best_of(levels, link, speed_of)
+        if speed_of(other, link) > _WORTH * speed_of(best, link):
             lines.append(
-                f"  {words} it would be {other.name}: {format_speed(way(other, link))}, {best.name} "
-                f"{format_speed(way(best, link))}"
+                f"  {words} it would be {other.name}: {format_speed(speed_of(other, link))}, {best.name} "
+                f"{format_speed(speed_of(best, link))}"
             )
     return lines
 

@@ -25,7 +25,7 @@ def near(path: Path, system: Path = _SYSTEM, mounts: Path = _MOUNTS) -> Nearness
     """The processors of the NUMA node that owns the disk on which a path lies."""
     device = _device(path.stat().st_dev, system) or _mounted_device(path, system, mounts)
     if device is None:
-        return Nearness(None, f"{path} is on no block device that the system tells of: nothing to choose a socket by")
+        return Nearness(None, f"{path} is on no block device that the system shows: nothing to choose a socket by")
     found = dict(_owners(device, system.resolve()))
     names = ", ".join(found)
     nodes = {node for node, _ in found.values() if node >= 0}

@@ -46,7 +46,7 @@ constexpr std::uint32_t kLevelMemory[] = {0, 282624, 331776, 348160};
 // The library's histogram of literals, lengths, distances and its table of positions.
 constexpr std::size_t kHistogram = 18912;
 
-// So much of a block tells how its bytes are distributed.
+// So much of a block shows how its bytes are distributed.
 constexpr std::size_t kSample = std::size_t{256} << 10;
 
 class Isal final : public Codec {

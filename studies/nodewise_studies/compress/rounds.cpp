@@ -121,17 +121,17 @@ struct Totals {
     }
 };
 
-void tell(nw_run* run, const Task& task, const Totals& totals) {
+void report(nw_run* run, const Task& task, const Totals& totals) {
     const auto bytes = static_cast<double>(task.corpus.bytes);
-    nw_tell(run, "seconds", totals.packing_s);
-    nw_tell(run, "ratio", bytes / static_cast<double>(totals.packed_bytes));
-    nw_tell(run, "compress_mbs", bytes / totals.packing_s * 1e-6);
-    nw_tell(run, "decompress_mbs", bytes / totals.unpacking_s * 1e-6);
-    nw_tell(run, "user_s", totals.user_s);
-    nw_tell(run, "system_s", totals.system_s);
-    nw_tell(run, "files", static_cast<double>(task.corpus.files.size()));
+    nw_report(run, "seconds", totals.packing_s);
+    nw_report(run, "ratio", bytes / static_cast<double>(totals.packed_bytes));
+    nw_report(run, "compress_mbs", bytes / totals.packing_s * 1e-6);
+    nw_report(run, "decompress_mbs", bytes / totals.unpacking_s * 1e-6);
+    nw_report(run, "user_s", totals.user_s);
+    nw_report(run, "system_s", totals.system_s);
+    nw_report(run, "files", static_cast<double>(task.corpus.files.size()));
     if (task.corpus.unreadable > 0) {
-        nw_tell(run, "unreadable_files", static_cast<double>(task.corpus.unreadable));
+        nw_report(run, "unreadable_files", static_cast<double>(task.corpus.unreadable));
     }
 }
 
@@ -222,7 +222,7 @@ int round_trip(nw_run* run) {
                 return 1;
             }
         }
-        tell(run, task, totals);
+        report(run, task, totals);
         return 0;
     });
 }
@@ -232,7 +232,7 @@ int check(nw_run* run) {
     return judge(run, task, *task.held);
 }
 
-// Every byte is read at least once; how many are written is what the ways differ in.
+// Every byte is read at least once; how many are written is what the variants differ in.
 void work(const nw_run* run, nw_work* out) {
     const auto bytes = static_cast<double>(task_of(run).corpus.bytes);
     *out = {bytes, 0, bytes, 0};

@@ -15,7 +15,7 @@ void release(nw_run* run);
 // Makes each thread's codec and its memory.
 int open_codecs(nw_run* run, Library library, int level);
 
-// Packs and unpacks every block and tells the library's own time as that of the run.
+// Packs and unpacks every block and reports the library's own time as that of the run.
 int round_trip(nw_run* run);
 
 }  // namespace compress

@@ -61,7 +61,7 @@ def processors(point: Mapping[str, str]) -> Collection[int] | None:
     return found.processors if found is not None else None
 
 
-def tell(result: Mapping[str, Any]) -> list[str]:
+def report(result: Mapping[str, Any]) -> list[str]:
     """What was ignored or left out, where it ran, and the frontier."""
     point = result["point"]
     levels = levels_of(result["rows"])
@@ -157,7 +157,7 @@ STUDY = Study(
     select=select,
     processors=processors,
     threads=1,
-    tell=tell,
+    report=report,
     advise=advise,
     picture=("ratio", "compress_mbs"),
 )

@@ -31,7 +31,7 @@ def run(name: str, point: Mapping[str, str], *options: str, **more: Any) -> subp
     return subprocess.run([*contender.command, *options], capture_output=True, text=True, check=False, **more)
 
 
-def told(name: str, point: Mapping[str, str], *options: str) -> dict[str, Any]:
+def answer(name: str, point: Mapping[str, str], *options: str) -> dict[str, Any]:
     done = run(name, point, *options)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
@@ -64,13 +64,13 @@ def _levels() -> list[Any]:
 
 @pytest.mark.parametrize("name", _levels())
 def test_every_level_brings_edge_files_back(name: str, edges: Path) -> None:
-    one = told(name, {"folder": str(edges)}, "--threads", "1")
+    one = answer(name, {"folder": str(edges)}, "--threads", "1")
     assert one["verified"] is True and one["files"] == 7
     assert one["items"] == 1 + 65535 + 65536 + 65537 + 200_003 + 3_000_000
     assert 2 < one["ratio"] < 17
     # in small blocks and windows of 1 MiB, by more threads
     point = {"folder": str(edges), "block": "65537", "window": "1"}
-    assert told(name, point, "--threads", "3")["items"] == one["items"]
+    assert answer(name, point, "--threads", "3")["items"] == one["items"]
 
 
 def test_there_are_rows_for_all_libraries() -> None:
@@ -100,7 +100,7 @@ def test_the_blocks_that_python_knows_are_those_of_the_worker(edges: Path, point
     point = {**point, "folder": str(edges)} if "folder" in point else point
     windows = windows_of(COMPRESS.study.point(point))
     sizes = [block.size for window in windows for block in window]
-    assert sum(sizes) == told("zlib-1", point)["items"]
+    assert sum(sizes) == answer("zlib-1", point)["items"]
     assert max(sizes) <= int(point.get("block", 16 << 20))
     assert len(windows) == (4 if "window" in point else 1)
 
@@ -114,7 +114,7 @@ def test_the_package_of_zlib_ng_goes_through_all_windows(edges: Path) -> None:
         assert done.returncode == 0, done.stderr
         one = json.loads(done.stdout)
         assert one["verified"] is True and one["items"] == 1 + 65535 + 65536 + 65537 + 200_003 + 3_000_000
-        assert one["ratio"] == pytest.approx(told("zlib-6", point)["ratio"], rel=0.1)
+        assert one["ratio"] == pytest.approx(answer("zlib-6", point)["ratio"], rel=0.1)
 
 
 def test_zlib_ng_is_by_its_library_or_by_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,11 +135,11 @@ def test_incompressible_bytes_grow_by_little(tmp_path: Path, step: int) -> None:
     file = tmp_path / "random"
     file.write_bytes(np.random.default_rng(1).bytes(1 << 20))
     for contender in EVERY[::step]:
-        assert told(contender.name, {"file": str(file)})["ratio"] > (0.5 if contender.name == "isal-0" else 0.9)
+        assert answer(contender.name, {"file": str(file)})["ratio"] > (0.5 if contender.name == "isal-0" else 0.9)
 
 
 def test_time_is_that_of_the_library_alone(tmp_path: Path) -> None:
-    one = told("zlib-1", {"kind": "text", "size": "1000000"})
+    one = answer("zlib-1", {"kind": "text", "size": "1000000"})
     assert one["seconds"] == pytest.approx(1 / one["compress_mbs"])
     assert one["user_s"] + one["system_s"] < 3 * (one["seconds"] + 1 / one["decompress_mbs"]) + 0.02
 
@@ -201,7 +201,7 @@ def _unreadable(folder: Path) -> None:
 def test_a_folder_with_a_file_that_may_not_be_read(tmp_path: Path) -> None:
     _unreadable(tmp_path)
     try:
-        assert told("zlib-6", {"folder": str(tmp_path)})["unreadable_files"] == 2
+        assert answer("zlib-6", {"folder": str(tmp_path)})["unreadable_files"] == 2
         assert look("", str(tmp_path)).left_out == (str(tmp_path / "closed"), str(tmp_path / "secret"))
     finally:
         (tmp_path / "closed").chmod(0o700)
@@ -210,7 +210,7 @@ def test_a_folder_with_a_file_that_may_not_be_read(tmp_path: Path) -> None:
 def test_what_python_sees_of_files_is_what_the_worker_sees(edges: Path) -> None:
     seen = look("", str(edges))
     assert len(seen.files) == 7 and seen.left_out == ()
-    assert sum(size for _, size, _ in seen.files) == told("zlib-1", {"folder": str(edges)})["items"]
+    assert sum(size for _, size, _ in seen.files) == answer("zlib-1", {"folder": str(edges)})["items"]
 
 
 def test_paths_with_commas_may_be_given_with_others(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_paths_with_commas_may_be_given_with_others(tmp_path: Path) -> None:
     assert split_paths("none,here") == [Path("none"), Path("here")] and split_paths("") == []
     many = [tmp_path / "c"] * 500
     assert split_paths(",".join(map(str, many))) == many
-    one = told("zlib-1", {"file": text})
+    one = answer("zlib-1", {"file": text})
     assert one["files"] == 4 and one["items"] == sum(1 + len(path.name) for path in every)
     done = run("zlib-1", {"file": f"{text},{tmp_path}/none,{tmp_path}/c"})
     assert f"cannot read {tmp_path}/none: No such file" in done.stderr
@@ -234,7 +234,7 @@ def test_what_is_named_twice_counts_once(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "below" / "file")
     folders = f"{tmp_path}/,{tmp_path}/below/../below,{tmp_path}//below"
     point = {"file": f"{tmp_path}/link,{tmp_path}/below/../below/file", "folder": folders}
-    assert told("zlib-1", point)["items"] == 1000
+    assert answer("zlib-1", point)["items"] == 1000
     assert [path for path, _, _ in look(point["file"], folders).files] == [tmp_path / "below" / "file"]
     assert [[block.size for block in window] for window in windows_of(COMPRESS.study.point(point))] == [[1000]]
 
@@ -251,7 +251,7 @@ def test_pipes_and_links_below_a_folder_are_passed_by(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "nowhere").symlink_to(tmp_path / "none")
     (tmp_path / "file").write_bytes(b"x" * 1000)
-    one = told("zlib-1", {"folder": str(tmp_path)})
+    one = answer("zlib-1", {"folder": str(tmp_path)})
     assert one["items"] == 1000 and one["files"] == 1 and "unreadable_files" not in one
     done = run("zlib-1", {"file": str(tmp_path / "pipe")}, timeout=20)
     assert done.returncode == 1 and "pipe is no file" in done.stderr
@@ -306,9 +306,9 @@ def test_a_file_that_changed_between_rows_and_levels_out_of_range_are_warned_abo
     file.write_bytes(b"before")
     point = COMPRESS.study.point({"file": str(file), "zlib-levels": "0,6,10"})
     assert "zlib-6" in COMPRESS.study.select(point)  # type: ignore[misc]
-    assert not [line for line in COMPRESS.study.tell(_result(point, **LINES)) if "changed" in line]  # type: ignore[misc]
+    assert not [line for line in COMPRESS.study.report(_result(point, **LINES)) if "changed" in line]  # type: ignore[misc]
     file.write_bytes(b"after it")
-    lines = COMPRESS.study.tell(_result(point, **LINES))  # type: ignore[misc]
+    lines = COMPRESS.study.report(_result(point, **LINES))  # type: ignore[misc]
     assert lines[0] == "warning: zlib has levels 1 to 9: ignored 0, 10"
     assert any(line.startswith(f"warning: {file} changed meanwhile") for line in lines)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The published way: a tile of B packed for all threads, strips of A packed by each, and a core that multiplies one
+// The published variant: a tile of B packed for all threads, strips of A packed by each, and a core that multiplies one
 // strip of either. The steps `tiled`, `registers` and `prefetch` differ in their core alone.
 #pragma once
 

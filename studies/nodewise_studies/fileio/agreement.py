@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether fio, asked for the same pattern, takes the same time: the study's clock and calls held against another's."""
+"""Whether fio, asked for the same pattern, takes the same time: the study's clock and calls compared with another's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BY_BLOCK = ("write-row", "direct-", "mmap-", "uring-")
 def against_fio(
     rows: Mapping[str, Mapping[str, Any]], point: Mapping[str, str], folder: int, folders: int
 ) -> list[str]:
-    """Each way beside fio's on the same pattern: a line for each of fio's rows, on a folder (from 1) of several.
+    """Each variant compared with fio on the same pattern: a line for each of fio's rows, on a folder (from 1) of several.
 
     The interval is of the ratios in the blocks that both ran in; a row's times are of all folders, so with several there
     is none.
@@ -38,14 +38,14 @@ def against_fio(
             theirs, ours = peer["metrics"][key], own["metrics"][key]
             ratio = _paired(own, peer) if folders == 1 else None
             ratio = ratio or Ratio(theirs / ours, theirs / ours, theirs / ours, 1)
-            said = f"{own['contender']}: {_shown(ratio)} times the rate of fio on the same pattern"
+            line = f"{own['contender']}: {_shown(ratio)} times the rate of fio on the same pattern"
             factor, without = _alike(own, peer, folder)
             if factor != 1.0:
                 ratio = Ratio(ratio.ratio * factor, ratio.low * factor, ratio.high * factor, ratio.pairs)
-                said += f"; {_shown(ratio)} without {without}"
-            said += "; fio counts in ms" if theirs < _COARSE else ""
+                line += f"; {_shown(ratio)} without {without}"
+            line += "; fio counts in ms" if theirs < _COARSE else ""
             verdict = _agreement(ratio)
-            lines.append(f"  {said}: {verdict}")
+            lines.append(f"  {line}: {verdict}")
             if verdict != _AGREED and own["contender"].startswith(_BY_BLOCK):
                 apart.append(own["contender"])
     if apart and point.get("memory") != "block":

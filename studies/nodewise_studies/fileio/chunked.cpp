@@ -245,8 +245,8 @@ bool get_whole(const File& file, const Array& array) {
 
 }  // namespace
 
-const Way kChunkedRow{"chunked-row", Format::kChunks, kChunkGrowth, put_rows, get_rows};
-const Way kChunkedChunk{"chunked-chunk", Format::kChunks, kChunkGrowth, put_chunks, get_chunks};
-const Way kChunkedWhole{"chunked-whole", Format::kChunks, kChunkGrowth, put_whole, get_whole};
+const Variant kChunkedRow{"chunked-row", Format::kChunks, kChunkGrowth, put_rows, get_rows};
+const Variant kChunkedChunk{"chunked-chunk", Format::kChunks, kChunkGrowth, put_chunks, get_chunks};
+const Variant kChunkedWhole{"chunked-whole", Format::kChunks, kChunkGrowth, put_whole, get_whole};
 
 }  // namespace fileio

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways that records.f90 has, where there is a compiler for it.
+// The variants that records.f90 has, where there is a compiler for it.
 #ifdef NODEWISE_FORTRAN
 
 #include <sys/stat.h>
@@ -61,7 +61,7 @@ bool get(const File& file, const Array& array) {
 }
 
 template <Form form, By by>
-constexpr Way way(const char* name) {
+constexpr Variant variant(const char* name) {
     constexpr Format kFormats[] = {Format::kText, Format::kRecords, Format::kBytes};
     constexpr double kGrowths[] = {kTextGrowth + 1.0 / 8, kRecordGrowth, 1};
     return {name, kFormats[form], kGrowths[form], put<form, by>, get<form, by>};
@@ -69,15 +69,15 @@ constexpr Way way(const char* name) {
 
 }  // namespace
 
-constexpr Way kFortranTextElement = way<kText, kElement>("fortran-formatted-element");
-constexpr Way kFortranTextRow = way<kText, kRow>("fortran-formatted-row");
-constexpr Way kFortranTextWhole = way<kText, kWhole>("fortran-formatted-whole");
-constexpr Way kFortranRecordElement = way<kRecords, kElement>("fortran-unformatted-element");
-constexpr Way kFortranRecordRow = way<kRecords, kRow>("fortran-unformatted-row");
-constexpr Way kFortranRecordWhole = way<kRecords, kWhole>("fortran-unformatted-whole");
-constexpr Way kFortranStreamElement = way<kStream, kElement>("fortran-stream-element");
-constexpr Way kFortranStreamRow = way<kStream, kRow>("fortran-stream-row");
-constexpr Way kFortranStreamWhole = way<kStream, kWhole>("fortran-stream-whole");
+constexpr Variant kFortranTextElement = variant<kText, kElement>("fortran-formatted-element");
+constexpr Variant kFortranTextRow = variant<kText, kRow>("fortran-formatted-row");
+constexpr Variant kFortranTextWhole = variant<kText, kWhole>("fortran-formatted-whole");
+constexpr Variant kFortranRecordElement = variant<kRecords, kElement>("fortran-unformatted-element");
+constexpr Variant kFortranRecordRow = variant<kRecords, kRow>("fortran-unformatted-row");
+constexpr Variant kFortranRecordWhole = variant<kRecords, kWhole>("fortran-unformatted-whole");
+constexpr Variant kFortranStreamElement = variant<kStream, kElement>("fortran-stream-element");
+constexpr Variant kFortranStreamRow = variant<kStream, kRow>("fortran-stream-row");
+constexpr Variant kFortranStreamWhole = variant<kStream, kWhole>("fortran-stream-whole");
 
 }  // namespace fileio
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a file holds the array, by readers that share nothing with the ways that wrote it.
+// Whether a file holds the array, by readers that share nothing with the variants that wrote it.
 #include <unistd.h>
 
 #include <algorithm>

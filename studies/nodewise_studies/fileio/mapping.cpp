@@ -130,7 +130,7 @@ bool get_ahead(const File& f, const Array& a) {
 
 }  // namespace
 
-const Way kMmapWhole{"mmap-whole", Format::kBytes, 1, put_plain, get_plain};
-const Way kMmapAheadWhole{"mmap-ahead-whole", Format::kBytes, 1, put_ahead, get_ahead};
+const Variant kMmapWhole{"mmap-whole", Format::kBytes, 1, put_plain, get_plain};
+const Variant kMmapAheadWhole{"mmap-ahead-whole", Format::kBytes, 1, put_ahead, get_ahead};
 
 }  // namespace fileio

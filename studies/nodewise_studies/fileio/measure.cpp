@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A way is timed on each folder: written, brought to the disk where asked, read back. Only that is timed which knob
+// A variant is timed on each folder: written, brought to the disk where asked, read back. Only that is timed which knob
 // `op` names; opening a new file, and what puts the page cache into a known state, is not.
 #include <sys/resource.h>
 #include <unistd.h>
@@ -20,15 +20,15 @@
 namespace fileio {
 namespace {
 
-// What is told of a folder. Metrics keep no copy of their names.
-enum Told { kSeconds, kOther, kSmall, kMiddle, kUnmapping, kUser, kToldOfFolder };
-constexpr std::size_t kMostFolders = (NW_MOST_METRICS - 4) / kToldOfFolder;
+// What is reported of a folder. Metrics keep no copy of their names.
+enum FolderMetric { kSeconds, kOther, kSmall, kMiddle, kUnmapping, kUser, kFolderMetrics };
+constexpr std::size_t kMostFolders = (NW_MOST_METRICS - 4) / kFolderMetrics;
 
 struct State {
     std::vector<std::string> folders;
     std::vector<File> files;  // those of the last run, for the check
-    const Way* way = nullptr;
-    char names[kMostFolders][kToldOfFolder][24];
+    const Variant* variant = nullptr;
+    char names[kMostFolders][kFolderMetrics][24];
 };
 
 State& state_of(const nw_run* run) { return *static_cast<State*>(run->own); }
@@ -83,7 +83,8 @@ struct Times {
 };
 
 // Writes the array to a new file of a folder. The file is open where that worked.
-int write_once(nw_run* run, const Way& way, const std::string& folder, const Array& array, File& file, Took& took) {
+int write_once(nw_run* run, const Variant& variant, const std::string& folder, const Array& array, File& file,
+               Took& took) {
     file = file_in(folder);
     if (file.fd < 0) {
         return nw_fail(run, "%s: no file can be made: %s", folder.c_str(), strerror(errno));  // NOLINT: one thread
@@ -95,19 +96,19 @@ int write_once(nw_run* run, const Way& way, const std::string& folder, const Arr
     file.again = is(run, "memory", "block");
     errno = 0;
     const Stopwatch watch;
-    const bool good = way.write(file, array) && (!is(run, "fsync", "yes") || fsync(file.fd) == 0);
+    const bool good = variant.write(file, array) && (!is(run, "fsync", "yes") || fsync(file.fd) == 0);
     took = watch.took();
     if (!good) {
         const int wrong = errno;
         close(file.fd);
-        return nw_fail(run, "%s on %s: %s", way.name, folder.c_str(),
+        return nw_fail(run, "%s on %s: %s", variant.name, folder.c_str(),
                        wrong != 0 ? strerror(wrong) : "nothing was written");  // NOLINT: one thread
     }
     return 0;
 }
 
 // Reads it back from where knob `cache` says.
-int read_once(nw_run* run, const Way& way, const std::string& folder, const Array& array, const File& file,
+int read_once(nw_run* run, const Variant& variant, const std::string& folder, const Array& array, const File& file,
               Times& times) {
     const Cache how = is(run, "cache", "drop")   ? Cache::kDrop
                       : is(run, "cache", "keep") ? Cache::kKeep
@@ -119,15 +120,15 @@ int read_once(nw_run* run, const Way& way, const std::string& folder, const Arra
     times.cached = cached_part(file);
     errno = 0;
     const Stopwatch watch;
-    const bool good = way.read(file, array);
+    const bool good = variant.read(file, array);
     times.read = watch.took();
     return good ? 0
-                : nw_fail(run, "%s on %s cannot be read back: %s", way.name, folder.c_str(),
+                : nw_fail(run, "%s on %s cannot be read back: %s", variant.name, folder.c_str(),
                           strerror(errno));  // NOLINT: one thread
 }
 
-void tell_folder(nw_run* run, std::size_t folder, Told what, double value) {
-    nw_tell(run, state_of(run).names[folder][what], value);
+void report_folder(nw_run* run, std::size_t folder, FolderMetric what, double value) {
+    nw_report(run, state_of(run).names[folder][what], value);
 }
 
 // Two smaller sizes, so that the time for others can be worked out: a sixteenth, or 1 MB where that is less than half,
@@ -139,23 +140,23 @@ std::int64_t small_count(std::int64_t count) {
 
 std::int64_t middle_count(std::int64_t count) { return std::max<std::int64_t>(1, count / 4); }
 
-int time_smaller(nw_run* run, const Way& way, std::size_t folder, Told what, std::int64_t count) {
+int time_smaller(nw_run* run, const Variant& variant, std::size_t folder, FolderMetric what, std::int64_t count) {
     const std::string& place = state_of(run).folders[folder];
     Array part = array_of(run, "data");
     part.count = count;
     File file{};
     Times times;
-    if (write_once(run, way, place, part, file, times.write) != 0) {
+    if (write_once(run, variant, place, part, file, times.write) != 0) {
         return 1;
     }
     int status = 0;
     if (is(run, "op", "read")) {
         Array back = array_of(run, "back");
         back.count = count;
-        status = read_once(run, way, place, back, file, times);
+        status = read_once(run, variant, place, back, file, times);
     }
     close(file.fd);
-    tell_folder(run, folder, what, (is(run, "op", "read") ? times.read : times.write).seconds);
+    report_folder(run, folder, what, (is(run, "op", "read") ? times.read : times.write).seconds);
     return status;
 }
 
@@ -180,7 +181,7 @@ int layout(nw_run* run) {
     constexpr const char* kNames[] = {"seconds",        "other_seconds",     "small_seconds",
                                       "middle_seconds", "unmapping_seconds", "user_seconds"};
     for (std::size_t f = 0; f < state->folders.size(); ++f) {
-        for (std::size_t what = 0; what < kToldOfFolder; ++what) {
+        for (std::size_t what = 0; what < kFolderMetrics; ++what) {
             std::snprintf(state->names[f][what], sizeof state->names[f][what], "f%zu_%s", f + 1, kNames[what]);
         }
     }
@@ -202,33 +203,33 @@ void release(nw_run* run) {
 int reset(nw_run* run) {
     State& state = state_of(run);
     close_files(state);
-    state.way = nullptr;
+    state.variant = nullptr;
     const Array back = array_of(run, "back");
     std::fill_n(back.data, back.count, std::numeric_limits<double>::quiet_NaN());
     return 0;
 }
 
-int prepare_way(nw_run* run, const Way& way) {
+int prepare_variant(nw_run* run, const Variant& variant) {
     State& state = state_of(run);
     const Array array = array_of(run, "data");
     std::string wrong;
-    if (!has_space(state.folders, way.growth * static_cast<double>(array.count) * sizeof(double), wrong)) {
+    if (!has_space(state.folders, variant.growth * static_cast<double>(array.count) * sizeof(double), wrong)) {
         return nw_fail(run, "%s", wrong.c_str());
     }
     for (std::size_t f = 0; f < state.folders.size(); ++f) {
-        // what a way makes when it first runs is not timed
-        if (time_smaller(run, way, f, kSmall, 1) != 0 ||
-            time_smaller(run, way, f, kSmall, small_count(array.count)) != 0 ||
-            time_smaller(run, way, f, kMiddle, middle_count(array.count)) != 0) {
+        // what a variant makes when it first runs is not timed
+        if (time_smaller(run, variant, f, kSmall, 1) != 0 ||
+            time_smaller(run, variant, f, kSmall, small_count(array.count)) != 0 ||
+            time_smaller(run, variant, f, kMiddle, middle_count(array.count)) != 0) {
             return 1;
         }
     }
-    nw_tell(run, "small_bytes", static_cast<double>(small_count(array.count)) * sizeof(double));
-    nw_tell(run, "middle_bytes", static_cast<double>(middle_count(array.count)) * sizeof(double));
+    nw_report(run, "small_bytes", static_cast<double>(small_count(array.count)) * sizeof(double));
+    nw_report(run, "middle_bytes", static_cast<double>(middle_count(array.count)) * sizeof(double));
     return 0;
 }
 
-int run_way(nw_run* run, const Way& way) {
+int run_variant(nw_run* run, const Variant& variant) {
     State& state = state_of(run);
     const Array array = array_of(run, "data");
     const Array back = array_of(run, "back");
@@ -238,12 +239,12 @@ int run_way(nw_run* run, const Way& way) {
     for (std::size_t f = 0; f < state.folders.size(); ++f) {
         File file{};
         Times times;
-        if (write_once(run, way, state.folders[f], array, file, times.write) != 0) {
+        if (write_once(run, variant, state.folders[f], array, file, times.write) != 0) {
             return 1;
         }
         state.files.push_back(file);
         double unmapping = file.unmapping;
-        if (read_once(run, way, state.folders[f], back, file, times) != 0) {
+        if (read_once(run, variant, state.folders[f], back, file, times) != 0) {
             return 1;
         }
         unmapping = reads ? file.unmapping : unmapping;
@@ -251,17 +252,17 @@ int run_way(nw_run* run, const Way& way) {
         const Took& asked = reads ? times.read : times.write;
         all += asked.seconds;
         cached += times.cached;
-        tell_folder(run, f, kSeconds, asked.seconds);
-        tell_folder(run, f, kUser, asked.user);
-        tell_folder(run, f, kOther, (reads ? times.write : times.read).seconds);
+        report_folder(run, f, kSeconds, asked.seconds);
+        report_folder(run, f, kUser, asked.user);
+        report_folder(run, f, kOther, (reads ? times.write : times.read).seconds);
         if (unmapping > 0) {
-            tell_folder(run, f, kUnmapping, unmapping);
+            report_folder(run, f, kUnmapping, unmapping);
         }
     }
-    state.way = &way;
-    nw_tell(run, "cached", cached / static_cast<double>(state.folders.size()));
+    state.variant = &variant;
+    nw_report(run, "cached", cached / static_cast<double>(state.folders.size()));
     // in place of the worker's clock, which has seen the rest, too
-    nw_tell(run, "seconds", all);
+    nw_report(run, "seconds", all);
     return 0;
 }
 
@@ -271,22 +272,22 @@ int check(nw_run* run) {
     const Array want = array_of(run, "data");
     const Array back = array_of(run, "back");
     // memory that was read into again and again has what came last, and the array repeats; a peer reads all of it
-    const std::int64_t used = state.way != nullptr ? state.files.back().used / kElementBytes : 0;
+    const std::int64_t used = state.variant != nullptr ? state.files.back().used / kElementBytes : 0;
     for (std::int64_t i = 0; i < (used > 0 ? std::min(used, want.count) : want.count); ++i) {
         if (!same(want.data[i], back.data[i])) {
             return nw_fail(run, "element %lld is read back as another one", static_cast<long long>(i));
         }
     }
-    for (std::size_t f = 0; state.way != nullptr && f < state.files.size(); ++f) {
+    for (std::size_t f = 0; state.variant != nullptr && f < state.files.size(); ++f) {
         std::string wrong;
-        if (!holds(state.files[f], state.way->format, want, wrong)) {
+        if (!holds(state.files[f], state.variant->format, want, wrong)) {
             return nw_fail(run, "%s: %s", state.folders[f].c_str(), wrong.c_str());
         }
     }
     return 0;
 }
 
-// The array's bytes, in each folder, whatever a way makes of them.
+// The array's bytes, in each folder, whatever a variant makes of them.
 void work(const nw_run* run, nw_work* out) {
     const double bytes = static_cast<double>(run->buffers[0].count * sizeof(double) * state_of(run).folders.size());
     *out = {bytes, 0, is(run, "op", "read") ? bytes : 0, is(run, "op", "read") ? 0 : bytes};

@@ -15,7 +15,7 @@ from nodewise.statistics.sequential import FEWEST_BLOCKS
 
 from .agreement import against_fio
 
-#: The sizes that times are told for, in bytes.
+#: The sizes that times are reported for, in bytes.
 SIZES = {"1 MB": 10**6, "1 GB": 10**9, "10 GB": 10**10}
 
 #: Times for sizes larger than this many of what was measured are rough.
@@ -124,7 +124,7 @@ def filesystem_of(folder: str, table: str | None = None) -> Filesystem:
     return Filesystem(*found, free)
 
 
-def told_points(row: Mapping[str, Any], folder: int, size: float) -> list[tuple[float, float]]:
+def measured_points(row: Mapping[str, Any], folder: int, size: float) -> list[tuple[float, float]]:
     """What a row has measured on a folder (from 1): pairs of bytes and seconds."""
     metrics = row.get("metrics") or {}
     sizes = {"small_": metrics.get("small_bytes"), "middle_": metrics.get("middle_bytes"), "": size}
@@ -132,13 +132,13 @@ def told_points(row: Mapping[str, Any], folder: int, size: float) -> list[tuple[
     return [(n, t) for n, t in pairs.items() if t is not None and t > 0 and math.isfinite(t)]
 
 
-def tell(result: Mapping[str, Any]) -> list[str]:
+def report(result: Mapping[str, Any]) -> list[str]:
     """For each folder what it is, the times for the sizes of interest, and how they stand to fio's."""
     point = result["point"]
     rows = _rows_of(result)
     lines: list[str] = []
-    for number, folder, ways, size in _folders(result):
-        lines += _tell_folder(folder, point, ways, size)
+    for number, folder, variants, size in _folders(result):
+        lines += _report_folder(folder, point, variants, size)
         # fewer blocks bear no ratio
         if result["blocks"] >= FEWEST_BLOCKS:
             lines += against_fio(rows, point, number, len(folders_of(point)))
@@ -153,8 +153,8 @@ def tell(result: Mapping[str, Any]) -> list[str]:
 def advise(result: Mapping[str, Any]) -> list[str]:
     """For each folder what to take."""
     lines = []
-    for _, folder, ways, size in _folders(result):
-        order_by = _order_by(ways, size)
+    for _, folder, variants, size in _folders(result):
+        order_by = _order_by(variants, size)
         order = sorted(order_by, key=lambda name: order_by[name])
         best, worst = order[0], order[-1]
         if best == worst:
@@ -176,14 +176,14 @@ def _rows_of(result: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _folders(result: Mapping[str, Any]) -> Iterator[tuple[int, str, dict[str, list[tuple[float, float]]], float]]:
-    """The folders that something was measured on: number from 1, path, what each way gave there, bytes written."""
+    """The folders that something was measured on: number from 1, path, what each variant gave there, bytes written."""
     folders = folders_of(result["point"])
     size = float(result["work"]["items"]) / len(folders)
     rows = _rows_of(result)
     for number, folder in enumerate(folders, 1):
-        ways = {n: told_points(r, number, size) for n, r in rows.items() if r["kind"] == "variant"}
-        if ways := {n: points for n, points in ways.items() if points}:
-            yield number, folder, ways, size
+        variants = {n: measured_points(r, number, size) for n, r in rows.items() if r["kind"] == "variant"}
+        if variants := {n: points for n, points in variants.items() if points}:
+            yield number, folder, variants, size
 
 
 def _far(size: float) -> bool:
@@ -191,51 +191,49 @@ def _far(size: float) -> bool:
     return size * _FAR < SIZES["1 GB"]
 
 
-def _order_by(ways: Mapping[str, Sequence[tuple[float, float]]], size: float) -> dict[str, float]:
-    """The seconds by which ways are ordered: for 1 GB, or what was measured where that is far from it."""
-    return {name: project(points, size if _far(size) else SIZES["1 GB"]).seconds for name, points in ways.items()}
+def _order_by(variants: Mapping[str, Sequence[tuple[float, float]]], size: float) -> dict[str, float]:
+    """The seconds by which variants are ordered: for 1 GB, or what was measured where that is far from it."""
+    return {name: project(points, size if _far(size) else SIZES["1 GB"]).seconds for name, points in variants.items()}
 
 
-def _tell_folder(
-    folder: str, point: Mapping[str, str], ways: Mapping[str, Sequence[tuple[float, float]]], size: float
+def _report_folder(
+    folder: str, point: Mapping[str, str], variants: Mapping[str, Sequence[tuple[float, float]]], size: float
 ) -> list[str]:
     system = filesystem_of(folder)
     lines = [
         f"{folder}: {system.kind} ({system.options}), {system.free / 1e9:.1f} GB free",
-        f"  {_said(system, point)}",
+        f"  {_remark(system, point)}",
     ]
-    times = {name: {label: project(points, n) for label, n in SIZES.items()} for name, points in ways.items()}
-    order_by = _order_by(ways, size)
+    times = {name: {label: project(points, n) for label, n in SIZES.items()} for name, points in variants.items()}
+    order_by = _order_by(variants, size)
     order = sorted(order_by, key=lambda name: order_by[name])
     lines.append(
         f"  {'time for':<28}" + "".join(f"{label:>11}" for label in SIZES) + f"   measured {size / 1e6:.4g} MB"
     )
     for name in order:
-        now = dict(ways[name]).get(size)
+        now = dict(variants[name]).get(size)
         rate = f"{size / now / 1e6:>10.4g} MB/s" if now else ""
         lines.append(f"  {name:<28}" + "".join(f"{times[name][label]!s:>11}" for label in SIZES) + rate)
     lines.append("  * not measured: interpolated or extrapolated from the times of three sizes")
     if _far(size):
         lines.append(
-            f"  1 GB is {SIZES['1 GB'] / size:.0f} times what was measured: --kib 262144 --ways fast tells more"
+            f"  1 GB is {SIZES['1 GB'] / size:.0f} times what was measured: --kib 262144 --variants fast shows more"
         )
     if system.free < SIZES["10 GB"]:
         lines.append("  10 GB would not fit")
     return lines
 
 
-def _said(system: Filesystem, point: Mapping[str, str]) -> str:
+def _remark(system: Filesystem, point: Mapping[str, str]) -> str:
     """Whose times these are: the disk's or the page cache's."""
     if system.in_memory:
         return "in memory: no disk is behind it"
     if point.get("op") == "read":
         return "read back " + (
-            "from the page cache"
-            if point.get("cache") == "keep"
-            else "after the page cache was told to forget the file"
+            "from the page cache" if point.get("cache") == "keep" else "after the page cache was asked to drop the file"
         )
     if point.get("fsync") == "no":
-        return "without fsync: times are the page cache's, not the disk's (but for the direct ways)"
+        return "without fsync: times are the page cache's, not the disk's (but for the direct variants)"
     return "with fsync: times are until the disk has it"
 
 

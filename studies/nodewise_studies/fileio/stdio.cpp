@@ -18,7 +18,7 @@ namespace {
 // "%.17g" of a double and a separator, with the zero that ends a string
 constexpr std::size_t kMostText = 26;
 
-// A stream on the file; what was written is lost if closing fails, so that is told.
+// A stream on the file; what was written is lost if closing fails, so that is reported.
 class Stream {
   public:
     Stream(const File& file, bool write) {
@@ -101,7 +101,7 @@ bool read_text_element(const File& file, const Array& array) {
     Stream stream(file, false);
     bool good = stream.get() != nullptr;
     for (std::int64_t i = 0; good && i < array.count; ++i) {
-        good = std::fscanf(stream.get(), "%lf", array.data + i) == 1;  // NOLINT: what is no number is told
+        good = std::fscanf(stream.get(), "%lf", array.data + i) == 1;  // NOLINT: what is no number is reported
     }
     return good;
 }
@@ -194,12 +194,12 @@ bool get_whole(const File& f, const Array& a) { return get_bytes(f, a, a.count);
 
 }  // namespace
 
-const Way kCTextElement{"c-formatted-element", Format::kText, kTextGrowth, text_element, read_text_element};
-const Way kCTextRow{"c-formatted-row", Format::kText, kTextGrowth, text_row, read_text_row};
-const Way kCTextWhole{"c-formatted-whole", Format::kText, kTextGrowth, text_whole, read_text_whole};
-const Way kCharconvWhole{"charconv-formatted-whole", Format::kText, kTextGrowth, charconv_whole, read_charconv};
-const Way kCBytesElement{"c-unformatted-element", Format::kBytes, 1, put_element, get_element};
-const Way kCBytesRow{"c-unformatted-row", Format::kBytes, 1, put_row, get_row};
-const Way kCBytesWhole{"c-unformatted-whole", Format::kBytes, 1, put_whole, get_whole};
+const Variant kCTextElement{"c-formatted-element", Format::kText, kTextGrowth, text_element, read_text_element};
+const Variant kCTextRow{"c-formatted-row", Format::kText, kTextGrowth, text_row, read_text_row};
+const Variant kCTextWhole{"c-formatted-whole", Format::kText, kTextGrowth, text_whole, read_text_whole};
+const Variant kCharconvWhole{"charconv-formatted-whole", Format::kText, kTextGrowth, charconv_whole, read_charconv};
+const Variant kCBytesElement{"c-unformatted-element", Format::kBytes, 1, put_element, get_element};
+const Variant kCBytesRow{"c-unformatted-row", Format::kBytes, 1, put_row, get_row};
+const Variant kCBytesWhole{"c-unformatted-whole", Format::kBytes, 1, put_whole, get_whole};
 
 }  // namespace fileio

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A way to write an array to a file and to read it back, and what the ways share.
+// A variant of writing an array to a file and reading it back, and what the variants share.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct Array {
 struct File {
     int fd;
     std::string path;
-    std::int64_t block;             // bytes of one request, of ways that write in blocks
+    std::int64_t block;             // bytes of one request, of variants that write in blocks
     std::int64_t depth;             // requests at a time, of io_uring
     std::int64_t chunk;             // rows and columns of a chunk
     bool again = false;             // whether requests are from and into the same memory again and again
-    mutable double unmapping = 0;   // seconds that the end of a mapping took, of the way's time
+    mutable double unmapping = 0;   // seconds that the end of a mapping took, of the variant's time
     mutable std::int64_t used = 0;  // bytes of memory that were used again and again, of the array's beginning
 
     // Where a request has its memory, of those that may use the same again: `span` bytes of it are used by turns.
@@ -58,7 +58,7 @@ struct ChunkHeader {
 inline constexpr std::int64_t kChunkMark = 0x736b6e756863776e;
 
 // Both are false with errno set where they fail.
-struct Way {
+struct Variant {
     const char* name;
     Format format;
     double growth;  // bytes in the file for a byte of the array, at most
@@ -73,18 +73,18 @@ inline constexpr double kRecordGrowth = 2;
 // A chunk of one element has its place.
 inline constexpr double kChunkGrowth = 2;
 
-extern const Way kCTextElement, kCTextRow, kCTextWhole, kCharconvWhole;
-extern const Way kCBytesElement, kCBytesRow, kCBytesWhole;
-extern const Way kWriteElement, kWriteRow, kWriteWhole;
-extern const Way kDirectWhole, kMmapWhole, kMmapAheadWhole;
-extern const Way kChunkedRow, kChunkedChunk, kChunkedWhole;
+extern const Variant kCTextElement, kCTextRow, kCTextWhole, kCharconvWhole;
+extern const Variant kCBytesElement, kCBytesRow, kCBytesWhole;
+extern const Variant kWriteElement, kWriteRow, kWriteWhole;
+extern const Variant kDirectWhole, kMmapWhole, kMmapAheadWhole;
+extern const Variant kChunkedRow, kChunkedChunk, kChunkedWhole;
 #ifdef NODEWISE_LIBURING
-extern const Way kUringWhole, kUringDirectWhole;
+extern const Variant kUringWhole, kUringDirectWhole;
 #endif
 #ifdef NODEWISE_FORTRAN
-extern const Way kFortranTextElement, kFortranTextRow, kFortranTextWhole;
-extern const Way kFortranRecordElement, kFortranRecordRow, kFortranRecordWhole;
-extern const Way kFortranStreamElement, kFortranStreamRow, kFortranStreamWhole;
+extern const Variant kFortranTextElement, kFortranTextRow, kFortranTextWhole;
+extern const Variant kFortranRecordElement, kFortranRecordRow, kFortranRecordWhole;
+extern const Variant kFortranStreamElement, kFortranStreamRow, kFortranStreamWhole;
 #endif
 
 // Opens the file once more, with these flags; -1 where that fails.
@@ -100,8 +100,8 @@ bool same(double one, double other);
 // Whether the file holds the array, by a reader of its own for each format; else says what is wrong.
 bool holds(const File& file, Format format, const Array& want, std::string& wrong);
 
-int prepare_way(nw_run* run, const Way& way);
-int run_way(nw_run* run, const Way& way);
+int prepare_variant(nw_run* run, const Variant& variant);
+int run_variant(nw_run* run, const Variant& variant);
 
 int layout(nw_run* run);
 int fill(nw_run* run);

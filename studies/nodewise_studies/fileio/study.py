@@ -8,7 +8,7 @@ from typing import Any
 
 from nodewise.studies.contract import Knob, Published, Study
 
-from .projection import advise, tell
+from .projection import advise, report
 
 _SHAPES = ("element", "row", "whole")
 _FIO = ("write-element", "write-row", "write-whole", "direct-whole", "mmap-whole", "uring-whole", "uring-direct-whole")
@@ -17,7 +17,7 @@ _HDF5 = (
     *(f"h5py-contiguous-{shape}" for shape in ("row", "whole")),
     *(f"h5py-chunked-{s}" for s in ("row", "chunk", "whole")),
 )
-_WAYS = (
+_VARIANTS = (
     *(f"{kind}-{shape}" for kind in ("c-formatted", "c-unformatted") for shape in _SHAPES),
     *(f"fortran-{kind}-{shape}" for kind in ("formatted", "unformatted", "stream") for shape in _SHAPES),
     "charconv-formatted-whole",
@@ -36,17 +36,17 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
 
 
 def select(point: Mapping[str, str]) -> list[str]:
-    """Those of the ways that knob `ways` asks for; where arrays are large, the slow ones take long."""
-    asked = point.get("ways", "all")
-    text = [name for name in _WAYS if "-formatted-" in name]
+    """The variants that knob `variants` asks for; where arrays are large, the slow ones take long."""
+    asked = point.get("variants", "all")
+    text = [name for name in _VARIANTS if "-formatted-" in name]
     chosen = {
-        "all": list(_WAYS),
-        "fast": [name for name in _WAYS if name.endswith("-whole") and name not in text],
+        "all": list(_VARIANTS),
+        "fast": [name for name in _VARIANTS if name.endswith("-whole") and name not in text],
         "formatted": text,
-        "unformatted": [name for name in _WAYS if name not in text],
-        "chunked": [name for name in _WAYS if "chunked-" in name or name in _HDF5],
+        "unformatted": [name for name in _VARIANTS if name not in text],
+        "chunked": [name for name in _VARIANTS if "chunked-" in name or name in _HDF5],
     }
-    return [*(chosen.get(asked) or [n for n in _WAYS if n.endswith(f"-{asked}")]), "memory"]
+    return [*(chosen.get(asked) or [n for n in _VARIANTS if n.endswith(f"-{asked}")]), "memory"]
 
 
 STUDY = Study(
@@ -56,7 +56,7 @@ STUDY = Study(
         Knob("folders", "where to write, separated by ':'; else where temporary files go", "", text=True),
         Knob("kib", "size of the array in KiB", "4096", quick="1024", most=2**30),
         Knob(
-            "ways",
+            "variants",
             "which: all, by a call's size, by format, in chunks, or the fast ones (bytes, whole)",
             "all",
             ("all", "fast", "element", "row", "whole", "formatted", "unformatted", "chunked"),
@@ -109,8 +109,8 @@ STUDY = Study(
         ),
         Published("", "unformatted, whole array, 1 GB", "0.2 to 282 MB/s", "9 filesystems"),
     ),
-    bench=({}, {"kib": "262144", "ways": "fast"}),
+    bench=({}, {"kib": "262144", "variants": "fast"}),
     select=select,
-    tell=tell,
+    report=report,
     advise=advise,
 )

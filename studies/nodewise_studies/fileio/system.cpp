@@ -156,9 +156,9 @@ bool read_all(int fd, void* data, std::int64_t bytes, std::int64_t at) {
     return true;
 }
 
-const Way kWriteElement{"write-element", Format::kBytes, 1, put_element, get_element};
-const Way kWriteRow{"write-row", Format::kBytes, 1, put_row, get_row};
-const Way kWriteWhole{"write-whole", Format::kBytes, 1, put_whole, get_whole};
-const Way kDirectWhole{"direct-whole", Format::kBytes, 1, put_direct, get_direct};
+const Variant kWriteElement{"write-element", Format::kBytes, 1, put_element, get_element};
+const Variant kWriteRow{"write-row", Format::kBytes, 1, put_row, get_row};
+const Variant kWriteWhole{"write-whole", Format::kBytes, 1, put_whole, get_whole};
+const Variant kDirectWhole{"direct-whole", Format::kBytes, 1, put_direct, get_direct};
 
 }  // namespace fileio

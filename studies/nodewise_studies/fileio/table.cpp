@@ -3,21 +3,21 @@
 
 namespace {
 
-using fileio::Way;
+using fileio::Variant;
 
-template <const Way& way>
+template <const Variant& chosen>
 int prepare(nw_run* run) {
-    return fileio::prepare_way(run, way);
+    return fileio::prepare_variant(run, chosen);
 }
 
-template <const Way& way>
+template <const Variant& chosen>
 int run(nw_run* given) {
-    return fileio::run_way(given, way);
+    return fileio::run_variant(given, chosen);
 }
 
-template <const Way& way>
+template <const Variant& chosen>
 constexpr nw_variant variant(const char* name) {
-    return {.name = name, .run = run<way>, .prepare = prepare<way>};
+    return {.name = name, .run = run<chosen>, .prepare = prepare<chosen>};
 }
 
 constexpr nw_variant kVariants[] = {

@@ -11,7 +11,7 @@ POINT = {"folders": "/tmp", "memory": "array"}
 
 
 def _rows(name: str, own: list[float | None], peer: list[float | None], **metrics: float) -> dict[str, dict[str, Any]]:
-    """Our way and fio's row; `metrics` are ours, and with `fio_` before them fio's."""
+    """Our variant's row and fio's; `metrics` are ours, and with `fio_` before them fio's."""
     ours = {k: v for k, v in metrics.items() if not k.startswith("fio_")}
     theirs = {k.removeprefix("fio_"): v for k, v in metrics.items() if k.startswith("fio_")}
     return {
@@ -67,12 +67,12 @@ def test_the_end_of_a_mapping_is_left_out() -> None:
 
 
 def test_of_small_requests_the_calls_are_compared() -> None:
-    told = {"f1_user_seconds": 0.02, "fio_f1_user_seconds": 0.12}
+    times = {"f1_user_seconds": 0.02, "fio_f1_user_seconds": 0.12}
     for name in ("write-element", "write-row"):
-        (line,) = against_fio(_rows(name, _near(0.1), _also_near(0.2), **told), POINT, 1, 1)
+        (line,) = against_fio(_rows(name, _near(0.1), _also_near(0.2), **times), POINT, 1, 1)
         assert "2.00 (" in line and "; 1.00 (" in line and "user mode: within 10 %" in line
     # not where requests are large: what is done between them does not count
-    (line,) = against_fio(_rows("write-whole", _near(0.1), _also_near(0.2), **told), POINT, 1, 1)
+    (line,) = against_fio(_rows("write-whole", _near(0.1), _also_near(0.2), **times), POINT, 1, 1)
     assert "user mode" not in line and line.endswith("more than 10 % apart")
 
 
@@ -83,6 +83,6 @@ def test_how_to_compare_with_memory_alike_is_said() -> None:
     assert len(against_fio(_rows("write-whole", _near(0.1), _also_near(0.08)), POINT, 1, 1)) == 1
 
 
-def test_a_step_of_fios_clock_is_told() -> None:
+def test_a_step_of_fios_clock_is_reported() -> None:
     (line,) = against_fio(_rows("write-whole", _near(0.01), _also_near(0.01)), POINT, 1, 1)
     assert "fio counts in ms" in line

@@ -17,7 +17,7 @@ import pytest
 from nodewise.studies.commands import native_contenders, script_contenders, worker_command
 from nodewise.studies.discovery import find_study
 from nodewise_studies.fileio.files import nameless
-from nodewise_studies.fileio.projection import advise, filesystem_of, project, tell
+from nodewise_studies.fileio.projection import advise, filesystem_of, project, report
 
 FILEIO = find_study("fileio")
 NAMES = [c.name for c in native_contenders(FILEIO, {}) if c.kind == "variant"]
@@ -30,12 +30,12 @@ def run(variant: str, **knobs: str) -> subprocess.CompletedProcess[str]:
 
 def test_all_ways_are_asked_for() -> None:
     assert FILEIO.study.select is not None
-    every = FILEIO.study.select({"ways": "all"})
+    every = FILEIO.study.select({"variants": "all"})
     assert set(NAMES) <= set(every)
-    for ways in ("fast", "element", "row", "whole", "formatted", "unformatted", "chunked"):
-        chosen = FILEIO.study.select({"ways": ways})
+    for variants in ("fast", "element", "row", "whole", "formatted", "unformatted", "chunked"):
+        chosen = FILEIO.study.select({"variants": variants})
         assert "memory" in chosen and 3 < len(chosen) < len(every)
-    assert FILEIO.study.select({"ways": "chunked"})[0] == "chunked-row"
+    assert FILEIO.study.select({"variants": "chunked"})[0] == "chunked-row"
 
 
 @pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -233,7 +233,7 @@ def test_a_page_that_is_lost_gets_one_message(name: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("fortran-")])
-def test_a_disk_that_is_full_is_told_by_fortran(name: str, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_by_fortran(name: str, tmp_path: Path) -> None:
     """Its own library says nothing: a limit on a file's size stands for the disk's."""
     point = FILEIO.study.point({"folders": str(tmp_path), "kib": "256"})
     limited = ["prlimit", f"--fsize={64 * 1024}", "env", "--ignore-signal=XFSZ", *worker_command(FILEIO, name, point)]
@@ -252,21 +252,21 @@ def test_space_is_looked_at_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "ways", ["c-formatted-whole", "write-row", "direct-whole", "uring-direct-whole", "chunked-chunk"]
+    "variants", ["c-formatted-whole", "write-row", "direct-whole", "uring-direct-whole", "chunked-chunk"]
 )
-def test_each_folder_is_told(ways: str, tmp_path: Path) -> None:
+def test_each_folder_is_reported(variants: str, tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
-    told = json.loads(run(ways, folders=f"{tmp_path}/one:{tmp_path}/two", kib="100", row="7").stdout)
-    assert told["items"] == 2 * 100 * 1024
-    assert told["seconds"] == pytest.approx(told["f1_seconds"] + told["f2_seconds"])
-    assert told["small_bytes"] < told["middle_bytes"] < 100 * 1024
+    answer = json.loads(run(variants, folders=f"{tmp_path}/one:{tmp_path}/two", kib="100", row="7").stdout)
+    assert answer["items"] == 2 * 100 * 1024
+    assert answer["seconds"] == pytest.approx(answer["f1_seconds"] + answer["f2_seconds"])
+    assert answer["small_bytes"] < answer["middle_bytes"] < 100 * 1024
 
 
 @pytest.mark.parametrize("op", ["read", "write"])
-def test_the_end_of_a_mapping_is_told_as_part_of_its_time(op: str) -> None:
-    told = json.loads(run("mmap-whole", kib="4096", op=op).stdout)
-    assert 0 < told["f1_unmapping_seconds"] < told["f1_seconds"]
+def test_the_end_of_a_mapping_is_reported_as_part_of_its_time(op: str) -> None:
+    answer = json.loads(run("mmap-whole", kib="4096", op=op).stdout)
+    assert 0 < answer["f1_unmapping_seconds"] < answer["f1_seconds"]
     assert "f1_unmapping_seconds" not in json.loads(run("write-whole", kib="256").stdout)
 
 
@@ -302,7 +302,7 @@ def test_a_mapping_larger_than_the_last_cache_is_read_right() -> None:
     assert json.loads(done.stdout)["verified"] is True
 
 
-def test_the_page_cache_is_told() -> None:
+def test_the_page_cache_is_reported() -> None:
     kept = json.loads(run("write-whole", kib="256", op="read", cache="keep").stdout)
     assert kept["cached"] == pytest.approx(1)
 
@@ -364,14 +364,14 @@ def test_a_filesystem_gets_a_recommendation(tmp_path: Path) -> None:
     text = "\n".join(advise(result))
     assert "take write-whole on" in text and "90.0 times as long" in text
     assert "for what was measured" in text and "if it has to be text, c-formatted-element" in text
-    text = "\n".join(tell(result))
+    text = "\n".join(report(result))
     assert "take" not in text
     assert "write-whole: 1.10 times the rate of fio on the same pattern: within 10 %" in text
     assert "page cache" in text or "in memory" in text
     assert "no io_uring rows" in text and "no Fortran rows" in text
-    assert "of fio" not in "\n".join(tell({**result, "blocks": 5}))
+    assert "of fio" not in "\n".join(report({**result, "blocks": 5}))
     nothing = {"point": point, "work": {"items": 16e6}, "rows": []}
-    assert tell(nothing) == [] and advise(nothing) == []
+    assert report(nothing) == [] and advise(nothing) == []
 
 
 def test_far_from_what_was_measured_the_measured_order_counts(tmp_path: Path) -> None:

@@ -210,8 +210,8 @@ bool get_direct(const File& f, const Array& a) { return by_ring(f, a, false, tru
 
 }  // namespace
 
-const Way kUringWhole{"uring-whole", Format::kBytes, 1, put_cached, get_cached};
-const Way kUringDirectWhole{"uring-direct-whole", Format::kBytes, 1, put_direct, get_direct};
+const Variant kUringWhole{"uring-whole", Format::kBytes, 1, put_cached, get_cached};
+const Variant kUringDirectWhole{"uring-direct-whole", Format::kBytes, 1, put_direct, get_direct};
 
 }  // namespace fileio
 

@@ -145,11 +145,11 @@ int pipeline(nw_run* run) {
         producer.join();
     }
     const double elapsed = seconds_since(begin);
-    nw_tell(run, "elapsed_s", elapsed);
-    nw_tell(run, "consumer_usage_percent", 100 * busy.seconds / elapsed);
-    nw_tell(run, "hash_mb_per_s", busy.bytes / busy.seconds / kMega);
-    nw_tell(run, "hash_mib_per_s", busy.bytes / busy.seconds / kMebi);
-    nw_tell(run, "buffers_a_batch", static_cast<double>(state(run).lengths.size()) / busy.batches);
+    nw_report(run, "elapsed_s", elapsed);
+    nw_report(run, "consumer_usage_percent", 100 * busy.seconds / elapsed);
+    nw_report(run, "hash_mb_per_s", busy.bytes / busy.seconds / kMega);
+    nw_report(run, "hash_mib_per_s", busy.bytes / busy.seconds / kMebi);
+    nw_report(run, "buffers_a_batch", static_cast<double>(state(run).lengths.size()) / busy.batches);
     return 0;
 }
 

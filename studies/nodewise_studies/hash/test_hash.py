@@ -168,9 +168,9 @@ def test_a_file_that_says_it_is_empty_is_read_to_its_end() -> None:
 def test_the_consumer_says_how_busy_it_was(producers: str) -> None:
     knobs = {"producers": producers, "speed": "200", "total-size": str(2**22), "chunk-size": str(2**17)}
     command = worker_command(HASH, "pipeline", HASH.study.point(knobs))
-    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert told["verified"] is True
-    assert 0 < told["consumer_usage_percent"] <= 100
-    assert told["hash_mb_per_s"] == pytest.approx(told["hash_mib_per_s"] * 1.048576)
+    answer = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert answer["verified"] is True
+    assert 0 < answer["consumer_usage_percent"] <= 100
+    assert answer["hash_mb_per_s"] == pytest.approx(answer["hash_mib_per_s"] * 1.048576)
     # 4 MiB at 200 MiB/s each take at least so long
-    assert told["elapsed_s"] > 4 / 200 / int(producers) * 0.9
+    assert answer["elapsed_s"] > 4 / 200 / int(producers) * 0.9

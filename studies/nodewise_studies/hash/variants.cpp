@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways that differ in their engines only: each thread hashes its share of the buffers.
+// The variants that differ in their engines only: each thread hashes its share of the buffers.
 #include <algorithm>
 #include <numeric>
 

@@ -295,8 +295,8 @@ int boxes(nw_run* run) {
         move_centres(own, own.sums, omp_get_num_threads() * kSumTables, centres);
     }
     own.distances = distances;
-    nw_tell(run, "distances per point",
-            distances / (static_cast<double>(own.points) * static_cast<double>(own.iterations)));
+    nw_report(run, "distances per point",
+              distances / (static_cast<double>(own.points) * static_cast<double>(own.iterations)));
     return 0;
 }
 

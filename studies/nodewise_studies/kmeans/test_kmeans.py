@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""k-means: all variants give the plain loop's result to the bit, and the check tells near ties from mistakes."""
+"""k-means: all variants give the plain loop's result to the bit, and the check distinguishes near ties from mistakes."""
 
 import json
 import subprocess
@@ -50,8 +50,8 @@ def test_equal_centres_leave_the_later_ones_empty_and_in_place(tmp_path: Path) -
 
 def test_most_centres_are_never_looked_at() -> None:
     command = [*worker_command(KMEANS, "boxes", KMEANS.study.point({"points": "200000"})), "--threads", "2"]
-    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert told["flops"] < 0.1 * 200000 * 1000 * 10 * 6
+    answer = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert answer["flops"] < 0.1 * 200000 * 1000 * 10 * 6
 
 
 @pytest.mark.parametrize("name", OUTPUTS)

@@ -17,11 +17,11 @@ void one_by_one(const Part* part) {
 }  // namespace
 
 int branch(nw_run* run) {
-    constexpr void (*kWays[kFunctions])(const Part*) = {
+    constexpr void (*kKernels[kFunctions])(const Part*) = {
         one_by_one<std::exp>, one_by_one<std::log>,  one_by_one<std::sin>,
         one_by_one<std::cos>, one_by_one<std::sqrt>, one_by_one<std::acosh>,
     };
-    return in_parts(run, kWays[static_cast<const State*>(run->own)->function], true);
+    return in_parts(run, kKernels[static_cast<const State*>(run->own)->function], true);
 }
 
 }  // namespace maskmath

@@ -84,7 +84,7 @@ int check(nw_run* run) {
             worst = std::max(worst, ulps_off(state.function, y[i], x[i]));
         }
     }
-    nw_tell(run, "ulp", worst);
+    nw_report(run, "ulp", worst);
     return 0;
 }
 

@@ -11,7 +11,7 @@
 
 namespace maskmath {
 
-int in_parts(nw_run* run, void (*way)(const Part*), bool promises) {
+int in_parts(nw_run* run, void (*variant)(const Part*), bool promises) {
     auto& state = *static_cast<State*>(run->own);
     const auto* x = static_cast<const double*>(run->buffers[0].data);
     const auto* kept = static_cast<const double*>(run->buffers[1].data);
@@ -34,16 +34,16 @@ int in_parts(nw_run* run, void (*way)(const Part*), bool promises) {
         const Part part{x + begin, kept + begin, mask + begin, y + begin, end - begin, &state, stream};
         std::feclearexcept(FE_ALL_EXCEPT);
         for (std::int64_t r = 0; r < state.repeats; ++r) {
-            way(&part);
+            variant(&part);
         }
         raised |= std::fetestexcept(kWatched);
     }
     state.raised = raised;
     state.promises = promises;
-    nw_tell(run, "invalid", (raised & FE_INVALID) != 0 ? 1 : 0);
-    nw_tell(run, "divided_by_zero", (raised & FE_DIVBYZERO) != 0 ? 1 : 0);
-    nw_tell(run, "overflow", (raised & FE_OVERFLOW) != 0 ? 1 : 0);
-    nw_tell(run, "underflow", (raised & FE_UNDERFLOW) != 0 ? 1 : 0);
+    nw_report(run, "invalid", (raised & FE_INVALID) != 0 ? 1 : 0);
+    nw_report(run, "divided_by_zero", (raised & FE_DIVBYZERO) != 0 ? 1 : 0);
+    nw_report(run, "overflow", (raised & FE_OVERFLOW) != 0 ? 1 : 0);
+    nw_report(run, "underflow", (raised & FE_UNDERFLOW) != 0 ? 1 : 0);
     return 0;
 }
 

@@ -133,19 +133,19 @@ HWY_INLINE void copy_group(D d, const double* from, double* to) {
 }
 
 // A group's worth.
-template <Function kFunction, class Way, bool kStream>
+template <Function kFunction, class Variant, bool kStream>
 HWY_INLINE void group(D d, const double* x, const std::uint8_t* mask, const double* kept, double* y) {
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    if (Way::kSkips && none_of(mask)) {
+    if (Variant::kSkips && none_of(mask)) {
         copy_group<kStream>(d, kept, y);
-    } else if constexpr (std::is_same_v<Way, Move>) {
+    } else if constexpr (std::is_same_v<Variant, Move>) {
         for (std::int64_t k = 0; k < kGroup; k += lanes) {
             put<kStream>(d, hn::IfThenElse(mask_of(d, mask + k), hn::LoadU(d, x + k), hn::LoadU(d, kept + k)), y + k);
         }
     } else if constexpr (kFunction == kAcosh) {
         HWY_ALIGN double at[kGroup];
         for (std::int64_t k = 0; k < kGroup; k += lanes) {
-            hn::Store(Way::arguments(d, mask_of(d, mask + k), x + k, kHarmless[kFunction]), d, at + k);
+            hn::Store(Variant::arguments(d, mask_of(d, mask + k), x + k, kHarmless[kFunction]), d, at + k);
         }
         values<kFunction>(d, at, kGroup);
         for (std::int64_t k = 0; k < kGroup; k += lanes) {
@@ -154,19 +154,19 @@ HWY_INLINE void group(D d, const double* x, const std::uint8_t* mask, const doub
     } else {
         for (std::int64_t k = 0; k < kGroup; k += lanes) {
             const M on = mask_of(d, mask + k);
-            const V computed = value<kFunction>(d, Way::arguments(d, on, x + k, kHarmless[kFunction]));
+            const V computed = value<kFunction>(d, Variant::arguments(d, on, x + k, kHarmless[kFunction]));
             put<kStream>(d, hn::IfThenElse(on, computed, hn::LoadU(d, kept + k)), y + k);
         }
     }
 }
 
 // The elements from `begin` on, by groups; of the last group what is not there is masked off.
-template <Function kFunction, class Way, bool kStream>
+template <Function kFunction, class Variant, bool kStream>
 void groups(const Part* part, std::int64_t begin, std::int64_t end) {
     const D d;
     std::int64_t i = begin;
     for (; i + kGroup <= end; i += kGroup) {
-        group<kFunction, Way, kStream>(d, part->x + i, part->mask + i, part->kept + i, part->y + i);
+        group<kFunction, Variant, kStream>(d, part->x + i, part->mask + i, part->kept + i, part->y + i);
     }
     if (i < end) {
         HWY_ALIGN double x[kGroup] = {};
@@ -176,7 +176,7 @@ void groups(const Part* part, std::int64_t begin, std::int64_t end) {
         std::copy(part->x + i, part->x + end, x);
         std::copy(part->kept + i, part->kept + end, kept);
         std::copy(part->mask + i, part->mask + end, mask);
-        group<kFunction, Way, false>(d, x, mask, kept, y);
+        group<kFunction, Variant, false>(d, x, mask, kept, y);
         std::copy(y, y + (end - i), part->y + i);
     }
 }
@@ -303,7 +303,7 @@ struct Compress {
 
 // Of 100 elements in groups that are not skipped, so many chosen ones are the most at which going together is cheaper
 // than computing all, and going one by one cheaper than together. Measured with random masks on an AMD Zen 5, between
-// where the ways' times cross with arrays in its second cache and with masks that it cannot learn in its third.
+// where the variants' times cross with arrays in its second cache and with masks that it cannot learn in its third.
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 constexpr std::int64_t kMostTogether[kFunctions] = {40, 55, 70, 70, 35, 85};
 constexpr std::int64_t kMostPlaces = 7;
@@ -332,38 +332,38 @@ struct Best {
     }
 };
 
-template <Function kFunction, class Way, bool kStream>
+template <Function kFunction, class Variant, bool kStream>
 void all_of(const Part* part) {
     std::int64_t i = 0;
-    if constexpr (std::is_same_v<Way, Compress> || std::is_same_v<Way, Best>) {
+    if constexpr (std::is_same_v<Variant, Compress> || std::is_same_v<Variant, Best>) {
         for (; i + kBatch <= part->count; i += kBatch) {
-            Way::template batch<kFunction, kStream>(part, i);
+            Variant::template batch<kFunction, kStream>(part, i);
         }
         groups<kFunction, Native, kStream>(part, i, part->count);
     } else {
-        groups<kFunction, Way, kStream>(part, i, part->count);
+        groups<kFunction, Variant, kStream>(part, i, part->count);
     }
     if constexpr (kStream) {
         hwy::FlushStream();
     }
 }
 
-template <Function kFunction, class Way>
+template <Function kFunction, class Variant>
 void stored(const Part* part) {
     if (part->stream) {
-        all_of<kFunction, Way, true>(part);
+        all_of<kFunction, Variant, true>(part);
     } else {
-        all_of<kFunction, Way, false>(part);
+        all_of<kFunction, Variant, false>(part);
     }
 }
 
-using Ways = void (*)(const Part*);
+using Kernel = void (*)(const Part*);
 
-template <class Way>
+template <class Variant>
 void each(const Part* part) {
-    constexpr Ways kWays[kFunctions] = {stored<kExp, Way>, stored<kLog, Way>,  stored<kSin, Way>,
-                                        stored<kCos, Way>, stored<kSqrt, Way>, stored<kAcosh, Way>};
-    kWays[part->state->function](part);
+    constexpr Kernel kKernels[kFunctions] = {stored<kExp, Variant>, stored<kLog, Variant>,  stored<kSin, Variant>,
+                                             stored<kCos, Variant>, stored<kSqrt, Variant>, stored<kAcosh, Variant>};
+    kKernels[part->state->function](part);
 }
 
 void blend_part(const Part* part) { each<Blend>(part); }

@@ -18,7 +18,7 @@ constexpr double kHarmless[kFunctions] = {0.5, 1.5, 0.5, 0.5, 1.0, 2.0};
 struct State {
     Function function;
     bool edges;       // arguments of all kinds, not only usual ones
-    bool promises;    // the last run was of a way that raises no flag for masked-off lanes
+    bool promises;    // the last run was of a variant that raises no flag for masked-off lanes
     int raised;       // floating-point exceptions of the last run
     void* of_eight;   // a peer's function
     int64_t repeats;  // of the same work in one run
@@ -41,8 +41,8 @@ int check(nw_run* run);
 void work(const nw_run* run, nw_work* out);
 void release(nw_run* run);
 
-// Does `way` on each thread's part, so often as the knob says, and gathers the exceptions that it raised.
-int in_parts(nw_run* run, void (*way)(const Part*), bool promises);
+// Runs `variant` on each thread's part, as often as the knob says, and gathers the exceptions that it raised.
+int in_parts(nw_run* run, void (*variant)(const Part*), bool promises);
 
 int branch(nw_run* run);
 int blend(nw_run* run);

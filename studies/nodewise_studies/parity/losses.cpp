@@ -169,20 +169,20 @@ int try_losses(nw_run* run) {
                 std::pow(1 - failure, static_cast<double>(stripes - k));
         tolerated += k > 0 && tolerated == k - 1 && survived[k] == tried[k] ? 1 : 0;
         if (k > 0 && k <= scheme.parity + 1) {
-            nw_tell(run, kSurvived[k], survived[k]);
-            nw_tell(run, kTried[k], tried[k]);
+            nw_report(run, kSurvived[k], survived[k]);
+            nw_report(run, kTried[k], tried[k]);
         }
     }
     std::size_t extra = 0;
     for (std::size_t i = scheme.data; i < stripes; ++i) {
         extra += state(run).sizes.of(scheme, i);
     }
-    nw_tell(run, "tolerated", static_cast<double>(tolerated));
-    nw_tell(run, "loss_probability", loss);
-    nw_tell(run, "overhead_percent",
-            100 * static_cast<double>(extra) / static_cast<double>(scheme.data * state(run).sizes.stripe));
+    nw_report(run, "tolerated", static_cast<double>(tolerated));
+    nw_report(run, "loss_probability", loss);
+    nw_report(run, "overhead_percent",
+              100 * static_cast<double>(extra) / static_cast<double>(scheme.data * state(run).sizes.stripe));
     if (scheme.kind == Kind::xor2) {
-        nw_tell(run, "stripe_and_row_percent", with_a_row(whole));
+        nw_report(run, "stripe_and_row_percent", with_a_row(whole));
     }
     return 0;
 }

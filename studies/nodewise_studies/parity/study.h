@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of the study's table (see abi/kernel.h for what each promises), and what the ways to work share.
+// The functions of the study's table (see abi/kernel.h for what each promises), and what the variants share.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace parity {
 
-// Outputs from sources in the bytes from `begin` to `end`: what the ways differ in.
+// Outputs from sources in the bytes from `begin` to `end`: what the variants differ in.
 struct Part {
     const std::uint8_t* const* sources;
     std::size_t source_count;
@@ -65,7 +65,7 @@ void release(nw_run* run);
 int run_steps(nw_run* run, Combine combine, CombineBoth both);
 // One step by plain code, on stripes that need not be the study's.
 void plain_step(const Step& step, const Sizes& sizes, const std::array<std::uint8_t*, kMostStripes>& stripes);
-// Tries each loss there is on a small copy, and tells how many are survived.
+// Tries each loss there is on a small copy, and reports how many are survived.
 int try_losses(nw_run* run);
 
 int galois(nw_run* run);

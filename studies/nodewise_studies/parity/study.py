@@ -63,7 +63,7 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
     return {name: np.concatenate([np.pad(w, (0, spacing - w.size)) for w in wanted])}
 
 
-def tell(result: Mapping[str, Any]) -> Sequence[str]:
+def report(result: Mapping[str, Any]) -> Sequence[str]:
     """Which losses are survived."""
     lines = []
     for k in range(1, 5):
@@ -128,5 +128,5 @@ STUDY = Study(
         Published("array", "XOR", "2 GB/s, 250 %", "storage server"),
     ),
     bench=tuple({"scheme": s, "stripe": str(b)} for s in ("horizontal", "xor", "rs") for b in (2**16, 2**20, 2**24)),
-    tell=tell,
+    report=report,
 )

@@ -124,7 +124,7 @@ def _worker(variant: str, **knobs: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def _told(scheme: str, **knobs: str) -> dict[str, Any]:
+def _answer(scheme: str, **knobs: str) -> dict[str, Any]:
     done = _worker("array", scheme=scheme, stripe="1000", **knobs)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
@@ -132,23 +132,23 @@ def _told(scheme: str, **knobs: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("scheme", DATA)
 def test_as_many_losses_are_survived_as_the_rank_says(scheme: str) -> None:
-    told = _told(scheme, failure="3")
+    answer = _answer(scheme, failure="3")
     stripes = DATA[scheme] + PARITIES[scheme]
     lost_data = 1 - sum(math.comb(stripes, k) * 0.03**k * 0.97 ** (stripes - k) for k in range(PARITIES[scheme] + 1))
     for k in range(1, PARITIES[scheme] + 2):
         losses = list(itertools.combinations(range(stripes), k))
         survived = sum(_survives(scheme, lost) for lost in losses)
-        assert told[f"tried_{k}"] == len(losses)
-        assert told[f"survived_{k}"] == survived
+        assert answer[f"tried_{k}"] == len(losses)
+        assert answer[f"survived_{k}"] == survived
         if k <= PARITIES[scheme]:
             lost_data += (len(losses) - survived) * 0.03**k * 0.97 ** (stripes - k)
-    assert told["loss_probability"] == pytest.approx(lost_data)
-    assert told["tolerated"] == {"xor": 1, "horizontal": 1, "pq": 2, "rs": 3}[scheme]
+    assert answer["loss_probability"] == pytest.approx(lost_data)
+    assert answer["tolerated"] == {"xor": 1, "horizontal": 1, "pq": 2, "rs": 3}[scheme]
 
 
 def test_the_old_scheme_takes_a_third_more_and_the_new_one_a_fifth() -> None:
-    assert _told("rs")["overhead_percent"] == pytest.approx(100 / 3)
-    assert _told("xor")["overhead_percent"] == pytest.approx(20, abs=3)
+    assert _answer("rs")["overhead_percent"] == pytest.approx(100 / 3)
+    assert _answer("xor")["overhead_percent"] == pytest.approx(20, abs=3)
     assert json.loads(_worker("array", scheme="xor", stripe="1048576").stdout)["overhead_percent"] == pytest.approx(
         20, abs=0.1
     )
@@ -172,9 +172,9 @@ def test_what_is_no_list_of_stripes_is_one_clear_message(lost: str) -> None:
     assert "numbers of stripes" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
-def test_a_user_is_told_what_is_survived() -> None:
-    assert PARITY.study.tell is not None
-    lines = PARITY.study.tell(_told("xor"))
+def test_what_is_survived_is_reported() -> None:
+    assert PARITY.study.report is not None
+    lines = PARITY.study.report(_answer("xor"))
     assert "of 12 ways to lose 1 stripe, 12 are survived" in lines
     assert any("lost with probability" in line for line in lines)
 

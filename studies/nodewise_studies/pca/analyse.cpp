@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From blocks of rows to principal components: what all ways have in common.
+// From blocks of rows to principal components: what all variants have in common.
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -11,7 +11,7 @@
 namespace pca {
 namespace {
 
-constexpr int kToldComponents = 10;
+constexpr int kReportedComponents = 10;
 constexpr std::size_t kLeastExpanded = 1024;
 
 // What each column is divided by, as a factor: 1 for a covariance, 0 for a column that does not vary.
@@ -23,7 +23,7 @@ std::vector<double> scales(Method method, std::size_t columns, const std::vector
     return scale;
 }
 
-Moments all_moments(nw_run* run, const Way& way) {
+Moments all_moments(nw_run* run, const Variant& variant) {
     State& own = state(run);
     Moments all;
     Block block;
@@ -31,14 +31,14 @@ Moments all_moments(nw_run* run, const Way& way) {
         Moments one;
         (own.sparse ? static_cast<void (*)(nw_run*, const Block&, Moments&)>(
                           [](nw_run* r, const Block& b, Moments& m) { sparse_moments(r, b, m); })
-                    : way.moments)(run, block, one);
+                    : variant.moments)(run, block, one);
         merge(all, one);
     }
     return all;
 }
 
 // A few sparse rows at a time with their zeros: never the whole data.
-void factor_sparse(nw_run* run, const Way& way, const Block& block, Factor& all) {
+void factor_sparse(nw_run* run, const Variant& variant, const Block& block, Factor& all) {
     const std::size_t d = block.columns;
     const std::size_t most = std::max(kLeastExpanded, 4 * d);
     std::vector<double> expanded(std::min(most, block.count) * d);
@@ -55,31 +55,31 @@ void factor_sparse(nw_run* run, const Way& way, const Block& block, Factor& all)
         some.columns = d;
         some.dense = expanded.data();
         Factor one;
-        way.factor(run, some, one);
+        variant.factor(run, some, one);
         merge(all, one);
     }
 }
 
-Factor all_factors(nw_run* run, const Way& way) {
+Factor all_factors(nw_run* run, const Variant& variant) {
     State& own = state(run);
     Factor all;
     Block block;
     for (own.source->rewind(); own.source->next(block);) {
         if (own.sparse) {
-            factor_sparse(run, way, block, all);
+            factor_sparse(run, variant, block, all);
             continue;
         }
         Factor one;
-        way.factor(run, block, one);
+        variant.factor(run, block, one);
         merge(all, one);
     }
     return all;
 }
 
-void from_moments(nw_run* run, const Way& way, double* values, double* vectors) {
+void from_moments(nw_run* run, const Variant& variant, double* values, double* vectors) {
     const State& own = state(run);
     const std::size_t d = own.columns;
-    Moments all = all_moments(run, way);
+    Moments all = all_moments(run, variant);
     std::vector<double> squares(d);
     for (std::size_t j = 0; j < d; ++j) {
         squares[j] = all.cross[j * d + j];
@@ -93,13 +93,13 @@ void from_moments(nw_run* run, const Way& way, double* values, double* vectors) 
             all.cross[i * d + i] = 1.0;
         }
     }
-    way.eigen(d, all.cross.data(), values, vectors);
+    variant.eigen(d, all.cross.data(), values, vectors);
 }
 
-void from_factor(nw_run* run, const Way& way, double* values, double* vectors) {
+void from_factor(nw_run* run, const Variant& variant, double* values, double* vectors) {
     const State& own = state(run);
     const std::size_t d = own.columns;
-    Factor all = all_factors(run, way);
+    Factor all = all_factors(run, variant);
     if (!all.values.empty()) {
         // columns of norm 1 have a variance of 1 / (count - 1), standardised ones of 1: the values are the same
         std::copy(all.values.begin(), all.values.end(), values);
@@ -120,32 +120,32 @@ void from_factor(nw_run* run, const Way& way, double* values, double* vectors) {
     }
 }
 
-void tell(nw_run* run, const double* values) {
-    static const char* const kNames[kToldComponents] = {"explained_1", "explained_2", "explained_3", "explained_4",
-                                                        "explained_5", "explained_6", "explained_7", "explained_8",
-                                                        "explained_9", "explained_10"};
+void report(nw_run* run, const double* values) {
+    static const char* const kNames[kReportedComponents] = {"explained_1", "explained_2", "explained_3", "explained_4",
+                                                            "explained_5", "explained_6", "explained_7", "explained_8",
+                                                            "explained_9", "explained_10"};
     const State& own = state(run);
     double all = 0;
     for (std::size_t j = 0; j < own.columns; ++j) {
         all += values[j];
     }
-    for (std::size_t j = 0; all > 0 && j < std::min<std::size_t>(own.columns, kToldComponents); ++j) {
-        nw_tell(run, kNames[j], values[j] / all);
+    for (std::size_t j = 0; all > 0 && j < std::min<std::size_t>(own.columns, kReportedComponents); ++j) {
+        nw_report(run, kNames[j], values[j] / all);
     }
-    nw_tell(run, "rows", static_cast<double>(own.rows));
-    nw_tell(run, "columns", static_cast<double>(own.columns));
+    nw_report(run, "rows", static_cast<double>(own.rows));
+    nw_report(run, "columns", static_cast<double>(own.columns));
 }
 
 }  // namespace
 
-int analyse(nw_run* run, const Way& way) {
+int analyse(nw_run* run, const Variant& variant) {
     const State& own = state(run);
     auto* values = static_cast<double*>(nw_data(run, "eigenvalues"));
     auto* vectors = static_cast<double*>(nw_data(run, "eigenvectors"));
     try {
-        (own.method == Method::svd ? from_factor : from_moments)(run, way, values, vectors);
+        (own.method == Method::svd ? from_factor : from_moments)(run, variant, values, vectors);
         sort_and_turn(own.columns, values, vectors);
-        tell(run, values);
+        report(run, values);
     } catch (const std::exception& problem) {
         return nw_fail(run, "%s", problem.what());
     }

@@ -39,7 +39,7 @@ Column column_of(const nw_run* run, std::size_t j) {
 std::size_t bytes_in_memory(const State& own) {
     const std::size_t cells = own.rows * own.columns * sizeof(double);
     return own.sparse ? own.stored * (sizeof(double) + sizeof(std::int32_t)) + own.rows * sizeof(std::int64_t)
-                      : 2 * cells;  // the plain way has a copy
+                      : 2 * cells;  // the plain variant has a copy
 }
 
 void measure_file(nw_run* run) {
@@ -291,7 +291,7 @@ int fill(nw_run* run) {
 }
 
 int reset(nw_run* run) {
-    // what a way leaves out must not be there from the one before
+    // what a variant leaves out must not be there from the one before
     auto* vectors = static_cast<double*>(nw_data(run, "eigenvectors"));
     std::fill_n(vectors, state(run).columns * state(run).columns, 0.0);
     return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What no way can do without: reading every value once.
+// What no variant can do without: reading every value once.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

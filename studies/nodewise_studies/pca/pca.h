@@ -41,8 +41,8 @@ struct Factor {
     double count = 0;
     std::vector<double> mean;
     std::vector<double> rows;
-    // where a way has them anyway: squares of the singular values of these rows with their columns scaled to norm 1,
-    // and the right singular vectors as rows
+    // where a variant has them anyway: squares of the singular values of these rows with their columns scaled to norm
+    // 1, and the right singular vectors as rows
     std::vector<double> values;
     std::vector<double> vectors;
 };
@@ -64,7 +64,7 @@ struct State {
     std::size_t block_rows = 0;  // at most in a block
     std::size_t stored = 0;      // values that are not 0, of sparse data in memory
     std::unique_ptr<Source> source;
-    double* copy = nullptr;        // of a block, for the ways that change the data
+    double* copy = nullptr;        // of a block, for the variants that change the data
     std::vector<double> expected;  // by check, of the data
     State();
     ~State();
@@ -75,14 +75,14 @@ struct State {
 inline State& state(const nw_run* run) { return *static_cast<State*>(run->own); }
 
 // How a variant does the two steps. `moments` and `factor` get dense blocks only.
-struct Way {
+struct Variant {
     void (*moments)(nw_run* run, const Block& block, Moments& out);
     void (*factor)(nw_run* run, const Block& block, Factor& out);
     void (*eigen)(std::size_t size, double* matrix, double* values, double* vectors);
 };
 
-// The analysis of all blocks by a way: fills eigenvalues and eigenvectors.
-int analyse(nw_run* run, const Way& way);
+// The analysis of all blocks by a variant: fills eigenvalues and eigenvectors.
+int analyse(nw_run* run, const Variant& variant);
 
 // Sums of sparse rows, from what is stored alone.
 void sparse_moments(const nw_run* run, const Block& block, Moments& out);

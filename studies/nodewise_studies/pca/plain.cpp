@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The straightforward way: means, a centred copy, its sums of products in plain loops or its triangular factor by
+// The straightforward variant: means, a centred copy, its sums of products in plain loops or its triangular factor by
 // Householder reflections, and Jacobi rotations.
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fastest way. Sums of products: one pass over the data, no copy. Singular values: a second pass turns the
+// The fastest variant. Sums of products: one pass over the data, no copy. Singular values: a second pass turns the
 // standardised rows by the axes that the first found, which is exact whatever these are, and makes the columns nearly
 // orthogonal; the products of these columns lose no digits of small singular values, as those of the first pass do.
 #include "simd.h"

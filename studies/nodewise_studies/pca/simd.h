@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inner work of the way `simd`, with the widest vectors that the processor has.
+// The inner work of the variant `simd`, with the widest vectors that the processor has.
 #pragma once
 
 #include <cstddef>

@@ -76,19 +76,19 @@ void rotate_symmetric(std::size_t size, double* a, std::size_t p, std::size_t q,
 }
 
 // Householder's reflections that make a symmetric matrix tridiagonal, kept as rows of `mirrors`.
-void reduce(std::size_t size, double* a, double* mirrors, double* diagonal, double* beside) {
+void reduce(std::size_t size, double* a, double* mirrors, double* diagonal, double* subdiagonal) {
     std::vector<double> product(size);
     for (std::size_t k = 0; k + 1 < size; ++k) {
         diagonal[k] = a[k * size + k];
         double* v = mirrors + k * size;
         std::copy_n(a + k * size + k + 1, size - k - 1, v + k + 1);
         const double norm = std::sqrt(dot(v + k + 1, v + k + 1, size - k - 1));
-        beside[k] = v[k + 1] > 0 ? -norm : norm;
-        v[k + 1] -= beside[k];
+        subdiagonal[k] = v[k + 1] > 0 ? -norm : norm;
+        v[k + 1] -= subdiagonal[k];
         const double square = dot(v + k + 1, v + k + 1, size - k - 1);
         if (k + 2 == size || square == 0.0) {
-            // nothing beside the first component: no reflection, and the element keeps its sign
-            beside[k] = a[k * size + k + 1];
+            // nothing but the first component: no reflection, and the element keeps its sign
+            subdiagonal[k] = a[k * size + k + 1];
             std::fill_n(v + k + 1, size - k - 1, 0.0);
             continue;
         }
@@ -113,7 +113,7 @@ void reduce(std::size_t size, double* a, double* mirrors, double* diagonal, doub
         }
     }
     diagonal[size - 1] = a[size * size - 1];
-    beside[size - 1] = 0.0;
+    subdiagonal[size - 1] = 0.0;
 }
 
 // One sweep of implicit QL over [l, m], which splits off at m.
@@ -190,8 +190,8 @@ void eigen_tridiagonal(std::size_t size, double* matrix, double* values, double*
         matrix[i] /= largest;
     }
     std::vector<double> mirrors(size * size, 0.0);
-    std::vector<double> beside(size);
-    reduce(size, matrix, mirrors.data(), values, beside.data());
+    std::vector<double> subdiagonal(size);
+    reduce(size, matrix, mirrors.data(), values, subdiagonal.data());
     // the reflections' product, the last one first: its rows become the axes
     for (std::size_t k = size - 1; k-- > 0;) {
         const double* v = mirrors.data() + k * size;
@@ -207,13 +207,13 @@ void eigen_tridiagonal(std::size_t size, double* matrix, double* values, double*
         for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
             std::size_t m = l;
             while (m + 1 < size &&
-                   std::fabs(beside[m]) > kEpsilon * (std::fabs(values[m]) + std::fabs(values[m + 1]))) {
+                   std::fabs(subdiagonal[m]) > kEpsilon * (std::fabs(values[m]) + std::fabs(values[m + 1]))) {
                 ++m;
             }
             if (m == l) {
                 break;
             }
-            ql_sweep(size, l, m, values, beside.data(), vectors);
+            ql_sweep(size, l, m, values, subdiagonal.data(), vectors);
         }
     }
     for (std::size_t i = 0; i < size; ++i) {

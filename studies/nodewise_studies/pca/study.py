@@ -66,14 +66,14 @@ def select(point: Mapping[str, str]) -> tuple[str, ...]:
     return (*NATIVE, "numpy", "scikit_learn", "intelex")
 
 
-def tell(result: Mapping[str, Any]) -> Sequence[str]:
+def report(result: Mapping[str, Any]) -> Sequence[str]:
     """The shares of the variance that the first components explain."""
     for row in result["rows"]:
-        told = row.get("metrics", {})
-        shares = [told[f"explained_{k}"] for k in range(1, 11) if told.get(f"explained_{k}") is not None]
+        metrics = row.get("metrics", {})
+        shares = [metrics[f"explained_{k}"] for k in range(1, 11) if metrics.get(f"explained_{k}") is not None]
         if shares:
             listed = ", ".join(f"{100 * share:.1f}" for share in shares)
-            size = f"{told['rows']:.0f} rows, {told['columns']:.0f} columns"
+            size = f"{metrics['rows']:.0f} rows, {metrics['columns']:.0f} columns"
             return [f"{size}; explained variance of the first {len(shares)} components in %: {listed}"]
     return []
 
@@ -140,5 +140,5 @@ STUDY = Study(
         {"input": "sparse"},
     ),
     select=select,
-    tell=tell,
+    report=report,
 )

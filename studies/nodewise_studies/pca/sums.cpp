@@ -23,7 +23,7 @@ std::vector<std::int64_t> stored_in(const Block& block, std::size_t begin, std::
 }
 
 // A column that is stored in every row may be far from 0, and is moved by its first value; any other has zeros, so
-// that its variance is not small beside its mean.
+// that its variance is not small compared with its mean.
 std::vector<double> shift_of(const nw_run* run, const Block& block) {
     std::vector<std::int64_t> stored(block.columns, 0);
 #pragma omp parallel num_threads(run->threads)

@@ -54,7 +54,7 @@ def test_a_file_gives_what_numpy_has(method: str, style: dict[str, str], tmp_pat
     point = _write(tmp_path / "table.csv", table, **style)
     values, _ = _result("simd", {**point, "method": method}, tmp_path)
     np.testing.assert_array_equal(np.load(tmp_path / "data.npy"), table.ravel())
-    # a covariance of columns of such different size loses what is small beside the largest
+    # a covariance of columns of such different size loses what is small compared with the largest
     wanted = _expected(table, method)
     np.testing.assert_allclose(values, wanted, rtol=1e-10, atol=1e-13 * wanted[0])
 
@@ -125,11 +125,11 @@ def test_streamed_blocks_give_what_memory_gives(method: str, variant: str, held:
     for block in ("701", "20010"):
         folder = tmp_path / block
         folder.mkdir()
-        told = _result(variant, {**point, "memory": str(21 * 2**20), "block": block}, folder)
+        answer = _result(variant, {**point, "memory": str(21 * 2**20), "block": block}, folder)
         # the rows are in no array
         assert {p.stem for p in folder.glob("*.npy")} == {"eigenvalues", "eigenvectors"}
-        np.testing.assert_allclose(told[0], values, rtol=1e-11)
-        np.testing.assert_allclose(told[1], axes, atol=1e-9)
+        np.testing.assert_allclose(answer[0], values, rtol=1e-11)
+        np.testing.assert_allclose(answer[1], axes, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -196,17 +196,17 @@ def test_threads_change_nothing_but_rounding(variant: str, method: str, tmp_path
         np.testing.assert_allclose(other[1], axes, atol=1e-10)
 
 
-def test_the_explained_variance_is_told(tmp_path: Path) -> None:
+def test_the_explained_variance_is_reported(tmp_path: Path) -> None:
     point = {"rows": "1000", "columns": "12"}
-    told = json.loads(_run("simd", point, "--dump", str(tmp_path)).stdout)
+    answer = json.loads(_run("simd", point, "--dump", str(tmp_path)).stdout)
     values = np.load(tmp_path / "eigenvalues.npy")
-    assert told["explained_1"] == pytest.approx(values[0] / values.sum())
-    assert PCA.study.tell is not None
-    lines = PCA.study.tell({"rows": [{"metrics": told}]})
-    assert len(lines) == 1 and f"{100 * told['explained_1']:.1f}" in lines[0]
+    assert answer["explained_1"] == pytest.approx(values[0] / values.sum())
+    assert PCA.study.report is not None
+    lines = PCA.study.report({"rows": [{"metrics": answer}]})
+    assert len(lines) == 1 and f"{100 * answer['explained_1']:.1f}" in lines[0]
 
 
-def test_the_example_tells_attacks_apart() -> None:
+def test_the_example_separates_attacks() -> None:
     example = Path(__file__).parents[3] / "examples" / "pca_attacks.py"
     done = subprocess.run([sys.executable, str(example), "5000"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -30,7 +30,7 @@ void tell_balance(nw_run* run, int threads) {
         longest = std::max(longest, busy(run, t));
         sum += busy(run, t);
     }
-    nw_tell(run, "imbalance", sum > 0 ? longest * threads / sum : 1);
+    nw_report(run, "imbalance", sum > 0 ? longest * threads / sum : 1);
 }
 
 // The loop that is asked about: OpenMP's, under the schedule that is set.
@@ -70,7 +70,7 @@ int with_dynamic(nw_run* run) { return with(run, omp_sched_dynamic); }
 
 int with_monotonic(nw_run* run) {
     const unsigned kind = static_cast<unsigned>(omp_sched_dynamic) | static_cast<unsigned>(omp_sched_monotonic);
-    return with(run, static_cast<omp_sched_t>(kind));  // NOLINT: OpenMP's modifiers are bits beside its kinds
+    return with(run, static_cast<omp_sched_t>(kind));  // NOLINT: OpenMP's modifiers are bits added to its kinds
 }
 
 int with_guided(nw_run* run) { return with(run, omp_sched_guided); }

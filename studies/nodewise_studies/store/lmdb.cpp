@@ -393,9 +393,9 @@ int lmdb(nw_run* run) {
             commits += client.commits();
         }
     }
-    nw_tell(run, "seconds", std::chrono::duration<double>(Clock::now() - begin).count());
-    nw_tell(run, "groups", static_cast<double>(commits));
-    tell_waits(run, static_cast<const double*>(nw_data(run, "waited")), requests.count);
+    nw_report(run, "seconds", std::chrono::duration<double>(Clock::now() - begin).count());
+    nw_report(run, "groups", static_cast<double>(commits));
+    report_waits(run, static_cast<const double*>(nw_data(run, "waited")), requests.count);
     int descriptor = -1;
     if (database.environment != nullptr) {
         int own = -1;
@@ -405,7 +405,7 @@ int lmdb(nw_run* run) {
     }
     const Clock::time_point again = Clock::now();
     const int wrong = failed != 0 ? failed.load() : read_again(library, run, descriptor);
-    nw_tell(run, "recovery_seconds", std::chrono::duration<double>(Clock::now() - again).count());
+    nw_report(run, "recovery_seconds", std::chrono::duration<double>(Clock::now() - again).count());
     close(descriptor);
     return wrong == 0 ? 0 : nw_fail(run, "%s: %s", folder_of(run).c_str(), library.words(wrong));
 }

@@ -33,7 +33,7 @@ std::string knob(const nw_run* run, const char* name, const char* absent) {
     return given != nullptr && *given != '\0' ? given : absent;
 }
 
-// Marks the beginning of a run for whoever is told what is acknowledged; before the log of the last one is emptied.
+// Marks the beginning of a run for whoever reads what is acknowledged; before the log of the last one is emptied.
 constexpr std::int64_t kBegin = -1;
 
 int acknowledge_to(const nw_run* run) { return static_cast<int>(nw_number(run, "acknowledge", -1)); }
@@ -129,17 +129,17 @@ class Server {
             return false;
         }
         const Clock::time_point now = Clock::now();
-        told_.clear();
+        acknowledged_.clear();
         for (const Open& one : open_) {
             waited_[one.request] = std::chrono::duration<double>(now - one.begin).count();
-            told_.push_back(one.request);
+            acknowledged_.push_back(one.request);
         }
         open_.clear();
         // parts that a pipe takes as one
         constexpr std::size_t kPart = 512;
-        for (std::size_t at = 0; acknowledge_ >= 0 && at < told_.size(); at += kPart) {
-            const std::size_t bytes = std::min(kPart, told_.size() - at) * sizeof told_[0];
-            if (write(acknowledge_, told_.data() + at, bytes) != static_cast<ssize_t>(bytes)) {
+        for (std::size_t at = 0; acknowledge_ >= 0 && at < acknowledged_.size(); at += kPart) {
+            const std::size_t bytes = std::min(kPart, acknowledged_.size() - at) * sizeof acknowledged_[0];
+            if (write(acknowledge_, acknowledged_.data() + at, bytes) != static_cast<ssize_t>(bytes)) {
                 return false;
             }
         }
@@ -161,7 +161,7 @@ class Server {
     int acknowledge_;
     Text text_;
     std::vector<Open> open_;
-    std::vector<std::int64_t> told_;
+    std::vector<std::int64_t> acknowledged_;
     std::uint64_t place_ = 0;
     std::int64_t seen_ = 0;
 };
@@ -238,19 +238,19 @@ int serve_under(nw_run* run) {
         seen ^= server.seen();  // so that queries are not left out
     }
     const double took = seconds_since(begin);
-    nw_tell(run, "seconds", took);
+    nw_report(run, "seconds", took);
     auto* balances = static_cast<std::int64_t*>(nw_data(run, "balances"));
     for (std::int64_t a = 0; a < requests.accounts; ++a) {
         balances[a] = accounts.balance(Accounts::number(a));
     }
     const Clock::time_point again = Clock::now();
     const bool recovered = good && recover(run, fd);
-    nw_tell(run, "recovery_seconds", seconds_since(again));
-    nw_tell(run, "log_bytes", static_cast<double>(log.bytes()));
-    nw_tell(run, "log_ratio",
-            log.bytes() > 0 ? static_cast<double>(log.raw_bytes()) / static_cast<double>(log.bytes()) : 1);
-    nw_tell(run, "groups", static_cast<double>(log.groups()));
-    tell_waits(run, waited, requests.count);
+    nw_report(run, "recovery_seconds", seconds_since(again));
+    nw_report(run, "log_bytes", static_cast<double>(log.bytes()));
+    nw_report(run, "log_ratio",
+              log.bytes() > 0 ? static_cast<double>(log.raw_bytes()) / static_cast<double>(log.bytes()) : 1);
+    nw_report(run, "groups", static_cast<double>(log.groups()));
+    report_waits(run, waited, requests.count);
     close(fd);
     if (!good) {
         return nw_fail(run, "%s: the log cannot be written: %s", folder_of(run).c_str(),
@@ -271,18 +271,18 @@ Sync sync_of(const nw_run* run) {
     return asked == "none" ? Sync::kNone : asked == "fsync" ? Sync::kAll : Sync::kData;
 }
 
-void tell_waits(nw_run* run, const double* waited, std::int64_t count) {
+void report_waits(nw_run* run, const double* waited, std::int64_t count) {
     std::vector<double> waits;
     std::copy_if(waited, waited + count, std::back_inserter(waits), [](double w) { return w > 0; });
-    const auto tell = [&](const char* name, double part) {
+    const auto report = [&](const char* name, double part) {
         if (!waits.empty()) {
             const auto at = static_cast<std::ptrdiff_t>(part * static_cast<double>(waits.size() - 1));
             std::nth_element(waits.begin(), waits.begin() + at, waits.end());
-            nw_tell(run, name, waits[static_cast<std::size_t>(at)] * 1e6);
+            nw_report(run, name, waits[static_cast<std::size_t>(at)] * 1e6);
         }
     };
-    tell("p50_us", 0.5);
-    tell("p99_us", 0.99);
+    report("p50_us", 0.5);
+    report("p99_us", 0.99);
 }
 
 int prepare(nw_run* run) {
@@ -330,7 +330,7 @@ int log_only(nw_run* run) {
     const Clock::time_point begin = Clock::now();
     const bool good =
         fd >= 0 && write_at(fd, text.data(), text.size(), 0) && (sync_of(run) == Sync::kNone || fdatasync(fd) == 0);
-    nw_tell(run, "seconds", seconds_since(begin));
+    nw_report(run, "seconds", seconds_since(begin));
     const int wrong = errno;
     close(fd);
     return good ? 0 : nw_fail(run, "the log cannot be written: %s", strerror(wrong));  // NOLINT: one thread

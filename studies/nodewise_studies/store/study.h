@@ -38,10 +38,10 @@ void work(const nw_run* run, nw_work* out);
 
 // Where the log is to be.
 std::string folder_of(const nw_run* run);
-// Tells how long those requests that waited did, in microseconds, of their seconds.
-void tell_waits(nw_run* run, const double* waited, std::int64_t count);
+// Reports how long those requests that waited did, in microseconds, of their seconds.
+void report_waits(nw_run* run, const double* waited, std::int64_t count);
 
-// Serves the requests under a kind of lock, told in serve.cpp.
+// Serves the requests under a kind of lock, explained in serve.cpp.
 enum class Kind { kSpin, kTicket, kMutex, kRwlock, kSharedMutex, kElided };
 int serve(nw_run* run, Kind kind);
 int prepare(nw_run* run);

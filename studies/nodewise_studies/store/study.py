@@ -20,7 +20,7 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
     return {"balances": balances, "recovered": balances, "logged": covered.astype(np.uint8)}
 
 
-def tell(result: Mapping[str, Any]) -> list[str]:
+def report(result: Mapping[str, Any]) -> list[str]:
     """How long debits wait until they are acknowledged, and what the log became."""
     rows = [r for r in result["rows"] if r["kind"] != "limit" and r.get("seconds") and r.get("metrics")]
     if not rows:
@@ -28,17 +28,19 @@ def tell(result: Mapping[str, Any]) -> list[str]:
     lines = [f"{'a debit until it is acknowledged':<34}{'half within':>14}{'99 % within':>14}{'debits a sync':>16}"]
     debits = result["work"]["items"] * (100 - int(result["point"].get("queries", 80))) / 100
     for row in rows:
-        told = row["metrics"]
-        if "p99_us" in told:
-            group = f"{debits / told['groups']:.1f}" if told.get("groups") else ""
-            lines.append(f"  {row['contender']:<32}{told['p50_us']:>11.1f} us{told['p99_us']:>11.1f} us{group:>16}")
+        metrics = row["metrics"]
+        if "p99_us" in metrics:
+            group = f"{debits / metrics['groups']:.1f}" if metrics.get("groups") else ""
+            lines.append(
+                f"  {row['contender']:<32}{metrics['p50_us']:>11.1f} us{metrics['p99_us']:>11.1f} us{group:>16}"
+            )
     own = [r for r in rows if r["kind"] == "variant"]
     if own:
-        told = own[0]["metrics"]
+        metrics = own[0]["metrics"]
         library = result["point"].get("compress", "none")
         lines.append(
-            f"log: {told['log_bytes'] / 1e6:.3g} MB, compression {library}: {told['log_ratio']:.2f} times smaller; "
-            f"replayed in {told['recovery_seconds'] * 1e3:.3g} ms"
+            f"log: {metrics['log_bytes'] / 1e6:.3g} MB, compression {library}: {metrics['log_ratio']:.2f} times smaller; "
+            f"replayed in {metrics['recovery_seconds'] * 1e3:.3g} ms"
         )
     if result["point"].get("sync") == "none":
         lines.append("sync=none: acknowledged is what the kernel has; it survives a kill, not a power failure")
@@ -101,6 +103,6 @@ STUDY = Study(
         Published("", "a faster SSD", "58 % more", "an online charging database"),
     ),
     bench=({}, {"sync": "none", "queries": "95", "requests": "1000000"}, {"compress": "lz4"}),
-    tell=tell,
+    report=report,
     advise=advise,
 )

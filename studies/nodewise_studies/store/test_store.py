@@ -81,10 +81,10 @@ class Killed:
         os.close(read)
         process.wait()
         killer.join()
-        told = np.frombuffer(bytes(data), np.int64)
-        begins = np.flatnonzero(told == -1)
+        requests = np.frombuffer(bytes(data), np.int64)
+        begins = np.flatnonzero(requests == -1)
         self.runs = begins.size
-        self.acknowledged = set(told[begins[-1] + 1 :].tolist())
+        self.acknowledged = set(requests[begins[-1] + 1 :].tolist())
         self.by_kill = process.returncode == -signal.SIGKILL
         self.log = folder / "log"
 
@@ -160,17 +160,17 @@ def test_groups_grow_with_the_batch(tmp_path: Path) -> None:
     for batch in ("1", "100"):
         point = {"requests": "2000", "queries": "0", "batch": batch, "sync": "none", "folder": str(tmp_path)}
         command = [*worker_command(STORE, "spin", STORE.study.point(point)), "--threads", "1"]
-        told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        groups.append(told["groups"])
-        assert told["p50_us"] <= told["p99_us"]
+        answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        groups.append(answer["groups"])
+        assert answer["p50_us"] <= answer["p99_us"]
     assert groups[1] <= groups[0] / 50
 
 
 def test_compression_makes_the_log_smaller(tmp_path: Path) -> None:
     point = {"requests": "5000", "queries": "0", "sync": "none", "compress": "zlib", "folder": str(tmp_path)}
     command = worker_command(STORE, "spin", STORE.study.point(point))
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    assert told["log_ratio"] > 2
+    answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert answer["log_ratio"] > 2
 
 
 def test_a_folder_that_is_none_is_one_clear_message() -> None:
@@ -205,10 +205,10 @@ def test_the_elided_lock_counts_rightly_by_its_own_instructions(tmp_path: Path) 
         if emulator is None:
             pytest.skip("this processor has no RTM, and there is no emulator: apt-get install qemu-user-static")
         command = [emulator, "-cpu", "max", *command]
-    told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    assert told.returncode == 0, told.stderr
-    sys.stderr.write(f"transactions here: {told.stdout}")
-    assert told.stdout.split(" ", 1)[1] == "80000 of 80000\n"
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    sys.stderr.write(f"transactions here: {done.stdout}")
+    assert done.stdout.split(" ", 1)[1] == "80000 of 80000\n"
 
 
 def test_where_there_is_no_rtm_the_row_says_so() -> None:
@@ -222,10 +222,10 @@ def test_where_there_is_no_rtm_the_row_says_so() -> None:
 def test_lmdb_does_the_same_and_leaves_nothing(knobs: dict[str, str], tmp_path: Path) -> None:
     point = STORE.study.point({"requests": "3000", "accounts": "50", "folder": str(tmp_path), **knobs})
     command = [*worker_command(STORE, "lmdb", point), "--library", LMDB, "--threads", "3"]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    assert told["verified"] is True and 0 < told["p50_us"] <= told["p99_us"]
+    answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert answer["verified"] is True and 0 < answer["p50_us"] <= answer["p99_us"]
     debits = 3000 * (100 - int(point["queries"])) / 100
-    assert told["groups"] == pytest.approx(debits / int(point["batch"]), rel=0.15, abs=3)
+    assert answer["groups"] == pytest.approx(debits / int(point["batch"]), rel=0.15, abs=3)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -243,17 +243,17 @@ def test_lmdb_waits_for_the_disk_where_the_store_does(sync: str, waits: bool, tm
     assert calls >= 50 if waits else calls < 10
 
 
-def test_what_is_told() -> None:
+def test_what_is_reported() -> None:
     metrics = {"p50_us": 1.0, "p99_us": 9.0, "log_bytes": 1e6, "log_ratio": 2.5, "recovery_seconds": 0.01, "groups": 10}
     rows: list[dict[str, object]] = [
         {"contender": "rwlock", "kind": "variant", "seconds": 1.0, "metrics": metrics},
         {"contender": "spin", "kind": "variant", "seconds": 1.22, "metrics": metrics},
     ]
     point = {"sync": "none", "compress": "lz4", "queries": "80"}
-    assert STORE.study.tell is not None and STORE.study.advise is not None
+    assert STORE.study.report is not None and STORE.study.advise is not None
     assert STORE.study.advise({"rows": rows}) == ["rwlock serves 22 % more requests than the own spin lock"]
-    text = "\n".join(STORE.study.tell({"point": point, "work": {"items": 1000}, "rows": rows}))
+    text = "\n".join(STORE.study.report({"point": point, "work": {"items": 1000}, "rows": rows}))
     assert "lz4: 2.50 times smaller" in text and "not a power failure" in text and "20.0" in text
     rows[1]["seconds"] = 0.9
     assert STORE.study.advise({"rows": rows}) == ["no lock serves more requests than the own spin lock"]
-    assert STORE.study.tell({"point": point, "work": {"items": 1000}, "rows": []}) == []
+    assert STORE.study.report({"point": point, "work": {"items": 1000}, "rows": []}) == []

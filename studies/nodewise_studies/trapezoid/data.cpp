@@ -97,7 +97,7 @@ int check(nw_run* run) {
         }
         worst = std::max(worst, error / value);
     }
-    nw_tell(run, "relative_error", worst);
+    nw_report(run, "relative_error", worst);
     if (wrong < count) {
         const Integral integral = integral_at(run, static_cast<std::uint64_t>(wrong));
         return nw_fail(run, "integral %lld is %.17g, expected is %.17g", static_cast<long long>(wrong), given[wrong],

@@ -78,17 +78,17 @@ def test_the_counting_code_integrates_to_pi(counted: dict[str, tuple[float, floa
 
 @pytest.mark.parametrize("division", ["refined", "instruction"])
 @pytest.mark.parametrize("variant", ["original", "second", "third", "fourth", "threaded", "quads"])
-def test_a_variant_tells_the_flops_that_its_code_does(
+def test_a_variant_reports_the_flops_that_its_code_does(
     counted: dict[str, tuple[float, float]], variant: str, division: str
 ) -> None:
     point = {"intervals": "1000", "integrals": "3", "division": division}
     done = subprocess.run(
         worker_command(find_study("trapezoid"), variant, point), capture_output=True, text=True, check=True
     )
-    told = json.loads(done.stdout.splitlines()[0])
+    answer = json.loads(done.stdout.splitlines()[0])
     code = {"third": f"third {division}", "fourth": f"fourth {division}", "threaded": f"fourth {division}"}
-    assert told["flops"] == pytest.approx(counted[code.get(variant, variant)][0] * 3000)
-    assert told["items"] == 3000
+    assert answer["flops"] == pytest.approx(counted[code.get(variant, variant)][0] * 3000)
+    assert answer["items"] == 3000
 
 
 def test_the_published_counts_are_those_of_fifty_million_intervals() -> None:
@@ -103,9 +103,9 @@ def test_the_published_counts_are_those_of_fifty_million_intervals() -> None:
         assert json.loads(done.stdout.splitlines()[0])["flops"] == pytest.approx(published, abs=1100)
 
 
-def test_a_higher_rate_is_told_apart_from_a_shorter_time() -> None:
-    tell = find_study("trapezoid").study.advise
-    assert tell is not None
+def test_a_higher_rate_is_distinguished_from_a_shorter_time() -> None:
+    advise = find_study("trapezoid").study.advise
+    assert advise is not None
     rows = [
         {"contender": "original", "seconds": 20.90579, "flops": 500_000_946},
         {"contender": "third", "seconds": 0.65617, "flops": 1_050_001_011},
@@ -114,10 +114,10 @@ def test_a_higher_rate_is_told_apart_from_a_shorter_time() -> None:
     ]
     rows = [{**row, "kind": "variant"} for row in rows]
     rows.append({"contender": "numpy_trapezoid", "kind": "peer", "seconds": 0.1, "flops": 1e6})
-    text = "\n".join(tell({"rows": rows}))
+    text = "\n".join(advise({"rows": rows}))
     assert "third's rate is 66.9 times the first's but it is only 31.9 times as fast" in text
     assert "2.1 flops" in text
     assert "fourth's rate is lower (x0.91 of third's) and yet it is 1.90 times as fast" in text
     assert "fourth is done first; the highest rate is third's" in text
     assert "numpy" not in text
-    assert tell({"rows": rows[1:]}) == []
+    assert advise({"rows": rows[1:]}) == []

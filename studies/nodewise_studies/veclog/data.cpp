@@ -107,7 +107,7 @@ int check(nw_run* run) {
     for (std::int64_t i = 0; i < n; i += step) {
         worst = std::max(worst, static_cast<double>(ulps_off(c[i], a[i], b[i])));
     }
-    nw_tell(run, "ulp", worst);
+    nw_report(run, "ulp", worst);
     return 0;
 }
 

@@ -71,7 +71,7 @@ namespace {
 
 HWY_EXPORT(multiply_part);
 
-// A product that fits the last cache beside its inputs is better left there.
+// A product that fits the last cache along with its inputs is better left there.
 bool should_stream(const nw_run* run) {
     const char* store = nw_text(run, "store");
     if (store != nullptr && std::strcmp(store, "auto") != 0) {

@@ -33,12 +33,12 @@ _CRF_AOM = Quality("-crf", 63, 35, 24, 0)
 _QP_RAV = Quality("-qp", 255, 100, 60, 1)
 _QP = Quality("-qp", 51, 25, 20, 1)
 
-#: Complaints that say nothing of the cause; FFmpeg tells that only when it is asked for more.
+#: Complaints that say nothing of the cause; FFmpeg reports that only when it is asked for more.
 _VAGUE = ("Error initializing output stream", "Error while opening encoder", "No capable devices found")
 
 
 @dataclass(frozen=True)
-class Way:
+class Variant:
     """An encoder with its options and what sets its `quality`; bits a second are for 480p.
 
     `before` are options that stand before the input (a device), `frames` what the frames are made for it.
@@ -77,7 +77,7 @@ class Way:
 
 
 def _on_device(interface: str) -> tuple[tuple[str, ...], str]:
-    """What FFmpeg is told of a device that frames have to be brought to, and how they are."""
+    """What FFmpeg is given for a device that frames have to be brought to, and how they are."""
     nodes = sorted(Path("/dev/dri").glob("renderD*"))
     kinds = {"vaapi": f"vaapi=on:{nodes[0] if nodes else _DEVICE}", "vulkan": "vulkan=on"}
     if interface not in kinds:
@@ -85,50 +85,54 @@ def _on_device(interface: str) -> tuple[tuple[str, ...], str]:
     return ("-init_hw_device", kinds[interface], "-filter_hw_device", "on"), "format=nv12,hwupload"
 
 
-def _software() -> dict[str, Way]:
-    ways = {f"libx264-{p}": Way("libx264", ("-preset", p), _CRF_264) for p in ("ultrafast", "veryfast", "medium")}
-    ways |= {f"libx265-{p}": Way("libx265", ("-preset", p), _CRF_265) for p in ("ultrafast", "medium")}
-    ways |= {f"libsvtav1-{p}": Way("libsvtav1", ("-preset", p), _CRF_SVT) for p in ("12", "8")}
-    row = ("-row-mt", "1")
-    ways |= {
-        # -8: a speed that does not follow the time that is left, by which no two encodes would be alike
-        "libvpx-rt8": Way("libvpx", ("-deadline", "realtime", "-cpu-used", "-8"), _BITS),
-        "libvpx-vp9-rt8": Way("libvpx-vp9", ("-deadline", "realtime", "-cpu-used", "8", *row, "-b:v", "0"), _CRF_VPX),
-        "libvpx-vp9-4": Way("libvpx-vp9", ("-deadline", "good", "-cpu-used", "4", *row, "-b:v", "0"), _CRF_VPX),
-        "libaom-av1-8": Way("libaom-av1", ("-usage", "realtime", "-cpu-used", "8", *row, "-b:v", "0"), _CRF_AOM),
-        "librav1e-10": Way("librav1e", ("-speed", "10"), _QP_RAV),
+def _software() -> dict[str, Variant]:
+    variants = {
+        f"libx264-{p}": Variant("libx264", ("-preset", p), _CRF_264) for p in ("ultrafast", "veryfast", "medium")
     }
-    return ways
+    variants |= {f"libx265-{p}": Variant("libx265", ("-preset", p), _CRF_265) for p in ("ultrafast", "medium")}
+    variants |= {f"libsvtav1-{p}": Variant("libsvtav1", ("-preset", p), _CRF_SVT) for p in ("12", "8")}
+    row = ("-row-mt", "1")
+    variants |= {
+        # -8: a speed that does not follow the time that is left, by which no two encodes would be alike
+        "libvpx-rt8": Variant("libvpx", ("-deadline", "realtime", "-cpu-used", "-8"), _BITS),
+        "libvpx-vp9-rt8": Variant(
+            "libvpx-vp9", ("-deadline", "realtime", "-cpu-used", "8", *row, "-b:v", "0"), _CRF_VPX
+        ),
+        "libvpx-vp9-4": Variant("libvpx-vp9", ("-deadline", "good", "-cpu-used", "4", *row, "-b:v", "0"), _CRF_VPX),
+        "libaom-av1-8": Variant("libaom-av1", ("-usage", "realtime", "-cpu-used", "8", *row, "-b:v", "0"), _CRF_AOM),
+        "librav1e-10": Variant("librav1e", ("-speed", "10"), _QP_RAV),
+    }
+    return variants
 
 
-def _hardware() -> dict[str, Way]:
-    ways = {
-        f"{codec}_qsv": Way(f"{codec}_qsv", ("-pix_fmt", "nv12"), Quality("-global_quality", 51, 25, 20, 1))
+def _hardware() -> dict[str, Variant]:
+    variants = {
+        f"{codec}_qsv": Variant(f"{codec}_qsv", ("-pix_fmt", "nv12"), Quality("-global_quality", 51, 25, 20, 1))
         for codec in ("h264", "hevc", "vp9", "av1")
     }
     device, frames = _on_device("vaapi")
     for codec in ("h264", "hevc", "vp9", "av1"):
         quality = _QP if codec in ("h264", "hevc") else Quality("-global_quality", 255, 90, 60, 1)
-        ways[f"{codec}_vaapi"] = Way(f"{codec}_vaapi", (), quality, device, frames)
+        variants[f"{codec}_vaapi"] = Variant(f"{codec}_vaapi", (), quality, device, frames)
     for codec in ("h264", "hevc", "av1"):
-        ways[f"{codec}_nvenc"] = Way(f"{codec}_nvenc", ("-rc", "constqp"), _QP)
-    ways["h264_v4l2m2m"] = Way("h264_v4l2m2m", ("-pix_fmt", "nv12"), _BITS)
-    return ways
+        variants[f"{codec}_nvenc"] = Variant(f"{codec}_nvenc", ("-rc", "constqp"), _QP)
+    variants["h264_v4l2m2m"] = Variant("h264_v4l2m2m", ("-pix_fmt", "nv12"), _BITS)
+    return variants
 
 
-#: The ways that are known, by the names of their contenders.
-WAYS: Mapping[str, Way] = {**_software(), **_hardware()}
+#: The variants that are known, by the names of their contenders.
+VARIANTS: Mapping[str, Variant] = {**_software(), **_hardware()}
 
 
-def ways() -> Mapping[str, Way]:
-    """All ways by the names of their contenders: those known, then the others that FFmpeg lists, by bits a second."""
+def variants() -> Mapping[str, Variant]:
+    """All variants by the names of their contenders: those known, then the others that FFmpeg lists, by bits a second."""
     program = ffmpeg()
-    known = {way.encoder for way in WAYS.values()}
+    known = {variant.encoder for variant in VARIANTS.values()}
     listed = _known(program)[1] if program is not None else {}
     others = [
         name for name, made in listed.items() if made in _FORMATS and name not in known and name not in _OTHER_PIXELS
     ]
-    return {**WAYS, **{name: Way(name, (), _BITS, *_on_device(name.rpartition("_")[2])) for name in others}}
+    return {**VARIANTS, **{name: Variant(name, (), _BITS, *_on_device(name.rpartition("_")[2])) for name in others}}
 
 
 def encoders_listed(text: str) -> dict[str, str]:
@@ -147,7 +151,7 @@ def version_of(text: str) -> str:
 def reason_of(text: str) -> str:
     """Why an encoder does not work, from what FFmpeg printed: its first complaint without addresses."""
     lines = [re.sub(r"^(\[[^\]]*\]\s*)+", "", line).strip() for line in text.splitlines()]
-    # the library below tells what it does, too
+    # the library below reports what it does, too
     first = next((line for line in lines if line and not line.startswith("libva info:")), "ffmpeg said nothing")
     for start in ("Error initializing an internal ", "Error initializing the "):
         first = first.removeprefix(start)
@@ -155,13 +159,13 @@ def reason_of(text: str) -> str:
 
 
 def detail_of(text: str, encoder: str) -> str:
-    """The last that an encoder itself told before it gave up, from what FFmpeg prints with `-loglevel verbose`."""
+    """The last that an encoder itself printed before it gave up, from what FFmpeg prints with `-loglevel verbose`."""
     lines = re.findall(rf"^\[{re.escape(encoder)} @ [^\]]*\] (.*)$", text, re.MULTILINE)
     return next((line.strip().rstrip(".") for line in reversed(lines) if not line.startswith(_VAGUE)), "")
 
 
 def _forbidden(reason: str) -> str:
-    """FFmpeg does not tell a device that is not there from one that may not be opened."""
+    """FFmpeg does not distinguish a device that is not there from one that may not be opened."""
     named = re.search(r"/dev/\S+?(?=[.:,']|$|\s)", reason)
     if named is None or not Path(named[0]).exists() or os.access(named[0], os.R_OK | os.W_OK):
         return ""
@@ -173,59 +177,59 @@ def ffmpeg() -> str | None:
     return shutil.which("ffmpeg")
 
 
-def _say(program: str, *words: str) -> str:
+def _printed(program: str, *words: str) -> str:
     return subprocess.run([program, "-hide_banner", *words], capture_output=True, text=True, check=False).stdout
 
 
 @lru_cache(maxsize=4)
 def _known(program: str) -> tuple[str, Mapping[str, str]]:
-    return version_of(_say(program, "-version")), encoders_listed(_say(program, "-encoders"))
+    return version_of(_printed(program, "-version")), encoders_listed(_printed(program, "-encoders"))
 
 
-def _try(program: str, way: Way, level: str) -> subprocess.CompletedProcess[str]:
+def _try(program: str, variant: Variant, level: str) -> subprocess.CompletedProcess[str]:
     source = ["-f", "lavfi", "-i", "testsrc=size=256x144:rate=5:duration=1", "-pix_fmt", "yuv420p"]
-    words = [*way.before, *source, *way.words(way.quality_for(256 * 144).start, 1), "-f", "null", "-"]
+    words = [*variant.before, *source, *variant.words(variant.quality_for(256 * 144).start, 1), "-f", "null", "-"]
     command = [program, "-hide_banner", "-nostdin", "-loglevel", level, *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TRIAL_S)
 
 
-def trial(program: str, way: Way) -> str | None:
+def trial(program: str, variant: Variant) -> str | None:
     """Encode a tiny clip for real: why that does not work, or None."""
     try:
-        done = _try(program, way, "error")
+        done = _try(program, variant, "error")
         if done.returncode == 0:
             return None
         reason = reason_of(done.stderr)
         if not reason.startswith(_VAGUE):
             return reason
-        return detail_of(_try(program, way, "verbose").stderr, way.encoder) or reason
+        return detail_of(_try(program, variant, "verbose").stderr, variant.encoder) or reason
     except subprocess.TimeoutExpired:
         return f"it did not encode 5 tiny frames in {_TRIAL_S} s"
 
 
-def why_not(way: Way) -> str | None:
-    """Why a way cannot run here, or None: tries it, and asks FFmpeg for its encoders where that fails."""
+def why_not(variant: Variant) -> str | None:
+    """Why a variant cannot run here, or None: tries it, and asks FFmpeg for its encoders where that fails."""
     program = ffmpeg()
     if program is None:
         return _INSTALL
-    problem = trial(program, way)
+    problem = trial(program, variant)
     if problem is None:
         return None
     version, encoders = _known(program)
-    return problem if way.encoder in encoders else f"ffmpeg {version} has no encoder {way.encoder}"
+    return problem if variant.encoder in encoders else f"ffmpeg {version} has no encoder {variant.encoder}"
 
 
 class Contenders(Mapping[str, str | None]):
-    """The ways by name with the reason why one cannot run; each is tried when it is asked for."""
+    """The variants by name with the reason why one cannot run; each is tried when it is asked for."""
 
     def __init__(self) -> None:
-        self._ways = ways()
+        self._variants = variants()
 
     def __getitem__(self, name: str) -> str | None:
-        return why_not(self._ways[name])
+        return why_not(self._variants[name])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._ways)
+        return iter(self._variants)
 
     def __len__(self) -> int:
-        return len(self._ways)
+        return len(self._variants)

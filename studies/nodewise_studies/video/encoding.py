@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .encoders import Contenders, ffmpeg, ways
+from .encoders import Contenders, ffmpeg, variants
 from .quality import RATE, is_like, psnr, ssim_of_clip
 from .search import RefusedError, search
 
@@ -47,7 +47,7 @@ def contenders() -> Mapping[str, str | None]:
 
 def settle(inputs: Mapping[str, Any], point: Mapping[str, str], threads: int) -> dict[str, float]:
     """The `quality` at which the encoder comes nearest to the PSNR that is wanted: see `search`."""
-    quality = ways()[point["contender"]].quality_for(_width(int(point["height"])) * int(point["height"]))
+    quality = variants()[point["contender"]].quality_for(_width(int(point["height"])) * int(point["height"]))
     state = prepare(inputs, {**point, "quality": str(quality.start)}, threads)
 
     def measure(value: float) -> float:
@@ -100,13 +100,13 @@ def _file(state: State) -> str:
 
 
 def _command(state: State) -> list[str]:
-    way = ways()[state.name]
+    variant = variants()[state.name]
     program = ffmpeg()
     assert program is not None
     raw = ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", f"{state.width}x{state.height}", "-r", str(RATE)]
     return [
         *(program, "-hide_banner", "-nostats", "-benchmark", "-y"),
-        *(*way.before, *raw, "-i", "pipe:0", *way.words(state.quality, state.threads)),
+        *(*variant.before, *raw, "-i", "pipe:0", *variant.words(state.quality, state.threads)),
         *("-f", "matroska", _file(state)),
     ]
 
@@ -133,17 +133,17 @@ def run(state: State) -> None:
         fcntl.fcntl(process.stdin, fcntl.F_SETPIPE_SZ, _PIPE)
     feeder = threading.Thread(target=_feed, args=(process.stdin, state.clip))
     feeder.start()
-    said = process.stderr.read().decode(errors="replace")
+    printed = process.stderr.read().decode(errors="replace")
     process.wait()
     feeder.join()
     if process.returncode != 0:
-        raise RefusedError(f"{state.name}: {said.strip()[-300:]}")
-    state.seconds = encoding_seconds(said) or time.perf_counter() - begin
+        raise RefusedError(f"{state.name}: {printed.strip()[-300:]}")
+    state.seconds = encoding_seconds(printed) or time.perf_counter() - begin
 
 
-def encoding_seconds(said: str) -> float | None:
+def encoding_seconds(printed: str) -> float | None:
     """FFmpeg's own time from the first frame to the last, without its start, or None where it does not say."""
-    read = re.search(r"bench: .*rtime=([0-9.]+)s", said)
+    read = re.search(r"bench: .*rtime=([0-9.]+)s", printed)
     return float(read[1]) or None if read else None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from nodewise.statistics.pareto import pareto_front
 from nodewise.studies.contract import Knob, Limit, Published, Study
 
-from .encoders import ways
+from .encoders import variants
 from .quality import LIKE_DB, RATE
 
 _STORED = "stored"
@@ -21,11 +21,11 @@ def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, 
 def select(point: Mapping[str, str]) -> Collection[str]:
     """The encoders asked for, by the start of their names; all without."""
     asked = [word for word in point.get("encoders", "").split(",") if word]
-    every = list(ways())
+    every = list(variants())
     return [name for name in (*every, _STORED) if any(name.startswith(word) for word in asked)] if asked else every
 
 
-def tell(result: Mapping[str, Any]) -> list[str]:
+def report(result: Mapping[str, Any]) -> list[str]:
     """All encoders at one PSNR, those that do not come near it, which devices do the work, and why others do not."""
     rows = [r for r in result["rows"] if r["kind"] == "variant" and r["contender"] != _STORED]
     ran = {r["contender"]: r for r in rows if r["seconds"]}
@@ -40,21 +40,22 @@ def tell(result: Mapping[str, Any]) -> list[str]:
 
 
 def _alike(ran: Sequence[Mapping[str, Any]], wanted: str) -> list[str]:
-    told = {r["contender"]: r["metrics"] for r in ran}
+    metrics = {r["contender"]: r["metrics"] for r in ran}
     unlike = [r["contender"] for r in ran if r["for_scale"]]
     found = _comparable(ran)
     # (fewer bits, more speed) are both better
     best = {found[i][2] for i in pareto_front([(-speed, bits) for speed, bits, _ in found])}
     lines = [f"at like quality, PSNR within {LIKE_DB} dB of {wanted}; * no other is both faster and smaller:"]
     lines = lines if found else []
-    options = {name: way.quality.option for name, way in ways().items()}
+    options = {name: variant.quality.option for name, variant in variants().items()}
     lines += [
         f"{'*' if name in best else ' '} {name:<20} {speed:8.1f} frames/s  {bits:8.2f} Mbit/s  "
-        f"{told[name]['psnr_db']:6.2f} dB  {options[name]} {told[name]['quality']:.10g}"
+        f"{metrics[name]['psnr_db']:6.2f} dB  {options[name]} {metrics[name]['quality']:.10g}"
         for speed, bits, name in found
     ]
     others = [
-        f"{name} ({told[name]['psnr_db']:.1f} dB at {options[name]} {told[name]['quality']:.10g})" for name in unlike
+        f"{name} ({metrics[name]['psnr_db']:.1f} dB at {options[name]} {metrics[name]['quality']:.10g})"
+        for name in unlike
     ]
     if others:
         lines.append(f"not comparable, farther than {LIKE_DB} dB from {wanted} at best: {', '.join(others)}")
@@ -117,7 +118,7 @@ STUDY = Study(
     ),
     bench=({"height": "480"}, {"height": "720"}, {"height": "1080"}, {"height": "2160", "frames": "8"}),
     select=select,
-    tell=tell,
+    report=report,
     advise=advise,
     picture=("frames_per_mbit", "fps"),
 )

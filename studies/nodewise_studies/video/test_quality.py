@@ -58,11 +58,11 @@ BITS = Quality("-b:v", 250_000, 3_000_000, 6_000_000, 30_000_000, 1000)
 def _searched(quality: Quality, measure: Any, wanted: float) -> tuple[float, list[float]]:
     tried: list[float] = []
 
-    def told(value: float) -> float:
+    def reported(value: float) -> float:
         tried.append(value)
         return float(measure(value))
 
-    return search(quality, told, wanted), tried
+    return search(quality, reported, wanted), tried
 
 
 @pytest.mark.parametrize("wanted", [34.0, 38.5, 42.0, 46.3])

@@ -82,9 +82,9 @@ SHORT = {
     "h264_vaapi": "No VA display found for device /dev/dri/renderD128",
     "h264_v4l2m2m": "Could not find a valid device",
 }
-#: What people with other devices, drivers and versions of FFmpeg were told, from their reports.
+#: What people with other devices, drivers and versions of FFmpeg saw, from their reports.
 REPORTED = {
-    # FFmpeg 7 and a library that tells what it does (photoprism issue 5174)
+    # FFmpeg 7 and a library that reports what it does (photoprism issue 5174)
     """libva info: VA-API version 1.22.0
 libva info: Trying to open /usr/lib/x86_64-linux-gnu/dri/iHD_drv_video.so
 libva info: Found init function __vaDriverInit_1_22
@@ -145,8 +145,8 @@ def test_encoders_are_read_from_what_ffmpeg_lists() -> None:
 
 @pytest.mark.usefixtures("pretended")
 def test_encoders_that_ffmpeg_lists_beyond_those_known_are_ways_by_bits_a_second() -> None:
-    found = encoders.ways()
-    assert found.keys() - encoders.WAYS.keys() == {"hevc_v4l2m2m", "vp8_vaapi", "h264_vulkan", "libopenh264"}
+    found = encoders.variants()
+    assert found.keys() - encoders.VARIANTS.keys() == {"hevc_v4l2m2m", "vp8_vaapi", "h264_vulkan", "libopenh264"}
     quality = found["vp8_vaapi"].quality_for(1920 * 1080)
     assert (quality.option, quality.start) == ("-b:v", pytest.approx(3_000_000 * 1920 * 1080 / (854 * 480), abs=500))
     words = found["vp8_vaapi"].words(quality.start, 4)
@@ -165,11 +165,11 @@ def test_the_reason_is_ffmpegs_without_its_addresses(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", REPORTED)
-def test_the_reason_is_found_in_what_others_were_told(text: str) -> None:
+def test_the_reason_is_found_in_what_others_saw(text: str) -> None:
     assert encoders.reason_of(text) == REPORTED[text]
 
 
-def test_what_ffmpeg_tells_only_when_asked_for_more_is_found() -> None:
+def test_what_ffmpeg_reports_only_when_asked_for_more_is_found() -> None:
     # recorded from Debian's 5.1.9
     text = """[graph 0 input from stream 0:0 @ 0x558477c3fd80] w:256 h:144 pixfmt:rgb24 tb:1/5 fr:5/1 sar:1/1
 [h264_omx @ 0x558477c3ce00] libOMX_Core.so not found
@@ -190,8 +190,8 @@ def test_a_device_that_may_not_be_opened_is_not_called_absent(monkeypatch: pytes
     text = (
         "[AVHWDeviceContext @ 0x555715e85cc0] No VA display found for device /dev/null.\nDevice creation failed: -22.\n"
     )
-    told = encoders.reason_of(text)
-    assert told == "No VA display found for device /dev/null (/dev/null is there, but this user may not open it)"
+    answer = encoders.reason_of(text)
+    assert answer == "No VA display found for device /dev/null (/dev/null is there, but this user may not open it)"
 
 
 def test_what_else_ffmpeg_says() -> None:
@@ -213,7 +213,7 @@ def test_each_encoder_is_tried_and_says_why_it_does_not_work() -> None:
 @pytest.mark.usefixtures("pretended")
 def test_the_study_has_a_row_for_each() -> None:
     rows = {c.name: c for c in contenders_of(VIDEO, VIDEO.study.point({}))}
-    assert rows.keys() == encoders.ways().keys()
+    assert rows.keys() == encoders.variants().keys()
     assert rows["h264_nvenc"].not_run == "Cannot load libcuda.so.1" and rows["h264_nvenc"].kind == "variant"
     assert "--contender" in default_command("video", ["height=90"])
     few = contenders_of(VIDEO, VIDEO.study.point({"encoders": "libx264,stored"}))
@@ -226,8 +226,8 @@ def test_without_ffmpeg_every_row_says_what_brings_it(tmp_path: Path, monkeypatc
     assert set(reasons.values()) == {"ffmpeg is not installed: apt-get install ffmpeg"}
 
 
-def _row(name: str, for_scale: bool = False, **told: float) -> dict[str, Any]:
-    metrics = {"fps": 50.0, "mbits": 3.0, "psnr_db": 46.2, "quality": 23.5, **told}
+def _row(name: str, for_scale: bool = False, **values: float) -> dict[str, Any]:
+    metrics = {"fps": 50.0, "mbits": 3.0, "psnr_db": 46.2, "quality": 23.5, **values}
     return {
         "contender": name,
         "kind": "variant",
@@ -238,9 +238,9 @@ def _row(name: str, for_scale: bool = False, **told: float) -> dict[str, Any]:
     }
 
 
-def test_encoders_are_told_at_one_quality_with_those_that_do_not_reach_it() -> None:
-    tell, advise = VIDEO.study.tell, VIDEO.study.advise
-    assert tell is not None and advise is not None
+def test_encoders_are_reported_at_one_quality_with_those_that_do_not_reach_it() -> None:
+    report, advise = VIDEO.study.report, VIDEO.study.advise
+    assert report is not None and advise is not None
     absent = {"contender": "h264_qsv", "kind": "variant", "seconds": None, "not_run": "MFX session: unsupported (-3)"}
     rows = [
         _row("libx265-medium", fps=18.0, mbits=1.0),
@@ -249,7 +249,7 @@ def test_encoders_are_told_at_one_quality_with_those_that_do_not_reach_it() -> N
         # by far the best in both if that were at like quality
         _row("librav1e-10", for_scale=True, fps=900.0, mbits=0.1, psnr_db=45.4, quality=1.0),
     ]
-    lines = tell({"rows": [*rows, absent], "point": {"psnr": "46"}})
+    lines = report({"rows": [*rows, absent], "point": {"psnr": "46"}})
     assert lines[0].startswith("at like quality, PSNR within 0.5 dB of 46;")
     assert re.search(r"libx264-medium +90\.0 frames/s +2\.00 Mbit/s +45\.50 dB  -crf 23\.5$", lines[1])
     assert (
@@ -263,13 +263,13 @@ def test_encoders_are_told_at_one_quality_with_those_that_do_not_reach_it() -> N
     slow = [_row("libx265-medium", fps=18.0, mbits=1.0), _row("libaom-av1-8", fps=9.0, mbits=0.9)]
     assert "none keeps up with 30 frames a second" in advise({"rows": slow, "point": {"psnr": "46"}})
     none = ["no device encodes here; each was tried, and the table says why not"]
-    assert tell({"rows": [absent], "point": {"psnr": "42"}}) == none
-    alone = tell({"rows": [_row("libx264-medium", for_scale=True), absent], "point": {"psnr": "42"}})
+    assert report({"rows": [absent], "point": {"psnr": "42"}}) == none
+    alone = report({"rows": [_row("libx264-medium", for_scale=True), absent], "point": {"psnr": "42"}})
     assert alone == [
         "not comparable, farther than 0.5 dB from 42 at best: libx264-medium (46.2 dB at -crf 23.5)",
         *none,
     ]
-    working = tell({"rows": [_row("h264_qsv")], "point": {"psnr": "46"}})
+    working = report({"rows": [_row("h264_qsv")], "point": {"psnr": "46"}})
     assert working[-1] == "encoders of devices that work here: h264_qsv"
 
 
@@ -340,7 +340,7 @@ def _ran(name: str, words: Sequence[str] = (), **knobs: str) -> subprocess.Compl
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
-def _told(name: str, words: Sequence[str] = (), **knobs: str) -> dict[str, Any]:
+def _answer(name: str, words: Sequence[str] = (), **knobs: str) -> dict[str, Any]:
     done = _ran(name, words, **knobs)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
@@ -353,23 +353,23 @@ SOME = pytest.mark.parametrize("most", [2, pytest.param(100, marks=pytest.mark.l
 @SOME
 def test_encoders_that_work_are_timed_at_like_quality(live: list[str], most: int) -> None:
     for name in live[:most]:
-        settled = _told(name, settling_command(()), height="90", frames="5", psnr="40")
+        settled = _answer(name, settling_command(()), height="90", frames="5", psnr="40")
         assert settled.keys() == {"nodewise", "quality"}, name
         words = settled_command((), {"quality": settled["quality"]})
-        told = _told(name, words, height="90", frames="5", psnr="40")
-        assert told["verified"] is True and told["items"] == 5, name
-        assert told["fps"] == pytest.approx(5 / told["seconds"]), name
-        assert told["quality"] == settled["quality"] and is_like(told["psnr_db"], 40), name
-        assert told["for_scale"] == 0 and 0.8 < told["ssim"] < 1, name
-        assert told["frames_per_mbit"] == pytest.approx(30 / told["mbits"]), name
+        answer = _answer(name, words, height="90", frames="5", psnr="40")
+        assert answer["verified"] is True and answer["items"] == 5, name
+        assert answer["fps"] == pytest.approx(5 / answer["seconds"]), name
+        assert answer["quality"] == settled["quality"] and is_like(answer["psnr_db"], 40), name
+        assert answer["for_scale"] == 0 and 0.8 < answer["ssim"] < 1, name
+        assert answer["frames_per_mbit"] == pytest.approx(30 / answer["mbits"]), name
 
 
 def test_what_does_not_reach_the_wanted_psnr_keeps_its_row_and_is_not_compared(live: list[str]) -> None:
     # the finest setting of VP8's bits a second is far below
     name = "libvpx-rt8" if "libvpx-rt8" in live else live[-1]
-    told = _told(name, height="90", frames="3", psnr="75")
-    assert told["verified"] is True and told["psnr_db"] < 75 - LIKE_DB
-    assert told["fps"] > 0 and told["for_scale"] == 1
+    answer = _answer(name, height="90", frames="3", psnr="75")
+    assert answer["verified"] is True and answer["psnr_db"] < 75 - LIKE_DB
+    assert answer["fps"] > 0 and answer["for_scale"] == 1
 
 
 @SOME
@@ -380,8 +380,8 @@ def test_one_tiny_frame_is_encoded_or_the_encoder_says_why_not(live: list[str], 
             # SVT-AV1 takes nothing below 64 by 64
             assert name.startswith("libsvtav1") and "RefusedError: libsvtav1" in done.stderr, name
             continue
-        told = json.loads(done.stdout)
-        assert told["verified"] is True and told["items"] == 1, name
+        answer = json.loads(done.stdout)
+        assert answer["verified"] is True and answer["items"] == 1, name
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
@@ -423,4 +423,4 @@ def test_the_programs_file_needs_nothing_but_numpy() -> None:
     script = VIDEO.folder / "programs" / "ffmpeg.py"
     words = [sys.executable, "-m", "nodewise.studies.peer_worker", str(script), str(VIDEO.binary), "--available"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["contenders"].keys() == encoders.ways().keys()
+    assert json.loads(done.stdout)["contenders"].keys() == encoders.variants().keys()

@@ -89,10 +89,10 @@ def made_up_case(runtime: str, dice: random.Random) -> Case:
 def real(runtime: str, folder: Path, case: Case) -> tuple[Answer, str]:
     """What the runtime itself answers, None where it ends the program; and what it warns of."""
     try:
-        told = RUNTIMES[runtime][1](folder, case.machine, case.env, case.threads)
+        reported = RUNTIMES[runtime][1](folder, case.machine, case.env, case.threads)
     except EndedError as problem:
         return None, str(problem)
-    return [list(p) for p in told.places], told.warnings
+    return [list(p) for p in reported.places], reported.warnings
 
 
 def agrees(mine: Answer, real: Answer, warned: str) -> bool:
@@ -121,9 +121,9 @@ def differing(runtime: str, folder: Path, cases: int, seed: str) -> list[str]:
     found = []
     for _ in range(cases):
         case = made_up_case(runtime, dice)
-        (told, warned), (mine, why) = real(runtime, folder, case), modelled(runtime, case)
-        if not agrees(mine, told, warned) and not unanswered(told, warned):
-            found.append(f"{case.to_json()}: {told}, modelled {mine} {why}")
+        (reported, warned), (mine, why) = real(runtime, folder, case), modelled(runtime, case)
+        if not agrees(mine, reported, warned) and not unanswered(reported, warned):
+            found.append(f"{case.to_json()}: {reported}, modelled {mine} {why}")
     return found
 
 

@@ -55,7 +55,7 @@ def loaded(source: str) -> Machine:
     _, name, numbers = f"{source}:".split(":")[:3]
     path = Path(_FOLDER.name, f"{hashlib.sha256(source.encode()).hexdigest()[:24]}.xml")
     listed = [int(n) for n in numbers.split(",") if n]
-    return load_machine(f"xml:{uneven.write_machine(path, uneven.SHAPES[name], listed, told=False)}")
+    return load_machine(f"xml:{uneven.write_machine(path, uneven.SHAPES[name], listed, reported=False)}")
 
 
 def uneven_machine(dice: random.Random) -> tuple[str, str | None]:

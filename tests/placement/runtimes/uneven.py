@@ -22,10 +22,10 @@ SHAPES: dict[str, Shape] = {
 }
 
 
-def write_machine(path: Path, shape: Shape, numbers: Sequence[int] = (), told: bool = True) -> Path:
+def write_machine(path: Path, shape: Shape, numbers: Sequence[int] = (), reported: bool = True) -> Path:
     """hwloc's XML of a machine of that shape; `numbers` are the system's of its processors, in the tree's order.
 
-    Where not `told`, it does not say that its cores are of several kinds.
+    Where not `reported`, it does not say that its cores are of several kinds.
     """
     serial = count(1)
     order = iter(numbers or range(processors(shape)))
@@ -62,7 +62,7 @@ def write_machine(path: Path, shape: Shape, numbers: Sequence[int] = (), told: b
     known = "".join(
         f'<cpukind cpuset="{mask:#x}" forced_efficiency="{int(kind == "IntelCore")}"><info name="CoreType" value="{kind}"/></cpukind>'
         for kind, mask in kinds.items()
-        if kind and told
+        if kind and reported
     )
     head = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n<topology version="2.0">'
     path.write_text(f"{head}{machine}{far}{''.join(body)}</object>{known}</topology>\n")

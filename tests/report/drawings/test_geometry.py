@@ -213,7 +213,7 @@ def test_a_text_is_cut_or_broken_where_it_must_be() -> None:
     assert fitting_size("0", 100, (12, 8)) == 12 and fitting_size("0" * 20, 100, (12, 8)) is None
 
 
-def test_threads_of_one_core_that_share_processors_in_many_ways_are_told_in_words() -> None:
+def test_threads_of_one_core_that_share_processors_in_many_ways_are_reported_in_words() -> None:
     machine = load_machine("synthetic:core:1 pu:8")
     few, many = (Placement("x", tuple((i, i + 1) for i in range(n))) for n in (4, 7))
     assert "may move" not in machine_svg(machine, few)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Placements drawn: every thread there once, labels inside of their boxes, ranks distinguished; two beside each other."""
+"""Placements drawn: every thread there once, labels inside of their boxes, ranks distinguished; two side by side."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -67,9 +67,9 @@ def test_all_is_inside_of_the_picture(case):
 def test_every_thread_is_named_once(case):
     machine, placement = case
     _, texts, _, titles = shapes(machine_svg(machine, placement))
-    told = [t for t in titles if "thread" in t] + [t[4] for t in texts if "may move" in t[4]]
+    reported = [t for t in titles if "thread" in t] + [t[4] for t in texts if "may move" in t[4]]
     counted = 0
-    for numbers in re.findall(r"threads? ([\d–]+(?:, [\d–]+)*)", "\n".join(told)):
+    for numbers in re.findall(r"threads? ([\d–]+(?:, [\d–]+)*)", "\n".join(reported)):
         for part in numbers.split(", "):
             first, _, last = part.partition("–")
             counted += int(last or first) - int(first) + 1
@@ -95,7 +95,7 @@ def test_a_band_covers_what_its_thread_may_use():
     assert widths[-2:] == [2 * 34 - 6, 4 * 34 - 6]
 
 
-def test_crowds_are_told_only_where_cores_are_idle():
+def test_crowds_are_reported_only_where_cores_are_idle():
     machine = load_machine("synthetic:core:4 pu:1")
     assert "shared while cores are idle" in machine_svg(machine, Placement("x", ((0,), (0,))))
     assert "shared while cores are idle" not in machine_svg(machine, Placement("x", tuple((p % 4,) for p in range(8))))
@@ -142,7 +142,7 @@ def test_what_differs_between_two_placements():
     assert "no thread sits elsewhere" in compare_text(TWO, COMPACT, COMPACT, ("a", "b"))
 
 
-def test_two_placements_are_drawn_beside_each_other():
+def test_two_placements_are_drawn_side_by_side():
     svg = compare_svg(TWO, COMPACT, SCATTER, ("one", "two"))
     boxes, texts, (width, _), _ = shapes(svg)
     assert {"one", "two", "cores used"} <= {t[4] for t in texts}

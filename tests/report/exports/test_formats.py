@@ -64,9 +64,9 @@ def made(tmp_path: Path) -> Callable[..., Made]:
 
 
 def test_hyperfines_json_key_by_key(made: Callable[..., Made]) -> None:
-    told = json.loads(export_text("json", made("take {n}", "other", n=("1", "2"))))
-    assert set(told) == {"results"}
-    for result in told["results"]:
+    answer = json.loads(export_text("json", made("take {n}", "other", n=("1", "2"))))
+    assert set(answer) == {"results"}
+    for result in answer["results"]:
         assert list(result) == [
             "command", "mean", "stddev", "median", "user", "system", "min", "max", "times", "memory_usage_byte",
             "exit_codes", "parameters",
@@ -80,15 +80,15 @@ def test_hyperfines_json_key_by_key(made: Callable[..., Made]) -> None:
         assert result["user"] == pytest.approx(result["mean"] / 2)
         assert set(result["exit_codes"]) == {3}
         assert all(isinstance(v, str) for v in result["parameters"].values())
-    assert [r["command"] for r in told["results"]] == ["take 1", "take 2", "other", "other (2)"]
+    assert [r["command"] for r in answer["results"]] == ["take 1", "take 2", "other", "other (2)"]
     # a plotter over a parameter
-    assert [float(r["parameters"]["n"]) for r in told["results"][:2]] == [1.0, 2.0]
+    assert [float(r["parameters"]["n"]) for r in answer["results"][:2]] == [1.0, 2.0]
 
 
 def test_google_benchmarks_json_key_by_key(made: Callable[..., Made]) -> None:
-    told = json.loads(export_text("google-benchmark", made("a", "breaks", "c")))
-    assert set(told) == {"context", "benchmarks"}
-    assert told["context"].keys() >= {
+    answer = json.loads(export_text("google-benchmark", made("a", "breaks", "c")))
+    assert set(answer) == {"context", "benchmarks"}
+    assert answer["context"].keys() >= {
         "date", "host_name", "executable", "num_cpus", "mhz_per_cpu", "cpu_scaling_enabled", "caches", "load_avg",
         "library_build_type", "json_schema_version",
     }  # fmt: skip
@@ -96,24 +96,24 @@ def test_google_benchmarks_json_key_by_key(made: Callable[..., Made]) -> None:
         "name", "family_index", "per_family_instance_index", "run_name", "run_type", "repetitions", "threads",
         "iterations", "real_time", "cpu_time", "time_unit",
     }  # fmt: skip
-    for one in told["benchmarks"]:
+    for one in answer["benchmarks"]:
         more = {"aggregate_name", "aggregate_unit"} if one["run_type"] == "aggregate" else {"repetition_index"}
         more |= {"error_occurred", "error_message"} if "error_occurred" in one else set()
         assert set(one) == shared | more
-    of_a = [b for b in told["benchmarks"] if b["run_name"] == "a"]
+    of_a = [b for b in answer["benchmarks"] if b["run_name"] == "a"]
     runs = [b["real_time"] for b in of_a if b["run_type"] == "iteration"]
     by_name = {b["aggregate_name"]: b for b in of_a if b["run_type"] == "aggregate"}
     assert by_name.keys() == {"mean", "median", "stddev", "cv"}
     assert by_name["median"]["real_time"] == pytest.approx(statistics.median(runs))
     assert by_name["cv"]["real_time"] == pytest.approx(statistics.stdev(runs) / statistics.mean(runs))
     assert by_name["cv"]["aggregate_unit"] == "percentage"
-    failed = [b for b in told["benchmarks"] if b.get("error_occurred")]
+    failed = [b for b in answer["benchmarks"] if b.get("error_occurred")]
     assert [(b["run_name"], b["error_message"]) for b in failed] == [("breaks", "exit code 9")]
-    levels = [(c["level"], c["type"]) for c in told["context"]["caches"]]
+    levels = [(c["level"], c["type"]) for c in answer["context"]["caches"]]
     assert len(levels) == len(set(levels))
 
 
-def test_a_metric_that_is_compared_stands_beside_the_times(made: Callable[..., Made]) -> None:
+def test_a_metric_that_is_compared_is_given_along_with_the_times(made: Callable[..., Made]) -> None:
     found = made("a", "bb", objective=Objective("peak_bytes"))
     one = json.loads(export_text("json", found))["results"][1]
     assert 1 < one["median"] < 2

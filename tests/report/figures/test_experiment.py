@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures as specifications: held against Altair's schema, and small however many runs there are."""
+"""Figures as specifications: compared with Altair's schema, and small however many runs there are."""
 
 import subprocess
 import sys

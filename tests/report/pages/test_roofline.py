@@ -52,7 +52,7 @@ def test_the_figure_is_a_valid_specification_with_any_number_of_kernels(kernels:
 
 def test_the_lines_meet_where_intensity_times_bandwidth_is_the_peak() -> None:
     plan = Roofline(roofline_result())
-    memory = plan.ways[-1]
+    memory = plan.slopes[-1]
     _, (ridge, top) = plan.slope(memory)
     assert ridge == pytest.approx(476 / 81) and top == pytest.approx(476)
     (begin, _), (end, _) = plan.flat(plan.peaks[-1])
@@ -64,10 +64,16 @@ def test_the_lines_meet_where_intensity_times_bandwidth_is_the_peak() -> None:
 
 def test_the_tables_say_what_bounds_a_kernel() -> None:
     heads, rows = kernel_table(roofline_result())
-    told = {(r[0], r[1]): dict(zip(heads, r, strict=True)) for r in rows}
-    assert told["study0", "way-best"]["bound by"] == "f64 peak" and told["study0", "way-best"]["reached"] == "90.3%"
-    assert told["study4", "way-plain"]["bound by"] == "memory" and told["study4", "way-plain"]["reached"] == "29.6%"
-    assert told["study6", "way-best"]["flop/byte"] == "no bytes"
+    reported = {(r[0], r[1]): dict(zip(heads, r, strict=True)) for r in rows}
+    assert (
+        reported["study0", "way-best"]["bound by"] == "f64 peak"
+        and reported["study0", "way-best"]["reached"] == "90.3%"
+    )
+    assert (
+        reported["study4", "way-plain"]["bound by"] == "memory"
+        and reported["study4", "way-plain"]["reached"] == "29.6%"
+    )
+    assert reported["study6", "way-best"]["flop/byte"] == "no bytes"
     assert roof_table(roofline_result())[0] == ["f64 peak", "238 GFLOP/s", "214.2", "study flops, f64"]
     assert roofline_result().headline == "238 GFLOP/s, 81 GB/s"
 

@@ -119,7 +119,7 @@ def test_the_table_has_the_columns_that_say_something() -> None:
     assert study_figures([bare])
 
 
-def test_published_figures_stand_beside_those_measured_here() -> None:
+def test_published_figures_are_shown_with_those_measured_here() -> None:
     (one,) = published_rows([study_result()])
     assert one["value"] == "12" and one["here"] == "100 ms, 10 Gitems/s"
     nobody = replace(study_result().published[0], contender="")
@@ -155,13 +155,13 @@ def _pictured(for_scale: str = "", **study: Any) -> StudyVerdict:
     return judged(given, picture=("ratio", "mbs"), **study)
 
 
-def test_a_study_with_a_picture_has_its_front_and_what_it_tells_on_the_page(browser: Browser, tmp_path: Path) -> None:
-    result = replace(_pictured(), told=("take blocked", HOSTILE))
+def test_a_study_with_a_picture_has_its_front_and_what_it_reports_on_the_page(browser: Browser, tmp_path: Path) -> None:
+    result = replace(_pictured(), report_lines=("take blocked", HOSTILE))
     view, wrong = _open(browser, study_page_of(result, README, tmp_path / "x"))
     drawn = view.locator("#figure-pareto-1").inner_text()
     assert "ratio against mbs, more of both is better" in drawn
     assert "blocked" in drawn and "plain" in drawn and "another is better in both" in drawn
-    assert view.locator(".told").inner_text() == f"take blocked\n{HOSTILE}"
+    assert view.locator(".report-lines").inner_text() == f"take blocked\n{HOSTILE}"
     assert wrong == []
 
 

@@ -24,7 +24,7 @@ def text_of(kind: str, *verdicts: Any, width: int = 140) -> str:
 
 def test_a_study_is_its_table_its_headline_and_what_brings_a_peer_to_the_letter() -> None:
     result = with_row(study_result(), "absent", not_run="missing: pip install 'some[peers]'")
-    lines = text_of("study", replace(result, conditions=("steal of 8%",), told=("so it is",))).splitlines()
+    lines = text_of("study", replace(result, conditions=("steal of 8%",), report_lines=("so it is",))).splitlines()
     assert lines[0] == f"{result.study}: {result.where}"
     assert lines[-4:] == [result.headline, result.sentence, "condition: steal of 8%", "so it is"]
     assert lines[1].split()[:3] == ["contender", "kind", "time"]

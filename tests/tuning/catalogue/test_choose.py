@@ -262,10 +262,10 @@ def test_a_preloaded_library_is_really_loaded(allocators):
 
 
 def test_the_number_of_an_interface_is_no_version(tmp_path: Path) -> None:
-    for file, told in (("libgomp.so.1.0.0", "(libgomp.so.1.0.0)"), ("libgomp-r3.0.2.so", "3.0.2")):
+    for file, version in (("libgomp.so.1.0.0", "(libgomp.so.1.0.0)"), ("libgomp-r3.0.2.so", "3.0.2")):
         loaded = Loaded(mapped=(f"/lib/{file}",))
         answers = query_libraries(libraries_loaded(loaded, CATALOGUE), loaded, load_machine(None), {})
-        assert answers.versions["openmp"] == told
+        assert answers.versions["openmp"] == version
 
 
 def test_numpys_blas_is_found_and_asked():

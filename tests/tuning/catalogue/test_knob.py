@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a knob's value writes into the variables, beside what the user has there."""
+"""What a knob's value writes into the variables, in addition to what the user has there."""
 
 import os
 import subprocess

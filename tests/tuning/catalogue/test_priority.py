@@ -235,7 +235,7 @@ def test_programs_are_known_by_what_is_theirs():
     assert not matches("/v/other/_dispatcher.cpython-311.so", ["*/numba/_dispatcher.*.so"])
 
 
-def test_tunables_of_one_allocator_are_not_set_beside_another():
+def test_tunables_of_one_allocator_are_not_set_for_another():
     (malloc,) = [k for k in knobs_for(spent(), machine(), {}, CATALOGUE) if k.name == "malloc-thread-cache"]
     other = replace(ALLOCATOR, setter=Setter("LD_PRELOAD", "preload", replaces="x"))
     options = Options(machine(), ("x",), ("knobs",), {}, Wanted(), knobs=(malloc, other))
@@ -265,10 +265,10 @@ def test_the_axes_of_a_tune_follow_the_profile():
     assert made.reasons()["openblas-core-type"]["share"] == pytest.approx(0.8)
 
 
-def test_what_is_left_out_is_told_with_the_reason():
+def test_what_is_left_out_is_reported_with_the_reason():
     made, _ = offer(spent(LIBC=0.6, BLAS=0.01, allocation=0.5), runs=60)
-    told = made.left_out()
-    assert "below 5%" in told["openblas-core-type"] and not any("arenas" in name for name in told)
+    left_out = made.left_out()
+    assert "below 5%" in left_out["openblas-core-type"] and not any("arenas" in name for name in left_out)
     made, options = offer(spent(BLAS=0.9), runs=20)
     assert options.space.default["openblas-core-type"] == "default"
     assert [name for name, why in made.left_out().items() if "too few runs" in why] == [

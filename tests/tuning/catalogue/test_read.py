@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 
 from nodewise.base.errors import InputError
-from nodewise.records.telling import TELLING
+from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.tuning.catalogue.knob import Choice
 from nodewise.tuning.catalogue.read import OWN_FOLDER, load_catalogue, read_library
 from tests.catalogue import CATALOGUE, KNOBS
@@ -131,4 +131,4 @@ def test_a_folder_of_ones_own_adds_and_replaces(tmp_path):
 def test_each_variable_of_a_knob_is_kept_with_an_experiment() -> None:
     variables = {k.setter.variable for library in load_catalogue() for k in library.knobs if k.setter.variable}
     assert len(variables) > 20
-    assert {v for v in variables if not v.startswith(TELLING)} == set()
+    assert {v for v in variables if not v.startswith(KEPT_VARIABLES)} == set()

@@ -11,7 +11,7 @@ from nodewise.tuning.catalogue.why import Facts, facts_of, why
 from tests.catalogue import AVX512, CATALOGUE, KNOBS, OPENBLAS, loading, machine, offered
 
 
-def test_the_reason_tells_what_the_library_took_and_what_the_processor_has():
+def test_the_reason_says_what_the_library_took_and_what_the_processor_has():
     here = machine("avx2", "fma", *AVX512)
     answers = Answers({"openblas-core-type": "Haswell"}, {}, {"openblas": "0.3.31"})
     knob = offered(loading(OPENBLAS), here, answers=answers)["openblas-core-type"]

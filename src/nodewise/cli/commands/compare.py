@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`nodewise compare`: which command is faster, and is that so."""
+"""`nodewise compare`: which command is faster, and how sure that is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from nodewise.base.errors import InputError, StoreError
-from nodewise.cli.experiments import STDOUT, again_in, place_for, say_note
+from nodewise.cli.experiments import STDOUT, again_in, place_for, print_note
 from nodewise.cli.exports import asked_exports, export_options, write_export
 from nodewise.cli.hyperfine import HyperfineWords
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
@@ -22,7 +22,7 @@ from nodewise.cli.kinds import (
     budget_option,
     json_option,
     out_option,
-    refuse_beside,
+    refuse_ignored,
     resume_option,
     seed_option,
     within_option,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from nodewise.verdicts.compare import CompareVerdict
     from nodewise.verdicts.stored import Stored
 
-SLOWER, UNTOLD = 1, 2
-#: What may be said anew when going on with a comparison.
+SLOWER, UNDECIDED = 1, 2
+#: What may be given again when a comparison is resumed.
 _ANEW = (
     "as_json",
     "budget",
@@ -71,10 +71,10 @@ _ANEW = (
     "--runs",
     type=click.IntRange(1),
     metavar="N",
-    help="So many runs of each, and as many more as were disturbed.",
+    help="N runs of each, and one more for each that was disturbed.",
 )
-@click.option("-m", "--min-runs", type=click.IntRange(1), metavar="N", default=1, help="At least so many runs of each.")
-@click.option("-M", "--max-runs", type=click.IntRange(1), metavar="N", help="At most so many runs of each.")
+@click.option("-m", "--min-runs", type=click.IntRange(1), metavar="N", default=1, help="At least N runs of each.")
+@click.option("-M", "--max-runs", type=click.IntRange(1), metavar="N", help="At most N runs of each.")
 @click.option("-s", "--setup", metavar="COMMAND", help="Shell command before the first run of each command.")
 @click.option(
     "-p",
@@ -101,19 +101,19 @@ _ANEW = (
     help="Shell for the commands and their steps, or none. [default: sh for all where one needs it]",
 )
 @click.option("-N", "no_shell", is_flag=True, help="Never a shell for the commands: --shell none.")
-@click.option("-i", "--ignore-failure", is_flag=True, help="Exit codes other than 0 count as well done.")
-@click.option("--accept-codes", metavar="LIST", help="These exit codes count as well done, such as 1,3.")
+@click.option("-i", "--ignore-failure", is_flag=True, help="Exit codes other than 0 count as success.")
+@click.option("--accept-codes", metavar="LIST", help="These exit codes count as success, such as 1,3.")
 @click.option(
-    "--reference", metavar="COMMAND", help="A command that the others are held against. [default: the first one]"
+    "--reference", metavar="COMMAND", help="A command that the others are compared with. [default: the first one]"
 )
 @click.option("--reference-name", metavar="NAME", help="A name for --reference.")
-@budget_option("60s", " Not given beside --runs or --min-runs it waits for these.")
+@budget_option("60s", " Where --runs or --min-runs is given and this is not, it waits for those runs.")
 @within_option
 @click.option(
     "--baseline",
     type=PATH,
     metavar="DIR",
-    help="Hold it against the earlier experiment in DIR, too, where machine and conditions are the same.",
+    help="Compare it with the earlier experiment in DIR, too, where machine and conditions are the same.",
 )
 @click.option(
     "--fail-if-slower",
@@ -137,8 +137,8 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
       nodewise compare './old in.dat' './new in.dat'
       nodewise compare -P t=1,2,4 'env OMP_NUM_THREADS={t} ./app'
 
-    The first one is the reference. It ends as soon as it is clear of each how it compares, or the budget ends; all
-    intervals hold together at 95%, however early that is. With one COMMAND and --baseline it is held against then.
+    The first one is the reference. It ends as soon as each comparison is decided, or the budget is spent; all
+    intervals hold together at 95%, however early that is. With one COMMAND and --baseline it is compared with that.
     Ctrl-C ends with what there is. Options of hyperfine mean the same here.
 
     Exit codes: 0 compared; 1 slower than --fail-if-slower allows; 2 bad input, or a command that does not run.
@@ -155,17 +155,17 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
         # a comparison that goes on may have more runs than then
         given |= {"runs": None, "min_runs": min(given["runs"], given["max_runs"])}
     if given["runs"] is not None:
-        refuse_beside(context, "--runs says how many there are", ("min_runs", "max_runs"))
+        refuse_ignored(context, "--runs says how many there are", ("min_runs", "max_runs"))
     if given["no_shell"]:
-        refuse_beside(context, "-N says that there is none", ("shell",))
+        refuse_ignored(context, "-N says that there is none", ("shell",))
     comparison = _asked(run, given, context.get_parameter_source("budget") is ParameterSource.COMMANDLINE)
     # whether it can be kept is to be known before the time is spent
     targets = asked_exports(given, given["as_json"])
     question = comparison.question
     with ProgressLine(question.budget) as line, kept_in(question.out, "compare"):
-        verdict = comparison.answer(line.show, say_note)
+        verdict = comparison.answer(line.show, print_note)
     slower = None if question.threshold is None else slower_by(verdict, question.threshold)
-    code = 0 if question.threshold is None else {True: SLOWER, False: 0, None: UNTOLD}[slower]
+    code = 0 if question.threshold is None else {True: SLOWER, False: 0, None: UNDECIDED}[slower]
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code
     _hand_out(stored(read_experiment(question.out), verdict), targets, given["as_json"])
@@ -178,7 +178,7 @@ def _hand_out(found: Stored[CompareVerdict], targets: dict[str, Path], as_json: 
     from nodewise.verdicts.encoding import encode
 
     problems: list[StoreError] = []
-    # beside an export there is no room for words
+    # next to an export there is no room for words
     file = sys.stderr if STDOUT in targets.values() else sys.stdout
 
     def hand_exports() -> None:

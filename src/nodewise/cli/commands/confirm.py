@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodewise.base.errors import InputError
-from nodewise.cli.experiments import again_in, place_for, say_note
+from nodewise.cli.experiments import again_in, place_for, print_note
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
     SHARE,
@@ -19,7 +19,7 @@ from nodewise.cli.kinds import (
     given_options,
     json_option,
     out_option,
-    refuse_beside,
+    refuse_ignored,
     resume_option,
     seed_option,
 )
@@ -41,7 +41,7 @@ BROKEN = 1
     "--runs",
     type=click.IntRange(1),
     metavar="N",
-    help="So many runs of each, and as many more as were disturbed.",
+    help="N runs of each, and one more for each that was disturbed.",
 )
 @click.option(
     "-w",
@@ -54,7 +54,7 @@ BROKEN = 1
 )
 @budget_option("60s")
 @click.option(
-    "-M", "--max-runs", type=click.IntRange(1), metavar="N", help="At most so many runs of each, no less than six."
+    "-M", "--max-runs", type=click.IntRange(1), metavar="N", help="At most N runs of each, and no fewer than six."
 )
 @click.option(
     "--within",
@@ -74,13 +74,13 @@ BROKEN = 1
 def command(
     context: click.Context, /, run: RunChoice, directory: Path | None, other: tuple[str, ...], **given: Any
 ) -> int:
-    """Run again what the tune or compare in DIR promised, beside what it was promised against, and say whether it holds.
+    """Run again what the tune or compare in DIR promised, in the same blocks as what it was compared with, and say whether it holds.
 
     \b
       nodewise confirm nodewise-experiments/solver-20261121-145510
       nodewise confirm nodewise-experiments/solver-20261121-145510 -- real-input.dat
 
-    Both settings run exactly as recorded, in fresh interleaved blocks, in the directory and with the options of then;
+    Both settings run exactly as recorded, in fresh interleaved blocks, in the directory and with the options of that time;
     options given now replace those. OTHER ARGUMENTS replace the program's arguments, or the whole command where they begin
     as it does.
 
@@ -98,7 +98,7 @@ def command(
     from nodewise.verdicts.stored import stored
 
     if given["runs"] is not None:
-        refuse_beside(context, "--runs says how many there are", ("max_runs",))
+        refuse_ignored(context, "--runs says how many there are", ("max_runs",))
     if directory is None:
         raise InputError(
             "no experiment to confirm", "name its directory: nodewise confirm nodewise-experiments/solver-…"
@@ -124,7 +124,7 @@ def command(
     )
     question = asked.question
     with ProgressLine(question.budget) as line, kept_in(question.out, "confirm"):
-        verdict = asked.answer(line.show, say_note)
+        verdict = asked.answer(line.show, print_note)
     code = 0 if verdict.verdict.value == "holds" else BROKEN
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodewise.cli.kinds import PATH, json_option, refuse_beside
+from nodewise.cli.kinds import PATH, json_option, refuse_ignored
 from nodewise.cli.options import START, start_options
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def command(
     from nodewise.tuning.catalogue.read import load_catalogue
 
     if not words:
-        refuse_beside(context, "there is no COMMAND to run", ("no_run", *START))
+        refuse_ignored(context, "there is no COMMAND to run", ("no_run", *START))
     elif no_run:
-        refuse_beside(context, "COMMAND is not run", [name for name in START if name not in ("cwd", "env")])
+        refuse_ignored(context, "COMMAND is not run", [name for name in START if name not in ("cwd", "env")])
 
     libraries = load_catalogue(catalogue)
     if words:
@@ -163,13 +163,13 @@ def _heading(
     else:
         seen = "known by its file alone: it was not run, or ended before anyone could look"
     named = [_named(library, spent, answers) for library in found]
-    said = textwrap.fill(
+    text = textwrap.fill(
         f"loads      {', '.join(named) or 'nothing that the catalogue has'}", _WIDTH, subsequent_indent=" " * 11
     )
     return [
         f"program    {' '.join(words)}: {seen}",
         *_spent(loaded),
-        said,
+        text,
         f"processor  {machine.processor.model or 'unknown'}",
     ]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @allow_option
 @json_option("all that is known")
 @svg_option()
-@click.option("--png", type=PATH, metavar="FILE", help="The same as pixels.")
+@click.option("--png", type=PATH, metavar="FILE", help="Draw it as pixels into this file.")
 @click.option("--save", type=PATH, metavar="FILE", help="Save it: FILE.xml for hwloc, FILE.json for nodewise.")
 def command(
     machine_spec: str | None, allow: str | None, as_json: bool, svg: Path | None, png: Path | None, save: Path | None

@@ -17,7 +17,15 @@ import click
 
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.processors import format_processors
-from nodewise.cli.kinds import PATH, allow_option, given_options, json_option, machine_option, refuse_beside, svg_option
+from nodewise.cli.kinds import (
+    PATH,
+    allow_option,
+    given_options,
+    json_option,
+    machine_option,
+    refuse_ignored,
+    svg_option,
+)
 
 if TYPE_CHECKING:
     from nodewise.api.place import Placed
@@ -68,28 +76,26 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
 
 
 @click.command(cls=_Place, context_settings={"allow_interspersed_args": True})
-@click.option("--threads", type=int, metavar="N", help="How many threads, of each rank. [default: what fits]")
+@click.option("--threads", type=int, metavar="N", help="How many threads each rank has. [default: what fits]")
 @click.option("--ranks", type=int, metavar="N", default=0, help="How many MPI ranks, in all.")
 @click.option("--nodes", type=int, metavar="N", default=1, help="On how many nodes like this machine.")
 @click.option(
-    "--zones", default="share", metavar="share|packed|none", help="What ranks get where no launcher is named."
+    "--zones", default="share", metavar="share|packed|none", help="What each rank gets where no launcher is named."
 )
 @click.option("--hosts", metavar="A,B", default="", help="The nodes' names, for rank files: a,b,c.")
 @machine_option
 @allow_option
-@click.option(
-    "--via", default="auto", metavar="auto|openmp|preload|mask", help="By which way COMMAND's threads are bound."
-)
+@click.option("--via", default="auto", metavar="auto|openmp|preload|mask", help="How COMMAND's threads are bound.")
 @click.option("--memory", metavar="POLICY", help="Where pages go: local, bind:0, preferred:fast, interleave:all, weighted-interleave:0=3,1=1.")  # fmt: skip
 @click.option("--huge-pages", default="default", metavar="KIND", help="default, transparent, reserved or never.")
 @click.option("--files", type=PATH, metavar="DIR", help="Write the files that --to needs into this directory.")
 @click.option("--explain", "explained", is_flag=True, help="Explain what the setting does, and its traps.")
 @json_option("the places")
 @click.option(
-    "--compare", "other", metavar="OTHER", help="Set it beside another: a policy, or 'places=cores bind=spread'."
+    "--compare", "other", metavar="OTHER", help="Compare it with another: a policy, or 'places=cores bind=spread'."
 )
 @svg_option()
-@click.option("--png", type=PATH, metavar="FILE", help="The same as pixels.")
+@click.option("--png", type=PATH, metavar="FILE", help="Draw it as pixels into this file.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[POLICY] [-- COMMAND...]")
 @click.pass_context
 def command(
@@ -116,7 +122,7 @@ def command(
 ) -> None:
     """Place threads and ranks by POLICY (compact, scatter, balanced, os) or by a text in any dialect.
 
-    Show it, write it in another dialect, or run COMMAND so. With a text all words are the COMMAND's, and so they are where
+    Show it, write it in another dialect, or run COMMAND with it. With a text all words are the COMMAND's, and so they are where
     only memory is asked for (--memory, --huge-pages): threads are then left as they are.
     """
     _check_together(context, bool(other))
@@ -142,14 +148,14 @@ def command(
         print(f"note: {note}", file=sys.stderr)
     for trap in placed.traps:
         print(f"warning: {trap}", file=sys.stderr)
-    beside = None if other is None else _beside(machine, other, asked, placed.job)
+    compared = None if other is None else _compared(machine, other, asked, placed.job)
     if svg is not None or png is not None:
-        _draw(svg, png, machine, placement, beside)
+        _draw(svg, png, machine, placement, compared)
     if command_words:
-        refuse_beside(context, "a COMMAND is run", ("dialect", "files", "hosts", "as_json", "explained"))
+        refuse_ignored(context, "a COMMAND is run", ("dialect", "files", "hosts", "as_json", "explained"))
         _run(placed, command_words, via, untouched)
         return
-    refuse_beside(context, "there is no COMMAND to run", ("via",))
+    refuse_ignored(context, "there is no COMMAND to run", ("via",))
     found = placed.output()
     if dialect is not None:
         _show_rendering(found.render(dialect, [h for h in hosts.split(",") if h]), files)
@@ -159,23 +165,25 @@ def command(
 
         print(json.dumps(encode(found)))
         return
-    _show(machine, placement, request, explained, beside)
+    _show(machine, placement, request, explained, compared)
     if (launch := found.launch()) is not None:
         print(f"launch     {launch.line()}")
 
 
-def _check_together(context: click.Context, beside: bool) -> None:
-    """Raises InputError for options that would do nothing beside others."""
+def _check_together(context: click.Context, compared: bool) -> None:
+    """Raises InputError for options that would do nothing next to others."""
     given = given_options(context)
     if "dialect" not in given:
-        refuse_beside(context, "it is for what --to writes", ("files", "hosts"))
+        refuse_ignored(context, "it is for what --to writes", ("files", "hosts"))
     for name in ("dialect", "as_json"):
         if name in given:
-            refuse_beside(
+            refuse_ignored(
                 context, f"{given[name]} prints one thing alone", {"dialect", "as_json", "explained"} - {name}
             )
-    if beside and not {"svg", "png"} & given.keys():
-        refuse_beside(context, "--compare is seen in the terminal, or drawn by --svg and --png", ("dialect", "as_json"))
+    if compared and not {"svg", "png"} & given.keys():
+        refuse_ignored(
+            context, "--compare is seen in the terminal, or drawn by --svg and --png", ("dialect", "as_json")
+        )
 
 
 def _request(
@@ -211,12 +219,12 @@ def _check_one_policy(words: tuple[str, ...], by_text: bool) -> None:
     if len(words) > 1 and words[0] in POLICIES and words[1] in POLICIES:
         raise InputError(
             f"two policies are named: {words[0]} and {words[1]}",
-            f"to see them beside each other: nodewise place {words[0]} --compare {words[1]}; "
+            f"to compare them: nodewise place {words[0]} --compare {words[1]}; "
             f"a program of that name is started by: {words[0]} -- {words[1]}",
         )
 
 
-def _beside(machine: Machine, other: str, asked: dict[str, Any], job: Job) -> Placement:
+def _compared(machine: Machine, other: str, asked: dict[str, Any], job: Job) -> Placement:
     """The placement that --compare names: a policy, or texts as NAME=TEXT by the names of the options."""
     from nodewise.placement.policies import POLICIES
     from nodewise.placement.registry import all_texts
@@ -246,15 +254,17 @@ def _title(placement: Placement) -> str:
     return f"{threads}{nodes}: {placement.policy}"
 
 
-def _draw(svg: Path | None, png: Path | None, machine: Machine, placement: Placement, beside: Placement | None) -> None:
+def _draw(
+    svg: Path | None, png: Path | None, machine: Machine, placement: Placement, compared: Placement | None
+) -> None:
     from nodewise.cli.drawing_output import write_drawing
     from nodewise.report.drawings.machine import machine_svg
     from nodewise.report.drawings.placements import compare_svg
 
-    if beside is None:
+    if compared is None:
         drawing = machine_svg(machine, placement, _title(placement))
     else:
-        drawing = compare_svg(machine, placement, beside, (_title(placement), _title(beside)))
+        drawing = compare_svg(machine, placement, compared, (_title(placement), _title(compared)))
     write_drawing(svg, png, drawing)
 
 
@@ -280,7 +290,9 @@ def _show_rendering(rendering: Rendering, folder: Path | None) -> None:
         print(f"\n# {name}\n{text}", end="")
 
 
-def _show(machine: Machine, placement: Placement, request: Request, explained: bool, beside: Placement | None) -> None:
+def _show(
+    machine: Machine, placement: Placement, request: Request, explained: bool, compared: Placement | None
+) -> None:
     from nodewise.placement.explain import explain
     from nodewise.report.text.machine import machine_text
     from nodewise.report.text.placements import compare_text
@@ -290,9 +302,9 @@ def _show(machine: Machine, placement: Placement, request: Request, explained: b
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = max(60, shutil.get_terminal_size((100, 24)).columns)
     print(machine_text(machine, placement if bound else None, width, colour))
-    if beside is not None:
-        print(machine_text(machine, beside if is_bound(machine, beside) else None, width, colour))
-        print(compare_text(machine, placement, beside, (placement.policy, beside.policy)))
+    if compared is not None:
+        print(machine_text(machine, compared if is_bound(machine, compared) else None, width, colour))
+        print(compare_text(machine, placement, compared, (placement.policy, compared.policy)))
     if explained:
         print()
         print("\n".join(explain(machine, placement, request)))
@@ -328,9 +340,9 @@ def _run(placed: Placed, words: tuple[str, ...], via: str, untouched: bool) -> N
     bound = is_bound(machine, placement)
     env = {"OMP_NUM_THREADS": str(len(places))} if not untouched else {}
     if bound:
-        env, way = binding_environment(words, places, os.environ, via)
-        if way.name == "mask" and len(set(places)) > 1:
-            print(f"note: threads get one mask together: {way.why}", file=sys.stderr)
+        env, binding = binding_environment(words, places, os.environ, via)
+        if binding.name == "mask" and len(set(places)) > 1:
+            print(f"note: threads get one mask together: {binding.why}", file=sys.stderr)
     mask = tuple(sorted({p for place in places for p in place})) if bound else None
     unset = tuple(v for v in binding_variables() if not untouched and v not in env)
     policy, pages = placed.pages

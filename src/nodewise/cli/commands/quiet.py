@@ -14,7 +14,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
-from nodewise.cli.kinds import PATH, TIME_OR_NONE, allow_option, json_option, refuse_beside
+from nodewise.cli.kinds import PATH, TIME_OR_NONE, allow_option, json_option, refuse_ignored
 from nodewise.machine.surroundings import Surroundings
 from nodewise.machine.watch import Watched
 from nodewise.report.quiet.finding import Finding, Severity
@@ -30,14 +30,16 @@ WATCH_S = 1.0
     metavar="TIME",
     default="5s",
     show_default=True,
-    help="How long to look, on all processors together; 0: not.",
+    help="How long to measure, on all processors together; 0: not at all.",
 )
 @allow_option
 @click.option(
-    "--all", "everything", is_flag=True, help="Say of all findings what they rest on, also of those that are well."
+    "--all", "everything", is_flag=True, help="Show what all findings rest on, including those where all is well."
 )
 @click.option(
-    "--fail-on", type=click.Choice(["noisy", "note"]), help="End with exit code 1 where a finding is so bad, or worse."
+    "--fail-on",
+    type=click.Choice(["noisy", "note"]),
+    help="End with exit code 1 where a finding is this bad, or worse.",
 )
 @json_option("all of it")
 @click.option(
@@ -56,7 +58,7 @@ def command(
     as_json: bool,
     root: Path | None,
 ) -> int:
-    """Say what on this machine makes a program's time vary, and what to do about each; nothing is changed.
+    """Report what on this machine makes a program's time vary, and what to do about each; nothing is changed.
 
     It reads how the system is set, watches for a second who else runs, and repeats a short loop of equal work on all
     processors that may be used, which shows what is lost to interruptions and which differences can be resolved here now.
@@ -67,7 +69,7 @@ def command(
     from nodewise.verdicts.encoding import encode
 
     if root is not None:
-        refuse_beside(context, "of a copy nothing is measured", ("seconds",))
+        refuse_ignored(context, "of a copy nothing is measured", ("seconds",))
     if root is not None and not (root / "proc").is_dir():
         raise InputError(f"no copy of a system: {root}", "it must hold proc and sys")
     surroundings = read_surroundings(root or Path("/"), _processors(allow, root))

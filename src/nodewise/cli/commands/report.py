@@ -29,7 +29,7 @@ _FILE = click.Path(path_type=Path)
     is_flag=True,
     help="Leave out host, user, paths, the command and what it printed; names of your own become numbers.",
 )
-@click.option("--text", "as_text", is_flag=True, help="Print the answer again, as the command did that measured it.")
+@click.option("--text", "as_text", is_flag=True, help="Print the answer again, as the command that measured it did.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @export_options()
 @click.argument("directory", type=_FILE)
@@ -44,7 +44,7 @@ def command(
     as_json: bool,
     **exports: Any,
 ) -> None:
-    """Rebuild what can be seen of the experiment in DIRECTORY, of whatever kind, from what was kept of it.
+    """Rebuild the report of the experiment in DIRECTORY, of any kind, from what was kept of it.
 
     Without options the page is written to DIRECTORY/report.html. Exports are for comparisons.
     """

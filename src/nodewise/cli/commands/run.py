@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodewise.base.errors import InputError
-from nodewise.cli.experiments import again_in, place_for, say_note
+from nodewise.cli.experiments import again_in, place_for, print_note
 from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.kinds import allow_option, budget_option, json_option, out_option, resume_option
 from nodewise.cli.options import run_options
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nodewise.api.options import RunChoice
 
 FAILED = 1
-#: What may be said anew when going on with a run.
+#: What may be given again when a run is resumed.
 _ANEW = ("as_json", "budget")
 
 
@@ -33,7 +33,7 @@ _ANEW = ("as_json", "budget")
     metavar="N",
     default=10,
     show_default=True,
-    help="So many runs, and as many more as were disturbed.",
+    help="N runs, and one more for each that was disturbed.",
 )
 @click.option(
     "-w",
@@ -97,7 +97,7 @@ def command(
     )
     folder = single.question.out
     with kept_in(folder, "run"):
-        summary = single.answer(note=say_note)
+        summary = single.answer(note=print_note)
     code = FAILED if summary.failed else 0
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code

@@ -17,7 +17,7 @@ import click
 from nodewise.api.given import check_threads
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds
-from nodewise.cli.kinds import budget_option, json_option, out_option, refuse_beside, resume_option
+from nodewise.cli.kinds import budget_option, json_option, out_option, refuse_ignored, resume_option
 from nodewise.cli.options import disturbed_option, wait_option, wait_quiet_option
 from nodewise.cli.trust import trust_option
 
@@ -53,7 +53,7 @@ _ROOFLINE = ("roofline", "threads", "budget", "out", "wait", "as_json")
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--threads", type=int, metavar="N", help="How many threads. [default: all that may be used]")
 @click.option("--quick", is_flag=True, help="End within a minute.")
-@click.option("--only", default="", metavar="A,B", help="Contenders to run, of all that there are.")
+@click.option("--only", default="", metavar="A,B", help="The contenders to run. [default: all]")
 @click.option(
     "--blocks", type=int, metavar="N", default=25, show_default=True, help="How often each contender runs, at most."
 )
@@ -88,8 +88,8 @@ def command(
 ) -> None:
     """Run the study NAME, or the one in FOLDER: its variants, its peers and the limit, interleaved.
 
-    Without a name the studies are listed. Knobs are given as --class A or class=A. `nodewise study check FOLDER` holds a study to
-    the contract that all keep, and ends with exit code 1 where it breaks it.
+    Without a name the studies are listed. Knobs are given as --class A or class=A. `nodewise study check FOLDER` checks whether a
+    study keeps the contract of all studies, and ends with exit code 1 where it does not.
     """
     if name == _CHECK:
         _check(context, knob_words)
@@ -102,13 +102,13 @@ def command(
     if roofline and knob_words:
         raise InputError("a roofline has no knobs: studies run at their quick points", "leave them out")
     if roofline:
-        refuse_beside(context, "a roofline is measured with all that there is", but=_ROOFLINE)
+        refuse_ignored(context, "a roofline is measured with all that there is", but=_ROOFLINE)
         from nodewise.cli.roofline import run_roofline
 
         run_roofline(threads, name, out, as_json, budget, wait)
         return
     if name is None:
-        refuse_beside(context, "without a NAME the studies are listed", but=("as_json",))
+        refuse_ignored(context, "without a NAME the studies are listed", but=("as_json",))
         _list(as_json)
         return
     from nodewise.studies.discovery import find_study
@@ -118,11 +118,11 @@ def command(
     if use := next(
         (use for option, use in found.study.uses.items() if any(w.startswith(f"{option}=") for w in words)), None
     ):
-        refuse_beside(context, "nothing is measured here", but=("threads",))
+        refuse_ignored(context, "nothing is measured here", but=("threads",))
         _use(use, words, threads or found.study.threads)
     # not before a use, which may be over before they are imported
     from nodewise.api.study import prepare_study
-    from nodewise.cli.experiments import result_place, say_note
+    from nodewise.cli.experiments import print_note, result_place
     from nodewise.cli.keeping import hand_out, kept_in, print_answer
     from nodewise.report.pages.write import write_page
     from nodewise.verdicts.encoding import encode
@@ -145,7 +145,7 @@ def command(
     )
     folder = asked.out
     with _Line() as line, kept_in(folder, "study"):
-        result = asked.answer(line.show, say_note)
+        result = asked.answer(line.show, print_note)
 
     def print_json(page: Path | None) -> None:
         print(json.dumps(encode(result, report=page), indent=1))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodewise.cli.experiments import again_in, check_target, place_for, say_note
+from nodewise.cli.experiments import again_in, check_target, place_for, print_note
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
     allow_option,
@@ -18,7 +18,7 @@ from nodewise.cli.kinds import (
     json_option,
     machine_option,
     out_option,
-    refuse_beside,
+    refuse_ignored,
     resume_option,
     seed_option,
     within_option,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nodewise.api.tune import Tuning
 
 
-#: What may be said anew when going on with a tune.
+#: What may be given again when a tune is resumed.
 _ANEW = ("as_json", "budget", "max_runs", "script")
 
 
@@ -48,7 +48,7 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @budget_option("2min")
 @click.option(
-    "--max-runs", type=click.IntRange(1), metavar="N", help="At most so many runs of the program, of all settings."
+    "--max-runs", type=click.IntRange(1), metavar="N", help="At most N runs of the program, of all settings together."
 )
 @click.option(
     "--axes",
@@ -130,7 +130,7 @@ def command(
         again_in(context, resume, "tune", _ANEW)
         return
     if dry_run:
-        refuse_beside(context, "a dry run keeps nothing", ("out", "script"))
+        refuse_ignored(context, "a dry run keeps nothing", ("out", "script"))
     if left_out := options_left_out(context.command.params, sys.argv[1:], command_words):
         print(f"note: {left_out}", file=sys.stderr)
     tuning = prepare_tune(
@@ -161,7 +161,7 @@ def command(
         return
     announce = (lambda _: None) if as_json else print_outline
     with ProgressLine(question.budget) as line, kept_in(question.out, "tune"):
-        verdict = tuning.answer(line.show, say_note, announce)
+        verdict = tuning.answer(line.show, print_note, announce)
 
     def written() -> Path | None:
         return None if script is None else write_launch_script(verdict, *script)
@@ -185,7 +185,7 @@ def _dry(tuning: Tuning, as_json: bool) -> None:
     from nodewise.cli.tune_text import print_outline, too_small
     from nodewise.verdicts.encoding import encode
 
-    outline = tuning.preview(say_note)
+    outline = tuning.preview(print_note)
     if as_json:
         print(json.dumps(encode(outline_output(outline)), indent=1))
     else:

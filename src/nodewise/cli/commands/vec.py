@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     "--loops",
     "only",
     type=click.Choice(["missed", "vectorized"]),
-    help="Only loops that some compiler missed, or did.",
+    help="Only loops that some compiler missed, or vectorized.",
 )
 @click.option("--function", "function", metavar="NAME", help="Only loops in functions whose name has NAME in it.")
 @click.option("--lines", metavar="A-B", help="Only loops that begin on these lines.")
@@ -61,7 +61,7 @@ def command(
     file: Path,
     flags: tuple[str, ...],
 ) -> None:
-    """Say of each loop in a C, C++ or Fortran FILE whether compilers vectorize it, how widely, why not, and what to change.
+    """Report for each loop in a C, C++ or Fortran FILE whether compilers vectorize it, how widely, why not, and what to change.
 
     FILE is compiled, and nothing is kept. FLAGS are the compiler's; where they say neither -O… nor -march=…, -O3 and
     -march=native are added.

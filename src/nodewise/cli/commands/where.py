@@ -17,7 +17,7 @@ import click
 
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.masking import Masks
-from nodewise.cli.kinds import PATH, TIME, TIME_OR_NONE, json_option, refuse_beside, svg_option
+from nodewise.cli.kinds import PATH, TIME, TIME_OR_NONE, json_option, refuse_ignored, svg_option
 
 if TYPE_CHECKING:
     from nodewise.runner.guarded import Guarded
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 @click.option(
     "--interval", type=TIME, metavar="TIME", default="10ms", show_default=True, help="Between samples, at least."
 )
-@click.option("--plan", type=PATH, metavar="FILE", help="Hold it against a plan: what `place --json` printed.")
-@click.option("--memory", metavar="POLICY", help="Hold its pages against a policy, such as bind:0 or interleave:all.")
+@click.option("--plan", type=PATH, metavar="FILE", help="Compare it with a plan: what `place --json` printed.")
+@click.option("--memory", metavar="POLICY", help="Compare its pages with a policy, such as bind:0 or interleave:all.")
 @json_option("all that was seen", "; what COMMAND prints goes to standard error then")
 @svg_option("Draw it over time into this file.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
@@ -60,7 +60,7 @@ def command(
     """
     from nodewise.api.where import observer_of, prepare_where, watch_for
     from nodewise.base.files import write_whole
-    from nodewise.cli.experiments import say_note
+    from nodewise.cli.experiments import print_note
     from nodewise.report.drawings.where import where_svg
     from nodewise.report.text.where import where_table
     from nodewise.verdicts.encoding import encode
@@ -69,12 +69,12 @@ def command(
     if (pid is None) == (not words):
         raise InputError("name either a command after -- or a process with --pid")
     if pid is None:
-        refuse_beside(context, "COMMAND is watched until it ends", ("seconds",))
+        refuse_ignored(context, "COMMAND is watched until it ends", ("seconds",))
     asked = prepare_where(interval, plan, memory)
     if pid is None:
         seen, status = _run(words, interval, as_json)
     else:
-        observer, status = observer_of(pid, seconds, interval, say_note), 0
+        observer, status = observer_of(pid, seconds, interval, print_note), 0
         with contextlib.suppress(KeyboardInterrupt):
             watch_for(observer, seconds)
         seen = observer.seen

@@ -27,7 +27,7 @@ class CompilerOutput:
 
 @dataclass(frozen=True)
 class HowOutput:
-    """A way in which so many instances of a loop were vectorized."""
+    """How so many instances of a loop were vectorized."""
 
     words: str
     count: int

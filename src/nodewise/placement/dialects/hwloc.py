@@ -203,6 +203,6 @@ DIALECT = Dialect(
     name="hwloc",
     texts=(Text("hwloc", "Objects of hwloc-bind, such as package:0.core:1-3."),),
     mask=read_hwloc,
-    anew=True,
+    replaces=True,
     write_process=write_hwloc,
 )

@@ -2,7 +2,7 @@
 """likwid-pin's processor expressions: an ordered list, one processor a thread.
 
 They are read as likwid 5.0 to 5.5 read them, whose own code was asked (src/cpustring.c of 5.2.2 and of 5.4.1). Where their
-page has it otherwise, or versions differ, an error or a note says so.
+page says otherwise, or versions differ, an error or a note says so.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ DIALECT = Dialect(
         ),
     ),
     threads=OPENMP,
-    beside=("kmp", "gomp"),
+    compatible=("kmp", "gomp"),
     write_process=write_omp,
     explain=_explain,
     silences=(Silence("places", ("gomp",), ("gnu",)),),

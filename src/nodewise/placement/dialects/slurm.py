@@ -86,7 +86,7 @@ def _per_core(options: dict[str, str], notes: list[str]) -> int | None:
             f"srun: --hint {hint!r} is not known", "known are: nomultithread, multithread, compute_bound, memory_bound"
         )
     if hint is not None and "bind" in options:
-        notes.append(f"--hint={hint} is ignored beside --cpu-bind")
+        notes.append(f"--hint={hint} is ignored where --cpu-bind is given")
     elif hint == "nomultithread":
         return 1
     return whole("srun", "--threads-per-core", options["per_core"]) if "per_core" in options else None

@@ -70,6 +70,6 @@ DIALECT = Dialect(
     name="taskset",
     texts=(Text("taskset", "A mask or list of taskset, such as 0xff or '-c 0-7'."),),
     mask=read_taskset,
-    anew=True,
+    replaces=True,
     write_process=write_taskset,
 )

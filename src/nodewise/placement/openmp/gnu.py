@@ -4,7 +4,7 @@
 It goes through the processors allowed by their numbers, whatever socket they are on, and makes a place of what each shares
 with others; `spread` gives each thread the first place of its share; more threads than places fill one place after the other,
 those left over starting again. A value that it refuses is as if it were not there. OMP_PLACES goes before
-GOMP_CPU_AFFINITY, and KMP_AFFINITY is not read. What it does is held against its own answers.
+GOMP_CPU_AFFINITY, and KMP_AFFINITY is not read. What it does is checked against its own answers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nodewise.placement.openmp.places import read_bind
 
 _T = TypeVar("_T")
 
-#: It keeps sets of processors in words of so many.
+#: It keeps sets of processors in words of this many bits.
 _WORD = 64
 
 

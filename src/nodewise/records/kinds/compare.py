@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compare: commands are held against each other."""
+"""Compare: commands are compared with each other."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Confirm: what a tune or a comparison promised is run again, beside what it was promised against."""
+"""Confirm: what a tune or a comparison promised is run again, in the same blocks as what it was compared with."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def box_mark(
 
 
 def picture(width: float, height: float, title: str, marks: Sequence[str]) -> str:
-    """The whole drawing on white, in the font of whoever looks at it."""
+    """The whole drawing on white, in the viewer's font."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}"'
         f' height="{height:.0f}" font-family="{escape(FONT)}" role="img">\n'

@@ -47,7 +47,7 @@ class Page:
 
     @cached_property
     def name_size(self) -> float:
-        """The size of cores' names, which is the same for all of them."""
+        """The size of cores' names, the same for all."""
         return fitting_size(self._longest_name, self._pus * CELL_WIDTH, _NAME_SIZES) or _NAME_SIZES[-1]
 
     @cached_property
@@ -90,7 +90,7 @@ class Block:
 
 
 def core_block(page: Page, core: Core, pus: int) -> Block:
-    """A core as wide as one with so many hardware threads."""
+    """A core as wide as one with that many hardware threads."""
     width = pus * page.cell_width + 2 * CORE_PAD
     height = CORE_HEADER + INDEX_HEIGHT + page.lanes * THREAD_HEIGHT + CORE_PAD
     return Block(width, height, partial(_draw_core, core, width, height))

@@ -113,8 +113,8 @@ def cache_line(machine: Machine) -> str:
 
 def count_line(machine: Machine) -> str:
     """`2 sockets, 28 cores, 56 hardware threads, 2 of them allowed`."""
-    packages = len({c.package for c in machine.cores})
+    sockets = len({c.socket for c in machine.cores})
     total = len(machine.pus)
     allowed = "" if len(machine.allowed) == total else f", allowed {len(machine.allowed)} of {total}"
-    parts = (_plural(packages, "socket"), _plural(len(machine.cores), "core"), _plural(total, "hardware thread"))
+    parts = (_plural(sockets, "socket"), _plural(len(machine.cores), "core"), _plural(total, "hardware thread"))
     return ", ".join(parts) + allowed

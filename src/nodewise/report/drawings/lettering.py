@@ -30,7 +30,7 @@ _BOLD = {
     87: "UGD#+<=>HN^~×OQ&",
 }
 _WIDEST = 110
-#: By so much differs room that was made for exactly one text.
+#: By how much the room that was made for exactly one text may differ.
 _ROUNDING = 0.01
 _REGULAR_WIDTHS = {c: width for width, characters in _REGULAR.items() for c in characters}
 _BOLD_WIDTHS = {c: width for width, characters in _BOLD.items() for c in characters}

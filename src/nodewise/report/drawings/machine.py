@@ -90,11 +90,11 @@ def _domain_block(page: Page, domain: Domain, width: float) -> Block:
     inner = width - 2 * PAD
     if domain.cores is not None:
         return _frame(domain, _stack(_part_blocks(page, domain, inner), inner))
-    ways = [
+    layouts = [
         _stack(_part_blocks(page, domain, (inner - GAP * (columns - 1)) / columns), inner)
         for columns in range(1, min(len(domain.parts), 6) + 1)
     ]
-    fitting = [w for w in ways if w.width <= inner + 1] or ways[:1]
+    fitting = [w for w in layouts if w.width <= inner + 1] or layouts[:1]
     return _frame(domain, min(fitting, key=lambda w: (round(w.height / 20), w.width)))
 
 
@@ -158,7 +158,7 @@ def machine_svg(
     block = _domain_block(page, outermost, WIDTH - 2 * MARGIN)
     bar = max([block.width, *(text_width(words, 12) + 16 for words in apart)])
     headings = _headings(page, title)
-    # a picture is made wider for its words, but no wider than a large machine's; not where another stands beside it
+    # a picture is made wider for its words, but no wider than a large machine's; not where another stands next to it
     asked = max(text_width(words, size, bold) for words, size, _, bold in headings)
     width = max(bar, _LEAST, min(asked, WIDTH - 2 * MARGIN) if moved is None else 0)
     y = float(MARGIN)

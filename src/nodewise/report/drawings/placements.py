@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two placements on one machine, beside each other, with what differs."""
+"""Two placements on one machine, side by side, with what differs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_ACROSS = 1700
 
 
 def compare_svg(machine: Machine, a: Placement, b: Placement, titles: tuple[str, str]) -> str:
-    """Both pictures beside each other, or one above the other where they are wide; threads that moved are outlined.
+    """Both pictures side by side, or one above the other where they are wide; threads that moved are outlined.
 
     Below them is the table of what differs.
     """

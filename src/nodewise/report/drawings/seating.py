@@ -27,7 +27,7 @@ def ink_on(colour: str) -> str:
 
 
 def ramp_colour(number: int, count: int) -> tuple[str, str]:
-    """The colour of one of so many, and that of text on it."""
+    """The colour of one of that many, and that of text on it."""
     position = number / max(count - 1, 1) * (len(RAMP) - 1)
     step = min(int(position), len(RAMP) - 2)
     share = position - step

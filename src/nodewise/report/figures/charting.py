@@ -24,7 +24,7 @@ def scale_for(low: float, high: float, base: int) -> alt.Definition:
 
 
 def scale_around(low: float, high: float, padding: float = 0.03) -> alt.Definition:
-    """A scale for values from `low` to `high` with a little room beside them; where none is below zero it begins there at least."""
+    """A scale for values from `low` to `high` with a little room on both sides; where none is below zero it begins there at least."""
     room = padding * (high - low) or padding * abs(high) or 1.0
     return alt.Scale(domain=[low - room if low < 0 else max(0.0, low - room), high + room], zero=False, nice=False)
 

@@ -75,7 +75,7 @@ def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | Non
     )
     title = f"{metric_title(verdict.metric)} ({unit}, median and 95% interval)"
     y = alt.Y("median:Q", title=title, scale=scale_for(min(times), max(times), 10))
-    # long names have no room beside the figure
+    # long names have no room next to the figure
     below = {"legend": alt.Legend(orient="bottom", columns=1, labelLimit=WIDTH)} if max(map(len, names)) > _LONG else {}
     colour = alt.Color("series:N", title="placement", scale=alt.Scale(domain=names, range=colours), **below)
     tooltip = [

@@ -32,13 +32,13 @@ from nodewise.verdicts.tune import SettingSummary, TuneVerdict
 _HEIGHT = 340
 _FRONT, _OTHER, _FAILED = "no other is better in both", "another is better in both", "failed in some runs"
 _COLOURS = {_FRONT: ACCENT, _OTHER: "#8b98a5", _FAILED: "#c9a0a0"}
-#: So many settings all have their names.
+#: Up to this many settings all have their names.
 _FEW = 10
 #: With more settings than this only those on the front have their intervals drawn.
 _MOST_INTERVALS = 40
 #: A name's letters and line in pixels at the size in which it is drawn, its longest, and how near a line's points are looked at.
 _LETTER, _LINE, _LONGEST, _STEP = 6.4, 13.0, 44, 8.0
-#: Settings that are so many times as far off as the worst of the front are not drawn: they would leave no room for it.
+#: Settings this many times as far off as the worst of the front are not drawn: they would leave no room for it.
 _FAR = 4.0
 #: Which digits are marked on a logarithmic axis: the first of these that make enough marks.
 _DIGITS = ((1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
@@ -162,7 +162,7 @@ def place_labels(
     width: float,
     height: float,
 ) -> list[Label]:
-    """Names beside their points (pixels, y upwards) so that none covers another, a point of `taken`, or the frame.
+    """Names next to their points (pixels, y upwards) so that none covers another, a point of `taken`, or the frame.
 
     Where there is a choice they cover few of the `avoided` points. The first points come first; one without room gets no
     name.
@@ -205,7 +205,7 @@ def _unit(metric: str, values: Sequence[float], currency: str) -> tuple[float, s
 def _titled(metric: str, unit: str) -> str:
     name = {
         ENERGY: "energy",
-        "energy_package_j": "energy of the packages",
+        "energy_package_j": "energy of the sockets",
         "energy_dram_j": "energy of the memory",
     }.get(metric, metric_title(metric))
     return f"{name} ({unit})" if unit else name

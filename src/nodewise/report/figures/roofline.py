@@ -27,19 +27,19 @@ Point = tuple[float, float]
 
 
 class Roofline:
-    """Where everything lies in the picture."""
+    """Where everything is in the picture."""
 
     def __init__(self, result: RooflineVerdict) -> None:
-        self.ways = sorted((r for r in result.roofs if r.kind is RoofKind.BANDWIDTH), key=lambda r: -r.rate)
+        self.slopes = sorted((r for r in result.roofs if r.kind is RoofKind.BANDWIDTH), key=lambda r: -r.rate)
         self.peaks = sorted((r for r in result.roofs if r.kind is RoofKind.FLOPS), key=lambda r: -r.rate)
         self.kernels = list(result.kernels)
         top = self.peaks[0].rate
         inner = [k.intensity for k in self.kernels if k.intensity]
-        ridges = [top / w.rate for w in self.ways] or [1.0]
+        ridges = [top / w.rate for w in self.slopes] or [1.0]
         rates = [k.rate for k in self.kernels]
         left = min([*inner, min(ridges)]) / 4
         right = max([*inner, max(ridges)]) * 5
-        slowest = min((w.rate for w in self.ways), default=top)
+        slowest = min((w.rate for w in self.slopes), default=top)
         bottom = min([*rates, *(p.rate for p in self.peaks), left * slowest * 2]) / 2.5
         self.across = Span(_power(left, down=True), _power(right), _WIDTH, True)
         self.up = Span(max(bottom, top * 1e-7) * _GIGA, top * _GIGA * 2.2, _HEIGHT, True)
@@ -54,16 +54,16 @@ class Roofline:
         """The ends of a roof: a bandwidth's slopes, a peak's is level."""
         return self.slope(roof) if roof.kind is RoofKind.BANDWIDTH else self.flat(roof)
 
-    def slope(self, way: Roof) -> tuple[Point, Point]:
+    def slope(self, roof: Roof) -> tuple[Point, Point]:
         """The ends of a bandwidth's roof: from the left or lower edge up to the highest peak."""
-        rate, top = way.rate * _GIGA, self.peaks[0].rate * _GIGA
+        rate, top = roof.rate * _GIGA, self.peaks[0].rate * _GIGA
         begin = max(self.across.low, self.up.low / rate)
         return (begin, begin * rate), (top / rate, top)
 
     def flat(self, peak: Roof) -> tuple[Point, Point]:
         """The ends of a peak's roof: from the fastest bandwidth's to the right edge."""
         rate = peak.rate * _GIGA
-        begin = rate / (self.ways[0].rate * _GIGA) if self.ways else self.across.low
+        begin = rate / (self.slopes[0].rate * _GIGA) if self.slopes else self.across.low
         return (max(self.across.low, begin), rate), (self.across.high, rate)
 
     def pixels(self, point: Point) -> Point:
@@ -123,7 +123,7 @@ def _ticks(span: Span) -> list[float]:
 
 def _roofs(plan: Roofline, x: alt.Definition, y: alt.Definition) -> list[Any]:
     layers = []
-    for roof in [*plan.ways, *plan.peaks]:
+    for roof in [*plan.slopes, *plan.peaks]:
         colour = _ROOF if roof.kind is RoofKind.BANDWIDTH else _COMPUTE
         line = chart_of([{"x": a, "y": b} for a, b in plan.line(roof)]).mark_line(
             color=colour, strokeWidth=2, clip=True
@@ -138,11 +138,11 @@ def _roof_names(plan: Roofline) -> tuple[list[Any], list[Point]]:
     covered: list[Point] = []
     begun: list[float] = []
     turn = math.radians(plan.angle)
-    for way in plan.ways:
-        text = f"{way.name}: {way.rate * _GIGA:.4g} GB/s"
-        (left, low), _ = plan.slope(way)
+    for roof in plan.slopes:
+        text = f"{roof.name}: {roof.rate * _GIGA:.4g} GB/s"
+        (left, low), _ = plan.slope(roof)
         start = plan.pixels((left, low))
-        # beside the one before where the two are near
+        # next to the one before where the two are near
         along = 14.0 + text_width(text, _FONT) * sum(abs(other - (start[1] - start[0])) < 18 for other in begun)
         begun.append(start[1] - start[0])
         at = (
@@ -211,7 +211,7 @@ def _kernel_names(plan: Roofline, covered: Sequence[Point]) -> list[Any]:
     order = sorted(plan.kernels, key=lambda k: k.role is not Role.BEST)
     where = [plan.pixels(plan.at(k)) for k in order]
     wanted = [(*at, f"{k.study} {k.contender}") for at, k in zip(where, order, strict=True)]
-    lines = [p for r in [*plan.ways, *plan.peaks] for p in _along(*map(plan.pixels, plan.line(r)))]
+    lines = [p for r in [*plan.slopes, *plan.peaks] for p in _along(*map(plan.pixels, plan.line(r)))]
     placed = place_labels(wanted, [*where, *covered], lines, _WIDTH, _HEIGHT)
     return label_layers(placed, plan.across, plan.up)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures of a study's page: its contenders' rates beside the limit, and their curves over what was varied."""
+"""The figures of a study's page: its contenders' rates with the limit, and their curves over what was varied."""
 
 from __future__ import annotations
 

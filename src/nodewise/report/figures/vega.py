@@ -21,7 +21,7 @@ Definition = dict[str, Any]
 
 
 def channel(shorthand: str, **options: Any) -> Definition:
-    """What a channel shows: `time:Q` is the field `time`, of numbers. Raises KeyError for a type that is none."""
+    """What a channel shows: `time:Q` is the field `time`, of numbers. Raises KeyError for an unknown type."""
     name, _, kind = shorthand.rpartition(":")
     return {"field": name, "type": _TYPES[kind], **options}
 

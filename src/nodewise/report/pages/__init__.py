@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pages: one HTML file for each experiment, with everything in it; templates beside what fills them."""
+"""Pages: one HTML file for each experiment, with everything in it; templates next to what fills them."""

@@ -17,7 +17,7 @@ from nodewise.verdicts.compare import CompareVerdict, describe
 from nodewise.verdicts.confirm import ConfirmVerdict, Held
 from nodewise.verdicts.stored import Stored
 
-#: So many commands are named over a comparison's page.
+#: The most commands that are named in the title of a comparison's page.
 _NAMED = 5
 _HELD = {
     Held.HOLDS: "holds",

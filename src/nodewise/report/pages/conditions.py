@@ -100,14 +100,14 @@ def machine_facts(machine: Machine) -> list[tuple[str, str]]:
     """What a machine is, as names and texts."""
     p = machine.processor
     unknown = "unknown: this system does not show it"
-    packages = len({c.package for c in machine.cores})
+    sockets = len({c.socket for c in machine.cores})
     facts = [
         ("machine", machine.hostname or machine.source),
         ("processor", p.model or machine.source),
         (
             "shape",
             ", ".join(
-                [_of(packages, "socket"), _of(len(machine.cores), "core"), _of(len(machine.pus), "hardware thread")]
+                [_of(sockets, "socket"), _of(len(machine.cores), "core"), _of(len(machine.pus), "hardware thread")]
             ),
         ),
         ("allowed", f"processors {format_processors(machine.allowed)} ({len(machine.allowed)} of {len(machine.pus)})"),

@@ -49,6 +49,6 @@ def roof_table(result: RooflineVerdict) -> list[list[str]]:
         unit = "GFLOP/s" if roof.kind is RoofKind.FLOPS else "GB/s"
         kib = roof.point.get("kib")
         size = f", arrays of {format_bytes(int(kib) * 1024)}" if kib else ""
-        how = f"study {roof.kind}, {roof.way}{size}"
+        how = f"study {roof.kind}, {roof.variant}{size}"
         rows.append([roof.name, f"{roof.rate * 1e-9:.4g} {unit}", f"{roof.median * 1e-9:.4g}", how])
     return rows

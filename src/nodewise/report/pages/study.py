@@ -39,7 +39,7 @@ def study_page(stored: Stored[StudyVerdict]) -> str:
                 "heading": r.where,
                 "table": table_of(r),
                 "not_run": not_run(r),
-                "told": r.told,
+                "report_lines": r.report_lines,
                 "pareto": f"pareto-{i}",
             }
             for i, r in enumerate(results, 1)
@@ -67,7 +67,7 @@ def table_of(result: StudyVerdict) -> dict[str, Any]:
     ]
     # a column that says nothing, or the rate again, is left out
     shown = [c for i, c in enumerate(columns) if any(c[1](r) is not None for r in rows) and (i < 2 or c[0] != unit)]
-    said = any(r.how for r in rows)
+    has_how = any(r.how for r in rows)
     made = []
     for row in rows:
         cells: list[dict[str, Any]] = [{"text": row.contender, "value": row.contender}]
@@ -76,10 +76,10 @@ def table_of(result: StudyVerdict) -> dict[str, Any]:
             value = value_of(row)
             text = "" if value is None else write(value) if write else peer_cell(result, row)
             cells.append({"text": text, "value": _LAST if value is None else value})
-        if said:
+        if has_how:
             cells.append({"text": row.how, "value": row.how or _LAST})
         made.append({"cells": cells, "best": row.contender == result.best and row.kind is Kind.VARIANT})
-    heads = ["contender", "kind", *(c[0] for c in shown), *(["how"] if said else [])]
+    heads = ["contender", "kind", *(c[0] for c in shown), *(["how"] if has_how else [])]
     return {"heads": heads, "rows": made}
 
 
@@ -108,7 +108,7 @@ def not_run(result: StudyVerdict) -> list[tuple[str, str, str]]:
 
 
 def published_rows(results: Sequence[StudyVerdict]) -> list[dict[str, str]]:
-    """What was published, beside what was measured here of the same contender."""
+    """What was published, next to what was measured here of the same contender."""
     rows = []
     for one in results[0].published:
         here = [

@@ -73,18 +73,20 @@ def _governor(s: Surroundings) -> Finding:
     evidence += [
         f"{CPU}/cpu{which[0]}/cpufreq/energy_performance_preference: {value}" for value, which in c.preferences.items()
     ]
-    said = _spread(c.governors) + (f" ({_spread(c.drivers)})" if c.drivers else "")
+    summary = _spread(c.governors) + (f" ({_spread(c.drivers)})" if c.drivers else "")
     if set(c.governors) == {"performance"}:
         return Finding(
             "governor",
             Severity.OK,
-            said,
+            summary,
             tuple(evidence),
             "the system asks for the highest clock at any load; boost and heat still move it",
             source=_CPUFREQ,
         )
     if set(c.governors) == {"userspace"}:
-        return Finding("governor", Severity.OK, f"{said}: the clock is set by hand", tuple(evidence), source=_CPUFREQ)
+        return Finding(
+            "governor", Severity.OK, f"{summary}: the clock is set by hand", tuple(evidence), source=_CPUFREQ
+        )
     effect = "the clock follows the load: a run begins slowly, and one that waits now and then stays below the top"
     if "powersave" in c.governors and not set(c.drivers) & set(_OWN_ALGORITHM):
         effect = "the processor stays at its lowest clock"
@@ -94,7 +96,7 @@ def _governor(s: Surroundings) -> Finding:
     return Finding(
         "governor",
         Severity.NOISY,
-        said + (": processors differ" if several else ""),
+        summary + (": processors differ" if several else ""),
         tuple(evidence),
         effect,
         _set("scaling_governor", "performance"),
@@ -124,7 +126,7 @@ def _boost(s: Surroundings) -> Finding:
         Severity.NOTE,
         "on",
         evidence,
-        "the clock depends on heat, power and how many cores are busy: a run alone is faster than one beside others, and the "
+        "the clock depends on heat, power and how many cores are busy: a run alone is faster than one among others, and the "
         "first ones faster than later ones. Interleaved runs share that; small differences are easier seen without",
         f"echo {off} > /{c.boost_file}",
         f"echo {on} > /{c.boost_file}",

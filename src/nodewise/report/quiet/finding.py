@@ -19,7 +19,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """`name` is what was looked at, `said` what was found in one line, `evidence` files with their values.
+    """`name` is what was looked at, `summary` what was found, in one line, `evidence` files with their values.
 
     `effect` is what it does to times; `do` a command or an advice, `undo` how to put it back, `root` whether `do` needs
     root's rights; `source` where the claim is from. Empty where there is nothing to say.
@@ -27,7 +27,7 @@ class Finding:
 
     name: str
     severity: Severity
-    said: str
+    summary: str
     evidence: tuple[str, ...] = ()
     effect: str = ""
     do: str = ""

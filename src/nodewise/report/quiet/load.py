@@ -37,7 +37,7 @@ def _unwatched(name: str, what: str) -> Finding:
     return Finding(name, Severity.UNKNOWN, "not watched: a recorded system stands still", effect=what)
 
 
-def _say(busy: Busy, seconds: float) -> str:
+def _sentence(busy: Busy, seconds: float) -> str:
     where = format_processors(busy.processors)
     thread = ", a thread of the kernel" if busy.of_kernel else ""
     return f"{busy.name} ({busy.pid}{thread}) {format_percent(busy.cpu_s / seconds)} of a processor, on {where}"
@@ -53,7 +53,7 @@ def _other_load(s: Surroundings, w: Watched | None) -> Finding:
     on_ours = w.others_s(ours) / w.seconds
     everywhere = w.others_s(w.busy_s) / w.seconds
     named = [b for b in w.busiest if b.cpu_s / w.seconds >= _SOME][:_NAMED]
-    evidence = [_say(b, w.seconds) for b in named]
+    evidence = [_sentence(b, w.seconds) for b in named]
     crowded = {p: b / w.seconds for p, b in sorted(w.busy_s.items()) if p in ours and b / w.seconds >= _BUSY}
     if crowded:
         most = sorted(crowded.items(), key=lambda item: -item[1])[:8]
@@ -67,17 +67,17 @@ def _other_load(s: Surroundings, w: Watched | None) -> Finding:
     if hidden:
         evidence.append(f"{format_percent(unseen)} of a processor was used by none that can be seen from here")
     elsewhere = everywhere - on_ours
-    said = f"{format_percent(on_ours)} of a processor on the {len(ours)} that may be used"
+    summary = f"{format_percent(on_ours)} of a processor on the {len(ours)} that may be used"
     if elsewhere > _BUSY:
-        said += f", {format_percent(elsewhere)} elsewhere"
+        summary += f", {format_percent(elsewhere)} elsewhere"
     worst = max([b.cpu_s / w.seconds for b in named] + [on_ours])
     if worst < _SOME:
-        return Finding("other load", Severity.OK, said, tuple(evidence))
+        return Finding("other load", Severity.OK, summary, tuple(evidence))
     if named:
-        said += f"; most of it {named[0].name}"
+        summary += f"; most of it {named[0].name}"
     do, undo = _stop(named, [p for p in sorted(w.busy_s) if p not in crowded], hidden)
     return Finding(
-        "other load", Severity.NOISY if worst >= _BUSY else Severity.NOTE, said, tuple(evidence), effect, do, undo
+        "other load", Severity.NOISY if worst >= _BUSY else Severity.NOTE, summary, tuple(evidence), effect, do, undo
     )
 
 
@@ -139,16 +139,16 @@ def _interrupts(s: Surroundings, w: Watched | None) -> Finding:
         for i, rate in top
         if rate >= 1
     )
-    said = f"{totals[worst]:.0f} a second by devices on processor {worst}, the most of all that may be used"
+    summary = f"{totals[worst]:.0f} a second by devices on processor {worst}, the most of all that may be used"
     if totals[worst] < _SOME_INTERRUPTS:
-        return Finding("interrupts", Severity.OK, said, evidence)
+        return Finding("interrupts", Severity.OK, summary, evidence)
     line = next(i.line for i in devices if i.counts.get(worst))
     others = [p for p in w.busy_s if p not in s.processors]
     to = others[0] if others else next((p for p in s.processors if p != worst), worst)
     return Finding(
         "interrupts",
         Severity.NOISY if totals[worst] >= _MANY else Severity.NOTE,
-        said,
+        summary,
         evidence,
         effect,
         f"send it to a processor that you do not measure on: echo {to} > /proc/irq/{line}/smp_affinity_list",
@@ -186,9 +186,9 @@ def _tick(s: Surroundings, w: Watched | None) -> Finding:
     rates = {p: ticks.counts.get(p, 0) / w.seconds for p in s.processors}
     low, high = min(rates.values()), max(rates.values())
     evidence = (f"proc/interrupts {ticks.line}: {low:.0f} to {high:.0f} a second on each processor",)
-    said = f"up to {high:.0f} a second"
+    summary = f"up to {high:.0f} a second"
     source = f"{KERNEL}/timers/no_hz.html"
-    return Finding("tick", Severity.OK, said, evidence, effect, source=source)
+    return Finding("tick", Severity.OK, summary, evidence, effect, source=source)
 
 
 def _threads(quota: float) -> str:
@@ -237,14 +237,14 @@ def _pressure(s: Surroundings, w: Watched | None) -> Finding:
     waiting = {k: v for k, v in now.items() if v >= _WAIT}
     if not waiting:
         return Finding("pressure", Severity.OK, "hardly any process had to wait", evidence, source=source)
-    said = ", ".join(
+    summary = ", ".join(
         f"for {'a processor' if k == 'cpu' else k} {format_percent(v)} of the time" for k, v in waiting.items()
     )
     bad = max(waiting.get("cpu", 0.0), waiting.get("memory", 0.0))
     return Finding(
         "pressure",
         Severity.NOISY if bad >= _BUSY else Severity.NOTE,
-        f"some process waited {said}",
+        f"some process waited {summary}",
         evidence,
         effect,
         "see other load",

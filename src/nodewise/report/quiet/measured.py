@@ -53,10 +53,10 @@ def summary(spins: Sequence[Spin]) -> str:
     if not found:
         return ""
     last = found[-1]
-    said = f"runs of {format_seconds(last.noise.seconds)} differ by {format_percent(last.noise.mad)} (MAD); "
+    text = f"runs of {format_seconds(last.noise.seconds)} differ by {format_percent(last.noise.mad)} (MAD); "
     if last.hopeless:
-        return said + "a 1% difference cannot be detected"
-    return said + f"a 1% difference needs about {last.runs} runs of each"
+        return text + "a 1% difference cannot be detected"
+    return text + f"a 1% difference needs about {last.runs} runs of each"
 
 
 def measured_findings(s: Surroundings, spins: Sequence[Spin], loaded: Watched | None) -> Iterator[Finding]:
@@ -86,14 +86,14 @@ def _lost(spins: Sequence[Spin], loaded: Watched | None) -> Finding:
         f"the longest {format_seconds(max(s.longest_s for s in spins))}",
         "of the lost time " + ", ".join(f"{format_percent(t / max(lost, 1e-12))} {what}" for what, t in parts),
     )
-    said = f"{format_percent(share)} of the time" + (
+    text = f"{format_percent(share)} of the time" + (
         f", at most {format_percent(worst.lost)} on processor {worst.processor}" if len(spins) > 1 else ""
     )
     severity = Severity.NOISY if worst.lost >= _LOST else Severity.NOTE if worst.lost >= _SOME_LOST else Severity.OK
     return Finding(
         "lost time",
         severity,
-        said,
+        text,
         evidence,
         "a program loses as much or more; one that waits for all of its threads at barriers loses what the worst processor "
         "does, each time",

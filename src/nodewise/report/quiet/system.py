@@ -148,8 +148,8 @@ def _huge_pages(s: Surroundings) -> Finding:
     if mode is None:
         return Finding("huge pages", Severity.OK, "this kernel makes none by itself", evidence[:1], source=source)
     if mode != "always":
-        said = "only where a program asks for them" if mode == "madvise" else mode
-        return Finding("huge pages", Severity.OK, said, evidence, source=source)
+        summary = "only where a program asks for them" if mode == "madvise" else mode
+        return Finding("huge pages", Severity.OK, summary, evidence, source=source)
     return Finding(
         "huge pages",
         Severity.NOTE,
@@ -227,8 +227,8 @@ def _swap(s: Surroundings) -> Finding:
             root=True,
             source=f"{KERNEL}/admin-guide/sysctl/vm.html#swappiness",
         )
-    said = "enough, and no swap" if not m.swaps else "enough, and the swap is hardly used"
-    return Finding("memory", Severity.OK, said, tuple(evidence))
+    summary = "enough, and no swap" if not m.swaps else "enough, and the swap is hardly used"
+    return Finding("memory", Severity.OK, summary, tuple(evidence))
 
 
 def _dirty(s: Surroundings) -> Iterator[Finding]:

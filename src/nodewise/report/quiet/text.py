@@ -80,7 +80,7 @@ class _Painter:
     def _head(self, f: Finding, name: int) -> list[str]:
         label = str(f.severity).upper() if f.severity is Severity.NOISY else str(f.severity)
         indent = 8 + name + 2
-        lines = textwrap.wrap(f.said, self._width - indent, break_long_words=False) or [""]
+        lines = textwrap.wrap(f.summary, self._width - indent, break_long_words=False) or [""]
         first = f"{self._paint(f'{label:<8}', f.severity)}{f.name:<{name}}  {lines[0]}"
         return [first, *(" " * indent + line for line in lines[1:])]
 

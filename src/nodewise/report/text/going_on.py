@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What would decide a tune that is not decided, and the line that goes on with it."""
+"""What would decide a tune that is not decided, and the line that continues it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nodewise.statistics.verdict import Word
 from nodewise.verdicts.pair import WHEN_BUSY
 from nodewise.verdicts.tune import TuneVerdict
 
-#: What is proposed to be spent is so much more than what would do at once: a further comparison has a smaller error rate.
+#: The proposed budget, as a multiple of what a single look would need: a further comparison has a smaller error rate.
 _SPARE = 2.5
 #: More runs than so many times those made are hardly worth it.
 _TOO_MANY = 8

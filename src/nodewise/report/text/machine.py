@@ -35,8 +35,8 @@ def machine_text(machine: Machine, placement: Placement | None = None, width: in
     cells = {} if large else {core.logical: painter.core(core) for core in machine.cores}
     cell = max((painter.length(text) for text in cells.values()), default=1)
     lines = _wrapped(_title(machine), width)
-    for package in sorted({c.package for c in machine.cores}):
-        cores = [c for c in machine.cores if c.package == package]
+    for socket in sorted({c.socket for c in machine.cores}):
+        cores = [c for c in machine.cores if c.socket == socket]
         rows = [r for text in (_caches(machine, cores), *_memory(machine, cores)) for r in _wrapped(text, width - 4)]
         groups = _last_level_groups(machine, cores)
         for group in groups:
@@ -48,7 +48,7 @@ def machine_text(machine: Machine, placement: Placement | None = None, width: in
             each = max(1, (width - 6) // (cell + 3))
             padded = [painter.pad(cells[c.logical], cell) for c in group]
             rows += [" │ ".join(padded[i : i + each]) for i in range(0, len(group), each)]
-        lines += _box(f"socket {package}", [r for r in rows if r], painter)
+        lines += _box(f"socket {socket}", [r for r in rows if r], painter)
     lines += [
         f"NUMA node {n.os_index}: {format_bytes(n.size_bytes)}, no processors" for n in machine.numa_nodes if not n.pus
     ]
@@ -176,8 +176,8 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _title(machine: Machine) -> str:
-    packages = len({c.package for c in machine.cores})
-    counts = [(packages, "socket"), (len(machine.cores), "core"), (len(machine.pus), "hardware thread")]
+    sockets = len({c.socket for c in machine.cores})
+    counts = [(sockets, "socket"), (len(machine.cores), "core"), (len(machine.pus), "hardware thread")]
     words = [f"{n} {name}{'s' * (n != 1)}" for n, name in counts]
     memory = [format_bytes(machine.memory_bytes)] if machine.memory_bytes else []
     name = machine.processor.model or machine.source

@@ -8,7 +8,7 @@ from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.records.experiment import Experiment
 from nodewise.verdicts.ranks import RankTable, rank_table
 
-#: So many ranks fill a terminal; of more the slowest are shown.
+#: The most ranks that a terminal has room for; of more the slowest are shown.
 _MOST_ROWS = 32
 
 
@@ -18,8 +18,8 @@ def ranks_of(experiment: Experiment, key: str) -> RankTable | None:
     if setting is None or not setting.ranks:
         return None
     records = experiment.records
-    told = setting.values.get("threads", setting.env.get("OMP_NUM_THREADS"))
-    threads = int(told) if str(told).isdecimal() else None
+    given = setting.values.get("threads", setting.env.get("OMP_NUM_THREADS"))
+    threads = int(given) if str(given).isdecimal() else None
     return rank_table([records[int(i)] for i in records.of(key)], key, threads)
 
 
@@ -44,7 +44,7 @@ def rank_sentence(table: RankTable) -> str:
     if table.imbalance is None:
         return ""
     runs = f"median of {table.runs} runs" if table.runs > 1 else "one run"
-    return f"imbalance {format_percent(table.imbalance)}: so much longer the slowest rank took than the mean ({runs})"
+    return f"imbalance {format_percent(table.imbalance)}: how much longer the slowest rank took than the mean ({runs})"
 
 
 def rank_lines(table: RankTable) -> list[str]:
@@ -62,7 +62,7 @@ def rank_lines(table: RankTable) -> list[str]:
 
 
 def titled_rank_lines(experiment: Experiment, key: str) -> list[str]:
-    """The table of one of an experiment's settings beside its name, as an answer shows it; nothing where it has no ranks."""
+    """The table of one of an experiment's settings, next to its name, as an answer shows it; nothing where it has no ranks."""
     table = ranks_of(experiment, key)
     lines = [] if table is None else rank_lines(table)
     return [f"{'ranks' if i == 0 else '':<9} {line}" for i, line in enumerate(lines)]

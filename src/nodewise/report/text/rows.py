@@ -10,7 +10,7 @@ from rich.table import Table
 
 
 def drawn(table: Table, width: int) -> str:
-    """Its lines, in so many columns at most, without a blank at their ends."""
+    """Its lines, in that many columns at most, without a blank at their ends."""
     console = Console(file=StringIO(), width=width)
     with console.capture() as lines:
         console.print(table)

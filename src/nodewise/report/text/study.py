@@ -34,8 +34,10 @@ def _one(result: StudyVerdict, width: int) -> str:
         shown = format_percent(share) if share is not None else ""
         time = format_seconds(row.seconds)
         table.add_row(row.contender, kind, time, f"{row.rate:.4g}", peer_cell(result, row), shown, bar)
-    # beside the names there is no room
-    ways = [f"{row.contender}: {row.how}" for row in result.rows if row.how and row.seconds is not None]
+    # next to the names there is no room
+    settings = [f"{row.contender}: {row.how}" for row in result.rows if row.how and row.seconds is not None]
     conditions = [f"condition: {condition}" for condition in result.conditions]
     head = f"{result.study}: {result.where}"
-    return "\n".join([head, drawn(table, width), result.headline, result.sentence, *ways, *conditions, *result.told])
+    return "\n".join(
+        [head, drawn(table, width), result.headline, result.sentence, *settings, *conditions, *result.report_lines]
+    )

@@ -122,20 +122,23 @@ def find_cause(
             continue
         if found := _matched(cause, kind, why, named):
             return found
-    said = "; ".join(why)
+    reason = "; ".join(why)
     return Found(
-        UNKNOWN, f"the compiler says: {said}" if said else "the compiler does not say why", message=said, vague=True
+        UNKNOWN,
+        f"the compiler says: {reason}" if reason else "the compiler does not say why",
+        message=reason,
+        vague=True,
     )
 
 
-def find_notes(causes: Causes, kind: str, said: Sequence[str]) -> tuple[Found, ...]:
+def find_notes(causes: Causes, kind: str, messages: Sequence[str]) -> tuple[Found, ...]:
     """What the notes on a vectorized loop mean; those that mean nothing to a reader are left out."""
-    return tuple(found for note in causes.notes if (found := _matched(note, kind, said, "")))
+    return tuple(found for note in causes.notes if (found := _matched(note, kind, messages, "")))
 
 
-def _matched(cause: Cause, kind: str, said: Sequence[str], named: str) -> Found | None:
+def _matched(cause: Cause, kind: str, messages: Sequence[str], named: str) -> Found | None:
     for pattern in cause.gcc if kind == "gcc" else cause.clang:
-        for message in said:
+        for message in messages:
             if match := pattern.search(message):
                 return Found(cause.name, _filled(cause.words, match, named), cause.do, cause.risk, message, cause.vague)
     return None

@@ -77,7 +77,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class CompilerReport:
-    """One loop and one compiler; `how` are the ways in which instances were vectorized, each with its count.
+    """One loop and one compiler; `how` says how instances were vectorized, each with its count.
 
     `why` says why nothing is reported of it; `simd` whether an `omp simd` on it was honoured, None where there is none or no loop.
     """

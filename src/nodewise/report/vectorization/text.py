@@ -88,8 +88,8 @@ class _Painter:
         times = f" (×{report.instances})" if report.instances > 1 else ""
         done = "; ".join(f"{words}{f' (×{n})' if n > 1 and len(report.how) > 1 else ''}" for words, n in report.how)
         done = report.why or done
-        said = f"{report.status}{times}{f': {done}' if done else ''}"
-        lines = self._wrapped(report.compiler, said, 2, _CODES[report.status])
+        outcome = f"{report.status}{times}{f': {done}' if done else ''}"
+        lines = self._wrapped(report.compiler, outcome, 2, _CODES[report.status])
         if report.simd is False:
             why = "was not honoured" if self._simd else "is ignored: neither -fopenmp nor -fopenmp-simd is given"
             lines += self._wrapped("", f"omp simd {why}", 2, _CODES[Status.MISSED])
@@ -103,11 +103,11 @@ class _Painter:
         return lines
 
     def _advice(self, causes: Sequence[Found]) -> list[str]:
-        telling = [c for c in causes if not c.vague] or causes
+        specific = [c for c in causes if not c.vague] or causes
         lines: list[str] = []
-        for text in dict.fromkeys(text for cause in telling for text in cause.do):
+        for text in dict.fromkeys(text for cause in specific for text in cause.do):
             lines += self._wrapped("" if lines else "do", f"- {text}", 2)
-        risks = dict.fromkeys(cause.risk for cause in telling if cause.risk)
+        risks = dict.fromkeys(cause.risk for cause in specific if cause.risk)
         for i, risk in enumerate(risks):
             lines += self._wrapped("" if i else "risk", risk, 2)
         return lines

@@ -39,7 +39,7 @@ class Attempt:
     innermost on. `place` may be one of a function that was inlined into the loop, not of the loop. `nest` is whether there was
     a loop within it then; `early` is of an unrolled loop, whether it was gone before others were looked at. `width_bytes` is of one vector, `elements` how many
     iterations one step takes, `interleave` how many such steps are taken at once; None where the compiler does not say.
-    `why` are the compiler's own words, the most telling ones not sorted out yet; `at` is the statement that they are about.
+    `why` are the compiler's own words, not yet sorted by how much they explain; `at` is the statement that they are about.
     """
 
     compiler: str

@@ -133,7 +133,7 @@ def read_clang_record(lines: Iterable[str], compiler: str) -> list[Attempt]:
 
 def _take(attempts: list[Attempt], remark: Remark, waiting: list[Remark], compiler: str) -> None:
     place = remark.place or NOWHERE
-    said = tuple(dict.fromkeys(w.text for w in waiting if w.text))
+    notes = tuple(dict.fromkeys(w.text for w in waiting if w.text))
     at = next((w.place for w in waiting if w.place is not None and w.place != remark.place), None)
     common = Attempt(compiler, place, remark.function, Outcome.MISSED, at=at)
     if remark.kind == "Passed" and remark.name == "Vectorized":
@@ -145,7 +145,7 @@ def _take(attempts: list[Attempt], remark: Remark, waiting: list[Remark], compil
                 elements=remark.number("VectorizationFactor"),
                 interleave=remark.number("InterleaveCount"),
                 scalable=scalable,
-                notes=said,
+                notes=notes,
                 at=None,
             )
         )
@@ -158,7 +158,7 @@ def _take(attempts: list[Attempt], remark: Remark, waiting: list[Remark], compil
     if last is not None and same and not waiting and last.outcome is Outcome.MISSED and _SECOND.search(remark.name):
         attempts[-1] = replace(last, why=(*last.why, remark.text))
         return
-    why = (*said, *([remark.text] if remark.text else []))
+    why = (*notes, *([remark.text] if remark.text else []))
     interleave = remark.number("InterleaveCount") if remark.kind == "Passed" else None
     attempts.append(replace(common, why=why, interleave=interleave))
 

@@ -22,7 +22,7 @@ _DROP = re.compile(
 _LINK_TIME = re.compile(r"-flto|-fno-fat-lto-objects$|-ffat-lto-objects$|-fwhole-program$")
 _OPTIMISES = re.compile(r"-O([0-3]|s|z|fast|g)?$")
 _PROCESSOR = re.compile(r"-(march|mcpu|mtune)=|-m(avx|sse|fma)")
-_WITHOUT = "let the build write it anew, or leave -p out and give the flags after --"
+_WITHOUT = "let the build write it again, or leave -p out and give the flags after --"
 
 
 @dataclass(frozen=True)

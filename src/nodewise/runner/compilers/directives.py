@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from nodewise.runner.compilers.source_loops import SourceLoop, without_noise
 
-#: Words that name constructs (OpenMP 5.2); the first word that is none begins the clauses.
+#: Words that name constructs (OpenMP 5.2); the first word that is not one begins the clauses.
 _CONSTRUCTS = frozenset(
     [
         "parallel",

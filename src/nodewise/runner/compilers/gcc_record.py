@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from nodewise.runner.compilers.attempt import NOWHERE, Attempt, Outcome, Place
 
-#: Passes before or beside the vectorizer that end a loop's life.
+#: Passes, other than the vectorizer, that end a loop's life.
 _UNROLLS = ("cunrolli", "cunroll")
 _CHUNK = 1 << 20
 _PASSES = ("vect", "slp", "ldist", *_UNROLLS)
@@ -30,7 +30,7 @@ _MODE_FAILED = re.compile(r"\*\*\*\*\* Analysis\s+failed with vector mode (\w+)"
 _MODE_WELL = re.compile(r"\*\*\*\*\* Analysis succeeded with vector mode (\w+)")
 _FACTOR = re.compile(r"(?:vectorization factor = |updating vectorization factor to )(\d+)")
 _STATEMENT = re.compile(r"==> examining (?:pattern )?statement: (.*)", re.DOTALL)
-_TELLING_NOTES = re.compile(
+_USEFUL_NOTES = re.compile(
     r"in-order \(fold-left\) reduction|versioned for vectorization|using (?:gather|scatter)|"
     r"using peeling|peeling for alignment will be applied|Detected interleaving|element-?wise access|"
     r"iterations completely unrolled"
@@ -282,7 +282,7 @@ def _take(loop: _Loop, line: _Line, text: str) -> None:
         _take_failure(loop, line, text)
     if factor := _FACTOR.search(text):
         loop.factor = int(factor[1])
-    if text not in loop.notes and _TELLING_NOTES.search(text) and (line.kind == "success" or not loop.modes_failed):
+    if text not in loop.notes and _USEFUL_NOTES.search(text) and (line.kind == "success" or not loop.modes_failed):
         loop.notes.append(text)
     if distance := _DISTANCE.search(text):
         loop.distance = int(distance[1]) or loop.distance

@@ -84,7 +84,7 @@ def language_of(file: Path) -> str:
 
 
 def identify(program: str) -> Compiler | None:
-    """The compiler that a program is, by what it prints for --version; None where it is none."""
+    """Which compiler a program is, by what it prints for --version; None where it is not one."""
     path = shutil.which(program)
     if path is None:
         return None

@@ -64,7 +64,7 @@ int layout(nw_run* run) {
     nw_declare(run, "a", NW_F64, NW_OUTPUT, static_cast<std::uint64_t>(own->count));
     nw_declare(run, "b", NW_F64, NW_INPUT, static_cast<std::uint64_t>(own->count));
     nw_declare(run, "c", NW_F64, NW_INPUT, static_cast<std::uint64_t>(own->count));
-    nw_tell(run, "array_bytes", count * sizeof(double));
+    nw_report(run, "array_bytes", count * sizeof(double));
     return 0;
 }
 

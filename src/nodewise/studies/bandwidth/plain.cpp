@@ -31,7 +31,7 @@ int memcpy_peer(nw_run* run) {
 #pragma omp parallel num_threads(run->threads)
     {
         const Part part = part_of(run, omp_get_thread_num());
-        // a pointer that is read anew each time, so that no copy is left out
+        // a pointer that is read again each time, so that no copy is left out
         const double* volatile from = part.c;
         for (std::int64_t p = 0; p < own.passes * kCopies; ++p) {
             std::memcpy(part.a, from, static_cast<std::size_t>(part.count) * sizeof(double));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Three arrays of doubles, and ways to pass over them. Each way leaves `a` equal to `c`: copying, a = c; the triad,
-// because b = -2 c and a = b + 3 c; writing, because c is a pattern that can be made again without reading it.
+// Three arrays of doubles, and variants of passing over them. Each variant leaves `a` equal to `c`: copying, a = c; the
+// triad, because b = -2 c and a = b + 3 c; writing, because c is a pattern that can be made again without reading it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace bandwidth {
 constexpr std::int64_t kPeriod = 64;
 constexpr double kFactor = 3.0;
 
-// A pass of each way moves another number of bytes (8, 16 or 24 an element): so many passes make all of them 48.
+// A pass of each variant moves another number of bytes (8, 16 or 24 an element): so many passes make all of them 48.
 constexpr std::int64_t kBytes = 48;
 constexpr std::int64_t kReads = 3;
 constexpr std::int64_t kWrites = 6;

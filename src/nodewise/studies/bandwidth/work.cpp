@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is counted: the bytes that a way reads and writes for its purpose. A line that an ordinary store fetches first,
-// only to overwrite it, is not counted, so that ways can be compared.
+// What is counted: the bytes that a variant reads and writes for its purpose. A line that an ordinary store fetches
+// first, only to overwrite it, is not counted, so that variants can be compared.
 #include "streams.h"
 #include "study.h"
 

@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Vectors that stay in registers: 16 where there are 32 of them, else as many as 16 leave beside the two constants.
+// Vectors that stay in registers: 16 where there are 32 of them, else as many of the 16 as the two constants leave.
 #if HWY_ARCH_ARM || HWY_TARGET <= HWY_AVX3
 constexpr std::size_t kVectors = 16;
 #else

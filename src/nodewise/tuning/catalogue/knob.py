@@ -48,9 +48,9 @@ class Setter:
             return held
         if self.form in _JOINED:
             between, sign = _JOINED[self.form]
-            said = [entry.partition(sign) for entry in held.split(between)]
+            entries = [entry.partition(sign) for entry in held.split(between)]
             # of one given twice the last counts, for glibc as for jemalloc and Go
-            return next((value for name, _, value in reversed(said) if name == self.part), None)
+            return next((value for name, _, value in reversed(entries) if name == self.part), None)
         words = held.split() if self.form == "options" else _files(held)
         return next((w for w in reversed(words) if re.fullmatch(self.replaces, w)), None)
 
@@ -110,7 +110,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Knob:
-    """Something to set, as the catalogue has it; see `catalogue/README.md` for the fields.
+    """Something to set, as the catalogue describes it; see `catalogue/README.md` for the fields.
 
     `library` and `title` are the catalogue entry's names, `default` the value that holds unless something is set: the
     word `default`, or what the user has set. `usual` says what the library does then. `exact`: results are the same bit
@@ -119,7 +119,7 @@ class Knob:
     under those settings of the system. With `set_by_user` there may also be the value `unset`. `own` is what the library said
     that it takes by itself, where it was asked. `worth` is how much is to be expected of it where all of the time is spent there, 0 to 100. `ask` are
     functions of the library that report its own choice, `also` variables that set the same thing in another way, `arguments` a
-    pattern of words of a command that do. `without` are axes beside whose values, but for their defaults, it says nothing.
+    pattern of words of a command that do. `without` are axes whose values, other than their defaults, make it meaningless.
     """
 
     name: str
@@ -183,7 +183,7 @@ class Knob:
 
 @dataclass(frozen=True)
 class Follower:
-    """A variable that says once more what an axis says: OPENBLAS_NUM_THREADS beside `threads`.
+    """A variable that says once more what an axis says: OPENBLAS_NUM_THREADS in addition to `threads`.
 
     `template` holds `{n}` for the axis's number. With `reads` the library takes that variable's number where its own is
     not set, so that nothing needs to be said unless the user has set its own. `counts_mask`: left to itself it takes as

@@ -28,11 +28,11 @@ from nodewise.tuning.catalogue.knob import (
 
 #: Knobs of less worth are tried only where they are asked for.
 LEAST_WORTH = 30
-#: What a knob bears on must take so much of a run's time; less cannot become a gain that anyone would notice.
+#: The share of a run's time that what a knob bears on must take; less cannot become a gain that anyone would notice.
 LEAST_SHARE = 0.05
-#: Where it is not known how much of the time a knob bears on, it counts as if it were so much.
+#: Where it is not known how much of the time a knob bears on, it counts as if it were this share.
 _UNKNOWN = 0.5
-#: A page fault takes about so long, with the clearing of its page, and so does putting a thread to sleep and waking it.
+#: About how long a page fault takes, with the clearing of its page, and putting a thread to sleep and waking it.
 _FAULT_S, _SWITCH_S = 5e-7, 1e-5
 #: How many runs a search spends on a value before it knows whether it is any good.
 RUNS_A_VALUE = 4
@@ -90,7 +90,7 @@ def _judged(knob: Knob, share: float | None, spent: Spent) -> Prioritized:
     if share is not None and share < LEAST_SHARE:
         return Prioritized(knob, share, False, f"{known}, which is below {format_percent(LEAST_SHARE)}")
     if knob.worth < LEAST_WORTH:
-        return Prioritized(knob, share, False, f"{known}; seldom worth it: name it with --axes {knob.name} to try it")
+        return Prioritized(knob, share, False, f"{known}; rarely worth it: name it with --axes {knob.name} to try it")
     return Prioritized(knob, share, True, known)
 
 
@@ -110,7 +110,7 @@ def _affordable(found: Sequence[Prioritized], runs: int) -> list[Prioritized]:
 
 
 def _with_values(prioritized: Prioritized, count: int) -> Prioritized:
-    """The same with so many values besides the default, the first that it has."""
+    """The same with that many values in addition to the default, the first that it has."""
     knob = prioritized.knob
     others = [v for v in knob.values if v != knob.default]
     if count == len(others):
@@ -143,7 +143,7 @@ class Spent:
         return profile if profile is not None and profile.enough else None
 
     def share(self, time: Sequence[str], library: str) -> float | None:
-        """Of the processor time of a run how much lies in what `time` names, 0 to 1; None where that is not known.
+        """The share of a run's processor time that is spent in what `time` names, 0 to 1; None where that is not known.
 
         `library` is the name of the one of the catalogue that `[process]` means.
         """
@@ -235,8 +235,8 @@ def matches(path: str, patterns: Iterable[str]) -> bool:
 
 
 def set_by_command(knob: Knob, command: Sequence[str], environment: Mapping[str, str]) -> bool:
-    """Whether the command, or a variable that comes beside the knob's own, says already what the knob would say."""
+    """Whether the command, or a variable in addition to the knob's own, says already what the knob would say."""
     if not knob.arguments:
         return any(environment.get(v) for v in knob.also)
-    said = [*command, *(word for v in knob.also for word in environment.get(v, "").split())]
-    return any(re.fullmatch(knob.arguments, word) for word in said)
+    words = [*command, *(word for v in knob.also for word in environment.get(v, "").split())]
+    return any(re.fullmatch(knob.arguments, word) for word in words)

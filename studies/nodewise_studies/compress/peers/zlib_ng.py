@@ -69,8 +69,8 @@ def prepare(inputs: Mapping[str, Any], point: Mapping[str, str], threads: int) -
     largest = max(block.size for window in (first, *more) for block in window)
     # as the native part has it: level 1 may need 9 bits for a byte; touched here, not under the clock
     packed = np.ones(largest + largest // 7 + 1024, np.uint8)
-    ways = SimpleNamespace(library=library, packing=packing, unpacking=unpacking, packed=packed)
-    return SimpleNamespace(ways=ways, corpus=corpus, first=first, more=more, back=np.ones(corpus.size, np.uint8))
+    streams = SimpleNamespace(library=library, packing=packing, unpacking=unpacking, packed=packed)
+    return SimpleNamespace(streams=streams, corpus=corpus, first=first, more=more, back=np.ones(corpus.size, np.uint8))
 
 
 def run(state: SimpleNamespace) -> None:
@@ -88,14 +88,16 @@ def run(state: SimpleNamespace) -> None:
 
 
 def _trips(state: SimpleNamespace, data: Any, sizes: Sequence[int], back: Any) -> None:
-    ways = state.ways
+    streams = state.streams
     at = 0
     before = resource.getrusage(resource.RUSAGE_THREAD)
     for size in sizes:
         begin = time.perf_counter()
-        packed = _through(ways.library, "deflate", ways.packing, (data, at, size), (ways.packed, 0, ways.packed.size))
+        packed = _through(
+            streams.library, "deflate", streams.packing, (data, at, size), (streams.packed, 0, streams.packed.size)
+        )
         middle = time.perf_counter()
-        came = _through(ways.library, "inflate", ways.unpacking, (ways.packed, 0, packed), (back, at, size))
+        came = _through(streams.library, "inflate", streams.unpacking, (streams.packed, 0, packed), (back, at, size))
         end = time.perf_counter()
         if came != size:
             raise RuntimeError("wrong result: not as many bytes came back as were packed")
@@ -109,13 +111,15 @@ def _trips(state: SimpleNamespace, data: Any, sizes: Sequence[int], back: Any) -
     state.system += after.ru_stime - before.ru_stime
 
 
-def _through(library: Any, way: str, stream: _Stream, source: tuple[Any, int, int], into: tuple[Any, int, int]) -> int:
+def _through(
+    library: Any, direction: str, stream: _Stream, source: tuple[Any, int, int], into: tuple[Any, int, int]
+) -> int:
     """How many bytes came out. Arrays are given with where to begin and how many bytes."""
-    getattr(library, f"zng_{way}Reset")(ctypes.byref(stream))
+    getattr(library, f"zng_{direction}Reset")(ctypes.byref(stream))
     stream.next_in, stream.avail_in = source[0].ctypes.data + source[1], source[2]
     stream.next_out, stream.avail_out = into[0].ctypes.data + into[1], into[2]
-    if getattr(library, f"zng_{way}")(ctypes.byref(stream), _FINISH) != _END:
-        raise RuntimeError(f"the library failed to {way}")
+    if getattr(library, f"zng_{direction}")(ctypes.byref(stream), _FINISH) != _END:
+        raise RuntimeError(f"the library failed to {direction}")
     return int(stream.total_out)
 
 
@@ -125,7 +129,7 @@ def outputs(state: SimpleNamespace) -> dict[str, Any]:
 
 
 def metrics(state: SimpleNamespace) -> dict[str, float]:
-    """As the native part tells them; `seconds` is that of packing alone."""
+    """As the native part reports them; `seconds` is that of packing alone."""
     speeds = {"compress_mbs": state.size / state.packing * 1e-6, "decompress_mbs": state.size / state.unpacking * 1e-6}
     used = {"seconds": state.packing, "user_s": state.user, "system_s": state.system}
     return {"ratio": state.size / state.packed, **speeds, **used}

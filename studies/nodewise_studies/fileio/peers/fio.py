@@ -4,10 +4,10 @@
 fio writes bytes of its own, so nothing of the array is in its files: what is checked is that it wrote or read all of them
 without an error. It counts time in milliseconds; a size that takes less than 50 ms is too small to compare with it.
 
-By default fio does other work than a program that writes an array, and is told not to: it takes the time of each request
+By default fio does other work than a program that writes an array, and is asked not to: it takes the time of each request
 (--gtod_reduce), changes what it writes each time (--scramble_buffers), gives hints that double what is read ahead
 (--fadvise_hint), writes into a file that is long already (--create_on_open), from memory on small pages, and in a thread
-beside others, where a descriptor costs more to look up than in a process. It cannot be told to walk through an array: its
+among others, where a descriptor costs more to look up than in a process. It cannot be made to walk through an array: its
 requests all use the same memory.
 """
 
@@ -25,7 +25,7 @@ _MOST_REQUEST = 2**30
 _PAGE = 4096
 _HUGE_PAGE = 2**21
 
-#: As fio is told them: the engine and whether the page cache is passed by.
+#: As fio is given them: the engine and whether the page cache is passed by.
 _PATTERNS = {
     "fio-write-element": ("sync", False),
     "fio-write-row": ("sync", False),
@@ -82,17 +82,17 @@ def prepare(inputs, point, threads):
         "words": words,
         "point": point,
         "size": asked,
-        "told": {},
+        "times": {},
     }
 
 
 def run(state):
     """One job in each folder."""
-    told = {"seconds": 0.0}
+    times = {"seconds": 0.0}
     for number, folder in enumerate(folders_of(state["point"]), 1):
-        told[f"f{number}_seconds"], told[f"f{number}_user_seconds"] = _job(state, folder)
-        told["seconds"] += told[f"f{number}_seconds"]
-    state["told"] = told
+        times[f"f{number}_seconds"], times[f"f{number}_user_seconds"] = _job(state, folder)
+        times["seconds"] += times[f"f{number}_seconds"]
+    state["times"] = times
 
 
 def _sizes(op, request):
@@ -131,18 +131,18 @@ def _job(state, folder):
         raise SystemExit(f"fio on {folder}: {(done.stderr or done.stdout).strip()[-200:] or problem}") from None
 
 
-def times_of(said, op, size):
+def times_of(printed, op, size):
     """Seconds that fio took for all bytes, and seconds of the processor in user mode, which is fio's own part.
 
     ValueError or LookupError where it did not run to its end. What is left of the last request is not written: the rest
     of the time is added for it.
     """
-    job = json.loads(said[said.index("{") :])["jobs"][0]
-    told = job[op]
-    if job["error"] or not told["io_bytes"]:
-        raise ValueError(f"error {job['error']} after {told['io_bytes']} bytes")
-    part = size / told["io_bytes"]
-    return max(told["runtime"], 1) * 1e-3 * part, job["usr_cpu"] / 100 * job["job_runtime"] * 1e-3 * part
+    job = json.loads(printed[printed.index("{") :])["jobs"][0]
+    moved = job[op]
+    if job["error"] or not moved["io_bytes"]:
+        raise ValueError(f"error {job['error']} after {moved['io_bytes']} bytes")
+    part = size / moved["io_bytes"]
+    return max(moved["runtime"], 1) * 1e-3 * part, job["usr_cpu"] / 100 * job["job_runtime"] * 1e-3 * part
 
 
 def _write(descriptor, state):
@@ -189,7 +189,7 @@ def _write_all(descriptor, data, at):
 
 def metrics(state):
     """fio's own clock in place of ours, which has seen it start."""
-    return state["told"]
+    return state["times"]
 
 
 def outputs(state):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """HDF5 by h5py: the array as a dataset of rows, in one piece or in chunks, written by row, by chunk and whole.
 
-What is timed is what the study's own ways are timed for: opening, writing and closing, with fsync where it is asked for;
+What is timed is what the study's own variants are timed for: opening, writing and closing, with fsync where it is asked for;
 or opening, reading and closing. A last row that is shorter is filled up in the file. The file has no name; HDF5 wants one
-and is given an open file of Python's in its place, whose calls cost it little beside its own.
+and is given an open file of Python's in its place, whose calls cost it little compared with its own.
 """
 
 import os
@@ -16,7 +16,7 @@ from ..files import forget, nameless, path_of
 from ..projection import folders_of
 
 #: How large the pieces are that a call writes, by the layout.
-_WAYS = {"contiguous": ("row", "whole"), "chunked": ("row", "chunk", "whole")}
+_LAYOUTS = {"contiguous": ("row", "whole"), "chunked": ("row", "chunk", "whole")}
 
 #: What HDF5 has besides, in bytes.
 _SPARE = 2**20
@@ -25,7 +25,7 @@ _SPARE = 2**20
 def contenders():
     """Each layout with each piece, or why there is none."""
     missing = absent("h5py")
-    return {f"h5py-{layout}-{piece}": missing for layout, pieces in _WAYS.items() for piece in pieces}
+    return {f"h5py-{layout}-{piece}": missing for layout, pieces in _LAYOUTS.items() for piece in pieces}
 
 
 def prepare(inputs, point, threads):
@@ -49,7 +49,7 @@ def prepare(inputs, point, threads):
         "chunk": chunk,
         "piece": shape,
         "point": point,
-        "told": {},
+        "times": {},
     }
 
 
@@ -64,13 +64,13 @@ def _has_space(folders, size):
 def run(state):
     """Written and read back in each folder; which of them counts is knob `op`."""
     point = state["point"]
-    told = {"seconds": 0.0}
+    times = {"seconds": 0.0}
     for number, folder in enumerate(folders_of(point), 1):
         write, read = _both(state, folder)
         seconds, other = (read, write) if point["op"] == "read" else (write, read)
-        told[f"f{number}_seconds"], told[f"f{number}_other_seconds"] = seconds, other
-        told["seconds"] += seconds
-    state["told"] = told
+        times[f"f{number}_seconds"], times[f"f{number}_other_seconds"] = seconds, other
+        times["seconds"] += seconds
+    state["times"] = times
 
 
 def _both(state, folder):
@@ -126,7 +126,7 @@ def _pieces(state, array):
 
 def metrics(state):
     """The times of the last run, without what is between them."""
-    return state["told"]
+    return state["times"]
 
 
 def outputs(state):

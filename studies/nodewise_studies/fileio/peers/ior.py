@@ -58,9 +58,9 @@ def _test(state, folder):
         raise SystemExit(f"ior on {folder}: {(done.stderr or done.stdout).strip()[-200:] or problem}") from None
 
 
-def seconds_of(said, op, size):
+def seconds_of(printed, op, size):
     """The seconds of a test from IOR's summary; ValueError or LookupError where it is none, or of other bytes."""
-    results = json.loads(said[said.index("{") :])["tests"][0]["Results"]
+    results = json.loads(printed[printed.index("{") :])["tests"][0]["Results"]
     # IOR 3.2 has a list for each repetition
     results = results[0] if isinstance(results[0], list) else results
     (one,) = (result for result in results if result["access"] == op)

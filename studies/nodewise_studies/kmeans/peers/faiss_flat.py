@@ -40,7 +40,7 @@ def _train(state, iterations):
 
 
 def run(state):
-    """All iterations; it does not tell the labels of its last, so that one is done by hand."""
+    """All iterations; it does not return the labels of the last one, so that one is done by hand."""
     faiss, np, points = state["faiss"], state["np"], state["points"]
     used = _train(state, state["iterations"] - 1)
     index = faiss.IndexFlatL2(used.shape[1])

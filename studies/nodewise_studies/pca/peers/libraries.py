@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""NumPy, scikit-learn and scikit-learn-intelex: the same analysis, each in its own best way."""
+"""NumPy, scikit-learn and scikit-learn-intelex: the same analysis, each at its best."""
 
 from pathlib import Path
 
@@ -53,13 +53,13 @@ def prepare(inputs, point, threads):
         from threadpoolctl import threadpool_limits
 
         threadpool_limits(threads)
-    ways = {"numpy": _numpy, "scikit_learn": _scikit_learn, "intelex": _intelex}
-    return {"data": data, "method": point["method"], "way": ways[name]}
+    analyses = {"numpy": _numpy, "scikit_learn": _scikit_learn, "intelex": _intelex}
+    return {"data": data, "method": point["method"], "analyse": analyses[name]}
 
 
 def run(state):
     """Eigenvalues, and the axes as rows."""
-    state["values"], state["vectors"] = state["way"](state["data"], state["method"])
+    state["values"], state["vectors"] = state["analyse"](state["data"], state["method"])
 
 
 def _numpy(data, method):

@@ -89,10 +89,10 @@ def run(state):
 def metrics(state):
     """The time without making the database, and how long debits waited."""
     waits = np.array(state["waits"])
-    told = {"seconds": state["seconds"]}
+    reported = {"seconds": state["seconds"]}
     if waits.size:
-        told |= {"p50_us": 1e6 * float(np.median(waits)), "p99_us": 1e6 * float(np.percentile(waits, 99))}
-    return told
+        reported |= {"p50_us": 1e6 * float(np.median(waits)), "p99_us": 1e6 * float(np.percentile(waits, 99))}
+    return reported
 
 
 def outputs(state):

@@ -15,7 +15,7 @@ from nodewise.verdicts.stored import Stored
 
 
 def export(stored: Stored[Comparison]) -> str:
-    """The shape of `hyperfine --export-json`, in seconds; a metric that was compared instead stands beside the times."""
+    """The shape of `hyperfine --export-json`, in seconds; a metric that was compared instead is there along with the times."""
     experiment, verdict = stored.experiment, comparison_of(stored)
     results = []
     for r in verdict.contenders:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which variables of the environment bear on a run, and are kept with it."""
+"""Which variables of the environment can change a run, and are kept with it."""
 
 from __future__ import annotations
 
-#: Beginnings of the names of variables that bear on a run: of what is loaded, of OpenMP, MPI and BLAS, of allocators, of
-#: languages' runtimes and of libraries with threads of their own. The catalogue of knobs has none besides.
-TELLING = (
+#: Beginnings of the names of variables that can change a run: of what is loaded, of OpenMP, MPI and BLAS, of allocators, of
+#: languages' runtimes and of libraries with threads of their own. The catalogue of knobs has no others.
+KEPT_VARIABLES = (
     *(
         "LD_PRELOAD",
         "LD_LIBRARY_PATH",
