@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a tune keeps of its runs, and when a candidate is given up for another setting."""
 
+from dataclasses import replace
+
 from nodewise.experiments.costs import Costs
 from nodewise.experiments.reserve import Reserve
 from nodewise.runner.sample import Sample
@@ -11,22 +13,22 @@ SPACE = Space((Axis("knob", ("", "a", "b"), ("", "a", "b"), ""),), lambda p: p["
 NONE, A, B = (SPACE.default.having(knob=v) for v in ("", "a", "b"))
 
 
-def _told(a: float, b: float) -> Reserve:
-    search = GuidedSearch(SPACE)
+def _told(a: float, b: float, space: Space = SPACE) -> Reserve:
+    search = GuidedSearch(space)
     for k in range(4):
         wobble = 1 + 0.005 * (-1) ** k
         search.tell({NONE: wobble, A: a / wobble})
     search.tell({NONE: 1.0, B: b})
-    return Reserve(search, SPACE, Costs(), 0.01)
+    return Reserve(search, space, Costs(), 0.01)
 
 
 def test_a_setting_that_ran_once_and_is_far_ahead_overtakes_one_that_gains_nothing() -> None:
     reserve = _told(1.0, 0.7)
-    assert reserve.is_surely_faster(B, A)
-    assert not reserve.is_surely_faster(A, B)
-    assert not _told(1.0, 0.995).is_surely_faster(B, A)
+    assert reserve.is_surely_faster(B, A, disappointing=True)
+    assert not reserve.is_surely_faster(A, B, disappointing=True)
+    assert not _told(1.0, 0.995).is_surely_faster(B, A, disappointing=True)
     # faster than a slow one is not yet faster than the baseline
-    assert not _told(1.5, 1.0).is_surely_faster(B, A)
+    assert not _told(1.5, 1.0).is_surely_faster(B, A, disappointing=True)
 
 
 def test_runs_are_kept_to_tell_what_a_gain_is_from_where_the_rest_makes_it_sure() -> None:
@@ -46,9 +48,16 @@ def test_a_setting_disappoints_that_gains_nothing_for_sure_or_less_than_it_promi
     assert _told(0.8, 1.0).disappoints(A, 0.26)
 
 
-def test_a_comparison_is_not_begun_anew_for_a_small_part_of_the_gain() -> None:
-    assert _told(0.8, 0.6).is_surely_faster(B, A)
-    assert not _told(0.62, 0.6).is_surely_faster(B, A)
+def test_a_comparison_is_not_begun_anew_for_a_small_part_of_the_gain_nor_where_it_holds_what_it_promised() -> None:
+    assert _told(0.8, 0.6).is_surely_faster(B, A, disappointing=True)
+    assert not _told(0.8, 0.6).is_surely_faster(B, A, disappointing=False)
+    assert not _told(0.62, 0.6).is_surely_faster(B, A, disappointing=True)
+
+
+def test_of_crossed_axes_another_value_overtakes_what_holds_its_promise() -> None:
+    space = Space((replace(SPACE.axes[0], crossed=True),), lambda p: p["knob"])
+    assert _told(0.8, 0.6, space).is_surely_faster(B, A, disappointing=False)
+    assert not _told(0.8, 0.798, space).is_surely_faster(B, A, disappointing=False)
 
 
 def test_few_runs_are_kept_while_values_that_never_ran_together_are_left() -> None:

@@ -71,11 +71,18 @@ class Reserve:
         gain, deviation = self._search.gain(point, self._search.reference)
         return gain < expected - self._within or gain - deviation < self._within
 
-    def is_surely_faster(self, other: Point, than: Point) -> bool:
-        """Whether a point gains something, and surely so much more than another one that beginning anew is worth it."""
+    def is_surely_faster(self, other: Point, than: Point, disappointing: bool) -> bool:
+        """Whether a point gains something, and surely so much more than another one that beginning anew is worth it.
+
+        One that differs in further axes alone is not, unless that other one is `disappointing`: of those many are alike, and
+        some of them lucky.
+        """
         gain, deviation = self._search.gain(other, self._search.reference)
         more, apart = self._search.gain(other, than)
-        worth = max(self._within, _WORTH_ANEW * gain)
+        crossed = any(other[a.name] != than[a.name] for a in self._space.open if a.crossed)
+        if not crossed and not disappointing:
+            return False
+        worth = self._within if crossed else max(self._within, _WORTH_ANEW * gain)
         return gain - deviation > self._within and more > max(_OVERTAKEN * apart, worth)
 
     def runs(self, best: Point | None, pair_s: float, left: int, total: int, alpha: float) -> int:

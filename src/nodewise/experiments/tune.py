@@ -456,11 +456,11 @@ class Tuner:
         return Compared(stopped, won, looked=True)
 
     def _is_overtaken(self, candidate: Setting, point: Point, expected: float, alpha: float) -> bool:
-        """Whether the candidate disappoints, another setting is surely faster, and the runs left can still confirm that one."""
+        """Whether another setting is surely faster than the candidate, and the runs left can still confirm that one."""
         if self._affordable() < 2 * fewest_blocks(alpha * (1 - _FIRST_SHARE)):
             return False
-        other = self._best(self._start(candidate)) if self._reserve.disappoints(point, expected) else None
-        return other is not None and self._reserve.is_surely_faster(other, point)
+        other, little = self._best(self._start(candidate)), self._reserve.disappoints(point, expected)
+        return other is not None and self._reserve.is_surely_faster(other, point, little)
 
     def _ablate(self, candidate: Setting, point: Point, arms: Mapping[str, Setting], cost: float) -> bool:
         """With what the comparison left: the candidate beside itself with one axis put back, in as many blocks as an interval takes;

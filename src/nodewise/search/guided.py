@@ -260,8 +260,8 @@ class GuidedSearch:
             return fresh[:size]
         leader = self._tried.points[self._order[0]]
         stripped = self._stripped(self._tried.plain(leader))
-        # what is bad by itself is hardly good together with others, of which the model has seen nothing
-        bad = self._hopeless_values(self._tried.plain(leader), surely=True)
+        # what is bad by itself is hardly good with others, of which the model saw nothing; with other threads it may be
+        bad = set() if self._crossed else self._hopeless_values(self._tried.plain(leader), surely=True)
         pool = [p for p in self._pool(leader, stripped) if p == leader or bad.isdisjoint(self._tried.plain(p).items())]
         rows, known = self._at(pool)
         mean, deviation = self._model.guess(rows, known)
@@ -300,7 +300,7 @@ class GuidedSearch:
         """Points that the model does not ask for: values that never ran together, and some of `wild` at random."""
         plain = self._tried.plain(leader)
         hopeless = self._hopeless_values(plain)
-        wild = [p for p in wild if hopeless.isdisjoint(self._tried.plain(p).items())]
+        wild = [p for p in wild if self._crossed or hopeless.isdisjoint(self._tried.plain(p).items())]
         found: list[Point] = []
         while len(found) < count and self._explored < (self._pair if settled else self._explore):
             # every other one where there are crossed axes, in which nothing is paired
@@ -373,8 +373,8 @@ class GuidedSearch:
         return sorted(found, key=lambda i: (pool[i] not in stripped, mean[i]))
 
     def _stripped(self, leader: Point) -> list[Point]:
-        """The leader with those of its changes alone that the model holds the most of: one of them, two, half of them."""
-        changed = self._space.changed(leader)
+        """The leader with those of its changes of further axes alone that the model holds the most of: one, two, half of them."""
+        changed = [a.name for a in self._space.open if not a.crossed and leader[a.name] != a.default]
         if len(changed) < 3:
             return []
         without = [leader.having(**{n: self._space.default[n]}) for n in changed]
