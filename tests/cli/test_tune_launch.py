@@ -267,6 +267,8 @@ def test_what_would_decide_is_reported_with_the_line_to_type(nodewise: Command, 
     assert more.line == """nodewise tune --resume 'it'"'"'s/x' --budget 65s"""
     more = going_on(dataclasses.replace(undecided, more_runs=None), Budget(None, 30))
     assert more.line.endswith("--max-runs 105") and not more.advice
+    many = going_on(dataclasses.replace(undecided, more_runs=400), Budget(20.0, None))
+    assert "13 times as many as were made" in many.advice
     decided = dataclasses.replace(undecided, verdict=Word.FASTER)
     assert going_on(decided, Budget(20.0, None)).line == ""
 

@@ -167,3 +167,10 @@ def test_of_what_only_ran_together_only_fresh_blocks_tell_and_only_where_they_ag
     assert _left(Beliefs(worth, "bcd")) == set("abcd")
     assert _left(Beliefs(worth, "bcd", fresh=[0.001, -0.001, 0.0])) == {"a"}
     assert _left(Beliefs(worth, "bcd", fresh=[0.3, -0.3, 0.0])) == set("abcd")
+
+
+def test_it_asks_for_nothing_beyond_its_runs_however_much_is_open() -> None:
+    worth = {"a": (0.3, 0.01)} | dict.fromkeys("bcd", (0.03, 0.02))
+    open_still = cast(GuidedSearch, Beliefs(worth, fresh=[0.07, -0.03] * 6))
+    assert Reduction(open_still, SPACE, 0.01, ALL_ON).ask(20)
+    assert not Reduction(open_still, SPACE, 0.01, ALL_ON).ask(-3)

@@ -11,8 +11,11 @@ from nodewise.records.columns import Record
 from nodewise.records.experiment import Experiment, Plan, Writer, read_experiment
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from nodewise.statistics.compare import Ratio
+from nodewise.statistics.verdict import Verdict, Word
 from nodewise.verdicts.ablation import REDUCE
-from nodewise.verdicts.tune import CONFIRM, TuneVerdict, tune_verdict
+from nodewise.verdicts.pair import Pairs
+from nodewise.verdicts.tune import CONFIRM, TuneVerdict, _more_runs, tune_verdict
 from tests.questions import tune_question
 from tests.verdicts.cases import BUSY, Runs, hold, tuned
 
@@ -203,3 +206,30 @@ def test_all_that_is_said(name: str, tmp_path: Path) -> None:
     assert verdict.summary(BASELINE.key).runs
     with pytest.raises(KeyError):
         verdict.summary("none")
+
+
+@pytest.mark.parametrize("also", [False, True])
+def test_failures_of_others_that_share_a_value_with_the_line_are_named(tmp_path: Path, also: bool) -> None:
+    failing = {NO_B.key, NO_A.key} if also else {NO_B.key}
+    with Writer(tmp_path / "x", tune_question(axes={"a": [0, 1], "b": [0, 1]})) as writer:
+        for block in range(3):
+            for position, setting in enumerate((NO_A, NO_B)):
+                error = "exit code 1" if setting.key in failing and block < 2 else None
+                sample = Sample(1.0, 1.0, 0.0, error=error)
+                writer.add(Record(setting.key, "search", block + 1, position, sample), setting)
+        writer.add_plan(Plan(BOTH.key, (10,), 0.05, {}, ()))
+        for block in range(10):
+            for position, setting in enumerate((BASELINE, BOTH) if block % 2 else (BOTH, BASELINE)):
+                seconds = (0.5 if setting is BOTH else 1.0) * (1 + 0.001 * (block % 5))
+                writer.add(Record(setting.key, CONFIRM, block + 4, position, Sample(seconds, seconds, 0.0)), setting)
+    verdict = tune_verdict(read_experiment(tmp_path / "x"), "decided")
+    assert verdict.verdict == "faster"
+    named = [note for note in verdict.notes if note.startswith("other settings with")]
+    # where settings without the value failed, too, it says nothing
+    assert [note.split(",")[0] for note in named] == ([] if also else ["other settings with a=1 failed in 2 of 3 runs"])
+
+
+def test_no_fewer_than_half_of_the_runs_made_are_said_to_decide_what_they_left_open() -> None:
+    near = Verdict(Word.UNDECIDED, Ratio(1.05, 1.0099, 1.09, 20), 0.01)
+    pairs = Pairs((1.0,) * 20, (1.0,) * 20, ())
+    assert _more_runs(near, pairs, False) == 20
