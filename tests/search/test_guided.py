@@ -377,3 +377,10 @@ def test_a_value_that_is_surely_bad_by_itself_is_not_tried_with_others() -> None
     found = _Run(_knobs(6, 2), lambda p: 4.0 if p["k1"] == 2 else 1.0, 150, 1)
     late = [p for block in found.asked[3:] for p in block]
     assert late and sum(p["k1"] == 2 for p in late) <= len(late) // 20
+
+
+def test_what_never_ran_together_runs_at_once_after_the_single_values() -> None:
+    found = _Run(_knobs(6, 2), lambda _: 1.0, 100)
+    many = [sum(sum(v != 0 for v in p.values()) >= 4 for p in block) for block in found.asked]
+    # a model that sees no difference asks for two of those in a block
+    assert max(many[:4]) >= 6
