@@ -48,7 +48,7 @@ def command(
 
     Without options the page is written to DIRECTORY/report.html. Exports are for comparisons.
     """
-    from nodewise.base.files import write_whole
+    from nodewise.base.files import write_whole, write_within
     from nodewise.report.anonymous import FOLDER, Anonymous
     from nodewise.report.exports.pictures import write_pictures
     from nodewise.verdicts.encoding import encode
@@ -57,11 +57,11 @@ def command(
     targets = asked_exports(exports, as_json or as_text)
     if as_json and as_text:
         raise InputError("--text and --json are two forms of one answer", "give one of them")
-    if not any((html, png, svg, csv_file, as_text, as_json, targets)):
-        html = directory / "report.html"
     stored = read_stored(directory, *((Anonymous(directory), FOLDER) if anonymous else ()))
     kind = stored.kind
     written = []
+    if not any((html, png, svg, csv_file, as_text, as_json, targets)):
+        written.append(write_within(directory, "report.html", kind.load("page")(stored)))
     if html:
         write_whole(html, kind.load("page")(stored))
         written.append(html)
