@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.cli.main import main
+from tests.started import started
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -18,6 +19,7 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 #: It is started hundreds of times and imports nothing that takes time.
 PRETEND = """#!{python} -IS
 import math, os
+from tests.started import started
 threads = int(os.environ.get("OMP_NUM_THREADS", "{processors}"))
 places = []
 for entry in os.environ.get("OMP_PLACES", "").replace("{{", "").replace("}}", "").split(","):
@@ -56,15 +58,7 @@ def nodewise(tmp_path: Path) -> Command:
     def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         words = on_any_machine(arguments)
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_"))}
-        return subprocess.run(
-            [sys.executable, "-m", "nodewise", *words],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=environment,
-            timeout=timeout,
-            check=False,
-        )
+        return started(*words, cwd=tmp_path, env=environment, timeout=timeout)
 
     return run
 
