@@ -217,7 +217,6 @@ INTERRUPTED = """
 import os, sys
 from pathlib import Path
 import nodewise
-from tests.started import started
 def left():
     # the runner is a child, and what it has started is below it
     return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()

@@ -19,7 +19,6 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 #: It is started hundreds of times and imports nothing that takes time.
 PRETEND = """#!{python} -IS
 import math, os
-from tests.started import started
 threads = int(os.environ.get("OMP_NUM_THREADS", "{processors}"))
 places = []
 for entry in os.environ.get("OMP_PLACES", "").replace("{{", "").replace("}}", "").split(","):

@@ -19,7 +19,6 @@ from tests.started import started
 #: Says at once how long it takes: half in the mode `fast`, as long as the file `truth` holds no other share.
 APP = """#!{python}
 import json, os, random, sys
-from tests.started import started
 state = os.path.join(os.path.dirname(__file__), "runs")
 n = os.path.getsize(state) if os.path.exists(state) else 0
 open(state, "a").write(".")
