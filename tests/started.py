@@ -26,6 +26,8 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from nodewise.records import neighbours
+
 ROOT = Path(__file__).parent.parent
 _LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
 #: What Python reads as it starts, and what reads of the environment when it is loaded: where it differs, so must the start.
@@ -86,6 +88,8 @@ class _Server:
             "cwd": cwd,
             "env": dict(env),
             "umask": _umask(),
+            # whose neighbours it has: those of the test that starts it
+            "neighbours": str(neighbours.shared_folder()),
             "processors": sorted(os.sched_getaffinity(0)),
             "limits": [[name, *resource.getrlimit(name)] for name in _LIMITS],
         }
@@ -177,6 +181,8 @@ def _become(asked: dict[str, object], files: array.array[int]) -> None:
             resource.setrlimit(name, (soft, hard))
         from nodewise.__main__ import start
 
+        shared = Path(str(asked["neighbours"]))
+        neighbours.shared_folder = lambda: shared
         sys.argv = ["nodewise", *asked["words"]]
         code = start()
     except SystemExit as end:

@@ -53,17 +53,6 @@ def digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def compile_ms() -> dict[str, int]:
-    """By object, how long the last build took to make it."""
-    found: dict[str, int] = {}
-    for build in BUILDS:
-        for line in (build / ".ninja_log").read_text().splitlines():
-            if not line.startswith("#"):
-                begin, end, _, name, *_ = line.split("\t")
-                found[str(build / name)] = int(end) - int(begin)
-    return found
-
-
 def fingerprint(tool: str, made: list[tuple[str, str]], files: dict[str, list[Path]]) -> str | None:
     """Of all that bears on what is found in a source; None where what it includes is not known."""
     if not made or any(name not in files for name, _ in made):
@@ -92,10 +81,7 @@ def main() -> int:
     )
     prints = {source: fingerprint(tool, made.get(source, []), files) for source in sources}
     clean = set(CLEAN.read_text().split()) if CLEAN.exists() else set()
-    # what took longest to compile first, or one processor is left with it at the end
-    took = compile_ms()
     due = [source for source in sources if prints[source] not in clean]
-    due.sort(key=lambda source: -max((took.get(name, 0) for name, _ in made.get(source, [])), default=0))
 
     def check(source: Path) -> bool:
         build = BUILDS[source.is_relative_to(ROOT / "studies")]
