@@ -78,7 +78,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--runtime": ("intel|llvm|gnu", "whose rules"),
     "--same-output": ("[FILE|REGEX]", "that may not differ"),
     "--save": ("FILE", "a machine"),
-    "--script": ("sh|slurm[=FILE]", "of the launch line"),
+    "--script": ("FORM[=FILE]", "of the launch line"),
     "--seconds": ("TIME", "how long to look"),
     "--seed": ("N", "of the order"),
     "--setup": ("COMMAND", "before the first run of each"),

@@ -29,6 +29,7 @@ from nodewise.experiments import tune as tuner
 from nodewise.experiments.progress import Note, Progress
 from nodewise.experiments.target import resolve_tunable
 from nodewise.experiments.tune_question import Question
+from nodewise.jobs.script import Kept, all_forms, write_script
 from nodewise.machine.given import machine as the_machine
 from nodewise.machine.model import Machine
 from nodewise.placement.traps import environment_traps
@@ -37,7 +38,6 @@ from nodewise.records.experiment import read_experiment
 from nodewise.runner.launch import quoted_line, start_of
 from nodewise.runner.same_output import Kind
 from nodewise.tuning.axes import Wanted
-from nodewise.tuning.launch_script import KINDS, Kept, write_script
 from nodewise.tuning.outline import Outline
 from nodewise.verdicts.question import machine_of, question_of
 from nodewise.verdicts.tune import TuneVerdict
@@ -198,7 +198,7 @@ def tune(
 
 
 def write_launch_script(verdict: TuneVerdict, kind: str = "sh", path: Path | None = None) -> Path:
-    """Write the best start as a script, `sh` or `slurm`, and say where; by default in the experiment's folder. Raises StoreError."""
+    """Write the best start as a script of a form (`sh`, `slurm`, `pbs`, `pbs-alps`, `lsf`), and say where; by default in its folder. Raises StoreError."""
     folder = Path(verdict.experiment)
     experiment = read_experiment(folder)
     question, machine = question_of(experiment), machine_of(experiment)
@@ -209,7 +209,7 @@ def write_launch_script(verdict: TuneVerdict, kind: str = "sh", path: Path | Non
         about.append(f"Built by: {verdict.best.build}")
     about.append(f"Measured on {machine.hostname or 'this machine'}, kept in {folder.absolute()}")
     best = experiment.settings[verdict.best.key]
-    target = path or folder / KINDS[kind][1]
+    target = path or folder / all_forms()[kind].file
     try:
         write_script(kind, Kept(best, machine, question.cwd, question.start, question.environment, about), target)
     except OSError as problem:

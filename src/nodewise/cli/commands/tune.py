@@ -40,9 +40,9 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     del context, option
     if text is None:
         return None
-    from nodewise.tuning.launch_script import read_kind
+    from nodewise.jobs.script import read_form
 
-    return read_kind(text)
+    return read_form(text)
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
@@ -77,9 +77,9 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
 @json_option()
 @click.option(
     "--script",
-    metavar="sh|slurm[=FILE]",
+    metavar="FORM[=FILE]",
     callback=_read_script,
-    help="Write the launch line as a script, too [default FILE: in the experiment's directory].",
+    help="Write the launch line as a script, too: sh, slurm, pbs, pbs-alps or lsf [default FILE: in the experiment's directory].",
 )
 @click.option(
     "--dry-run", is_flag=True, help="Run the program once, say what would be tried and how long it takes, and end."

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.jobs.script import Kept, write_script
 from nodewise.placement.job import Job
 from nodewise.runner.launch import Start, launch_of
 from nodewise.runner.setting import Setting
-from nodewise.tuning.launch_script import Kept, write_script
 from nodewise.tuning.ranks import rank_wrapper
 from tests.surfaces import machine
 
