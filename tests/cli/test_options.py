@@ -87,6 +87,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--ranks-per-node": ("N", "of the ranks that are started"),
     "--over-ranks": ("[METRIC=]HOW", "what becomes of the ranks' metrics"),
     "--show": ("METRIC[:max]", "a further metric"),
+    "--submit": ("[OPTIONS]", "as a job"),
     "--svg": ("FILE", "a drawing"),
     "--png": ("FILE", "a drawing as pixels"),
     "--threads": ("N", "of each rank"),

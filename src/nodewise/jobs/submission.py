@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An experiment as one job of Slurm, which goes on where it was however often it is requeued, killed or at its time limit."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TypedDict
+
+from nodewise.base.bounded_json import parse_json
+from nodewise.base.errors import InputError, StoreError, UnavailableError
+from nodewise.base.files import make_directory, store_error, write_whole
+from nodewise.base.shapes import fit
+from nodewise.runner.launch import quoted, quoted_line
+
+#: The files that belong to an experiment's job, in its directory: which job it is, what it runs, and what that printed.
+JOB, SCRIPT, LOG = "job.json", "job.sh", "job.log"
+_ASK_S = 60.0
+#: How long before its time limit a job stops measuring, in seconds: Slurm sends it as much as a minute earlier.
+_BEFORE_END_S = 60
+#: What Slurm calls a job that will not run again.
+_OVER = {
+    *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"),
+    *("REVOKED", "TIMEOUT"),
+}
+#: What follows the head: one nodewise at a time, asked to end by TERM so that what it measured is whole. `wait` ends early where a
+#: trap ran, and a process that was not waited for is still there. No more is asked of a job that measures nothing in its time.
+_TEXT = """
+folder={folder}
+cd {asked_in}
+size() {{ wc -c 2>/dev/null < "$folder/samples.jsonl" || echo 0; }}
+before=$(size)
+again=
+pid=
+trap 'again=1; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null' USR1
+trap 'trap "" TERM; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null; wait "$pid"; exit 143' TERM
+if [ -s "$folder/question.json" ]; then
+    {resumed} &
+else
+    {first} &
+fi
+pid=$!
+while wait "$pid"; code=$?; [ $code -gt 128 ] && kill -0 "$pid" 2>/dev/null; do :; done
+pid=
+if [ $code -le 128 ] && ! grep -qs '^ "stopped": "interrupted"' "$folder/verdict.json"; then
+    exit $code
+fi
+if [ -z "$again" ] && [ $code -le 128 ]; then
+    exit $code
+fi
+if [ "$(size)" -le "$before" ]; then
+    echo "nothing was measured in this part of the job, so it does not go on by itself" >&2
+    exit 1
+fi
+scontrol requeue "$SLURM_JOB_ID" || {{
+    echo "the job cannot be requeued; this goes on in another one: "{by_hand} >&2
+    exit 1
+}}
+"""
+
+
+class _Stored(TypedDict):
+    id: int
+    command: list[str]
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A job of Slurm: its number, and the words that submitted it."""
+
+    id: int
+    command: tuple[str, ...]
+
+
+def read_options(text: str) -> tuple[str, ...]:
+    """Options of sbatch as they were typed in one word. Raises InputError for what are none."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as problem:
+        raise InputError(f"--submit {text!r} cannot be read as options of sbatch: {problem}") from problem
+    if words and not words[0].startswith("-"):
+        raise InputError(
+            f"--submit {text!r} are no options of sbatch",
+            "write --submit -- before the program, or give them so: --submit='-p long -t 4:00:00'",
+        )
+    return words
+
+
+def job_text(folder: Path, name: str, asked_in: str, first: Sequence[str], resumed: Sequence[str]) -> str:
+    """The script of an experiment's job: `first` begins it, in the directory `asked_in`, and `resumed` goes on with it.
+
+    It has whole nodes to itself, is asked to stop a minute before its time limit, and then is requeued: it stays one job.
+    """
+    directives = [
+        f"--job-name=nodewise-{re.sub(r'[^A-Za-z0-9._-]+', '-', name)[:60]}",
+        *("--open-mode=append", "--requeue", f"--signal=B:USR1@{_BEFORE_END_S}", "--exclusive"),
+    ]
+    text = _TEXT.format(
+        folder=quoted(str(folder)),
+        asked_in=quoted(asked_in),
+        first=quoted_line(first),
+        resumed=quoted_line(resumed),
+        by_hand=quoted(f"nodewise tune --resume {quoted(str(folder))} --submit"),
+    )
+    return "\n".join(["#!/bin/sh", *(f"#SBATCH {d}" for d in directives)]) + text
+
+
+def submit(folder: Path, text: str, options: Sequence[str]) -> Submitted:
+    """Hand an experiment's job to Slurm, with further options of sbatch; `folder` is made where it is not there.
+
+    Raises InputError where a job of that experiment is queued or runs, or sbatch refuses it, UnavailableError where
+    there is no sbatch, StoreError where the job's files cannot be written.
+    """
+    sbatch = shutil.which("sbatch")
+    if sbatch is None:
+        raise UnavailableError(
+            "there is no sbatch here, which hands jobs to Slurm", "submit on a node that has it (package slurm-client)"
+        )
+    make_directory(folder)
+    with _only_one(folder):
+        if (before := queued(folder)) is not None:
+            raise InputError(
+                f"job {before} of {folder} is queued or runs",
+                f"wait for it, or end it: scancel {before}; --submit again goes on then",
+            )
+        script = folder / SCRIPT
+        write_whole(script, text.encode(errors="surrogateescape"))
+        # "%" begins what sbatch fills in
+        log = str(folder / LOG).replace("%", "%%")
+        command = (sbatch, "--parsable", f"--output={log}", *options, str(script))
+        done = _said(command)
+        number = re.match(r"(\d+)(;\S+)?\s*$", done.stdout)
+        if done.returncode or number is None:
+            said = (done.stderr or done.stdout).strip()
+            raise InputError(f"sbatch refuses the job: {said}", "further options of sbatch: --submit='-p long'")
+        job = Submitted(int(number[1]), command)
+        write_whole(folder / JOB, json.dumps(asdict(job), indent=1))
+        return job
+
+
+def queued(folder: Path) -> int | None:
+    """The number of the job that an experiment has in the queue, waiting or running; None where there is none.
+
+    Raises StoreError where its file is damaged, InputError where Slurm does not answer.
+    """
+    path = folder / JOB
+    try:
+        job: _Stored = fit(parse_json(path.read_bytes()), _Stored)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as problem:
+        raise StoreError(f"{path} cannot be read: {problem}", "see squeue --me; without a job, remove it") from problem
+    done = _said(("squeue", "--noheader", "--jobs", str(job["id"]), "--format=%T"))
+    if done.returncode and "Invalid job id" not in done.stderr:
+        raise InputError(
+            f"whether job {job['id']} of {folder} still runs is not known: {done.stderr.strip() or 'squeue fails'}",
+            "ask again once Slurm answers",
+        )
+    states = done.stdout.split()
+    return job["id"] if any(state not in _OVER for state in states) else None
+
+
+@contextmanager
+def _only_one(folder: Path) -> Iterator[None]:
+    """Nobody else submits this experiment meanwhile. Raises InputError, StoreError."""
+    path = folder / SCRIPT
+    try:
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as problem:
+        raise store_error(path, problem) from problem
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            raise InputError(f"{folder} is being submitted by another nodewise", "one is enough") from problem
+        yield
+    finally:
+        os.close(file)
+
+
+def _said(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """What a command of Slurm says, with its exit code. Raises InputError where it does not end, or is not there."""
+    try:
+        return subprocess.run(
+            words,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_ASK_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.SubprocessError) as problem:
+        raise InputError(f"{words[0]} does not answer: {problem}", "see whether Slurm runs: sinfo") from problem
