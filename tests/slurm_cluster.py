@@ -61,7 +61,13 @@ munged --foreground --force --num-threads=2 --key-file=munge/key --socket={folde
     --pid-file={folder}/munge/pid --log-file={folder}/munge/log --seed-file={folder}/munge/seed &
 while [ ! -S munge/socket ]; do sleep 0.02; done
 slurmctld -D -f {folder}/slurm.conf &
-for node in n1 n2 n3 n4; do slurmd -D -N $node -f {folder}/slurm.conf & done
+for node in n1 n2 n3 n4; do
+    while :; do
+        slurmd -D -N $node -f {folder}/slurm.conf
+        while [ ! -e start-$node ]; do sleep 0.1; done
+        rm start-$node
+    done &
+done
 while :; do wait; sleep 0.1; done
 """
 
@@ -110,6 +116,10 @@ class SlurmCluster:
             if marker.encode() in text.replace(b"\0", b" "):
                 found.append(int(entry.name))
         return found
+
+    def start_node(self, node: str) -> None:
+        """Start the daemon of a node again that has ended."""
+        (self.folder / f"start-{node}").touch()
 
     def wait_idle(self, timeout_s: float = 30) -> None:
         """Wait until all nodes can be had. Raises AssertionError with what the daemons say where that takes too long."""
