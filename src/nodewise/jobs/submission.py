@@ -82,17 +82,21 @@ class Submitted:
 
 
 def read_options(text: str) -> tuple[str, ...]:
-    """Options of sbatch as they were typed in one word. Raises InputError for what are none."""
+    """Options of sbatch as they were typed in one word, by their long names: `partition=long time=4:00:00`.
+
+    The first has a value, which distinguishes them from a program. Raises InputError for what are none.
+    """
     try:
         words = tuple(shlex.split(text))
     except ValueError as problem:
         raise InputError(f"--submit {text!r} cannot be read as options of sbatch: {problem}") from problem
-    if words and not words[0].startswith("-"):
+    if any(not re.fullmatch(r"[a-z][a-z-]*(=.*)?", word, re.DOTALL) for word in words) or "=" not in [*words, "="][0]:
         raise InputError(
             f"--submit {text!r} are no options of sbatch",
-            "write --submit -- before the program, or give them so: --submit='-p long -t 4:00:00'",
+            "write --submit -- before the program, or its options by their long names: "
+            "--submit='partition=long time=4:00:00'",
         )
-    return words
+    return tuple(f"--{word}" for word in words)
 
 
 def job_text(folder: Path, name: str, asked_in: str, first: Sequence[str], resumed: Sequence[str]) -> str:
@@ -141,7 +145,7 @@ def submit(folder: Path, text: str, options: Sequence[str]) -> Submitted:
         number = re.match(r"(\d+)(;\S+)?\s*$", done.stdout)
         if done.returncode or number is None:
             said = (done.stderr or done.stdout).strip()
-            raise InputError(f"sbatch refuses the job: {said}", "further options of sbatch: --submit='-p long'")
+            raise InputError(f"sbatch refuses the job: {said}", "further options of sbatch: --submit='partition=long'")
         job = Submitted(int(number[1]), command)
         write_whole(folder / JOB, json.dumps(asdict(job), indent=1))
         return job

@@ -88,7 +88,7 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     flag_value="",
     metavar="[OPTIONS]",
     help="Run it as one job of Slurm, which goes on by itself when it is requeued, killed or at its time limit; "
-    "OPTIONS of sbatch: --submit='-p long -t 4:00:00'.",
+    "OPTIONS of sbatch: --submit='partition=long time=4:00:00'.",
 )
 @click.option(
     "--dry-run", is_flag=True, help="Run the program once, say what would be tried and how long it takes, and end."
