@@ -43,6 +43,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--fail-if-slower": ("SHARE", "for CI"),
     "--fail-on": ("noisy|note", "for CI"),
     "--files": ("DIR", "for rank files"),
+    "--for": ("FORM", "of a launch script"),
     "--function": ("NAME", "of loops"),
     "--hosts": ("A,B", "names of nodes"),
     "--huge-pages": ("KIND", "of memory"),

@@ -127,7 +127,8 @@ def command(
     \b
     Exit codes: 0 answered, whatever the verdict; 2 bad input, or COMMAND does not run as it is.
     """
-    from nodewise.api.tune import prepare_tune, write_launch_script
+    from nodewise.api.script import write_launch_script
+    from nodewise.api.tune import prepare_tune
     from nodewise.cli.progress import ProgressLine
     from nodewise.cli.tune_text import introduce, print_outline
     from nodewise.experiments.contenders import parse_parameters
