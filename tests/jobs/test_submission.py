@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from nodewise.base.errors import InputError
-from nodewise.jobs.submission import JOB, LOG, SCRIPT, job_text, queued, read_options, submit
+from nodewise.jobs.submission import JOB, LOG, job_text, queued, read_options, submit
 from nodewise.records.experiment import read_experiment
 from tests.slurm_cluster import SlurmCluster, slurm_cluster
 
@@ -30,7 +30,7 @@ printf '{"nodewise": 1, "seconds": 1.%04d}\\n' $(( (NODEWISE_RUN * 7919) % 101 +
 NODEWISE = str(Path(sys.executable).parent / "nodewise")
 #: sbatch keeps what it is given, squeue says what is written down, scontrol that it was called.
 STAND_INS = {
-    "sbatch": 'printf "%s\\n" "$@" > "$HERE/sbatch"; [ ! -e "$HERE/refuse" ] || { echo "sbatch: error: no such partition" >&2; exit 1; }\necho 7\n',
+    "sbatch": 'printf "%s\\n" "$@" > "$HERE/sbatch"; cat > "$HERE/job.sh"; [ ! -e "$HERE/refuse" ] || { echo "sbatch: error: no such partition" >&2; exit 1; }\necho 7\n',
     "squeue": 'cat "$HERE/states" 2>/dev/null || { echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; }\n',
     "scontrol": 'echo "$@" >> "$HERE/requeued"\n',
 }
@@ -69,8 +69,8 @@ def nodewise(folder: Path, *words: str, env: dict[str, str] | None = None) -> su
 def decided(folder: Path) -> dict[str, Any]:
     """What was found, but for what is of the clock and of the system."""
     verdict: dict[str, Any] = json.loads((folder / "verdict.json").read_text())
-    names = ("verdict", "ratio", "low", "high", "candidate", "runs", "stopped", "axes", "more_runs")
-    return {name: verdict[name] for name in names}
+    # a busy machine may make some blocks again, and so the numbers are not of the same runs
+    return {name: verdict[name] for name in ("verdict", "candidate", "stopped", "axes", "more_runs")}
 
 
 def every_run_once(folder: Path) -> None:
@@ -97,8 +97,8 @@ def test_a_job_that_is_signalled_and_killed_decides_as_an_undisturbed_one(
     done = nodewise(here, *typed("tune", "--submit=partition=long time=5", *tune_words(30)[1:]))
     assert done.returncode == 0 and "job       7, one for the whole" in done.stdout, done.stderr
     given = (here / "sbatch").read_text().splitlines()
-    assert given == ["--parsable", f"--output={here}/x/{LOG}", "--partition=long", "--time=5", f"{here}/x/{SCRIPT}"]
-    text = (here / "x" / SCRIPT).read_text()
+    assert given == ["--parsable", f"--output={here}/x/{LOG}", "--partition=long", "--time=5"]
+    text = (here / "job.sh").read_text()
     assert {"#SBATCH --requeue", "#SBATCH --signal=B:USR1@60", "#SBATCH --open-mode=append"} < set(text.splitlines())
     chance = random.Random(6)
     # before its time limit the script is asked; nodewise itself is killed
@@ -108,7 +108,7 @@ def test_a_job_that_is_signalled_and_killed_decides_as_an_undisturbed_one(
         (here / "requeued").unlink(missing_ok=True)
         log = (here / f"log{part}").open("w")
         job = subprocess.Popen(
-            ["sh", str(here / "x" / SCRIPT)], env={**os.environ, "SLURM_JOB_ID": "7"}, stderr=log, stdout=log, cwd="/"
+            ["sh", str(here / "job.sh")], env={**os.environ, "SLURM_JOB_ID": "7"}, stderr=log, stdout=log, cwd="/"
         )
         size = samples.stat().st_size if samples.exists() else 0
         if event is not None:
@@ -147,7 +147,7 @@ def test_a_job_in_which_nothing_is_measured_does_not_go_round(here: Path) -> Non
 def test_never_two_are_queued(here: Path) -> None:
     folder = here / "x"
     text = job_text(folder, "x", "/", ["true"], ["true"])
-    assert submit(folder, text, []).id == 7
+    assert submit(folder, text, []) == 7
     for states, over in (("PENDING\n", False), ("RUNNING\n", False), ("COMPLETING\n", False), ("COMPLETED\n", True)):
         (here / "states").write_text(states)
         assert (queued(folder) is None) == over
@@ -203,10 +203,10 @@ def test_the_script_of_a_job_holds_any_name(here: Path, name: str) -> None:
     text = job_text(folder, name, str(start), ["sh", "-c", keep, "sh", name], ["sh", "-c", "exit 3"])
     submit(folder, text, [])
     for shell in ("dash", "bash"):
-        subprocess.run([shell, str(folder / SCRIPT)], cwd="/", check=True)
+        subprocess.run([shell, str(here / "job.sh")], cwd="/", check=True)
         assert (here / "kept").read_bytes() == os.fsencode(f"{name}\0{start}\0")
     (folder / "question.json").write_text("{}")
-    assert subprocess.run(["sh", str(folder / SCRIPT)], cwd="/", check=False).returncode == 3
+    assert subprocess.run(["sh", str(here / "job.sh")], cwd="/", check=False).returncode == 3
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from nodewise.jobs.script import Kept, all_forms, write_script
 from nodewise.machine.given import machine as the_machine
 from nodewise.records.experiment import read_experiment
 from nodewise.records.kept_variables import KEPT_VARIABLES
-from nodewise.runner.launch import quoted_line, start_of
+from nodewise.runner.launch import launch_of, quoted_line, start_of
 from nodewise.runner.setting import Setting
 from nodewise.tuning.ranks import with_ranks
 from nodewise.verdicts.question import machine_of, question_of
@@ -53,8 +53,8 @@ def script_of_command(form: str, words: Sequence[str], run: RunChoice) -> str:
     environment = run.environment
     setting = with_ranks(Setting((*run.start, *words)), environment)
     inherited = {k: v for k, v in sorted(environment.items()) if k.startswith(KEPT_VARIABLES)}
-    about = [f"Start of: {quoted_line(setting.command)}"]
     start = start_of(run.options, run.env)
+    about = [f"Start of: {launch_of(setting, start).line()}"]
     return all_forms()[form].make(Kept(setting, the_machine(None), str(Path.cwd()), start, inherited, about))
 
 

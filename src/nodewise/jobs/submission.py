@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
@@ -22,8 +22,8 @@ from nodewise.base.files import make_directory, store_error, write_whole
 from nodewise.base.shapes import fit
 from nodewise.runner.launch import quoted, quoted_line
 
-#: The files that belong to an experiment's job, in its directory: which job it is, what it runs, and what that printed.
-JOB, SCRIPT, LOG = "job.json", "job.sh", "job.log"
+#: The files that belong to an experiment's job, in its directory: which job it is, and what it printed.
+JOB, LOG = "job.json", "job.log"
 _ASK_S = 60.0
 #: How long before its time limit a job stops measuring, in seconds: Slurm sends it as much as a minute earlier.
 _BEFORE_END_S = 60
@@ -70,15 +70,6 @@ scontrol requeue "$SLURM_JOB_ID" || {{
 
 class _Stored(TypedDict):
     id: int
-    command: list[str]
-
-
-@dataclass(frozen=True)
-class Submitted:
-    """A job of Slurm: its number, and the words that submitted it."""
-
-    id: int
-    command: tuple[str, ...]
 
 
 def read_options(text: str) -> tuple[str, ...]:
@@ -118,8 +109,8 @@ def job_text(folder: Path, name: str, asked_in: str, first: Sequence[str], resum
     return "\n".join(["#!/bin/sh", *(f"#SBATCH {d}" for d in directives)]) + text
 
 
-def submit(folder: Path, text: str, options: Sequence[str]) -> Submitted:
-    """Hand an experiment's job to Slurm, with further options of sbatch; `folder` is made where it is not there.
+def submit(folder: Path, text: str, options: Sequence[str]) -> int:
+    """Hand an experiment's job to Slurm, with further options of sbatch, and return its number; `folder` is made if need be.
 
     Raises InputError where a job of that experiment is queued or runs, or sbatch refuses it, UnavailableError where
     there is no sbatch, StoreError where the job's files cannot be written.
@@ -136,19 +127,17 @@ def submit(folder: Path, text: str, options: Sequence[str]) -> Submitted:
                 f"job {before} of {folder} is queued or runs",
                 f"wait for it, or end it: scancel {before}; --submit again goes on then",
             )
-        script = folder / SCRIPT
-        write_whole(script, text.encode(errors="surrogateescape"))
-        # "%" begins what sbatch fills in
+        # "%" begins what sbatch fills in; the script is Slurm's alone, as there may be secrets in what was typed
         log = str(folder / LOG).replace("%", "%%")
-        command = (sbatch, "--parsable", f"--output={log}", *options, str(script))
-        done = _said(command)
+        command = (sbatch, "--parsable", f"--output={log}", *options)
+        done = _said(command, text.encode(errors="surrogateescape"))
         number = re.match(r"(\d+)(;\S+)?\s*$", done.stdout)
         if done.returncode or number is None:
             said = (done.stderr or done.stdout).strip()
             raise InputError(f"sbatch refuses the job: {said}", "further options of sbatch: --submit='partition=long'")
-        job = Submitted(int(number[1]), command)
-        write_whole(folder / JOB, json.dumps(asdict(job), indent=1))
-        return job
+        job: _Stored = {"id": int(number[1])}
+        write_whole(folder / JOB, json.dumps(job))
+        return job["id"]
 
 
 def queued(folder: Path) -> int | None:
@@ -176,11 +165,10 @@ def queued(folder: Path) -> int | None:
 @contextmanager
 def _only_one(folder: Path) -> Iterator[None]:
     """Nobody else submits this experiment meanwhile. Raises InputError, StoreError."""
-    path = folder / SCRIPT
     try:
         file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as problem:
-        raise store_error(path, problem) from problem
+        raise store_error(folder, problem) from problem
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -191,17 +179,17 @@ def _only_one(folder: Path) -> Iterator[None]:
         os.close(file)
 
 
-def _said(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """What a command of Slurm says, with its exit code. Raises InputError where it does not end, or is not there."""
+@dataclass(frozen=True)
+class _Said:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def _said(words: Sequence[str], given: bytes = b"") -> _Said:
+    """What a command of Slurm says, which is given that much input. Raises InputError where it does not end, or is not there."""
     try:
-        return subprocess.run(
-            words,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_ASK_S,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        done = subprocess.run(words, capture_output=True, timeout=_ASK_S, check=False, input=given)
     except (OSError, subprocess.SubprocessError) as problem:
         raise InputError(f"{words[0]} does not answer: {problem}", "see whether Slurm runs: sinfo") from problem
+    return _Said(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))

@@ -10,6 +10,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.cli.kinds import refuse_ignored
+from nodewise.cli.masked_terminal import show_as_it_is
 from nodewise.cli.options import START, start_options
 
 if TYPE_CHECKING:
@@ -47,4 +48,6 @@ def command(context: click.Context, form: str, run: RunChoice, words: tuple[str,
     else:
         refuse_ignored(context, "the script only starts it", ("timeout", "expect"))
         text = script_of_command(form, words, run)
+    # secrets are variables in it already, and what asks for these is no secret of its own
+    show_as_it_is(line for line in text.splitlines() if line.startswith(': "${'))
     print(text, end="")

@@ -222,7 +222,7 @@ def _submit(
     resumed = first if resume else (*nodewise, "tune", "--resume", str(folder.absolute()), *also)
     text = job_text(folder.absolute(), folder.name, str(Path.cwd()), first, resumed)
     job = submit(folder.absolute(), text, sbatch)
-    print(f"job       {job.id}, one for the whole experiment: it goes on when it is requeued or at its time limit")
+    print(f"job       {job}, one for the whole experiment: it goes on when it is requeued or at its time limit")
     print(f"kept in   {folder}")
     print(f"log       {folder / LOG}")
 
