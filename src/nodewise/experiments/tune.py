@@ -8,7 +8,6 @@ import random
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
@@ -90,8 +89,7 @@ class Tuner:
         self._observe = observe
         self._before_block = before_block
         self._offer = Offer(question.machine, question.command, question.axes, question.environment, question.wanted)
-        folder = Path(question.start.cwd) if question.start.cwd else None
-        self._builder = Builder(question.out / "builds", question.command[0], folder, question.environment)
+        self._builder = Builder(question.out / "builds", question.command[0], question.start.cwd, question.environment)
         self._offer.builder = self._builder
         self._offer.folder = question.out / "launch"
         self._options = self._offer.before_the_first_run()
@@ -138,9 +136,13 @@ class Tuner:
 
         `budget` is the one that holds after the first run, where that is another one.
         """
-        recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier, self._question.budget)
-        self._builder.written = self._writer.masked
-        self._blocks = Blocks(recorder, self._meter, self._random, self._question.objective, self._before_block)
+        question = self._question
+        recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier, question.budget)
+        self._builder.written, self._builder.allowed_s = (
+            self._writer.masked,
+            lambda: self._meter.left_s(question.budget),
+        )
+        self._blocks = Blocks(recorder, self._meter, self._random, question.objective, self._before_block)
         try:
             self._first_run()
             self._meter.budget = budget or self._meter.budget

@@ -17,7 +17,7 @@ import struct
 import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -49,6 +49,16 @@ _MOST_NAMED = 5
 _GIVE_A_PATH = "give its path, or a name that is found on PATH"
 #: What only a shell carries out: pipelines, redirections, several commands, variables, patterns and assignments.
 _OF_A_SHELL = re.compile(r"[|<>;&$`*?\n]|^\s*[A-Za-z_]\w*=")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended, whose exit code is -1 where a signal did that; of what it printed the beginning and the end."""
+
+    exit_code: int
+    signal: int
+    timed_out: bool
+    output: str
 
 
 class LocalLauncher:
@@ -102,6 +112,18 @@ class LocalLauncher:
         if sample.ok and self._needed:
             self._check_needed(sample, reply)
         return sample
+
+    def carry_out(self, words: Sequence[str], timeout_s: float | None = None) -> Ended:
+        """Have a command of nodewise's own carried out, such as a build: what it prints is nobody's measurement.
+
+        Raises ProgramError where it cannot be started, and passes Ctrl-C on.
+        """
+        setting = Setting(tuple(words))
+        reply = self._exchange(self._request(setting, timeout_s))
+        if "failed_step" in reply:
+            raise _start_error(setting, self._options, reply)
+        printed = reply["out"]["text"] + reply["err"]["text"]
+        return Ended(reply["exit_code"], reply["signal"], reply["timed_out"], printed)
 
     def _check_needed(self, sample: Sample, reply: Mapping[str, Any]) -> None:
         for metric in self._needed:
