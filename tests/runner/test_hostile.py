@@ -16,6 +16,7 @@ from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.marks import UNREAD
 from nodewise.runner.proc_files import children_of
+from nodewise.runner.program import inspect_program
 from nodewise.runner.protocol import read_metrics
 from nodewise.runner.same_output import Kind, SameOutput
 from nodewise.runner.setting import Setting
@@ -210,3 +211,8 @@ def test_lines_of_the_protocol_where_they_belong_are_reported_no_further() -> No
     with LocalLauncher(RunOptions()) as launcher:
         sample = launcher.run(_sh(script))
     assert sample.seconds == 2 and not any(m.startswith(UNREAD) for m in sample.marks)
+
+
+def test_a_pipe_in_the_place_of_a_program_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o700)
+    assert inspect_program(tmp_path / "pipe").kind == "unknown"
