@@ -136,13 +136,10 @@ class Tuner:
 
         `budget` is the one that holds after the first run, where that is another one.
         """
-        question = self._question
-        recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier, question.budget)
-        self._builder.written, self._builder.allowed_s = (
-            self._writer.masked,
-            lambda: self._meter.left_s(question.budget),
-        )
-        self._blocks = Blocks(recorder, self._meter, self._random, question.objective, self._before_block)
+        recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier, self._question.budget)
+        self._builder.written = self._writer.masked
+        self._builder.allowed_s = lambda: self._meter.left_s(self._question.budget)
+        self._blocks = Blocks(recorder, self._meter, self._random, self._question.objective, self._before_block)
         try:
             self._first_run()
             self._meter.budget = budget or self._meter.budget

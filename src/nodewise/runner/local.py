@@ -6,15 +6,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import math
 import os
 import re
 import resource
+import secrets
 import select
 import shlex
 import shutil
 import signal
 import struct
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +34,7 @@ from nodewise.machine.cgroups import read_memory_kills, read_memory_limit
 from nodewise.placement.memory import MODES
 from nodewise.runner.answer import NO_ANSWER, AnswerReader
 from nodewise.runner.launcher import RunOptions
-from nodewise.runner.marks import UNREAD, find_marks
+from nodewise.runner.marks import STOPPED, UNREAD, find_marks
 from nodewise.runner.objective import value_of
 from nodewise.runner.patterns import PatternError, limited
 from nodewise.runner.price import COST
@@ -44,6 +47,12 @@ from nodewise.runner.setting import Setting
 _KEPT_OUTPUT = 4000
 #: How often who waits for the runner looks whether something has stopped it, in seconds.
 _LOOK_S = 2.0
+#: An answer comes so long after the limit of a run at the latest: what outlives a program is ended before.
+_LATE_S = 60.0
+#: An answer that has begun goes on within this time.
+_STALLED_S = 10.0
+#: No answer is as long: of what is printed a part is kept.
+_LONGEST_REPLY = 1 << 30
 #: The most processes left behind that are named.
 _MOST_NAMED = 5
 _GIVE_A_PATH = "give its path, or a name that is found on PATH"
@@ -59,6 +68,13 @@ class Ended:
     signal: int
     timed_out: bool
     output: str
+
+
+class _MalformedError(Exception):
+    """What came from the runner is no answer of its own."""
+
+    def __str__(self) -> str:
+        return "it cannot be measured: something wrote into the pipe of nodewise-runner, its parent, or kept it from answering"
 
 
 class LocalLauncher:
@@ -101,7 +117,12 @@ class LocalLauncher:
         request = self._request(setting, timeout_s or self._options.timeout_s)
         rest = self._rests.before(setting.mask or os.sched_getaffinity(0))
         self._answers.before()
-        reply = self._exchange(request)
+        started_at, begin = time.time(), time.monotonic()
+        try:
+            reply = self._exchange(request)
+        except _MalformedError as problem:
+            spent = time.monotonic() - begin
+            return Sample(spent, spent, started_at, error=str(problem))
         if "failed_step" in reply:
             raise _start_error(setting, self._options, reply)
         self.counters_missing = reply["counters_missing"]
@@ -119,7 +140,10 @@ class LocalLauncher:
         Raises ProgramError where it cannot be started, and passes Ctrl-C on.
         """
         setting = Setting(tuple(words))
-        reply = self._exchange(self._request(setting, timeout_s))
+        try:
+            reply = self._exchange(self._request(setting, timeout_s))
+        except _MalformedError as problem:
+            raise ProgramError(f"{words[0]}: {problem}") from problem
         if "failed_step" in reply:
             raise _start_error(setting, self._options, reply)
         printed = reply["out"]["text"] + reply["err"]["text"]
@@ -216,9 +240,13 @@ class LocalLauncher:
 
     def _exchange(self, request: dict[str, Any]) -> dict[str, Any]:
         runner = self._start()
+        request = {**request, "id": secrets.token_hex(8)}
         try:
             self._send(runner, request)
-            return self._receive(runner)
+            return self._receive(runner, request)
+        except _MalformedError:
+            self.close()
+            raise
         except KeyboardInterrupt:
             # one more Ctrl-C while the run is being ended must not leave it half-ended
             with deaf():
@@ -235,16 +263,32 @@ class LocalLauncher:
         except BrokenPipeError as problem:
             raise self._lost(runner) from problem
 
-    def _receive(self, runner: subprocess.Popen[bytes]) -> dict[str, Any]:
-        (length,) = struct.unpack("<I", self._read(runner, 4))
-        reply: dict[str, Any] = json.loads(self._read(runner, length))
-        return reply
+    def _receive(self, runner: subprocess.Popen[bytes], request: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to a request. Raises _MalformedError for anything else: a program may write into its parent's pipe."""
+        limit = math.inf if not request.get("timeout_s") else request["timeout_s"] + _LATE_S
+        (length,) = struct.unpack("<I", self._read(runner, 4, limit))
+        if length > _LONGEST_REPLY:
+            raise _MalformedError
+        try:
+            reply = json.loads(self._read(runner, length, _STALLED_S))
+        except (ValueError, RecursionError) as problem:
+            raise _MalformedError from problem
+        # what cannot be read as a request has no number that could be given back
+        if not isinstance(reply, dict) or (
+            reply.get("id") != request["id"] and (reply.get("failed_step"), reply.get("failed_errno")) != ("runner", 0)
+        ):
+            raise _MalformedError
+        return {"message": "", **reply}
 
-    def _read(self, runner: subprocess.Popen[bytes], count: int) -> bytes:
+    def _read(self, runner: subprocess.Popen[bytes], count: int, limit_s: float) -> bytes:
+        """So many bytes from the runner; none of them comes later than `limit_s` after the one before. Raises _MalformedError."""
         assert runner.stdout is not None
         parts = []
         while count:
-            while not select.select([runner.stdout], [], [], _LOOK_S)[0]:
+            until = time.monotonic() + limit_s
+            while not select.select([runner.stdout], [], [], min(_LOOK_S, limit_s))[0]:
+                if time.monotonic() >= until:
+                    raise _MalformedError
                 _set_going(runner.pid)
             part = runner.stdout.read(count)
             if not part:
@@ -289,6 +333,8 @@ class LocalLauncher:
         if reply["exit_code"] > 0:
             usage = {**usage, "exit_code": reply["exit_code"]}
         marks = find_marks(reply["wall_s"], usage, conditions, reply["rebound"])
+        if reply["stopped"]:
+            marks += (f"{STOPPED}: nodewise-runner was stopped while it ran, and may have seen its end too late",)
         if reply["left_behind"]:
             marks += (_left_behind(reply["left_behind"]),)
         if reported.unread:
