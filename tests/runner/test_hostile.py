@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from nodewise.base.errors import ProgramError
+from nodewise.base.errors import NodewiseError, ProgramError
 from nodewise.runner import patterns
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.marks import UNREAD
+from nodewise.runner.outlived import RUN_VARIABLE
 from nodewise.runner.proc_files import children_of
 from nodewise.runner.program import inspect_program
 from nodewise.runner.protocol import read_metrics
@@ -255,3 +256,28 @@ def test_a_stop_of_the_runner_marks_the_run_that_it_prolongs() -> None:
         os.kill(runner, signal.SIGCONT)
         after = launcher.run(_sh("sleep 0.01"))
         assert not any(mark.startswith("stopped") for mark in after.marks)
+
+
+_KILLER = """
+setsid sleep 64 & echo $! > pid
+sleep 0.1
+guard=$(cut -d' ' -f4 /proc/$PPID/stat)
+# one that is stopped cannot end the program before it is killed itself
+kill -STOP $PPID
+kill -9 $guard $PPID
+sleep 65
+"""
+
+
+def test_what_outlives_a_killed_runner_and_guard_is_found_by_its_number(tmp_path: Path) -> None:
+    with LocalLauncher(RunOptions(cwd=tmp_path)) as launcher, pytest.raises(NodewiseError) as caught:
+        launcher.run(_sh(_KILLER, env={RUN_VARIABLE: "7"}), timeout_s=20)
+    assert "was found and ended: sleep" in str(caught.value)
+    pid = Path("/proc", (tmp_path / "pid").read_text().strip())
+    until = time.monotonic() + 10
+    while pid.exists() and "\nState:\tZ" not in (pid / "status").read_text():
+        assert time.monotonic() < until
+    with LocalLauncher(RunOptions(cwd=tmp_path)) as launcher, pytest.raises(NodewiseError) as caught:
+        launcher.run(_sh(_KILLER), timeout_s=20)
+    assert "may still run" in str(caught.value)
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)

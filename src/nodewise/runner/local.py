@@ -36,6 +36,7 @@ from nodewise.runner.answer import NO_ANSWER, AnswerReader
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.marks import STOPPED, UNREAD, find_marks
 from nodewise.runner.objective import value_of
+from nodewise.runner.outlived import RUN_VARIABLE, end_outlived, now_s
 from nodewise.runner.patterns import PatternError, limited
 from nodewise.runner.price import COST
 from nodewise.runner.proc_files import children_of, read_stat
@@ -96,6 +97,7 @@ class LocalLauncher:
         #: Why there is no energy, in words; None before the first run, empty where it can be read.
         self.energy_missing: str | None = None
         self._memory_kills: int | None = None
+        self._run = ("", 0.0)
         self._needed = self._options.needed
         self._rests = Rests(root or Path("/"))
         self._answers = AnswerReader(self._options.same, self._options.cwd)
@@ -118,6 +120,7 @@ class LocalLauncher:
         rest = self._rests.before(setting.mask or os.sched_getaffinity(0))
         self._answers.before()
         started_at, begin = time.time(), time.monotonic()
+        self._run = (setting.env.get(RUN_VARIABLE, ""), now_s())
         try:
             reply = self._exchange(request)
         except _MalformedError as problem:
@@ -301,7 +304,20 @@ class LocalLauncher:
         self.close()
         return NodewiseError(
             f"nodewise-runner ended unexpectedly (status {runner.returncode})",
-            "its program was ended with it; run again",
+            f"{self._what_is_left(runner.returncode)}; run again",
+        )
+
+    def _what_is_left(self, status: int) -> str:
+        """What became of the program of a runner that was lost: its guard ends all of it, where that was not killed, too."""
+        if status >= 0:
+            return "its program was ended with it"
+        number, since_s = self._run
+        if not number:
+            return "its guard was killed: what its program started in sessions of their own may still run"
+        if found := end_outlived(number, since_s):
+            return f"its guard was killed, too; what was left of its program was found and ended: {', '.join(found[:_MOST_NAMED])}"
+        return (
+            "its guard was killed; nothing of its program was found running, save what may have cleared its environment"
         )
 
     def _reported(self, reply: dict[str, Any]) -> Reported:
