@@ -98,13 +98,14 @@ def hand_out(
 
 def _whereabouts(folder: Path, kind: str) -> str:
     """Where the runs are and how to continue; empty where there are none, or they belong to another process."""
-    from nodewise.records.experiment import is_own
+    from nodewise.records.experiment import is_own, read_experiment
     from nodewise.runner.launch import quoted
 
+    # as a continuation will find it: what was measured may have taken it away, or written over it
     try:
-        if not is_own(folder) or not (folder / "samples.jsonl").stat().st_size:
+        if not is_own(folder) or not len(read_experiment(folder, judged=False).records):
             return ""
-    except OSError:
+    except (NodewiseError, OSError):
         return ""
     where = quoted(str(folder))
     return f"what was measured is kept: nodewise {kind} --resume {where} goes on, nodewise report {where} shows it"

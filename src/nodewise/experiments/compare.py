@@ -59,6 +59,8 @@ _TRIES, _TRIES_S = 3, 10.0
 _HANGS = 3.0
 #: What is done after the last run has at least so long, whatever is left of the budget.
 _CLEANUP_S = 60.0
+#: So many bytes of the end of what a step printed are shown where it fails.
+_KEPT = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -245,7 +247,7 @@ class Comparer:
         question = self._question
         environment = dict(question.environment)
         with will(":") as begun:
-            done = run_whole(words, limit_s, begun, cwd=question.cwd, env=environment, stderr=subprocess.STDOUT)
+            done = run_whole(words, limit_s, begun, _KEPT, cwd=question.cwd, env=environment, stderr=subprocess.STDOUT)
         return done.returncode, done.stdout.rstrip()
 
     def _measure(self) -> str:

@@ -180,7 +180,10 @@ class Writer:
             self._seen = list(self.earlier.neighbours)
             self._question = self.earlier.question
             whole = self.earlier.whole_bytes
-            os.ftruncate(self._samples, whole)
+            try:
+                os.ftruncate(self._samples, whole)
+            except OSError as problem:
+                raise store_error(self.path / "samples.jsonl", problem) from problem
             if whole and os.pread(self._samples, 1, whole - 1) != b"\n":
                 self._append("\n")
             self._known = set(self.earlier.settings)
@@ -276,7 +279,9 @@ class Writer:
             while data:
                 data = data[os.write(self._samples, data) :]
         except OSError as problem:
-            os.ftruncate(self._samples, start)
+            # who may no longer write may not cut off either; a line that has no end is passed over
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._samples, start)
             raise store_error(self.path / "samples.jsonl", problem) from problem
 
     def note_neighbours(self) -> list[Neighbour]:

@@ -162,10 +162,15 @@ def library_of(program: Sequence[str], environment: Mapping[str, str], cwd: Path
     if not re.match(r"(python|pypy)[\d.]*$", path.name):
         return None
     scripts = [Path(cwd or ".", word) for word in program[1:] if word.endswith(".py")]
-    texts = [script.read_bytes()[:_MOST_BYTES] for script in scripts[:1] if script.is_file()]
+    texts = [_beginning(script) for script in scripts[:1] if script.is_file()]
     if "mpi4py" not in program and not any(b"mpi4py" in text for text in texts):
         return None
     return Library("", "mpi4py", (str(path), "-c", _ASK_MPI4PY))
+
+
+def _beginning(script: Path) -> bytes:
+    with script.open("rb") as file:
+        return file.read(_MOST_BYTES)
 
 
 class Checked:
