@@ -14,6 +14,8 @@ import sys
 import pytest
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# nothing that a test measures, or a command that it starts, is the user's own history
+os.environ["NODEWISE_HISTORY"] = "off"
 
 # the guest of tools/guest.py has no hypothesis, and no property tests
 with contextlib.suppress(ImportError):
@@ -36,8 +38,6 @@ def _alone(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
     if "nodewise.records.neighbours" in sys.modules:
         (folder := own / "running").mkdir(parents=True)
         monkeypatch.setattr(sys.modules["nodewise.records.neighbours"], "shared_folder", lambda: folder)
-    # the commands that a test starts put nothing into the user's own history, nor did those before it
-    monkeypatch.setenv("NODEWISE_HISTORY", "off")
     if "nodewise.records.kept_limits" in sys.modules:
         (kept := own / "kept").mkdir(parents=True)
         monkeypatch.setattr(sys.modules["nodewise.records.kept_limits"], "cache_folder", lambda: kept)
