@@ -76,6 +76,7 @@ def test_an_experiment_ends_as_well_where_history_cannot_be_kept(
     assert "report    r/report.html" in done.stdout
     (line,) = [one for one in done.stderr.splitlines() if "history" in one]
     assert line.startswith("warning: this experiment is not in the history: the history ")
+    assert "nodewise history --rebuild DIR…" in line
     shown = nodewise_here("history")
     assert shown.returncode == 2
     assert "damaged" in shown.stderr

@@ -154,3 +154,10 @@ def test_an_entry_without_commit_or_conditions(place: str) -> None:
     with Store(place) as store:
         store.add([plain])
         assert store.entry(1) == plain
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for name in ("fifo", "."):
+        with pytest.raises(InputError, match="no file that history"):
+            Store(str(tmp_path / name))

@@ -42,7 +42,9 @@ def remembered(answer: _Answer, folder: Path, note: Notify, verdict: Any = None)
         remember(read_stored(folder) if verdict is None else stored(read_experiment(folder), verdict))
     except Exception as problem:
         # whatever it is, the experiment was made, and is the answer
-        what = problem.what if isinstance(problem, NodewiseError) else f"{type(problem).__name__}: {problem}"
+        what = f"{type(problem).__name__}: {problem}"
+        if isinstance(problem, NodewiseError):
+            what = f"{problem.what} ({problem.hint})" if problem.hint else problem.what
         note(Note("warning", f"this experiment is not in the history: {' '.join(what.split())}"))
     return answer
 
@@ -51,7 +53,10 @@ def place_of(given: str | None) -> str:
     """Where history is: what is given, else what NODEWISE_HISTORY says, else the user's file. Raises InputError where it is off."""
     place = history_place(given)
     if place is None:
-        raise InputError(f"history is turned off ({VARIABLE}=off)", "name a file by --store, or unset the variable")
+        raise InputError(
+            f"history is turned off ({VARIABLE}=off)",
+            "unset the variable, or name a file: nodewise history --store FILE",
+        )
     return place
 
 

@@ -66,6 +66,9 @@ class Sqlite:
             raise InputError(
                 f"there is no history yet: {path}", "measure something, or: nodewise history --rebuild DIR…"
             )
+        if path.exists() and not path.is_file():
+            # who opens a pipe would wait for somebody at its other end
+            raise InputError(f"{path} is no file that history can be kept in", "name another one")
         if make:
             make_directory(path.parent)
         try:
