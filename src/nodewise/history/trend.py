@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trends: what was measured of one program on one machine over time, with the changes that are surely some."""
+"""Trends: what was measured of one program on one machine over time, with its changes of level."""
 
 from __future__ import annotations
 
