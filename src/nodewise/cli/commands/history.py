@@ -22,7 +22,7 @@ _DIFF, _IMPORT = "diff", "import"
 @click.option("--since", metavar="DAY|TIME", help="Only what began since then: 2026-11-01, or so long ago: 30d, 12h.")
 @click.option(
     "--machine",
-    metavar="TEXT",
+    metavar="MACHINE",
     help="Only machines with this in their name or their processor's; of an import: where it was made.",
 )
 @within_option
