@@ -42,7 +42,7 @@ def test_each_kind_is_there_once_it_has_ended(nodewise_here: Command, place: Pat
         ("run", "-r", "6", "--out", "r", *SLEEP),
         ("compare", "-r", "12", "--out", "c", "sleep 0.02", "sleep 0.002"),
         ("confirm", "c", "--max-runs", "14"),
-        ("tune", "--max-runs", "30", "--any-output", "--out", "t", *SLEEP),
+        ("tune", "--max-runs", "20", "--axes", "hugepages", "--any-output", "--out", "t", *SLEEP),
         ("study", "is", "--class", "S", "--blocks", "1", "--out", "s"),
     ):
         done = nodewise_here(*words)
@@ -57,7 +57,7 @@ def test_each_kind_is_there_once_it_has_ended(nodewise_here: Command, place: Pat
     assert {p.program for p in found[4].points} == {"is"}
     assert {e.commit.repository for e in found} == {tmp_path.name}
     # going on with one leaves it one
-    assert nodewise_here("tune", "--resume", "t", "--max-runs", "34").returncode == 0
+    assert nodewise_here("tune", "--resume", "t", "--max-runs", "24").returncode == 0
     assert len(_kept(place)) == 5
     again = nodewise_here("history", "--rebuild", ".", "--json")
     assert json.loads(again.stdout)["experiments"] == 5
