@@ -34,12 +34,36 @@ def _store(place: Path, *entries: Entry) -> None:
         store.add(entries)
 
 
-def test_each_kind_is_there_once_it_has_ended(nodewise_here: Command, place: Path, tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
+def _commit(folder: Path) -> None:
+    subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True)
     who = ("-c", "user.name=n", "-c", "user.email=n@example.org")
-    subprocess.run(["git", *who, "commit", "-q", "--allow-empty", "-m", "x"], cwd=tmp_path, check=True)
+    subprocess.run(["git", *who, "commit", "-q", "--allow-empty", "-m", "x"], cwd=folder, check=True)
+
+
+def test_what_has_ended_is_there_and_is_found_again(nodewise_here: Command, place: Path, tmp_path: Path) -> None:
+    _commit(tmp_path)
+    for words in (("run", "-r", "6", "--out", "r", *SLEEP), ("compare", "-r", "3", "--out", "c", "sleep 0.01", "true")):
+        done = nodewise_here(*words)
+        assert done.returncode == 0, done.stderr
+        assert "not in the history" not in done.stderr
+    found = _kept(place)
+    assert [e.kind for e in found] == ["run", "compare"]
+    assert found[0].points[0].name == "sleep 0.01"
+    assert len(found[0].points[0].values) == found[0].points[0].runs
+    assert {p.name for p in found[1].points} == {"sleep 0.01", "true"}
+    assert {e.commit.repository for e in found} == {tmp_path.name}
+    # going on with one leaves it one
+    assert nodewise_here("compare", "--resume", "c").returncode == 0
+    assert len(_kept(place)) == 2
+    again = nodewise_here("history", "--rebuild", ".", "--json")
+    assert json.loads(again.stdout)["experiments"] == 2
+    assert json.loads(again.stdout)["gone"] == 0
+    assert [p.suffix for p in sorted(place.parent.iterdir())] == [".sqlite", ".old"]
+
+
+@pytest.mark.long
+def test_each_kind_is_there_once_it_has_ended(nodewise_here: Command, place: Path) -> None:
     for words in (
-        ("run", "-r", "6", "--out", "r", *SLEEP),
         ("compare", "-r", "12", "--out", "c", "sleep 0.02", "sleep 0.002"),
         ("confirm", "c", "--max-runs", "14"),
         ("tune", "--max-runs", "20", "--axes", "hugepages", "--any-output", "--out", "t", *SLEEP),
@@ -50,20 +74,10 @@ def test_each_kind_is_there_once_it_has_ended(nodewise_here: Command, place: Pat
         assert done.returncode in (0, int(words[0] == "confirm")), done.stderr
         assert "not in the history" not in done.stderr
     found = _kept(place)
-    assert [e.kind for e in found] == ["run", "compare", "confirm", "tune", "study"]
-    assert found[0].points[0].name == "sleep 0.01"
-    assert len(found[0].points[0].values) == found[0].points[0].runs
+    assert [e.kind for e in found] == ["compare", "confirm", "tune", "study"]
     assert {p.name for p in found[1].points} == {"sleep 0.02", "sleep 0.002"}
-    assert {p.program for p in found[4].points} == {"is"}
-    assert {e.commit.repository for e in found} == {tmp_path.name}
-    # going on with one leaves it one
-    assert nodewise_here("tune", "--resume", "t", "--max-runs", "24").returncode == 0
-    assert len(_kept(place)) == 5
-    again = nodewise_here("history", "--rebuild", ".", "--json")
-    assert json.loads(again.stdout)["experiments"] == 5
-    assert json.loads(again.stdout)["gone"] == 0
-    kept = sorted(place.parent.iterdir())
-    assert [p.suffix for p in kept] == [".sqlite", ".old"]
+    assert "sleep 0.01" in {p.name for p in found[2].points}
+    assert {p.program for p in found[3].points} == {"is"}
 
 
 def test_an_experiment_ends_as_well_where_history_cannot_be_kept(
