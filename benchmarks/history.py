@@ -47,7 +47,7 @@ def main() -> None:
         print(f"filling with {EXPERIMENTS} experiments   {format_seconds(time.perf_counter() - began)}")
         print(f"size of the file                      {format_bytes(path.stat().st_size)}")
         with Store(str(path), make=False) as store:
-            for what, program in (("a trend of 20 000 experiments", "app0"), ("a trend of 400 experiments", "app7")):
+            for what, program in (("a trend of 20 000 experiments", "app0"), ("trends of 2000 experiments", "app7")):
                 began = time.perf_counter()
                 found = trends_of(store, program)
                 spent = time.perf_counter() - began
@@ -58,7 +58,7 @@ def main() -> None:
                 )
         for what, words in (
             ("the same as a whole process", ("app0",)),
-            ("the one of 400, a whole process", ("app7",)),
+            ("those of 2000, a whole process", ("app7",)),
             ("all programs, a whole process", ()),
             ("a page of 20 000, a whole process", ("app0", "--html", str(Path(folder) / "page.html"))),
         ):
