@@ -36,7 +36,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False, timeout=900)
+    own = {**os.environ, "NODEWISE_HISTORY": str(folder / "history.sqlite")}
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False, timeout=900, env=own)
 
 
 #: What ends the commands sooner that run for a minute or two.

@@ -11,6 +11,9 @@ from nodewise.cli.outputs.outline import OutlineOutput
 from nodewise.cli.outputs.quiet import QuietOutput
 from nodewise.cli.outputs.studies import StudyOutput
 from nodewise.cli.outputs.vec import VecOutput
+from nodewise.history.difference import Difference
+from nodewise.history.fill import Filled
+from nodewise.history.trend import Trends
 from nodewise.machine.model import MACHINE_VERSION, Machine
 from nodewise.records.kind import Kind
 from nodewise.records.kind_registry import all_kinds
@@ -55,6 +58,9 @@ DOCUMENTS = {
     "catalogue": Document(CatalogueOutput),
     "quiet": Document(QuietOutput),
     "vec": Document(VecOutput),
+    "history": Document(Trends, ("page",)),
+    "history-diff": Document(Difference),
+    "history-filled": Document(Filled),
 }
 
 

@@ -70,7 +70,7 @@ def _plain(ready: Any) -> dict[str, Any]:
         made = dict(question.to_json())
         # what has no bound in time is asked for as longer than anything
         made["budget"] = [v for v in made["budget"].values() if v not in (None, ENDLESS)]
-        left = {"started_at", "asked"}
+        left = {"started_at", "asked", "id"}
         options = ready.run.options
         # regular expressions that find the same: below
         options = dataclasses.replace(options, metrics=dict.fromkeys(options.metrics), expect=None)

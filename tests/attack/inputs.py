@@ -248,6 +248,7 @@ _VARIABLES = (
         "USER",
         "LOGNAME",
         "NODEWISE_RUN",
+        "NODEWISE_HISTORY",
         "OMP_WAIT_POLICY",
     ),
     *(

@@ -9,7 +9,9 @@ import click
 import pytest
 
 from nodewise.cli.main import nodewise_command
+from nodewise.history.store import Store
 from tests.cli.conftest import Command
+from tests.history.entries import entry
 from tests.json_schemas import check_json
 from tests.report.stored import roofline_page_of, roofline_result, study_page_of, study_result
 from tools.schemas import DOCUMENTS
@@ -17,6 +19,7 @@ from tools.schemas import DOCUMENTS
 SLEEP = ("--", "sleep", "0.01")
 TUNE = ("tune", "--max-runs", "40", "--any-output")
 LOOPS = "void add(float* a, const float* b, int n) {\n    for (int i = 0; i < n; ++i) a[i] += b[i];\n}\n"
+STORE = ("--store", "h.sqlite")
 
 #: By schema the words of commands that write it.
 WRITTEN: dict[str, list[tuple[str, ...]]] = {
@@ -40,6 +43,9 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "catalogue": [("knobs", "--json")],
     "quiet": [("quiet", "--seconds", "0.2", "--json"), ("quiet", "--seconds", "0", "--json")],
     "vec": [("vec", "--json", "loops.c")],
+    "history": [("history", *STORE, "--json"), ("history", "solver", *STORE, "--all", "--html", "p.html", "--json")],
+    "history-diff": [("history", "diff", "1", "2", *STORE, "--json")],
+    "history-filled": [("history", "import", "stored", *STORE, "--json")],
 }
 #: Those that are kept in the directory of the experiment, too.
 KEPT = ("tune", "compare", "confirm", "study")
@@ -52,6 +58,10 @@ def test_what_a_command_writes_holds_to_its_schema(nodewise_here: Command, tmp_p
     (tmp_path / "loops.c").write_text(LOOPS)
     if name == "roofline":
         roofline_page_of(roofline_result(), tmp_path / "roofline")
+    if name.startswith("history"):
+        with Store(str(tmp_path / "h.sqlite")) as store:
+            store.add(entry(i, 1.0 if i < 20 else 1.2) for i in range(40))
+        study_page_of(study_result(), "", tmp_path / "stored")
     if name == "confirm":
         made = nodewise_here("compare", "-r", "12", "--out", "slow", "sleep 0.02", "sleep 0.002")
         assert made.returncode == 0, made.stderr

@@ -15,7 +15,7 @@ from nodewise.cli.main import main, nodewise_command
 OPTIONS: dict[str, tuple[str, str]] = {
     "--accept-codes": ("LIST", "exit codes that count as well done"),
     "--accept-disturbed": ("flag", "disturbed runs decide, too"),
-    "--all": ("flag", "what all findings rest on"),
+    "--all": ("flag", "all that there is to show"),
     "--allow": ("LIST", "use only these processors"),
     "--any-output": ("flag", "outputs may differ"),
     "--axes": ("A,B", "what may be changed"),
@@ -46,6 +46,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--for": ("FORM", "of a launch script"),
     "--function": ("NAME", "of loops"),
     "--hosts": ("A,B", "names of nodes"),
+    "--html": ("FILE", "a page"),
     "--huge-pages": ("KIND", "of memory"),
     "--ignore-failure": ("flag", "any exit code is well done"),
     "--input": ("FILE", "standard input"),
@@ -70,6 +71,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--prepare": ("COMMAND", "before each run"),
     "--quick": ("flag", "within a minute"),
     "--ranks": ("N", "of MPI"),
+    "--rebuild": ("flag", "history from folders"),
     "--reference": ("COMMAND", "that others are compared with"),
     "--reference-name": ("NAME", "of --reference"),
     "--resume": ("DIR", "go on"),
@@ -89,6 +91,8 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--over-ranks": ("[METRIC=]HOW", "what becomes of the ranks' metrics"),
     "--show": ("METRIC[:max]", "a further metric"),
     "--submit": ("[OPTIONS]", "as a job"),
+    "--since": ("DAY|TIME", "what began since then"),
+    "--store": ("FILE|URL", "another history"),
     "--svg": ("FILE", "a drawing"),
     "--png": ("FILE", "a drawing as pixels"),
     "--threads": ("N", "of each rank"),
@@ -106,6 +110,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
 }
 #: A name that means more than one thing, and why.
 KNOWN = {
+    "--machine": "a machine that is not this one; in history those on which something was measured, by a part of their names",
     "--max-runs": "of each command in compare and confirm as in hyperfine; of all settings together in tune, whose runs it bounds",
     "-p": "--prepare in compare as in hyperfine; the compile database in vec, as of clang's tools",
 }

@@ -22,6 +22,7 @@ from nodewise.api.given import (
     values_of,
     words_of,
 )
+from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output
 from nodewise.base.errors import InputError
@@ -61,7 +62,8 @@ class Tuning:
         self._warn(note)
         with launcher_for(run.options, question.environment, note, run.wait) as launcher:
             wait = quiet_wait(run.wait_quiet_s, question.machine.allowed, note)
-            return tuner.tune(question, launcher, progress, wait, announce)
+            verdict = tuner.tune(question, launcher, progress, wait, announce)
+        return remembered(verdict, question.out, note, verdict)
 
     def preview(self, note: Notify = unheard) -> Outline:
         """What would be tried, after one run of the program, of which nothing is kept. Raises ProgramError."""

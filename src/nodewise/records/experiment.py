@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import shutil
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -32,6 +33,7 @@ from nodewise.base.shapes import ShapeError
 from nodewise.machine.model import Machine
 from nodewise.records.answers import AnswerJudge, judge_of, judge_records
 from nodewise.records.columns import Record, Records
+from nodewise.records.commit import commit_of
 from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.records.neighbours import Running, user_name
 from nodewise.records.question import check_question
@@ -409,6 +411,7 @@ def read_experiment(path: Path, judged: bool = True, through: Through | None = N
 
 def inherited_facts(machine: Machine, environment: Mapping[str, str], asked: Sequence[str]) -> dict[str, Any]:
     """What every question stores besides its own: the machine, the variables that bear on a run, who asked and how to ask again."""
+    commit = commit_of(Path.cwd())
     return {
         "asked": list(asked),
         "cwd": str(Path.cwd()),
@@ -418,5 +421,7 @@ def inherited_facts(machine: Machine, environment: Mapping[str, str], asked: Seq
         "machine_is_live": machine.live,
         "environment": {k: v for k, v in sorted(environment.items()) if k.startswith(KEPT_VARIABLES)},
         "version": nodewise.__version__,
+        "id": uuid.uuid4().hex,
+        "commit": commit and asdict(commit),
         "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }

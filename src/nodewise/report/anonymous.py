@@ -227,7 +227,7 @@ class Anonymous:
             for k, v in data.items()
             if k not in ("loaded", "how")
         }
-        made |= {"asked": [], "cwd": "", "user": "", "home": ""}
+        made |= {"asked": [], "cwd": "", "user": "", "home": "", "id": "", "commit": None}
         machine = dict(data["machine"])
         source, sign, _ = str(machine.get("source", "")).partition(":")
         made["machine"] = {**machine, "hostname": ""}
