@@ -38,6 +38,7 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "where": [("where", "--json", *SLEEP)],
     "knobs": [("knobs", "--json", *SLEEP), ("knobs", "--no-run", "--json", *SLEEP)],
     "catalogue": [("knobs", "--json")],
+    "snapshot": [("snapshot",), ("snapshot", "--fact", "dgemm=812.3")],
     "quiet": [("quiet", "--seconds", "0.2", "--json"), ("quiet", "--seconds", "0", "--json")],
     "vec": [("vec", "--json", "loops.c")],
 }

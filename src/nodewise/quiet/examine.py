@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from nodewise.machine.surroundings import Surroundings
 from nodewise.machine.watch import Watched
-from nodewise.report.quiet.clocks import clock_findings
-from nodewise.report.quiet.finding import Finding, worst_first
-from nodewise.report.quiet.given_back import given_back_findings
-from nodewise.report.quiet.load import load_findings
-from nodewise.report.quiet.measured import measured_findings
-from nodewise.report.quiet.system import system_findings
+from nodewise.quiet.clocks import clock_findings
+from nodewise.quiet.finding import Finding, worst_first
+from nodewise.quiet.given_back import given_back_findings
+from nodewise.quiet.load import load_findings
+from nodewise.quiet.measured import measured_findings
+from nodewise.quiet.system import system_findings
 from nodewise.runner.spin import Spin
 
 

@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Sequence
 
 from nodewise.base.units import format_percent, format_seconds
-from nodewise.report.quiet.finding import Finding, Severity, worst_first
-from nodewise.report.quiet.measured import Resolution
+from nodewise.quiet.finding import Finding, Severity, worst_first
+from nodewise.quiet.measured import Resolution
 from nodewise.runner.spin import Spin
 
 _CODES = {Severity.NOISY: "1;31", Severity.NOTE: "33", Severity.UNKNOWN: "36", Severity.OK: "32"}
