@@ -90,7 +90,7 @@ def test_every_part_of_a_cluster_node_is_read(node: Snapshot) -> None:
     assert node.kernel.modules == {"lustre": "2.15.3", "mlx5_core": None}
     assert node.software == {"slurmd": "23.02.7-1", "lib openmpi": "40.30.4"}
     assert node.services == {"irqbalance": True, "slurmd": True}
-    assert node.quiet["numa balancing"] == "noisy"
+    assert node.quiet["NUMA balancing"] == "noisy"
 
 
 def test_no_address_user_serial_number_or_variable_is_in_it(node: Snapshot) -> None:

@@ -25,6 +25,15 @@ def escaped(text: str) -> str:
     return _STRAY.sub(_one, text)
 
 
+#: Characters that a terminal or a browser acts upon instead of showing them: controls, and those that turn the direction of writing.
+_ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+def visible(text: str) -> str:
+    """The text in one line that can only be read: what a terminal would act upon as `\\x1b`, stray bytes as `\\xff`."""
+    return _ACTING.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", escaped(text))
+
+
 def escaped_all(value: Any) -> Any:
     """The same of all texts in lists and objects, names among them."""
     if isinstance(value, str):

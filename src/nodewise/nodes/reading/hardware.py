@@ -18,7 +18,40 @@ from nodewise.nodes.snapshot import Clocks, Firmware, Memory, NumaNode, Processo
 _DMI = "sys/class/dmi/id"
 #: What programs compute with, in Linux's names; a firmware's switch or a hypervisor hides them one by one.
 FEATURES = frozenset(
-    ["sse4_2", "avx", "avx2", "fma", "f16c", "bmi2", "avx512f", "avx512dq", "avx512cd", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "avx_vnni", "amx_tile", "amx_bf16", "amx_int8", "aes", "sha_ni", "pdpe1gb", "constant_tsc", "nonstop_tsc", "rdt_a", "cat_l3", "mba", "asimd", "sve", "sve2", "bf16", "i8mm", "atomics"]
+    [
+        "sse4_2",
+        "avx",
+        "avx2",
+        "fma",
+        "f16c",
+        "bmi2",
+        "avx512f",
+        "avx512dq",
+        "avx512cd",
+        "avx512bw",
+        "avx512vl",
+        "avx512_vnni",
+        "avx512_bf16",
+        "avx512_fp16",
+        "avx_vnni",
+        "amx_tile",
+        "amx_bf16",
+        "amx_int8",
+        "aes",
+        "sha_ni",
+        "pdpe1gb",
+        "constant_tsc",
+        "nonstop_tsc",
+        "rdt_a",
+        "cat_l3",
+        "mba",
+        "asimd",
+        "sve",
+        "sve2",
+        "bf16",
+        "i8mm",
+        "atomics",
+    ]
 )
 #: Where hwloc-dump-hwdata keeps what firmware says of Xeon Phi's memory (hwloc's manual, "Reading Knights Landing's modes").
 _KNL_FILES = ("run/hwloc/knl_memoryside_cache", "var/run/hwloc/knl_memoryside_cache")
@@ -50,7 +83,8 @@ def _microcode(r: Reader, text: str) -> dict[str, str] | None:
 
 def _cores(r: Reader, processors: tuple[int, ...]) -> tuple[int | None, int | None, int | None]:
     """Sockets, cores and the most threads that share one."""
-    sockets, cores = set(), {}
+    sockets: set[int] = set()
+    cores: dict[tuple[int, int, str], int] = {}
     for p in processors:
         folder = r.root / CPU / f"cpu{p}/topology"
         socket, core = read_number(folder / "physical_package_id"), read_number(folder / "core_id")

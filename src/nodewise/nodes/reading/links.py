@@ -102,7 +102,7 @@ def read_accelerators(r: Reader) -> dict[str, Accelerator] | None:
     devices = r.folders("accelerators", "sys/bus/pci/devices")
     if devices is None:
         return None
-    found = {}
+    found: dict[str, Accelerator] = {}
     for device in devices:
         # 0x0300 with vendor 102b, 1a03 … are a server's own screens, which compute nothing
         if not (read_text(device / "class") or "").startswith(_COMPUTES):

@@ -45,8 +45,8 @@ def read_sensors(r: Reader) -> Sensors:
                 hottest[name] = value / 1000
     own = [t for name, t in hottest.items() if name.rpartition(" ")[0] in _OF_PROCESSORS]
     why = r.absent.get("sensors.temperatures", "sys/class/hwmon: no chip reports it")
-    for fact, value in (("processor", own), ("temperatures", hottest), ("watts", watts), ("fans", fans)):
-        if value:
+    for fact, there in (("processor", own), ("temperatures", hottest), ("watts", watts), ("fans", fans)):
+        if there:
             r.absent.pop(f"sensors.{fact}", None)
         else:
             r.lack(f"sensors.{fact}", why)
