@@ -12,6 +12,7 @@ from nodewise.cli.outputs.quiet import QuietOutput
 from nodewise.cli.outputs.studies import StudyOutput
 from nodewise.cli.outputs.vec import VecOutput
 from nodewise.machine.model import MACHINE_VERSION, Machine
+from nodewise.nodes.findings import CheckResult
 from nodewise.nodes.snapshot import SNAPSHOT_VERSION, Snapshot
 from nodewise.records.kind import Kind
 from nodewise.records.kind_registry import all_kinds
@@ -57,6 +58,7 @@ DOCUMENTS = {
     "knobs": Document(KnobsOutput),
     "catalogue": Document(CatalogueOutput),
     "quiet": Document(QuietOutput),
+    "check": Document(CheckResult, ("junit", "html")),
     "snapshot": Document(Snapshot, version=("nodewise_snapshot", SNAPSHOT_VERSION)),
     "vec": Document(VecOutput),
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from benchmarks._check.fleets import regular
 from nodewise.cli.main import nodewise_command
 from tests.cli.conftest import Command
 from tests.json_schemas import check_json
@@ -38,6 +39,10 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "where": [("where", "--json", *SLEEP)],
     "knobs": [("knobs", "--json", *SLEEP), ("knobs", "--no-run", "--json", *SLEEP)],
     "catalogue": [("knobs", "--json")],
+    "check": [
+        ("check", "nodes.json", "--json"),
+        ("check", "nodes.json", "--junit", "j.xml", "--html", "h.html", "--json"),
+    ],
     "snapshot": [("snapshot",), ("snapshot", "--fact", "dgemm=812.3")],
     "quiet": [("quiet", "--seconds", "0.2", "--json"), ("quiet", "--seconds", "0", "--json")],
     "vec": [("vec", "--json", "loops.c")],
@@ -51,6 +56,7 @@ def test_what_a_command_writes_holds_to_its_schema(nodewise_here: Command, tmp_p
     if name == "vec" and not shutil.which("gcc") and not shutil.which("clang"):
         pytest.skip("no compiler")
     (tmp_path / "loops.c").write_text(LOOPS)
+    (tmp_path / "nodes.json").write_text("".join(json.dumps(n) + "\n" for n in regular(3, 1)))
     if name == "roofline":
         roofline_page_of(roofline_result(), tmp_path / "roofline")
     if name == "confirm":

@@ -131,11 +131,8 @@ def value_findings(rule: Rule, fleet: Fleet, members: Sequence[int], group: str 
         for value, which in wrong.items():
             worst = [_at(column, i, key) for i in which]
             numbers = [w for w in worst if isinstance(w, int | float)]
-            said = (
-                shown_value(value, path)
-                if value is not None or not numbers
-                else f"{shown_value(min(numbers), path)} to {shown_value(max(numbers), path)}"
-            )
+            least, most = (min(numbers), max(numbers)) if value is None and numbers else (value, value)
+            said = shown_value(least, path) + (f" to {shown_value(most, path)}" if least != most else "")
             yield made(
                 rule,
                 [fleet.names[i] for i in which],

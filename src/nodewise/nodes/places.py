@@ -30,7 +30,8 @@ class Document:
 
     def wrong(self, what: str, table: str = "", number: int = 0, key: str = "", hint: str | None = None) -> InputError:
         """The error to raise about a key, or about the table where the key is not found."""
-        place = self.places.get((table, number, key)) or self.places.get((table, number, ""))
+        spots = ((table, number, key), (table, number, ""), ("", 0, table))
+        place = next((p for spot in spots if (p := self.places.get(spot))), None)
         at = f", line {place[0]}, column {place[1]}" if place else ""
         return InputError(f"{self.path}{at}: {what}", hint)
 

@@ -17,6 +17,8 @@ from nodewise.cli.kinds import PATH, TARGET, json_option, refuse_ignored
 
 if TYPE_CHECKING:
     from nodewise.nodes.findings import CheckResult
+    from nodewise.nodes.rule import Rule
+    from nodewise.nodes.site import Site
 
 _STDIN = Path("-")
 
@@ -93,10 +95,7 @@ def command(
     if history is not None and not history.is_dir():
         raise InputError(f"no folder of snapshots: {history}")
     sources: list[Path | BinaryIO] = [sys.stdin.buffer if p == _STDIN else p for p in snapshots]
-    if not sources:
-        result = _this_node(rules, wanted, history)
-    else:
-        result = check(rules, wanted, sources, history)
+    result = check(rules, wanted, sources, history) if sources else _this_node(rules, wanted, history)
     if not result.nodes:
         shown = [e for f in result.findings if f.finding.name == "unreadable" for e in f.finding.evidence]
         raise InputError(
@@ -113,7 +112,7 @@ def command(
     return 1 if any(f.finding.severity in bad for f in result.findings) else 0
 
 
-def _this_node(rules: object, site: object, history: Path | None) -> CheckResult:
+def _this_node(rules: dict[str, Rule], site: Site, history: Path | None) -> CheckResult:
     import datetime
     import time
     from dataclasses import replace
@@ -123,7 +122,6 @@ def _this_node(rules: object, site: object, history: Path | None) -> CheckResult
     from nodewise.nodes.site import Site
     from nodewise.nodes.take import take_snapshot
 
-    assert isinstance(rules, dict) and isinstance(site, Site)
     data = json.loads(json.dumps(take_snapshot(Path("/"), nodewise.__version__).to_json()))
     alone = replace(site, expected=())
     fleet = new_fleet(rules.values(), alone)
