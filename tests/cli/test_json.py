@@ -77,8 +77,8 @@ def test_every_command_with_json_is_held_to_a_schema() -> None:
     context = click.Context(nodewise_command)
     commands = {name: nodewise_command.get_command(context, name) for name in nodewise_command.list_commands(context)}
     with_json = {n for n, c in commands.items() if c is not None and any("--json" in p.opts for p in c.params)}
-    # a report's is that of what the directory holds
-    assert with_json | {"report"} == {words[0] for several in WRITTEN.values() for words in several}
+    # a report's is that of what the directory holds, and a snapshot is nothing but JSON
+    assert with_json | {"report", "snapshot"} == {words[0] for several in WRITTEN.values() for words in several}
     assert WRITTEN.keys() == DOCUMENTS.keys()
 
 
