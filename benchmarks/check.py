@@ -59,8 +59,8 @@ print(json.dumps(encode(result)))
 """
 
 
-def _judged(folder: Path, site: Path, history: Path | None = None) -> tuple[dict[str, Any], float, int]:
-    """The answer, seconds of wall clock from start to end of the process, and its peak memory in bytes."""
+def _judged(folder: Path, site: Path, history: Path | None = None) -> tuple[dict[str, Any], float, float, int]:
+    """The answer, seconds from start to end of the process by the wall's clock and of processors, and its peak memory in bytes."""
     begin = time.monotonic()
     words = [sys.executable, "-c", _CHILD, str(folder), str(site), str(NOW + 100), *([str(history)] if history else [])]
     with subprocess.Popen(words, stdout=subprocess.PIPE) as child:
@@ -71,7 +71,7 @@ def _judged(folder: Path, site: Path, history: Path | None = None) -> tuple[dict
     seconds = time.monotonic() - begin
     if child.returncode:
         raise SystemExit(f"the check ended with {child.returncode}")
-    return json.loads(text), seconds, usage.ru_maxrss * 1024
+    return json.loads(text), seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def _score(result: dict[str, Any], planted: Planted, rules: dict[str, Rule]) -> tuple[set[str], list[str]]:
@@ -108,9 +108,9 @@ def _bench(name: str, count: int, seed: int, folder: Path) -> bool:
     planted = plant(nodes, rules, class_of, seed)
     _write(folder / "broken", nodes, planted)
     size = sum(p.stat().st_size for p in (folder / "broken").iterdir()) / count
-    result, seconds, peak = _judged(folder / "broken", site)
-    changed, _, _ = _judged(folder / "broken", site, folder / "sound")
-    clean, _, _ = _judged(folder / "sound", site)
+    result, seconds, used, peak = _judged(folder / "broken", site)
+    changed, *_ = _judged(folder / "broken", site, folder / "sound")
+    clean, *_ = _judged(folder / "sound", site)
     found, false = _score(result, planted, rules)
     _, false_changes = _score(changed, planted, rules)
     numeric = set(outliers_of(rules.values()))
@@ -124,7 +124,7 @@ def _bench(name: str, count: int, seed: int, folder: Path) -> bool:
     print(
         f"{name}, seed {seed}: {count} nodes of {size / 1024:.1f} KiB, {len(rules)} rules, {len(result['groups'])} groups"
     )
-    print(f"  time {seconds:.2f} s, peak {peak / 2**20:.0f} MiB")
+    print(f"  time {seconds:.2f} s ({used:.2f} s of processor), peak {peak / 2**20:.0f} MiB")
     print(
         f"  categorical faults found {len(categorical & found)} of {len(categorical)}, of {len(broken_rules - numeric)} rules"
     )

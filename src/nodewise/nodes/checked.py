@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nodewise.base.shapes import ShapeError, fit
+from nodewise.nodes.facts import Recent
 from nodewise.nodes.snapshot import Snapshot, version_problem
 
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -61,16 +62,40 @@ def _compiled(shape: Any) -> Check:
         return lambda v: isinstance(v, list) and len(v) == len(each) and all(c(x) for c, x in zip(each, v, strict=True))
     hints = typing.get_type_hints(shape)
     fields = [
-        (f.name, _compiled(hints[f.name]), f.default is f.default_factory is dataclasses.MISSING)
+        (
+            f.name,
+            _remembered(_compiled(hints[f.name])) if shape is Snapshot else _compiled(hints[f.name]),
+            f.default is f.default_factory is dataclasses.MISSING,
+        )
         for f in dataclasses.fields(shape)
     ]
 
     def record(v: Any) -> bool:
         if not isinstance(v, dict):
             return False
-        return all(check(v[name]) if name in v else not needed for name, check, needed in fields)
+        for name, check, needed in fields:
+            if name in v:
+                if not check(v[name]):
+                    return False
+            elif needed:
+                return False
+        return True
 
     return record
+
+
+def _remembered(check: Check) -> Check:
+    recent = Recent()
+
+    def checked(v: Any) -> bool:
+        if recent.find(v):
+            return True
+        good = check(v)
+        if good and isinstance(v, dict):
+            recent.keep(v, True)
+        return good
+
+    return checked
 
 
 _SNAPSHOT = _compiled(Snapshot)
