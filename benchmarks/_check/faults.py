@@ -16,6 +16,8 @@ from nodewise.statistics.summary import median
 #: How far out numeric faults are planted, in robust deviations of the node's class; from 8 on all must be found.
 DISTANCES = (3, 4, 5, 6, 7, 8.05, 9, 12, 20)
 EACH = 3
+#: Three nodes of another processor, product or device are a class of their own.
+_OF_CLASSES, _FEW = ("processor.name", "firmware.product", "accelerators.*.device"), 2
 _PORT = {
     "adapter": "x",
     "firmware": "1",
@@ -139,7 +141,7 @@ def _measure(nodes: list[Node], rules: Mapping[str, Rule], class_of: Mapping[str
 
 def _plant_categorical(nodes: list[Node], rule: Rule, free: list[int], planted: Planted, rng: random.Random) -> None:
     done, tried = 0, 0
-    while done < EACH and tried < 2000 and free:
+    while done < (_FEW if rule.path in _OF_CLASSES else EACH) and tried < 2000 and free:
         tried += 1
         node = nodes[free[-1]]
         path, value = _BROKEN.get(rule.id, (rule.path, None))

@@ -5,6 +5,7 @@ import copy
 import datetime
 import io
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,14 @@ from benchmarks._check.fleets import NOW, SITE_RULES, Node, regular, uneven
 from nodewise.base.errors import InputError
 from nodewise.nodes.check import judge, new_fleet
 from nodewise.nodes.findings import CheckResult
-from nodewise.nodes.rule import Rule, joined, own_rules, read_rules, rules_of
+from nodewise.nodes.rule import Rule, joined, own_rules, read_rules
 from nodewise.nodes.site import Site, read_site
 from nodewise.quiet.finding import Severity
+from nodewise.report.exports.junit import junit_text
+from nodewise.report.pages.check import check_page
+from nodewise.report.text.check import check_text
+from nodewise.verdicts.encoding import encode
+from tools import rules_page
 
 TODAY = datetime.date(2026, 11, 23)
 
@@ -146,6 +152,13 @@ def test_hardware_is_compared_within_its_class_and_within_the_sites_groups(
     named = _judge(sound, own, site)
     assert [(g.name, g.nodes) for g in named.groups] == [("all", 60)]
     assert "processor-name" in _found(named)
+    # three of another processor are a class, and two are not
+    other = copy.deepcopy(sound)
+    for node in other[:3]:
+        node["processor"]["name"] = "Other"
+    assert [g.nodes for g in _judge(other, own).groups] == [33, 18, 6, 3]
+    other[2]["processor"]["name"] = other[3]["processor"]["name"]
+    assert _found(_judge(other, own)) == {"processor-name": ("n00001", "n00002")}
     # one of six that lost its devices belongs to the others still
     lost = _judge(_changed(sound, 57, "accelerators", {}), own)
     assert [g.nodes for g in lost.groups] == [36, 18, 6] and _found(lost)["accelerator-device"] == ("n00058",)
@@ -349,4 +362,68 @@ def test_rules_that_come_with_nodewise_are_told_apart_and_say_what_to_do() -> No
     rules = own_rules()
     assert len({r.id for r in rules}) == len(rules) > 100
     assert all(r.reason.endswith((".", ")")) for r in rules)
-    assert rules_of  # also reads a site's own
+
+
+def test_the_page_of_the_rules_is_made_of_them() -> None:
+    assert rules_page.PAGE.read_text() == rules_page.page(), "run: .venv/bin/python tools/rules_page.py"
+
+
+def _mutated(node: Any, rng: random.Random) -> Any:
+    """The node with one value anywhere replaced, removed or doubled."""
+    made = copy.deepcopy(node)
+    at, spots = [made], []
+    while at:
+        one = at.pop()
+        for key in one if isinstance(one, dict) else range(len(one)):
+            spots.append((one, key))
+            at += [one[key]] if isinstance(one[key], dict | list) else []
+    holder, key = rng.choice(spots)
+    junk: list[Any] = [
+        None,
+        True,
+        -1,
+        0,
+        1 << 62,
+        1e99,
+        -0.0,
+        "",
+        "\x00",
+        "x" * 1001,
+        "\ud800",
+        [],
+        {},
+        [None],
+        {"a": None},
+        [[]],
+        {"\x1b": {}},
+        "0-99999999",
+        "9-1",
+        "Infinity",
+    ]
+    if isinstance(holder, dict) and rng.random() < 0.2:
+        del holder[key]
+    else:
+        holder[key] = rng.choice(junk)
+    return made
+
+
+def test_whatever_a_snapshot_holds_it_is_judged_or_named(own: dict[str, Rule], sound: list[Node]) -> None:
+    rng = random.Random(7)
+    for _ in range(12):
+        broken = [_mutated(_mutated(n, rng), rng) for n in sound[:30]]
+        texts = [json.dumps(n).encode() for n in broken]
+        texts = [t[: rng.randrange(len(t))] if rng.random() < 0.1 else t for t in texts]
+        fleet, site = new_fleet(own.values(), Site()), Site()
+        fleet.read([io.BytesIO(b"\n".join(texts))])
+        before = new_fleet(own.values(), site)
+        before.read([io.BytesIO("\n".join(map(json.dumps, sound[:30])).encode())])
+        result = judge(fleet, own, site, before, TODAY, NOW + 100)
+        assert len(fleet.names) + len(fleet.unreadable) == len(texts)
+        for text in (
+            check_text(result, everything=True),
+            check_page(result),
+            junit_text(result),
+            json.dumps(encode(result)),
+        ):
+            assert not {"\x00", "\x1b"} & set(text)
+            text.encode("utf-8", "surrogateescape")

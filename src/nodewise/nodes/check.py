@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from nodewise.nodes.classes import CLASS_PATHS, MEMORY, Group, hardware_classes
+from nodewise.nodes.classes import ALIKE_PATHS, CLASS_PATHS, MEMORY, Group, hardware_classes
 from nodewise.nodes.findings import CheckResult, GroupSummary, NodeFinding
 from nodewise.nodes.fleet import Fleet
 from nodewise.nodes.judge import (
@@ -34,7 +34,7 @@ _AHEAD_S = 5.0
 def new_fleet(rules: Iterable[Rule], site: Site) -> Fleet:
     """An empty fleet that keeps what the rules read."""
     paths = {p for r in (*rules, *(w for w, _ in site.wanted)) for p in r.reads}
-    return Fleet(tuple(sorted({*paths, *CLASS_PATHS, MEMORY})))
+    return Fleet(tuple(sorted({*paths, *CLASS_PATHS, *ALIKE_PATHS, MEMORY})))
 
 
 def check(

@@ -4,7 +4,8 @@
 The centre is the median and the spread 1.4826 MAD, of the whole group. The bound is that of a normal distribution at the level that all
 tests together leave to one, raised for what is not known of the spread in small groups (Student's t with the information that a MAD has, 37 %
 of a normal sample's), and for tails that are heavier than a normal distribution's: how much heavier is read from the quartile and the outer
-3 % of the same side, as the exponent of a Weibull tail (J. Beirlant et al., Statistics of Extremes, 2004, 4.2). What is `SURE` deviations out is always named.
+3 % of the same side, as the exponent of a Weibull tail (J. Beirlant et al., Statistics of Extremes, 2004, 4.2). What is `SURE` deviations out is
+always named, but where a tenth of the group or more is out there: such are another kind (busy and idle nodes, say), and what is named lies beyond them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ SURE = 8.0
 FEWEST = 8
 #: From so many on the tail is looked at, and `SURE` holds.
 _TELLING_TAIL, _TELLING = 200, 20
+#: From this share on what lies apart is no exception.
+_KIND = 0.1
 _MAD_TO_SIGMA = 1.4826
 _EFFICIENCY = 0.37
 _QUARTILE, _OUTER = 0.25, 0.03
@@ -63,11 +66,22 @@ def bulk(values: Sequence[float], step: float, tests: int, level: float = 0.05) 
     each = level / max(1, tests)
     bound = student_quantile(each, max(1.0, _EFFICIENCY * (len(ordered) - 1)))
     if len(ordered) < _TELLING:
-        return Bulk(centre, spread, bound, bound)
+        return _beyond_other_kinds(ordered, Bulk(centre, spread, bound, bound))
     reach = math.log(each) / math.log(2 * _QUARTILE)
     high = min(SURE, bound * reach ** _heavier(ordered, centre, 1))
     low = min(SURE, bound * reach ** _heavier(ordered, centre, -1))
-    return Bulk(centre, spread, low, high)
+    return _beyond_other_kinds(ordered, Bulk(centre, spread, low, high))
+
+
+def _beyond_other_kinds(ordered: Sequence[float], b: Bulk) -> Bulk:
+    """The bulk with a bound beyond those that are too many to be exceptions, by as much as it was beyond the centre."""
+    fewest = max(2, math.ceil(_KIND * len(ordered)))
+    high, low = b.high, b.low
+    if b.deviation(ordered[-fewest]) > high:
+        high += b.deviation(ordered[-1 - round(_OUTER * (len(ordered) - 1))])
+    if -b.deviation(ordered[fewest - 1]) > low:
+        low -= b.deviation(ordered[round(_OUTER * (len(ordered) - 1))])
+    return Bulk(b.centre, b.spread, low, high)
 
 
 def _heavier(ordered: Sequence[float], centre: float, sign: int) -> float:
