@@ -76,7 +76,7 @@ def hardware_classes(columns: Mapping[str, Sequence[Value]], places: Sequence[in
 def _likeness(columns: Mapping[str, Sequence[Value]], one: int, other: int) -> int:
     """In how many facts two nodes are alike, memory's size among them."""
     sizes = [columns[MEMORY][i] for i in (one, other)]
-    near = all(sizes) and abs(math.log(sizes[0] / sizes[1])) <= _GAP
+    near = bool(all(sizes) and abs(math.log(sizes[0] / sizes[1])) <= _GAP)
     return near + sum(columns[p][one] == columns[p][other] for p in ALIKE_PATHS)
 
 

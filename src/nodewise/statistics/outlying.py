@@ -25,6 +25,8 @@ FEWEST = 8
 _TELLING_TAIL, _TELLING = 200, 20
 #: From this share on what lies apart is no exception.
 _KIND = 0.1
+#: Another kind may lie across the bound; in half its distance there is no tenth of any group of one kind.
+_FAR = 0.5
 _MAD_TO_SIGMA = 1.4826
 _EFFICIENCY = 0.37
 _QUARTILE, _OUTER = 0.25, 0.03
@@ -77,9 +79,9 @@ def _beyond_other_kinds(ordered: Sequence[float], b: Bulk) -> Bulk:
     """The bulk with a bound beyond those that are too many to be exceptions, by as much as it was beyond the centre."""
     fewest = max(2, math.ceil(_KIND * len(ordered)))
     high, low = b.high, b.low
-    if b.deviation(ordered[-fewest]) > high:
+    if b.deviation(ordered[-fewest]) > high * _FAR:
         high += b.deviation(ordered[-1 - round(_OUTER * (len(ordered) - 1))])
-    if -b.deviation(ordered[fewest - 1]) > low:
+    if -b.deviation(ordered[fewest - 1]) > low * _FAR:
         low -= b.deviation(ordered[round(_OUTER * (len(ordered) - 1))])
     return Bulk(b.centre, b.spread, low, high)
 
