@@ -77,7 +77,7 @@ def _likeness(columns: Mapping[str, Sequence[Value]], one: int, other: int) -> i
     """In how many facts two nodes are alike, memory's size among them."""
     sizes = [columns[MEMORY][i] for i in (one, other)]
     near = bool(all(sizes) and abs(math.log(sizes[0] / sizes[1])) <= _GAP)
-    return near + sum(columns[p][one] == columns[p][other] for p in ALIKE_PATHS)
+    return near + sum(bool(columns[p][one] == columns[p][other]) for p in ALIKE_PATHS)
 
 
 def _has_less(key: tuple[Value, ...], other: tuple[Value, ...]) -> bool:

@@ -9,7 +9,7 @@ from nodewise.base.escaping import visible
 from nodewise.nodes.findings import CheckResult, NodeFinding
 from nodewise.nodes.node_names import fold
 from nodewise.quiet.finding import Severity
-from nodewise.report.text.quiet import CODES
+from nodewise.report.text.severity import CODES
 
 _LABEL, _INDENT = 8, 10
 _MOST_NODES = 300

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.quiet.finding import Finding, Severity, worst_first
 from nodewise.quiet.measured import Resolution
+from nodewise.report.text.severity import CODES
 from nodewise.runner.spin import Spin
 
-#: Colours of severities, as a terminal is told them.
-CODES = {Severity.WRONG: "1;31", Severity.NOISY: "1;31", Severity.NOTE: "33", Severity.UNKNOWN: "36", Severity.OK: "32"}
 _NAME, _LABEL = 21, 10
 _MOST_PROCESSORS = 16
 
