@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from benchmarks._check.fleets import regular
 from nodewise.cli.main import nodewise_command
 from nodewise.history.store import Store
 from tests.cli.conftest import Command
@@ -41,6 +42,11 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "where": [("where", "--json", *SLEEP)],
     "knobs": [("knobs", "--json", *SLEEP), ("knobs", "--no-run", "--json", *SLEEP)],
     "catalogue": [("knobs", "--json")],
+    "check": [
+        ("check", "nodes.json", "--json"),
+        ("check", "nodes.json", "--junit", "j.xml", "--html", "h.html", "--json"),
+    ],
+    "snapshot": [("snapshot",), ("snapshot", "--fact", "dgemm=812.3")],
     "quiet": [("quiet", "--seconds", "0.2", "--json"), ("quiet", "--seconds", "0", "--json")],
     "vec": [("vec", "--json", "loops.c")],
     "history": [("history", *STORE, "--json"), ("history", "solver", *STORE, "--all", "--html", "p.html", "--json")],
@@ -56,6 +62,7 @@ def test_what_a_command_writes_holds_to_its_schema(nodewise_here: Command, tmp_p
     if name == "vec" and not shutil.which("gcc") and not shutil.which("clang"):
         pytest.skip("no compiler")
     (tmp_path / "loops.c").write_text(LOOPS)
+    (tmp_path / "nodes.json").write_text("".join(json.dumps(n) + "\n" for n in regular(3, 1)))
     if name == "roofline":
         roofline_page_of(roofline_result(), tmp_path / "roofline")
     if name.startswith("history"):
@@ -80,8 +87,8 @@ def test_every_command_with_json_is_held_to_a_schema() -> None:
     context = click.Context(nodewise_command)
     commands = {name: nodewise_command.get_command(context, name) for name in nodewise_command.list_commands(context)}
     with_json = {n for n, c in commands.items() if c is not None and any("--json" in p.opts for p in c.params)}
-    # a report's is that of what the directory holds
-    assert with_json | {"report"} == {words[0] for several in WRITTEN.values() for words in several}
+    # a report's is that of what the directory holds, and a snapshot is nothing but JSON
+    assert with_json | {"report", "snapshot"} == {words[0] for several in WRITTEN.values() for words in several}
     assert WRITTEN.keys() == DOCUMENTS.keys()
 
 

@@ -12,10 +12,10 @@ import pytest
 from nodewise.cli.outputs.quiet import quiet_output
 from nodewise.machine.surroundings import read_surroundings
 from nodewise.machine.watch import Busy, Interrupts, Watched, difference, look
-from nodewise.report.quiet.examine import examine
-from nodewise.report.quiet.finding import Finding, Severity
-from nodewise.report.quiet.measured import resolutions, summary
-from nodewise.report.quiet.text import counts_text, findings_text, spins_text
+from nodewise.quiet.examine import examine
+from nodewise.quiet.finding import Finding, Severity
+from nodewise.quiet.measured import resolutions, summary
+from nodewise.report.text.quiet import counts_text, findings_text, spins_text
 from nodewise.runner.spin import Spin, rounds_of, spin
 from nodewise.verdicts.encoding import encode
 from tests import systems

@@ -7,11 +7,11 @@ import textwrap
 from collections.abc import Sequence
 
 from nodewise.base.units import format_percent, format_seconds
-from nodewise.report.quiet.finding import Finding, Severity, worst_first
-from nodewise.report.quiet.measured import Resolution
+from nodewise.quiet.finding import Finding, Severity, worst_first
+from nodewise.quiet.measured import Resolution
+from nodewise.report.text.severity import CODES
 from nodewise.runner.spin import Spin
 
-_CODES = {Severity.NOISY: "1;31", Severity.NOTE: "33", Severity.UNKNOWN: "36", Severity.OK: "32"}
 _NAME, _LABEL = 21, 10
 _MOST_PROCESSORS = 16
 
@@ -22,7 +22,7 @@ def findings_text(findings: Sequence[Finding], width: int = 100, colour: bool = 
     name = max((len(f.name) for f in findings), default=_NAME)
     blocks, brief = [], []
     for f in worst_first(findings):
-        full = everything or f.severity in (Severity.NOISY, Severity.NOTE)
+        full = everything or f.severity in (Severity.WRONG, Severity.NOISY, Severity.NOTE)
         if full:
             blocks.append(painter.full(f, name, everything))
         else:
@@ -75,10 +75,10 @@ class _Painter:
         self._width, self._colour = width, colour
 
     def _paint(self, text: str, severity: Severity) -> str:
-        return f"\x1b[{_CODES[severity]}m{text}\x1b[0m" if self._colour else text
+        return f"\x1b[{CODES[severity]}m{text}\x1b[0m" if self._colour else text
 
     def _head(self, f: Finding, name: int) -> list[str]:
-        label = str(f.severity).upper() if f.severity is Severity.NOISY else str(f.severity)
+        label = str(f.severity).upper() if f.severity in (Severity.WRONG, Severity.NOISY) else str(f.severity)
         indent = 8 + name + 2
         lines = textwrap.wrap(f.summary, self._width - indent, break_long_words=False) or [""]
         first = f"{self._paint(f'{label:<8}', f.severity)}{f.name:<{name}}  {lines[0]}"
@@ -92,7 +92,7 @@ class _Painter:
         do = f.do + (" (as root)" if f.do and f.root else "")
         rows = [("seen in", e) for e in f.evidence]
         rows += [("effect", f.effect), ("do", do), ("put back", f.undo)]
-        if everything or f.severity is Severity.NOISY:
+        if everything or f.severity in (Severity.WRONG, Severity.NOISY):
             rows.append(("source", f.source))
         last = ""
         for label, text in rows:

@@ -9,7 +9,7 @@ from nodewise.base.lists import listed
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes, format_percent
 from nodewise.machine.surroundings import BUSYBODIES, CPU, STARTERS, Surroundings
-from nodewise.report.quiet.finding import KERNEL, Finding, Severity
+from nodewise.quiet.finding import KERNEL, Finding, Severity
 
 _SYSCTL = f"{KERNEL}/admin-guide/sysctl/kernel.html"
 #: Less memory than this share of all, and the next program pages.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.machine.surroundings import Surroundings
 from nodewise.machine.watch import Watched
-from nodewise.report.quiet.finding import Finding, Severity
+from nodewise.quiet.finding import Finding, Severity
 from nodewise.runner.spin import Spin
 from nodewise.statistics.resolution import Noise, runs_needed, smallest_difference, window_noise
 from nodewise.statistics.summary import median

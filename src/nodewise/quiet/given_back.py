@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nodewise.base.units import format_bytes
 from nodewise.machine.surroundings import Surroundings
-from nodewise.report.quiet.finding import KERNEL, Finding, Severity
+from nodewise.quiet.finding import KERNEL, Finding, Severity
 
 _PAGE = 4096
 

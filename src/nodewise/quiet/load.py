@@ -9,8 +9,8 @@ from nodewise.base.processors import format_processors
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.machine.surroundings import Surroundings
 from nodewise.machine.watch import Busy, Watched
-from nodewise.report.quiet.finding import KERNEL, Finding, Severity
-from nodewise.report.quiet.system import quota_share
+from nodewise.quiet.finding import KERNEL, Finding, Severity
+from nodewise.quiet.system import quota_share
 
 #: Of one processor: more is noisy; the second is worth a note.
 _BUSY, _SOME = 0.05, 0.01

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from nodewise.base.processors import format_processors
 from nodewise.machine.surroundings import CPU, Clocks, Surroundings
 from nodewise.machine.watch import Watched
-from nodewise.report.quiet.finding import KERNEL, Finding, Severity
+from nodewise.quiet.finding import KERNEL, Finding, Severity
 
 _CPUFREQ = f"{KERNEL}/admin-guide/pm/cpufreq.html"
 _PSTATE = f"{KERNEL}/admin-guide/pm/intel_pstate.html"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finding: one thing that does, or does not, make measuring noisy on a machine, and what can be done about it."""
+"""Finding: one thing that is, or is not, wrong with a machine or noisy on it, and what can be done about it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """How much it matters, worst first."""
+    """How much it matters, worst first: what is `wrong` fails jobs or sets nodes apart that must be alike, what is `noisy` makes times vary."""
 
+    WRONG = "wrong"
     NOISY = "noisy"
     NOTE = "note"
     UNKNOWN = "unknown"
