@@ -29,6 +29,7 @@ from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_question
 from nodewise.runner.mpi import read_per_node
 from nodewise.runner.objective import SECONDS
+from nodewise.statistics.scaling import FEWEST_COUNTS
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.tuning.ranks import Ranked, read_ranked
 from nodewise.verdicts.scale import ScaleVerdict, unreachable
@@ -114,13 +115,14 @@ def prepare_scale(
             f"give --counts up to {most}, or measure on a larger machine: more {over} than processors say nothing of scaling",
         )
     wanted = _counts(to, "--to") if to else ()
-    if problem := unreachable(over, chosen, wanted, by is not None):
-        raise InputError(*problem)
     if resume:
         # the time of day of then
         until = read_question(out).get("by_epoch_s")
     else:
         until = None if by is None else _until(by, now or datetime.now().astimezone())
+    if problem := unreachable(over, chosen, wanted, by is not None):
+        here_are = "" if most is None or most >= FEWEST_COUNTS else f"; this one has processors for {most}"
+        raise InputError(problem[0], problem[1] + here_are)
     question = ScaleQuestion(
         command=command,
         machine=here,

@@ -78,7 +78,7 @@ class ScaleQuestion:
             "by": self.by,
             "by_epoch_s": self.by_epoch_s,
             "times": self.times,
-            "axes": {self.over: list(self.counts)},
+            "axes": {},
             "budget": {"seconds": self.budget.seconds, "runs": self.budget.runs},
             "within": 0.0,
             "accept_disturbed": self.accept_disturbed,
@@ -191,7 +191,7 @@ class Scaler:
 
     def _unread(self, why: str) -> InputError:
         return InputError(
-            f"nothing that nodewise sets changes the number of threads: {why.rpartition(': ')[2]}",
+            f"nothing that nodewise sets changes the number of threads: {why.rpartition(': ')[2].partition('; only')[0]}",
             "write {threads} where the program is told: nodewise scale -- ./app --threads {threads}",
         )
 

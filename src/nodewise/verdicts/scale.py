@@ -62,10 +62,11 @@ class LawFit:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What is expected at a count: seconds of a run, speedup and efficiency, and hours of nodes of the job, each as `Expected`."""
+    """What is expected at a count: seconds of a run, and of the job, speedup and efficiency, and hours of nodes that the job takes."""
 
     count: int
     seconds: Expected
+    job_s: Expected
     speedup: Expected
     efficiency: Expected
     node_hours: Expected
@@ -93,7 +94,8 @@ class ScaleVerdict:
     """How a program scales over `over` (`threads`, `ranks` or `nodes`); `weak`: its work grows with the count.
 
     `law` is the name of the law that describes it, None where none does, as `no_law` says; `laws` has all, the best first. The job
-    is `times` as long as the program. `curve` is what the law gives at counts up to four times the largest one.
+    is `times` as long as the program (with weak scaling: as the work of the smallest count). `curve` has the expected speedup at counts up to
+    four times the largest one.
     """
 
     kind: str
@@ -281,7 +283,7 @@ class _Job:
         speedup = Expected(alone / unit.value, alone / unit.high, alone / unit.low)
         nodes = {"nodes": count, "ranks": math.ceil(count / self._per_node) if self._per_node else 1}.get(self._over, 1)
         hours = _scaled(unit, nodes * self._times / 3600)
-        return Prediction(count, _scaled(unit, work), speedup, _scaled(speedup, base / count), hours)
+        return Prediction(count, _scaled(unit, work), self.unit(count), speedup, _scaled(speedup, base / count), hours)
 
 
 def _scaled(one: Expected, by: float) -> Expected:
@@ -328,11 +330,13 @@ def _deadline(experiment: Experiment, job: _Job) -> Deadline | None:
 
 def _headline(points: Sequence[ScalePoint], over: str) -> str:
     ran = [p for p in points if p.speedup is not None]
-    last = max(ran, key=lambda p: p.speedup or 0.0)
-    if last.count == ran[0].count:
-        return f"fastest with {one_of(over, last.count)}" if len(ran) > 1 else f"measured with {one_of(over, last.count)}"
-    share = format_percent(last.efficiency or 0.0)
-    return f"{last.speedup:.2f}× with {one_of(over, last.count)}, {share} efficient"
+    if len(ran) == 1:
+        return f"measured with {one_of(over, ran[0].count)} only"
+    best = max(ran[1:], key=lambda p: p.speedup or 0.0)
+    said = f"{best.speedup:.2f}× with {one_of(over, best.count)}, {format_percent(best.efficiency or 0.0)} efficient"
+    if best.low is None or best.high is None:
+        return f"{said}, by too few runs for an interval"
+    return f"{said}, which may be noise" if best.low <= 1 <= best.high else said
 
 
 _SAID: Mapping[str, str] = {

@@ -52,19 +52,20 @@ def _span(one: Expected) -> str:
     return f"{format_seconds(one.value)} ({format_seconds(one.low)} … {format_seconds(one.high)})"
 
 
-def prediction_said(one: Prediction, over: str) -> str:
-    """What is expected at a count, in a sentence."""
-    hours = f", {one.node_hours.value:.3g} node-hours of the job" if one.node_hours.value > 0 else ""
+def prediction_said(one: Prediction, over: str, times: float) -> str:
+    """What is expected at a count, in a sentence; the job is `times` as long."""
+    hours = f"{one.node_hours.value:.3g} node-hours"
+    job = f"; {times:g} times the work takes {format_seconds(one.job_s.value)}, {hours}" if times != 1 else f", {hours}"
     return (
         f"{one_of(over, one.count)}: {_span(one.seconds)}, {one.speedup.value:.2f}× "
-        f"({one.speedup.low:.2f} … {one.speedup.high:.2f}), {format_percent(one.efficiency.value)} efficient{hours}"
+        f"({one.speedup.low:.2f} … {one.speedup.high:.2f}), {format_percent(one.efficiency.value)} efficient{job}"
     )
 
 
 def said(verdict: ScaleVerdict) -> list[tuple[str, str]]:
     """What there is to say besides the table: a word and a sentence each."""
     lines = [("scaling", f"{'weak' if verdict.weak else 'strong'}: {verdict.headline}"), ("law", verdict.sentence)]
-    lines += [("expected", prediction_said(one, verdict.over)) for one in verdict.predictions]
+    lines += [("expected", prediction_said(one, verdict.over, verdict.times)) for one in verdict.predictions]
     if verdict.deadline is not None:
         lines.append(("deadline", verdict.deadline.sentence))
     if verdict.predictions or verdict.deadline is not None:
