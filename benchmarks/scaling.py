@@ -87,7 +87,9 @@ def main(*words: str) -> None:
     """Print the rows."""
     parser = argparse.ArgumentParser(prog="scaling")
     parser.add_argument("--seeds", type=int, default=67, help="programs of each law")
-    parser.add_argument("--extrap", metavar="PYTHON", help="a Python that has extrap 4.2.5, asked where nothing is kept")
+    parser.add_argument(
+        "--extrap", metavar="PYTHON", help="a Python that has extrap 4.2.5, asked where nothing is kept"
+    )
     given = parser.parse_args(words)
     seeds = range(given.seeds)
     sets = {law: [program(law, "normal", s) for s in seeds] for law in FITTED}

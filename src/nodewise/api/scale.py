@@ -119,7 +119,7 @@ def prepare_scale(
         # the time of day of then
         until = read_question(out).get("by_epoch_s")
     else:
-        until = None if by is None else _until(by, now or datetime.now().astimezone())
+        until = None if by is None else _until(by, now or datetime.now())
     if problem := unreachable(over, chosen, wanted, by is not None):
         here_are = "" if most is None or most >= FEWEST_COUNTS else f"; this one has processors for {most}"
         raise InputError(problem[0], problem[1] + here_are)
@@ -184,9 +184,7 @@ def _most(
     return max(1, processors // (int(threads) if re.fullmatch(r"[1-9]\d{0,4}", threads) else 1))
 
 
-def _usual(
-    over: str, machine: Machine, ranked: Ranked | None, per_node: int, most: int | None
-) -> tuple[int, ...]:
+def _usual(over: str, machine: Machine, ranked: Ranked | None, per_node: int, most: int | None) -> tuple[int, ...]:
     """One, and powers of two with the numbers between them up to the most that there may be."""
     limit = most if over == "threads" and most is not None else machine.parallelism
     if ranked is not None and over != "threads":
@@ -210,18 +208,18 @@ def _counts(given: Counts, name: str) -> tuple[int, ...]:
 
 
 def _until(by: str, now: datetime) -> float:
-    """Seconds since the epoch of a time of day (the next one, today or tomorrow), or of a date with a time. Raises InputError."""
+    """Seconds since the epoch of a time of day (the next one, today or tomorrow), or of a date with a time. Raises InputError.
+
+    `now` is local and without a zone, so that the system knows whether the clocks change in the night.
+    """
     if clock := re.fullmatch(r"([01]?\d|2[0-3]):([0-5]\d)", by.strip()):
         found = now.replace(hour=int(clock[1]), minute=int(clock[2]), second=0, microsecond=0)
-        # the day's own offset: clocks may change in the night
-        found = found if found > now else (found + timedelta(days=1)).replace(tzinfo=None).astimezone(now.tzinfo)
-        return found.timestamp()
+        return (found if found > now else found + timedelta(days=1)).timestamp()
     try:
         found = datetime.fromisoformat(by.strip())
     except ValueError as problem:
         raise InputError(f"--by {by!r} is no time of day", "write it as 08:00 or 2027-01-31T08:00") from problem
-    found = found if found.tzinfo else found.replace(tzinfo=now.tzinfo)
-    if found <= now:
+    if found.timestamp() <= now.timestamp():
         raise InputError(f"--by {by!r} has passed", "give a time to come")
     return found.timestamp()
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -162,11 +163,9 @@ class Scaler:
         offer.folder = question.out / "launch"
         named = least != question.command
         options: Options | None = None
-        try:
+        # what it loads may say more, and a number that its user writes needs nobody to read it
+        with contextlib.suppress(InputError):
             options = offer.before_the_first_run()
-        except InputError:
-            # what it loads may say more, and a number that its user writes needs nobody to read it
-            pass
         first = options.baseline() if options is not None else Setting(least)
         first = replace(first, command=least)
         with offer.watching(self._launcher, first):

@@ -10,9 +10,9 @@ With strong scaling the work of a run is one unit, with weak scaling as many as 
 - tree: a + b / n + c log2 n, a collective operation in steps (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective
   communication operations in MPICH", IJHPCA 19(1), 2005).
 - halo: a + b / n + c n^(-2/3), borders of a divided box (I. Foster, "Designing and Building Parallel Programs", 1995, chapter 2).
-- power: b n^-p, where nothing else is known of it.
+- power: e^a n^-b, where nothing else is known of it.
 
-Coefficients but p are 0 or more, and minimise the squares of relative errors, as noise grows with time.
+Coefficients but those of a power are 0 or more, and minimise the squares of relative errors, as noise grows with time.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Law:
     """A law: `columns` of counts, (m,) to (m, k), that coefficients add up to a time, its inverse (`rate`) or its logarithm (`log`)."""
 
     name: str
+    formula: str
     columns: Callable[[Numbers], Numbers]
     of: str = "time"
 
@@ -84,12 +85,12 @@ def _non_negative(every: Numbers) -> Numbers:
 
 
 LAWS = (
-    Law("amdahl", lambda n: np.stack([np.ones_like(n), 1 / n], -1)),
-    Law("gustafson", lambda n: np.stack([np.ones_like(n), n], -1), "rate"),
-    Law("usl", lambda n: np.stack([np.ones_like(n), 1 / n, n - 1], -1)),
-    Law("tree", lambda n: np.stack([np.ones_like(n), 1 / n, np.log2(n)], -1)),
-    Law("halo", lambda n: np.stack([np.ones_like(n), 1 / n, n ** (-2 / 3)], -1)),
-    Law("power", lambda n: np.stack([np.ones_like(n), -np.log(n)], -1), "log"),
+    Law("amdahl", "a + b / n", lambda n: np.stack([np.ones_like(n), 1 / n], -1)),
+    Law("gustafson", "1 / (a + b n)", lambda n: np.stack([np.ones_like(n), n], -1), "rate"),
+    Law("usl", "a + b / n + c (n - 1)", lambda n: np.stack([np.ones_like(n), 1 / n, n - 1], -1)),
+    Law("tree", "a + b / n + c log2 n", lambda n: np.stack([np.ones_like(n), 1 / n, np.log2(n)], -1)),
+    Law("halo", "a + b / n + c n^(-2/3)", lambda n: np.stack([np.ones_like(n), 1 / n, n ** (-2 / 3)], -1)),
+    Law("power", "e^a n^-b", lambda n: np.stack([np.ones_like(n), -np.log(n)], -1), "log"),
 )
 
 

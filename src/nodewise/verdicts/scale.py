@@ -53,9 +53,10 @@ class ScalePoint:
 
 @dataclass(frozen=True)
 class LawFit:
-    """A law of `statistics.scaling` with its coefficients, and how far off it predicts each point from the others, as a share."""
+    """A law of `statistics.scaling` with its coefficients a, b, c, and how far off it predicts each point from the others, as a share."""
 
     name: str
+    formula: str
     coefficients: tuple[Expected, ...]
     left_out_error: float
 
@@ -145,7 +146,11 @@ def judge_scale(experiment: Experiment, stopped: str | None = None) -> ScaleVerd
     predictions = tuple(job.at(n) for n in question["to"] if job.reaches(n)) if job and usable else ()
     deadline = _deadline(experiment, job) if job and usable else None
     order = sorted(range(len(LAWS)), key=lambda i: fits.errors[i]) if fits else []
-    laws = tuple(LawFit(LAWS[i].name, fits.coefficients(i), fits.errors[i]) for i in order) if fits else ()
+    laws = (
+        tuple(LawFit(LAWS[i].name, LAWS[i].formula, fits.coefficients(i), fits.errors[i]) for i in order)
+        if fits
+        else ()
+    )
     law = laws[0].name if usable else None
     curve = tuple((n, job.at(n).speedup) for n in job.counts(40)) if job and usable else ()
     made = len(table)
@@ -165,7 +170,7 @@ def judge_scale(experiment: Experiment, stopped: str | None = None) -> ScaleVerd
         predictions=predictions,
         deadline=deadline,
         measure=measure,
-        warnings=tuple([*experiment.remarks, *([busy] if busy and not no_law.endswith(busy) else [])]),
+        warnings=(*experiment.remarks, *([busy] if busy and not no_law.endswith(busy) else [])),
         blocks=made,
         left_out=left_out,
         runs=len(experiment.records),
@@ -208,7 +213,9 @@ def _point(counts: Sequence[int], table: Numbers, i: int, base: int, weak: bool,
     others = max(1, len(counts) - 1)
     ratio = None
     if len(both) and i != base:
-        ratio = ratio_interval([float(t) for t in both[:, base]], [float(t) for t in both[:, i]], 1 - _TOGETHER / others)
+        ratio = ratio_interval(
+            [float(t) for t in both[:, base]], [float(t) for t in both[:, i]], 1 - _TOGETHER / others
+        )
     speedup = 1.0 if i == base else grown * ratio.ratio if ratio else None
     held = ratio is not None and ratio.low > 0 and math.isfinite(ratio.high)
     low, high = (grown * ratio.low, grown * ratio.high) if ratio and held else (None, None)
@@ -222,9 +229,7 @@ def _point(counts: Sequence[int], table: Numbers, i: int, base: int, weak: bool,
     )
 
 
-def _fits(
-    counts: Sequence[int], table: Numbers, weak: bool, over: str, busy: str
-) -> tuple[Fits | None, str, str]:
+def _fits(counts: Sequence[int], table: Numbers, weak: bool, over: str, busy: str) -> tuple[Fits | None, str, str]:
     """The laws fitted, why none holds, and what to measure then."""
     if len(counts) < FEWEST_COUNTS:
         missing = FEWEST_COUNTS - len(counts)
@@ -316,7 +321,9 @@ def _deadline(experiment: Experiment, job: _Job) -> Deadline | None:
     elif likely is not None:
         text = f"by {by}: {one_of(over, likely)} may be enough, which is not sure: {said(likely)}"
     else:
-        text = f"by {by}: no number of {over} up to {job.farthest} is enough; the least is {said(fastest)} with {fastest}"
+        text = (
+            f"by {by}: no number of {over} up to {job.farthest} is enough; the least is {said(fastest)} with {fastest}"
+        )
     return Deadline(
         by,
         left,

@@ -44,13 +44,25 @@ _ANEW = ("as_json", "budget")
     help="How many of them: 1,2,4,8 or 1..64*2. [default: up to what runs here at once, or to COMMAND's ranks]",
 )
 @click.option("--weak", is_flag=True, help="The work of COMMAND grows with the number.")
-@click.option("--to", metavar="LIST", default="", help="Predict the time with so many, up to 4 times the most measured.")
+@click.option(
+    "--to", metavar="LIST", default="", help="Predict the time with so many, up to 4 times the most measured."
+)
 @click.option("--by", metavar="TIME", help="How many are needed to end by this time: 08:00, or a date with a time.")
 @click.option(
-    "--times", type=float, metavar="N", default=1.0, show_default=True, help="What has to end by then is N times COMMAND."
+    "--times",
+    type=float,
+    metavar="N",
+    default=1.0,
+    show_default=True,
+    help="What has to end by then is N times COMMAND.",
 )
 @click.option(
-    "--blocks", type=int, metavar="N", default=10, show_default=True, help="Blocks of runs, each of one run of each number."
+    "--blocks",
+    type=int,
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="Blocks of runs, each of one run of each number.",
 )
 @budget_option("10min")
 @machine_option

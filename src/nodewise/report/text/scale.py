@@ -34,7 +34,15 @@ def point_rows(points: tuple[ScalePoint, ...], over: str) -> tuple[list[str], li
         if p.low is not None and p.high is not None:
             speedup += f" ({p.low:.2f} … {p.high:.2f})"
         rows.append(
-            [str(p.count), format_seconds(p.seconds), format_seconds(p.mad_s), str(p.runs), speedup, f"{p.ideal:.3g}×", share]
+            [
+                str(p.count),
+                format_seconds(p.seconds),
+                format_seconds(p.mad_s),
+                str(p.runs),
+                speedup,
+                f"{p.ideal:.3g}×",
+                share,
+            ]
         )
     return heads, rows
 
@@ -42,10 +50,15 @@ def point_rows(points: tuple[ScalePoint, ...], over: str) -> tuple[list[str], li
 def law_rows(verdict: ScaleVerdict) -> tuple[list[str], list[list[str]]]:
     """Heads and cells: each law with its coefficients and its left-out error, the best first."""
     rows = [
-        [law.name, ", ".join(f"{c.value:.3g} ({c.low:.3g} … {c.high:.3g})" for c in law.coefficients), format_percent(law.left_out_error)]
+        [
+            law.name,
+            law.formula,
+            ", ".join(f"{c.value:.3g} ({c.low:.3g} … {c.high:.3g})" for c in law.coefficients),
+            format_percent(law.left_out_error),
+        ]
         for law in verdict.laws
     ]
-    return ["law", "coefficients", "left-out error"], rows
+    return ["law", "time of the work of one, with n", "a, b, c", "left-out error"], rows
 
 
 def _span(one: Expected) -> str:
