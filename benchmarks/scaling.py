@@ -18,7 +18,7 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks._scaling_programs import FITTED, NOISES, OTHERS, Program, program
+from benchmarks._scaling_programs import CLASSIC, MORE, NOISES, OTHERS, Program, program
 from nodewise.statistics.scaling import Fits
 
 #: The peer, and the file that keeps what it found.
@@ -92,12 +92,14 @@ def main(*words: str) -> None:
     )
     given = parser.parse_args(words)
     seeds = range(given.seeds)
-    sets = {law: [program(law, "normal", s) for s in seeds] for law in FITTED}
-    sets = {"fitted laws": [p for some in sets.values() for p in some], **sets}
-    for law in OTHERS:
+    sets = {law: [program(law, "normal", s) for s in seeds] for law in CLASSIC}
+    sets = {"classic laws": [p for some in sets.values() for p in some], **sets}
+    for law in MORE:
         sets[law] = [program(law, "normal", s) for s in seeds[:_OTHERS]]
+    others = {law: [program(law, "normal", s) for s in seeds[:_OTHERS]] for law in OTHERS}
+    sets |= {"others, not fitted": [p for some in others.values() for p in some], **others}
     for noise in list(NOISES)[1:]:
-        sets[f"fitted laws, {noise}"] = [program(law, noise, s) for law in FITTED for s in seeds[:_OTHERS]]
+        sets[f"classic laws, {noise}"] = [program(law, noise, s) for law in CLASSIC for s in seeds[:_OTHERS]]
     if given.extrap:
         ask_peer(given.extrap, [p for some in sets.values() for p in some])
     print(f"{'programs':<26}{'':>6}{'answered':>10}{'held':>9}{'width':>9}{'error':>9}{'Extra-P':>10}")
