@@ -3,8 +3,8 @@
 
 `busy` makes both parts of all cells, `busy:live` and `busy:replay` one, `busy:live,bursts` that of one cell. Programs do a known amount of work: two that differ by 0, 3 and
 30 %, and one whose second thread halves its time where nothing else runs, and costs time where it waits for a processor. A word is
-wrong where it says faster or slower and the quiet machine says otherwise, or no difference where there is more of one than
-was asked for. An interval is good where the quiet truth is inside. NODEWISE_EXPERIMENTS are the live experiments of each
+wrong where it says faster or slower and the quiet machine says otherwise, or no difference beyond a size where there is more
+of one. An interval is good where the quiet truth is inside. NODEWISE_EXPERIMENTS are the live experiments of each
 cell (20 for the bar), NODEWISE_REPLAYED the replayed ones (200), NODEWISE_SERIES a folder in which recorded series are
 kept and found again, NODEWISE_SERIES_SECONDS how long each is.
 """
@@ -50,7 +50,13 @@ class Said:
             return truth <= 1
         if self.word == "slower":
             return truth >= 1
-        return self.word == "no difference" and abs(truth - 1) > WITHIN
+        return self.word == "no difference" and max(truth, 1 / truth) - 1 > self.size
+
+    @property
+    def size(self) -> float:
+        """The size beyond which "no difference" is said to be none: what was asked for, or what the interval leaves open."""
+        open_ = 0.0 if not self.low or self.high is None else max(self.high, 1 / self.low) - 1
+        return max(WITHIN, open_)
 
     def inside(self, truth: float) -> bool | None:
         """Whether the quiet truth is in the interval; None where there is none."""
