@@ -34,7 +34,7 @@ class ScalePoint:
     """One count: median and spread of a run in seconds over `runs`, speedup over the smallest count and efficiency, each with its interval.
 
     `ideal` is the speedup of perfect scaling; efficiency is the share of it. With weak scaling the speedup is that of a
-    unit of work. `low` and `high` are None with too few runs, all numbers None where no run was good, as `error` says.
+    unit of work. `low` and `high` are None with too few runs or on a busy machine, all numbers None where no run was good, as `error` says.
     """
 
     count: int
@@ -139,7 +139,7 @@ def judge_scale(experiment: Experiment, stopped: str | None = None) -> ScaleVerd
     if not good:
         raise InputError(f"{experiment.path} holds no good run of any count", "go on with --resume")
     base = good[0]
-    points = tuple(_point(counts, table, i, base, weak, errors.get(keys[i])) for i in range(len(counts)))
+    points = tuple(_point(counts, table, i, base, weak, busy, errors.get(keys[i])) for i in range(len(counts)))
     fits, no_law, measure = _fits([counts[i] for i in good], table[:, good], weak, over, busy)
     usable = fits is not None and not no_law
     job = _Job(over, weak, int(question["per_node"]), float(question["times"]), fits, points[base]) if fits else None
@@ -159,7 +159,7 @@ def judge_scale(experiment: Experiment, stopped: str | None = None) -> ScaleVerd
         over=over,
         weak=weak,
         per_node=int(question["per_node"]),
-        headline=_headline(points, over),
+        headline=_headline(points, over, busy),
         sentence=_sentence(law, no_law, over),
         points=points,
         law=law,
@@ -202,7 +202,9 @@ def _blocks(experiment: Experiment, keys: Sequence[str], accepting: bool) -> tup
     return every, 0, f"the machine was busy: {len(spoiled)} of {len(rows)} blocks were disturbed"
 
 
-def _point(counts: Sequence[int], table: Numbers, i: int, base: int, weak: bool, error: str | None) -> ScalePoint:
+def _point(
+    counts: Sequence[int], table: Numbers, i: int, base: int, weak: bool, busy: str, error: str | None
+) -> ScalePoint:
     ideal = counts[i] / counts[base]
     times = [float(t) for t in table[:, i] if not math.isnan(t)]
     if not times or error:
@@ -217,7 +219,8 @@ def _point(counts: Sequence[int], table: Numbers, i: int, base: int, weak: bool,
             [float(t) for t in both[:, base]], [float(t) for t in both[:, i]], 1 - _TOGETHER / others
         )
     speedup = 1.0 if i == base else grown * ratio.ratio if ratio else None
-    held = ratio is not None and ratio.low > 0 and math.isfinite(ratio.high)
+    # nothing is claimed where most blocks were disturbed
+    held = not busy and ratio is not None and ratio.low > 0 and math.isfinite(ratio.high)
     low, high = (grown * ratio.low, grown * ratio.high) if ratio and held else (None, None)
 
     def share(of: float | None) -> float | None:
@@ -335,12 +338,14 @@ def _deadline(experiment: Experiment, job: _Job) -> Deadline | None:
     )
 
 
-def _headline(points: Sequence[ScalePoint], over: str) -> str:
+def _headline(points: Sequence[ScalePoint], over: str, busy: str) -> str:
     ran = [p for p in points if p.speedup is not None]
     if len(ran) == 1:
         return f"measured with {one_of(over, ran[0].count)} only"
     best = max(ran[1:], key=lambda p: p.speedup or 0.0)
     said = f"{best.speedup:.2f}× with {one_of(over, best.count)}, {format_percent(best.efficiency or 0.0)} efficient"
+    if busy:
+        return f"{said}, on a busy machine: undecided"
     if best.low is None or best.high is None:
         return f"{said}, by too few runs for an interval"
     return f"{said}, which may be noise" if best.low <= 1 <= best.high else said
