@@ -52,7 +52,7 @@ def _peer_answers() -> dict[str, list[float | None]]:
 def ask_peer(python: str, programs: Sequence[Program]) -> None:
     """Ask Extra-P of the programs of which nothing is kept, and keep it."""
     known = _peer_answers()
-    new = [p for p in programs if p.digest not in known]
+    new = list({p.digest: p for p in programs if p.digest not in known}.values())
     if not new:
         return
     asked = json.dumps([{"counts": p.counts, "runs": p.runs, "target": p.target} for p in new])
