@@ -70,6 +70,7 @@ def test_answers_are_typed() -> None:
         "confirm": nodewise.ConfirmVerdict,
         "roofline": nodewise.RooflineVerdict,
         "run": nodewise.RunSummary,
+        "scale": nodewise.ScaleVerdict,
         "study": nodewise.StudyVerdict,
         "place": nodewise.PlaceOutput,
         "where": nodewise.WhereOutput,

@@ -19,6 +19,7 @@ from tools.schemas import DOCUMENTS
 
 SLEEP = ("--", "sleep", "0.01")
 TUNE = ("tune", "--max-runs", "40", "--any-output")
+SCALE = ("--machine", "synthetic:core:16 pu:1", "--counts", "1,2,4,6,8", "--to", "9", "--by", "23:59", "--blocks", "6")
 LOOPS = "void add(float* a, const float* b, int n) {\n    for (int i = 0; i < n; ++i) a[i] += b[i];\n}\n"
 STORE = ("--store", "h.sqlite")
 
@@ -29,6 +30,7 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "compare": [("compare", "-r", "3", "--out", "c", "--json", "sleep 0.01", "sleep 0.02")],
     "confirm": [("confirm", "{slow}", "--max-runs", "14", "--json")],
     "run": [("run", "-r", "2", "--json", *SLEEP), ("run", "-r", "7", "--show", "peak_bytes", "--json", *SLEEP)],
+    "scale": [("scale", *SCALE, "--out", "s", "--json", "--", "sleep", "0.0{{threads}}")],
     "study": [("study", "is", "--class", "S", "--blocks", "1", "--json")],
     "studies": [("study", "--json")],
     # a minute to measure, so that one is kept that was scripted
@@ -54,7 +56,7 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "history-filled": [("history", "import", "stored", *STORE, "--json")],
 }
 #: Those that are kept in the directory of the experiment, too.
-KEPT = ("tune", "compare", "confirm", "study")
+KEPT = ("tune", "compare", "confirm", "scale", "study")
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -42,7 +42,7 @@ _AMOUNT = re.compile(r"[+-]?[\d.,:]+([eE][+-]?\d+)?([kKmMgGtT]?i?[bB]?|[mun]?s|%
 #: NAME=VALUE in the key of a setting.
 _ASSIGNED = re.compile(r"(?<!\S)([A-Za-z_][\w-]*)=(\S+)")
 #: Questions about users' own programs; those of a study are of numbers that the study names.
-_ASKED_BY_USERS = ("tune", "compare", "run", "confirm")
+_ASKED_BY_USERS = ("tune", "compare", "run", "confirm", "scale")
 #: What nodewise counts of a run, or any program may.
 _COUNTED = frozenset(
     [
