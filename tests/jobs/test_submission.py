@@ -159,9 +159,7 @@ def test_what_sbatch_refuses_is_said_and_no_job_is_remembered(here: Path) -> Non
     done = nodewise(here, *typed("tune", "--submit=partition=none"))
     assert done.returncode == 2 and "sbatch refuses the job: sbatch: error: no such partition" in done.stderr
     assert not list(here.rglob(JOB))
-    for words, why in (
-        (("tune", "--resume", "gone", "--submit"), "no such directory: gone"),
-    ):
+    for words, why in ((("tune", "--resume", "gone", "--submit"), "no such directory: gone"),):
         done = nodewise(here, *words)
         assert done.returncode == 2 and why in done.stderr, done.stderr
 
