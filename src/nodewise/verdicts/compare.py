@@ -495,5 +495,5 @@ def describe_pair(pair: PairVerdict, called: Mapping[str, str]) -> str:
         ratio = Ratio(1 / ratio.ratio, 1 / ratio.high, 1 / ratio.low, ratio.pairs)
     if pair.verdict in (Word.FASTER, Word.SLOWER):
         size, _, span = format_ratio(ratio).partition(" ")
-        return f"{other} is {size} {pair.verdict.value} than {one} {span}"
+        return f"{other} is {size} {pair.verdict.value} than {one} {span}{pair.rests_on}"
     return pair.sentence if pair.verdict is Word.NO_DIFFERENCE else f"{pair.sentence}, {other} against {one}"

@@ -34,7 +34,8 @@ class PairVerdict:
     `ratio` is above 1 where `other` is the faster; `low` and `high` are its interval, None where there is none. `pairs` are
     the blocks that decided, `disturbed` those in which a run was disturbed, of `blocks` that both ran in. `beyond` is the
     largest difference that the interval leaves possible, as a share. `reason` says why nothing is decided, and is empty
-    where something is; `busy`: because most blocks were disturbed.
+    where something is; `busy`: because most blocks were disturbed. `rests_on`, which ends the sentence, says where disturbed blocks
+    decided; else it is empty.
     """
 
     one: str
@@ -51,6 +52,7 @@ class PairVerdict:
     busy: bool
     reason: str
     sentence: str
+    rests_on: str
 
     @property
     def interval(self) -> Ratio:
@@ -174,15 +176,17 @@ def pair_verdict(
     """What is handed on of a pair's verdict."""
     verdict, reason = found
     ratio = verdict.ratio
-    sentence = verdict.sentence
+    rests_on = ""
     if accept_disturbed and pairs.disturbed:
-        sentence += f" (disturbed runs accepted: {pairs.disturbed} of {len(pairs.blocks)} blocks)"
+        rests_on = f" (disturbed runs accepted: {pairs.disturbed} of {len(pairs.blocks)} blocks)"
     elif reason and pairs.busy:
-        sentence = f"undecided: {reason}"
+        rests_on = ""
     elif ratio.pairs > len(pairs.blocks) - pairs.disturbed:
-        sentence += (
+        rests_on = (
             f" (of {len(pairs.blocks)} blocks {pairs.disturbed} were disturbed, and count as the others are too few)"
         )
+    busy = pairs.busy and not accept_disturbed
+    sentence = f"undecided: {reason}" if busy and reason else f"{verdict.sentence}{rests_on}"
     return PairVerdict(
         one,
         other,
@@ -195,9 +199,10 @@ def pair_verdict(
         pairs.disturbed,
         verdict.within,
         verdict.beyond if math.isfinite(verdict.beyond) else None,
-        pairs.busy and not accept_disturbed,
+        busy,
         reason,
         sentence,
+        rests_on,
     )
 
 

@@ -97,7 +97,7 @@ def shown_lines(verdict: TuneVerdict, labels: Mapping[str, str]) -> list[str]:
     for i, name in enumerate(verdict.shown):
         keys = dict.fromkeys((BASELINE, best))
         cells = {key: shown_cells(verdict, verdict.summary(key).metrics)[2 * i : 2 * i + 2] for key in keys}
-        medians = [f"{key if key == BASELINE else 'best'} {m} ± {s}" for key, (m, s) in cells.items()]
+        medians = [f"{key if key == BASELINE else 'best'} {m} (MAD {s})" for key, (m, s) in cells.items()]
         lines.append(f"shown     {name}: {', '.join(medians)}")
         front = [labels[k] for k in verdict.pareto.get(name, ())]
         if len(front) > 1:
@@ -184,8 +184,8 @@ def _threshold_line(verdict: CompareVerdict, threshold: float) -> str:
 
 
 def metric_line(verdict: CompareVerdict, row: ContenderSummary) -> str:
-    """`threads=2: 1.21 s ± 8 ms`: a contender in a line."""
+    """`threads=2: 1.21 s, MAD 8 ms`: a contender in a line."""
     if row.median is None or row.mad is None:
         return f"{row.name}: {row.error or 'no good run'}"
     median, spread = (format_metric(verdict.metric, value, verdict.currency) for value in (row.median, row.mad))
-    return f"{row.name}: {median} ± {spread}"
+    return f"{row.name}: {median}, MAD {spread}"
