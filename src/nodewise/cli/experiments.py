@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.files import make_directory
 from nodewise.cli.masked_terminal import hide
@@ -50,6 +51,12 @@ def place_for(name: str) -> Path:
     if (context := click.get_current_context(silent=True)) is not None:
         context.call_on_close(lambda: _forget(path))
     return path
+
+
+def place_for_command(words: Sequence[str]) -> Path:
+    """The same, called as the program is whose words these are, with variables before it or not."""
+    _, program = split_variables(words)
+    return place_for(Path(program[0]).name if program else "experiment")
 
 
 def _forget(path: Path) -> None:

@@ -9,12 +9,13 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.processors import format_processors
 from nodewise.cli.kinds import (
@@ -153,7 +154,10 @@ def command(
         _draw(svg, png, machine, placement, compared)
     if command_words:
         refuse_ignored(context, "a COMMAND is run", ("dialect", "files", "hosts", "as_json", "explained"))
-        _run(placed, command_words, via, untouched)
+        variables, program = split_variables(command_words)
+        if not program:
+            raise InputError(f"no program follows {' '.join(command_words)}", "name it behind its variables")
+        _run(placed, program, via, untouched, variables)
         return
     refuse_ignored(context, "there is no COMMAND to run", ("via",))
     found = placed.output()
@@ -310,10 +314,10 @@ def _show(
         print("\n".join(explain(machine, placement, request)))
 
 
-def _run(placed: Placed, words: tuple[str, ...], via: str, untouched: bool) -> None:
+def _run(placed: Placed, words: tuple[str, ...], via: str, untouched: bool, variables: Mapping[str, str]) -> None:
     """Become the program; under a launcher, with the places of the rank that this process is.
 
-    `untouched`: the environment's variables on threads hold.
+    `untouched`: the environment's variables on threads hold. `variables` stand before the program, and hold whatever else is set.
     """
     from nodewise.placement.registry import binding_variables, launchers, local_rank_variables
     from nodewise.runner.binding import binding_environment, program_of
@@ -347,6 +351,8 @@ def _run(placed: Placed, words: tuple[str, ...], via: str, untouched: bool) -> N
     unset = tuple(v for v in binding_variables() if not untouched and v not in env)
     policy, pages = placed.pages
     env |= huge_page_environment(pages, os.environ, program_of(words, os.environ).libraries)
+    env |= variables
+    unset = tuple(v for v in unset if v not in variables)
     _execute(
         Setting(
             command=words,

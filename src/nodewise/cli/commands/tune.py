@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodewise.cli.experiments import again_in, check_target, place_for, print_note
+from nodewise.api.given import split_variables
+from nodewise.cli.experiments import again_in, check_target, place_for_command, print_note
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
     allow_option,
@@ -111,7 +112,7 @@ def command(
 ) -> None:
     """Search the settings of COMMAND, then confirm the best one against the way it is started now.
 
-    COMMAND is a program with its arguments, or study:NAME with that study's knobs (study:is class=A). Ctrl-C ends with
+    COMMAND is a program with its arguments, and NAME=VALUE before it as a shell has them, or study:NAME with that study's knobs (study:is class=A). Ctrl-C ends with
     the best so far.
 
     \b
@@ -131,12 +132,12 @@ def command(
         return
     if dry_run:
         refuse_ignored(context, "a dry run keeps nothing", ("out", "script"))
-    if left_out := options_left_out(context.command.params, sys.argv[1:], command_words):
+    if left_out := options_left_out(context.command.params, sys.argv[1:], split_variables(command_words)[1]):
         print(f"note: {left_out}", file=sys.stderr)
     tuning = prepare_tune(
         command_words,
         run,
-        resume or out or place_for(Path(command_words[0]).name if command_words else "tune"),
+        resume or out or place_for_command(command_words),
         budget=budget,
         max_runs=max_runs,
         axes=axes,
