@@ -20,6 +20,7 @@ from nodewise.base.errors import InputError, StoreError
 from nodewise.base.files import make_directory
 from nodewise.cli.masked_terminal import hide
 from nodewise.cli.trust import check_owner
+from nodewise.cli.wrapping import print_wrapped
 from nodewise.experiments.progress import Note
 from nodewise.records.experiment import CALLS, read_question
 from nodewise.records.secret_file import Revealed
@@ -90,7 +91,7 @@ def check_target(path: Path, option: str) -> None:
 
 def print_note(note: Note) -> None:
     """Print a note while the answer is still being worked out; it goes to standard error."""
-    print(note, file=sys.stderr, flush=True)
+    print_wrapped(str(note), sys.stderr)
 
 
 def again_in(context: click.Context, path: Path, kind: str, now_too: Collection[str] = ("as_json",)) -> None:

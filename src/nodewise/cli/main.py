@@ -9,9 +9,11 @@ import importlib
 import io
 import os
 import pkgutil
+import re
 import resource
 import sys
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,13 +54,51 @@ _OF_THE_SYSTEM = {
 }
 
 
+class _Help(click.HelpFormatter):
+    """Help that is broken between words only, and never within quotes: what is copied is whole."""
+
+    def write_text(self, text: str) -> None:
+        """See `click.HelpFormatter.write_text`."""
+        super().write_text(_whole(text))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """See `click.HelpFormatter.write_dl`."""
+        super().write_dl([(first, _whole(second)) for first, second in rows], col_max, col_spacing)
+
+    def getvalue(self) -> str:
+        """See `click.HelpFormatter.getvalue`."""
+        return super().getvalue().translate(_BROKEN)
+
+
+class _Context(click.Context):
+    formatter_class = _Help
+
+
+#: Stand for a blank and a hyphen where no line may end.
+_UNBROKEN = {ord(" "): "\ue000", ord("-"): "\ue001"}
+_BROKEN = {ord(stand_in): sign for sign, stand_in in zip(" -", _UNBROKEN.values(), strict=True)}
+_QUOTED = re.compile(r"(?<!\w)(['`])(?=\S)[^'`\n]{1,50}\1(?!\w)")
+
+
+def _whole(text: str) -> str:
+    return _QUOTED.sub(lambda found: found[0].translate(_UNBROKEN), text).replace("-", _UNBROKEN[ord("-")])
+
+
 class _Commands(click.Group):
     """Finds a command in the module of its name, so that only the one asked for is imported; others are those of kinds of experiments."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*_own_commands(), *_commands_of_kinds()})
 
+    context_class = _Context
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, whose help is broken between words only."""
+        if (command := self._found(cmd_name)) is not None:
+            command.context_class = _Context
+        return command
+
+    def _found(self, cmd_name: str) -> click.Command | None:
         if cmd_name in _own_commands():
             command: click.Command = importlib.import_module(f"nodewise.cli.commands.{cmd_name}").command
             return command

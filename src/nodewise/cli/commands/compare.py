@@ -131,7 +131,9 @@ _ANEW = (
 @click.argument("commands", nargs=-1, metavar="COMMAND...")
 @click.pass_context
 def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
-    """Measure each COMMAND (one text each, as for a shell) in random interleaved blocks, and say which is faster.
+    """Say which of several commands is faster.
+
+    Each COMMAND (one text each, as for a shell) is measured in random interleaved blocks.
 
     \b
       nodewise compare './old in.dat' './new in.dat'

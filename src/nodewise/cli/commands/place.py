@@ -121,7 +121,9 @@ def command(
     words: tuple[str, ...],
     **asked: Any,
 ) -> None:
-    """Place threads and ranks by POLICY (compact, scatter, balanced, os) or by a text in any dialect.
+    """Show where threads and ranks would sit, or run COMMAND so.
+
+    They are placed by POLICY (compact, scatter, balanced, os) or by a text in any dialect.
 
     Show it, write it in another dialect, or run COMMAND with it. With a text all words are the COMMAND's, and so they are where
     only memory is asked for (--memory, --huge-pages): threads are then left as they are.

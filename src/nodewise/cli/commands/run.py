@@ -17,6 +17,7 @@ from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.kinds import allow_option, budget_option, json_option, out_option, resume_option
 from nodewise.cli.options import run_options
 from nodewise.cli.typed import options_left_out
+from nodewise.cli.wrapping import print_wrapped
 
 if TYPE_CHECKING:
     from nodewise.api.options import RunChoice
@@ -65,7 +66,9 @@ def command(
     run: RunChoice,
     command_words: tuple[str, ...],
 ) -> int:
-    """Run COMMAND without a shell and say how long it took, what it used and what disturbed it.
+    """Measure one command well.
+
+    Run COMMAND without a shell and say how long it took, what it used and what disturbed it.
 
     NAME=VALUE before it sets a variable, as in a shell. Runs that fail have no time: the others are reported, with how many failed.
 
@@ -108,7 +111,7 @@ def command(
 
     def answer() -> None:
         ranks = titled_rank_lines(read_experiment(folder), single.question.contenders[0].setting.key)
-        print("\n".join([*summary_lines(summary, run.shown.currency, runs), *ranks]))
+        print_wrapped("\n".join([*summary_lines(summary, run.shown.currency, runs), *ranks]))
 
     hand_out(folder, write_page, answer, print_json if as_json else None)
     return code

@@ -110,7 +110,9 @@ def command(
     run: RunChoice,
     command_words: tuple[str, ...],
 ) -> None:
-    """Search the settings of COMMAND, then confirm the best one against the way it is started now.
+    """Find the fastest way to run COMMAND, and prove it.
+
+    The settings of COMMAND are searched, and the best one is confirmed against the way it is started now.
 
     COMMAND is a program with its arguments, and NAME=VALUE before it as a shell has them, or study:NAME with that study's knobs (study:is class=A). Ctrl-C ends with
     the best so far.
