@@ -8,7 +8,7 @@ from typing import Any
 from nodewise.records.experiment import Experiment
 from nodewise.report.figures.experiment import make_figures, placement_drawings
 from nodewise.report.pages.conditions import sampled_page, thinning
-from nodewise.report.tables import label
+from nodewise.report.tables import label, labels_of
 from nodewise.report.text.going_on import going_on, last_budget
 from nodewise.statistics.verdict import Word
 from nodewise.verdicts.stored import Stored
@@ -33,7 +33,7 @@ def _values(experiment: Experiment, verdict: TuneVerdict) -> dict[str, Any]:
         "more": going_on(verdict, last_budget(experiment.question)),
         "best_label": label(verdict.best.values),
         "summaries": {s.key: s for s in verdict.settings},
-        "labels": {key: label(s.values) for key, s in experiment.settings.items()},
+        "labels": labels_of(experiment),
         "drawings": {title: Markup(svg) for title, svg in placement_drawings(experiment, verdict).items()},
         "limits": [*_limitations(experiment, verdict), *thinning(experiment)],
     }
