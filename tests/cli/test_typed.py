@@ -131,3 +131,54 @@ def test_variables_before_the_program_are_read_from_python_too(
 def test_a_line_in_place_of_a_program_is_named_whole(nodewise_here: Command, words: list[str], said: str) -> None:
     done = nodewise_here(*words)
     assert done.returncode == 2 and said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "--budget", "5", "minutes", "--", "true"], "write 5min: --budget 5min"),
+        (["compare", "--budget", "10", "s", "true", "echo a"], "write 10s: --budget 10s"),
+        (["study", "--wait-quiet=1.5", "hours", "is"], "write 1.5h: --wait-quiet 1.5h"),
+        (["tune", "--timeout", "5", "min", "true"], "write 5min: --timeout 5min"),
+        (["compare", "-r", "1", "-w", "0", "sleep 0.{n}", "true"], "-P n=… is missing"),
+        (["compare", "true", "no-such-500"], "quote each command: nodewise compare 'true no-such-500' ANOTHER"),
+        (["compare", "--", "A=1", "true", "5"], "nodewise compare 'A=1 true 5' ANOTHER"),
+        (["place", "scater"], "is scatter meant?"),
+        (["place", "spread"], "is --bind spread meant?"),
+        (["place", "compact", "--to", "openmp"], "is omp meant?"),
+        (["place", "compact", "--to", "likwit"], "is likwid meant?"),
+        (["study", "isx"], "is is meant?"),
+        (["study", "is", "--clas", "S"], "is class meant?"),
+        (["tune", "--thread", "2", "true"], "the number of threads is an axis"),
+        (["run", "--threads", "2", "true"], "OMP_NUM_THREADS=2 ./app"),
+        (["tune", "./stencil.c"], "compile it first: cc -O3 -o ./stencil ./stencil.c"),
+        (["run", "./data.txt"], "is not a program"),
+        (["run", "./script"], "chmod +x ./script"),
+        (["machine", "--allow", "0-4097"], "this machine has no processors"),
+        (["machine", "--png", "x.txt"], "--png writes PNG, and x.txt ends otherwise"),
+        (["place", "compact", "--svg", "x.png"], "--svg writes SVG"),
+        (["place", "--", "./script", "500"], "before --: nodewise place compact -- ./script 500"),
+        (["place", "true", "500"], "before --: nodewise place compact -- true 500"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_was_meant_is_said(nodewise_here: Command, tmp_path: Path, words: list[str], said: str) -> None:
+    for name, text in {"stencil.c": "int main;", "data.txt": "1 2 3", "script": "#!/bin/sh\n"}.items():
+        (tmp_path / name).write_text(text)
+    done = nodewise_here(*words)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert not (tmp_path / "x.txt").exists() and not (tmp_path / "x.png").exists()
+
+
+def test_a_program_called_like_a_unit_is_run(
+    nodewise_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "min").write_text("#!/bin/sh\n")
+    (tmp_path / "min").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert nodewise_here("run", "-r", "1", "-w", "0", "--budget", "20", "min").returncode == 0
+
+
+def test_without_a_command_there_is_help(nodewise_here: Command) -> None:
+    done = nodewise_here()
+    assert done.returncode == 0 and done.stdout == nodewise_here("--help").stdout and not done.stderr

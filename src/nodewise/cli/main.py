@@ -26,6 +26,7 @@ from nodewise.base.escaping import SHOWN
 from nodewise.base.registry import brought_by
 from nodewise.cli import commands
 from nodewise.cli.masked_terminal import masked_terminal
+from nodewise.cli.typed import check_times, option_hint
 
 if TYPE_CHECKING:
     from nodewise.records.kind import Kind
@@ -98,6 +99,15 @@ class _Commands(click.Group):
             command.context_class = _Context
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the words name; what is typed apart from its number is found before it is taken for a program."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            check_times(command, rest)
+        return name, command, rest
+
     def _found(self, cmd_name: str) -> click.Command | None:
         if cmd_name in _own_commands():
             command: click.Command = importlib.import_module(f"nodewise.cli.commands.{cmd_name}").command
@@ -117,11 +127,20 @@ def _commands_of_kinds() -> dict[str, Kind]:
     return {kind.name: kind for kind in all_kinds() if kind.command}
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
+)
 @click.version_option(nodewise.__version__, prog_name="nodewise")
 @click.option("--traceback", "show_traceback", is_flag=True, help="On an error, show where in nodewise it arose.")
-def nodewise_command(show_traceback: bool) -> None:
+@click.pass_context
+def nodewise_command(context: click.Context, /, show_traceback: bool) -> None:
     """Find the fastest way to run a program on this machine, and prove it."""
+    del show_traceback
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def _complain(what: str, hint: str | None = None) -> None:
@@ -197,7 +216,7 @@ def _run(words: list[str]) -> int:
         usage = problem.ctx.get_usage() if isinstance(problem, click.UsageError) and problem.ctx else None
         hint = usage and f"{usage.replace('Usage: ', '')} (--help says more)"
         if hint and isinstance(problem, click.NoSuchOption):
-            hint += "; the options of a program come after its name"
+            hint += f"; {option_hint(problem)}"
         _complain(problem.format_message(), hint)
         return BAD_INPUT
     except NodewiseError as problem:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from nodewise.placement.resolve import Request
     from nodewise.runner.setting import Setting
 
+#: What OMP_PROC_BIND may be.
+_BINDINGS = ("spread", "close", "master", "primary", "true", "false")
 #: Where the options that dialects bring are kept for the time of one call.
 _BROUGHT = "nodewise.place.brought"
 
@@ -207,6 +209,8 @@ def _request(
     _check_one_policy(words, any(text is not None for text in texts.values()))
     if words and all(text is None for text in texts.values()):
         alone = only_memory and words[0] not in POLICIES
+        if not alone:
+            _check_policy_first(words)
         policy, rest = ("os", words) if alone else (words[0], words[1:])
     return request_of(policy, asked["zones"], asked["runtime"], texts), rest
 
@@ -227,6 +231,24 @@ def _check_one_policy(words: tuple[str, ...], by_text: bool) -> None:
             f"two policies are named: {words[0]} and {words[1]}",
             f"to compare them: nodewise place {words[0]} --compare {words[1]}; "
             f"a program of that name is started by: {words[0]} -- {words[1]}",
+        )
+
+
+def _check_policy_first(words: tuple[str, ...]) -> None:
+    """Raises InputError where the first word is not meant as a policy: it stands behind --, is a program, or binds by a text."""
+    from nodewise.placement.policies import POLICIES
+
+    line = shlex.join(words)
+    behind = "--" in sys.argv and len(sys.argv) - sys.argv.index("--") - 1 == len(words)
+    if behind or (words[0] not in POLICIES and (len(words) > 1 or "/" in words[0]) and shutil.which(words[0])):
+        raise InputError(
+            f"nothing says where the threads of {words[0]} are to go",
+            f"name a policy ({', '.join(POLICIES)}) before --: nodewise place compact -- {line}",
+        )
+    if words[0].lower() in _BINDINGS:
+        raise InputError(
+            f"{words[0]} is no policy, but what OMP_PROC_BIND says; is --bind {words[0]} meant?",
+            f"write it with its places: --places cores --bind {words[0]}; the policies are {', '.join(POLICIES)}",
         )
 
 
