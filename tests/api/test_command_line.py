@@ -19,6 +19,7 @@ from nodewise.api import confirm, run, study, tune
 from nodewise.api.recorded import text_of
 from nodewise.cli.main import main
 from tests.api import callees
+from tests.started import started
 
 ENDLESS = 10_000 * 86400.0
 KINDS: dict[str, Any] = {
@@ -177,8 +178,7 @@ def test_what_no_line_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def _nodewise(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "nodewise", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=100)
+    return started(*words, cwd=folder, timeout=100)
 
 
 def _cut_off(ask: Any) -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.started import started
+
 TEAM = """
 #include <chrono>
 #include <cstdio>
@@ -41,13 +43,7 @@ def team(tmp_path_factory):
 
 def where(*words, **env):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "nodewise", "where", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**kept, **env},
-    )
+    return started("where", *words, env={**kept, **env})
 
 
 def bound(*processors):

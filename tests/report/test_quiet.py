@@ -5,7 +5,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from nodewise.runner.spin import Spin, rounds_of, spin
 from nodewise.verdicts.encoding import encode
 from tests import systems
 from tests.json_schemas import check_json
+from tests.started import started
 from tests.systems import write
 
 NOISY, NOTE, UNKNOWN, OK = Severity.NOISY, Severity.NOTE, Severity.UNKNOWN, Severity.OK
@@ -256,9 +256,7 @@ def test_the_loop_runs_on_each_processor_and_counts_its_own_time() -> None:
 
 
 def nodewise(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "nodewise", "quiet", *words], capture_output=True, text=True, check=False
-    )
+    return started("quiet", *words)
 
 
 def test_the_command_measures_this_machine() -> None:

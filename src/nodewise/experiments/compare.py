@@ -22,6 +22,7 @@ from nodewise.experiments.contenders import Contender
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
+from nodewise.records.columns import WARM_UP
 from nodewise.records.experiment import Writer, inherited_facts, read_experiment
 from nodewise.records.recorder import Recorder
 from nodewise.runner.commands import run_whole, will
@@ -37,7 +38,6 @@ from nodewise.statistics.verdict import is_settled
 from nodewise.verdicts.compare import (
     COMPARE,
     RUN,
-    WARM_UP,
     CompareVerdict,
     compare_verdict,
     comparisons,

@@ -26,7 +26,7 @@ import numpy.typing as npt
 import nodewise
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, StoreError
-from nodewise.base.files import make_directory, store_error, write_whole
+from nodewise.base.files import make_directory, remove_left_parts, store_error, write_within
 from nodewise.base.masking import Masks
 from nodewise.base.shapes import ShapeError
 from nodewise.machine.model import Machine
@@ -174,6 +174,7 @@ class Writer:
         if question is None:
             through = Revealed(self.path)
             self._veil, self._saved = Veil(through.masks), set(through.masks.used)
+            remove_left_parts(self.path)
             # what a kill has cut off goes, else the next line would be joined to it
             self.earlier = read_experiment(self.path, judged=False, through=through)
             self._seen = list(self.earlier.neighbours)
@@ -195,7 +196,7 @@ class Writer:
     def _write_question(self) -> None:
         masked = masked_question(self._question, self._veil.masks)
         self._save_secrets()
-        write_whole(self.path / "question.json", json.dumps(masked, indent=1))
+        write_within(self.path, "question.json", json.dumps(masked, indent=1))
 
     def _save_secrets(self) -> None:
         """What was masked is kept before the first text that needs it."""
@@ -246,7 +247,7 @@ class Writer:
         """Store the answer that others are compared with, for a continuation. Raises StoreError."""
         veiled = self._veil.masks.veiled(text)
         self._save_secrets()
-        write_whole(self.path / _REFERENCE, veiled.encode("utf-8", "surrogateescape"))
+        write_within(self.path, _REFERENCE, veiled.encode("utf-8", "surrogateescape"))
 
     def add_difference(self, at: int, differs: str) -> None:
         """Append what was seen of the sample of that number (from 0) only after it had been written."""
@@ -292,7 +293,7 @@ class Writer:
 
     def _write_result(self, masked: dict[str, Any]) -> None:
         self._save_secrets()
-        write_whole(self.path / "verdict.json", json.dumps(masked, indent=1))
+        write_within(self.path, "verdict.json", json.dumps(masked, indent=1))
 
     def conclude(self, verdict: dict[str, Any]) -> list[str]:
         """Store a verdict that can be worked out again from the samples; what is to be reported where that fails."""

@@ -9,18 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from nodewise.jobs.script import Kept, write_script
 from nodewise.placement.job import Job
 from nodewise.runner.launch import Start, launch_of
 from nodewise.runner.setting import Setting
-from nodewise.tuning.launch_script import Kept, write_script
 from nodewise.tuning.ranks import rank_wrapper
 from tests.surfaces import machine
 
 HERE = machine(2, 1)
-#: Keeps what it was given, byte by byte, in a file of its rank next to itself.
+#: Keeps what it was given, byte by byte, in a file of its rank next to itself. Only the first rank reads the input: the others' has
+#: no end under MPICH 4.0.
 PROGRAM = """#!/bin/sh
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$SLURM_PROCID}}
-{ printf '%s\\0' "$@" "$PWD" "$GIVEN" "$OMP_NUM_THREADS"; cat; } > "$RECORDS/$rank"
+{ printf '%s\\0' "$@" "$PWD" "$GIVEN" "$OMP_NUM_THREADS"; [ "$rank" != 0 ] || cat; } > "$RECORDS/$rank"
 """
 HOSTILE = [
     pytest.param(b"a b", id="space"),
@@ -67,7 +68,10 @@ class Case:
         #: A directory where the launcher has the name that people type.
         self.path = root / "bin"
         self.path.mkdir()
-        (self.path / ("srun" if launcher == "srun" else "mpirun")).symlink_to(_launcher(launcher))
+        # no link: Hydra looks for its own programs next to what it was called as
+        named = self.path / ("srun" if launcher == "srun" else "mpirun")
+        named.write_text(f'#!/bin/sh\nexec {_launcher(launcher)} "$@"\n')
+        named.chmod(0o755)
         self.start = Start(
             cwd=str(self.folder), stdin=str(self.input), env={"GIVEN": self.text, "RECORDS": str(self.records)}
         )
@@ -86,9 +90,7 @@ class Case:
         given = [*self.program[1:], str(self.folder), self.text, "1", ""]
         meant = b"\0".join(map(os.fsencode, given))
         found = {path.name: path.read_bytes() for path in self.records.iterdir()}
-        assert sorted(found) == ["0", "1"]
-        # a launcher gives its input to the first rank alone
-        assert found["0"] == meant + b"input" and found["1"] in (meant, meant + b"input")
+        assert found == {"0": meant + b"input", "1": meant}
         for path in self.records.iterdir():
             path.unlink()
 

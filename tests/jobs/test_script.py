@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from nodewise.base.errors import InputError
+from nodewise.jobs.forms.sh import shell_script
+from nodewise.jobs.forms.slurm import slurm_script
+from nodewise.jobs.script import Kept, all_forms, read_form, write_script
 from nodewise.runner.launch import Start
 from nodewise.runner.loaded import Loaded
 from nodewise.runner.setting import Setting
 from nodewise.search.space import Point
 from nodewise.tuning.axes import Options
-from nodewise.tuning.launch_script import KINDS, Kept, read_kind, shell_script, slurm_script, write_script
 from tests.surfaces import machine
 
 HERE = machine(4, 2, live=True)
@@ -170,11 +172,11 @@ def test_ranks_that_nobody_binds_learn_how_many_processors_each_has(folder: Path
     assert text.splitlines()[-1] == "exec srun --cpus-per-task=2 ./app"
 
 
-def test_kinds_of_script_are_read_from_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forms_of_script_are_read_from_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert read_kind("sh") == ("sh", None)
-    assert read_kind("slurm=a b.sbatch") == ("slurm", tmp_path / "a b.sbatch")
-    for bad in ("pbs", "sh=", ""):
-        with pytest.raises(InputError, match="no kind of script"):
-            read_kind(bad)
-    assert set(KINDS) == {"sh", "slurm"}
+    assert read_form("sh") == ("sh", None)
+    assert read_form("slurm=a b.sbatch") == ("slurm", tmp_path / "a b.sbatch")
+    for bad, why in (("cobalt", "no form of script"), ("sh=", "names no file"), ("", "no form of script")):
+        with pytest.raises(InputError, match=why):
+            read_form(bad)
+    assert set(all_forms()) == {"lsf", "pbs", "pbs-alps", "sh", "slurm"}
