@@ -80,8 +80,9 @@ def option_hint(problem: click.NoSuchOption) -> str:
     """What to do about an option that a command has not."""
     near = difflib.get_close_matches(problem.option_name, ["--threads", "--num-threads", "--nthreads"], 1, 0.8)
     command = problem.ctx.info_name if problem.ctx is not None else None
+    plain = "the options of a program come after its name"
     if near and command == "tune":
-        return "the number of threads is an axis: it is tried from that of -- OMP_NUM_THREADS=2 ./app, and kept without --axes threads"
+        return f"{plain}; the number of threads is an axis, tried from what is given as -- OMP_NUM_THREADS=2 ./app"
     if near and command in ("run", "compare", "confirm"):
-        return "the program is told its threads: OMP_NUM_THREADS=2 ./app"
-    return "the options of a program come after its name"
+        return f"{plain}; the number of threads is given to it: OMP_NUM_THREADS=2 ./app"
+    return plain
