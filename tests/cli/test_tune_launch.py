@@ -127,7 +127,7 @@ def test_a_dry_run_names_all_that_would_be_done_and_leaves_nothing(nodewise: Com
     done = nodewise("tune", "--dry-run", "--budget", "30s", "--env-axis", "MODE=a,b", "--", "sleep", "0.1")
     assert done.returncode == 0, done.stderr
     assert "MODE: unset (now), a, b" in done.stdout
-    expected = re.search(r"about (\d+) runs, 30 s; one run takes (\d+) ms", done.stdout)
+    expected = re.search(r"about (\d+) runs like the first, 30 s; one run takes (\d+) ms", done.stdout)
     assert expected is not None and int(expected[1]) == pytest.approx(30_000 / int(expected[2]), rel=0.05)
     assert "dry run   the program ran once" in done.stdout
     assert list(tmp_path.iterdir()) == []

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What people type by mistake, and the messages that they get."""
 
+from pathlib import Path
+
 import click
 import pytest
 
+import nodewise
 from nodewise.cli.commands.run import command as run_command
 from nodewise.cli.typed import options_left_out
+from nodewise.records.experiment import read_experiment
 
 from .conftest import Command
 
@@ -76,3 +80,105 @@ def test_a_command_that_hangs_is_stopped_with_the_budget_that_would_do(nodewise_
         done = nodewise_here(words[0], "--budget", "1s", *words[1:])
         assert done.returncode == 2 and "the budget is too small: a run of sleep 100 was stopped after" in done.stderr
         assert "give more than --budget" in done.stderr
+
+
+@pytest.fixture
+def says(tmp_path: Path) -> str:
+    """A program that tells what it was given, in a file beside it."""
+    path = tmp_path / "says"
+    path.write_text('#!/bin/sh\nprintf "%s|%s|%s\\n" "$OMP_NUM_THREADS" "$B" "$*" >> said\n')
+    path.chmod(0o755)
+    return "./says"
+
+
+@pytest.mark.parametrize(
+    "command", [["run", "-r", "1", "-w", "0"], ["tune", "--max-runs", "20", "--axes", "hugepages"], ["place", "os"]]
+)
+def test_variables_before_the_program_are_its_environment(
+    nodewise: Command, says: str, tmp_path: Path, command: list[str]
+) -> None:
+    done = nodewise(*command, "--", "OMP_NUM_THREADS=1", "B=x y", says, "500", "C=3")
+    assert done.returncode == 0, done.stderr
+    assert set((tmp_path / "said").read_text().splitlines()) == {"1|x y|500 C=3"}
+    if command[0] == "tune":
+        assert "launch    OMP_NUM_THREADS=1 B='x y' ./says 500 C=3" in done.stdout
+        (folder,) = (tmp_path / "nodewise-experiments").glob("says-*")
+        # what goes on with it, or confirms it, starts it so, too
+        kept = read_experiment(folder).question
+        assert kept["how"]["env"] == kept["start"]["env"] == {"OMP_NUM_THREADS": "1", "B": "x y"}
+
+
+def test_variables_before_the_program_are_read_from_python_too(
+    says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    nodewise.run(f"OMP_NUM_THREADS=1 {says} 500", runs=1, warmup=0, accept_disturbed=True, env={"B": 2})
+    nodewise.run(["OMP_NUM_THREADS=1", says, "500"], runs=1, warmup=0, accept_disturbed=True, env={"B": 2})
+    assert (tmp_path / "said").read_text() == "1|2|500\n" * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "--", "A=1"], "no program follows A=1"),
+        (["run", "--", "A=1 ./app x", "5"], "give the line to a shell: -- sh -c 'A=1 ./app x 5'"),
+        (["run", "--", "./app x | cat", "5 6"], "-- sh -c './app x | cat '\"'\"'5 6'\"'\"''"),
+        (["run", "--", "./app x", "5"], "words of their own: -- ./app x 5"),
+        (["tune", "-P", "n=1,2", "--", "OMP_NUM_THREADS={n}", "true", "{n}"], "--env-axis OMP_NUM_THREADS=VALUES"),
+        (["place", "os", "--", "A=1"], "no program follows A=1"),
+    ],
+)
+def test_a_line_in_place_of_a_program_is_named_whole(nodewise_here: Command, words: list[str], said: str) -> None:
+    done = nodewise_here(*words)
+    assert done.returncode == 2 and said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "--budget", "5", "minutes", "--", "true"], "write 5min: --budget 5min"),
+        (["compare", "--budget", "10", "s", "true", "echo a"], "write 10s: --budget 10s"),
+        (["study", "--wait-quiet=1.5", "hours", "is"], "write 1.5h: --wait-quiet 1.5h"),
+        (["tune", "--timeout", "5", "min", "true"], "write 5min: --timeout 5min"),
+        (["compare", "-r", "1", "-w", "0", "sleep 0.{n}", "true"], "-P n=… is missing"),
+        (["compare", "true", "no-such-500"], "quote each command: nodewise compare 'true no-such-500' ANOTHER"),
+        (["compare", "--", "A=1", "true", "5"], "nodewise compare 'A=1 true 5' ANOTHER"),
+        (["place", "scater"], "is scatter meant?"),
+        (["place", "spread"], "is --bind spread meant?"),
+        (["place", "compact", "--to", "openmp"], "is omp meant?"),
+        (["place", "compact", "--to", "likwit"], "is likwid meant?"),
+        (["study", "isx"], "is is meant?"),
+        (["study", "is", "--clas", "S"], "is class meant?"),
+        (["tune", "--thread", "2", "true"], "the number of threads is an axis"),
+        (["run", "--threads", "2", "true"], "OMP_NUM_THREADS=2 ./app"),
+        (["tune", "./stencil.c"], "compile it first: cc -O3 -o ./stencil ./stencil.c"),
+        (["run", "./data.txt"], "is not a program"),
+        (["run", "./script"], "chmod +x ./script"),
+        (["machine", "--allow", "0-4097"], "this machine has no processors"),
+        (["machine", "--png", "x.txt"], "--png writes PNG, and x.txt ends otherwise"),
+        (["place", "compact", "--svg", "x.png"], "--svg writes SVG"),
+        (["place", "--", "./script", "500"], "before --: nodewise place compact -- ./script 500"),
+        (["place", "true", "500"], "before --: nodewise place compact -- true 500"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_was_meant_is_said(nodewise_here: Command, tmp_path: Path, words: list[str], said: str) -> None:
+    for name, text in {"stencil.c": "int main;", "data.txt": "1 2 3", "script": "#!/bin/sh\n"}.items():
+        (tmp_path / name).write_text(text)
+    done = nodewise_here(*words)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert not (tmp_path / "x.txt").exists() and not (tmp_path / "x.png").exists()
+
+
+def test_a_program_called_like_a_unit_is_run(
+    nodewise_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "min").write_text("#!/bin/sh\n")
+    (tmp_path / "min").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert nodewise_here("run", "-r", "1", "-w", "0", "--budget", "20", "min").returncode == 0
+
+
+def test_without_a_command_there_is_help(nodewise_here: Command) -> None:
+    done = nodewise_here()
+    assert done.returncode == 0 and done.stdout == nodewise_here("--help").stdout and not done.stderr

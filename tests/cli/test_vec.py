@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -218,6 +219,23 @@ def test_a_parallel_region_in_a_loop_is_the_reason(nodewise: Command, tmp_path: 
     outer, inner = result(nodewise, "r.cpp", "--compiler", compiler, "--", "-O3", "-fopenmp")["loops"]
     assert [r["name"] for r in outer["compilers"][0]["reasons"]] == ["parallel-region"]
     assert inner["compilers"][0]["status"] == "vectorized" and inner["functions"] == ["f"]
+
+
+@pytest.mark.parametrize("directive", ["parallel for", "task", "critical", "single"])
+@pytest.mark.parametrize("flag", ["-O3", "-fopenmp-simd"])
+def test_directives_that_do_not_count_are_no_reason(
+    nodewise: Command, tmp_path: Path, directive: str, flag: str
+) -> None:
+    body = f"#pragma omp {directive}\nfor (int i = 1; i < n; ++i) a[i * n] = a[i - 1] * 0.5f;"
+    (tmp_path / "n o.cpp").write_text(
+        f"void f(float* a, int n, int m) {{ for (int k = 0; k < m; ++k) {{\n{body} }} }}\n"
+    )
+    line = f"nodewise vec 'n o.cpp' -- -O3 {flag} -fopenmp"
+    found = nodewise("vec", "n o.cpp", "--", "-O3", flag).stdout
+    assert "around" in found and "region" not in found and "other threads" not in found
+    assert line in " ".join(found.split())
+    with_openmp = nodewise(*shlex.split(line)[1:]).stdout
+    assert ("region" in with_openmp or "other threads" in with_openmp) and "without -fopenmp" not in with_openmp
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

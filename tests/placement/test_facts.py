@@ -8,6 +8,7 @@ from nodewise.placement.facts import placement_facts
 from nodewise.placement.job import Job
 from nodewise.placement.objects import numbered_objects, objects
 from nodewise.placement.resolve import Request, resolve
+from nodewise.report.text.placements import compare_rows
 from tests.placement.whole import hold
 
 #: Two sockets of two NUMA nodes; one node, that need not be named; sockets within which caches are shared by two.
@@ -56,3 +57,17 @@ def test_objects_are_numbered_as_the_system_numbers_them() -> None:
     machine = load_machine(f"synthetic:{MACHINES[0]}", "4-7")
     assert numbered_objects(machine, "package") == {1: (4, 5, 6, 7)}
     assert numbered_objects(machine, "numa") == {2: (4, 5), 3: (6, 7)}
+
+
+def test_neighbours_that_share_a_core_share_all_that_holds_it_and_there_is_no_cache_without_one() -> None:
+    for text, has_cache in (("pack:2 core:8 pu:2", False), ("pack:2 l3:1 core:8 pu:2", True)):
+        machine = load_machine(f"synthetic:{text}")
+        one, two = (resolve(machine, Job(8), Request(policy=p)).placement for p in ("compact", "scatter"))
+        rows = {row[0]: row[1:] for row in compare_rows(machine, one, two)}
+        assert rows["neighbouring threads in one core"] == ("4 of 7", "0 of 7")
+        # four of them by the core that they share
+        assert rows[
+            "neighbouring threads in one last-level cache" if has_cache else "neighbouring threads in one socket"
+        ][0] == ("7 of 7")
+        assert rows["neighbouring threads on two sockets"] == ("0 of 7", "7 of 7")
+        assert any("cache" in name for name in rows) is has_cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TypeAlias
@@ -26,6 +27,7 @@ Values: TypeAlias = str | Sequence[str | int | float]
 Processors: TypeAlias = str | Iterable[int]
 
 _LONGEST_S = 1e9
+_VARIABLE = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 #: More than any machine has; a runtime crashes at some number, and says nothing.
 _MOST_THREADS = 8192
 
@@ -64,6 +66,16 @@ def processors_of(given: Processors) -> str:
     return given if isinstance(given, str) else format_processors(given)
 
 
+def split_variables(words: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The variables that lead a command, as a shell and env(1) read `NAME=VALUE`, and the words of its program."""
+    found: dict[str, str] = {}
+    for i, word in enumerate(words):
+        if (variable := _VARIABLE.fullmatch(word)) is None:
+            return found, tuple(words[i:])
+        found[variable[1]] = variable[2]
+    return found, ()
+
+
 def words_of(command: Command) -> tuple[str, ...]:
     """The words of a program with its arguments.
 
@@ -72,9 +84,12 @@ def words_of(command: Command) -> tuple[str, ...]:
     if isinstance(command, str):
         from nodewise.experiments.contenders import needs_shell, split_words
 
-        if needs_shell(command):
-            raise InputError(f"only a shell can carry out {command!r}", f"start one for it: ['sh', '-c', {command!r}]")
         words = tuple(split_words(command))
+        # what leads is read here as a shell reads it; behind that there is nothing left for one
+        variables, program = split_variables(words)
+        leading = re.compile(rf"(\s*[A-Za-z_]\w*=[\w./:,+-]*\s+){{{len(variables)}}}").match(command)
+        if needs_shell(command[leading.end() :] if leading and program else command):
+            raise InputError(f"only a shell can carry out {command!r}", f"start one for it: ['sh', '-c', {command!r}]")
     else:
         words = tuple(os.fspath(word) for word in command if _is_text(word))
     if not words:

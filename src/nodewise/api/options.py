@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
-from nodewise.api.given import Duration, StrPath, seconds_of
+from nodewise.api.given import Duration, StrPath, seconds_of, split_variables
 from nodewise.api.recorded import plain_how
 from nodewise.base.errors import InputError
 from nodewise.runner.launcher import RunOptions
@@ -88,6 +90,34 @@ class RunChoice:
     def environment(self) -> dict[str, str]:
         """What programs inherit: this process's variables as they are now, and `env` over them."""
         return {**os.environ, **self.env}
+
+
+def with_variables(
+    run: RunChoice, words: Sequence[str], parameters: Iterable[str] = ()
+) -> tuple[RunChoice, tuple[str, ...]]:
+    """How to run, with the variables that lead the command among those of `env`, and the command without them.
+
+    Raises InputError where no program follows them, and where one has the place of a parameter, which only a command has.
+    """
+    found, program = split_variables(words)
+    if not found:
+        return run, program
+    if not program or (" " in "".join(found.values()) and shutil.which(program[0]) is None):
+        # one word with blanks in it may be meant as a line for a shell
+        lines = [i for i, word in enumerate(words) if " " in word]
+        hint = "name it behind its variables: -- OMP_NUM_THREADS=4 ./app"
+        if lines:
+            line = " ".join([*words[: lines[0] + 1], *map(shlex.quote, words[lines[0] + 1 :])])
+            hint = f"write its words each by itself, or give the line to a shell: -- sh -c {shlex.quote(line)}"
+        raise InputError(f"no program follows {shlex.join(words[: len(words) - len(program)])}", hint)
+    for name, value in found.items():
+        if (parameter := next((p for p in parameters if "{" + p + "}" in value), None)) is not None:
+            raise InputError(
+                f"{name}={value}: -P {parameter} is put into the words of a command, not into a variable",
+                f"try the variable's values with --env-axis {name}=VALUES",
+            )
+    env = {**run.env, **found}
+    return replace(run, env=env, how={**run.how, "env": env}), program
 
 
 def choose_run(

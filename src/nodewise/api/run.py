@@ -13,7 +13,7 @@ from nodewise.api.command_line import run_line
 from nodewise.api.given import Command, Duration, Processors, StrPath, processors_of, seconds_of, words_of
 from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
-from nodewise.api.options import HowToRun, RunChoice, choose_run
+from nodewise.api.options import HowToRun, RunChoice, choose_run, with_variables
 from nodewise.base.errors import InputError
 from nodewise.experiments.compare import CompareQuestion, compare
 from nodewise.experiments.contenders import Contender
@@ -68,6 +68,7 @@ def prepare_run(
     listed = None if allow is None else processors_of(allow)
     machine = load_machine(allow=listed)
     mask = None if listed is None else machine.allowed
+    run, command = with_variables(run, command)
     words = (*run.start, *resolve_command(command))
     line = quoted_line(words)
     setting = with_ranks(Setting(words, mask=mask, name=line), run.environment)

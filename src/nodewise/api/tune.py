@@ -24,7 +24,7 @@ from nodewise.api.given import (
 )
 from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
-from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output
+from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output, with_variables
 from nodewise.base.errors import InputError
 from nodewise.experiments import tune as tuner
 from nodewise.experiments.progress import Note, Progress
@@ -102,6 +102,7 @@ def prepare_tune(
         raise InputError("a tune without a bound might never end", "give budget, max_runs or both")
     limit = Budget(None if budget is None else seconds_of(budget, "--budget"), max_runs)
     listed = axes.split(",") if isinstance(axes, str) else axes
+    run, words = with_variables(run, words, parameters or ())
     command, tries = resolve_tunable(words)
     command = (*run.start, *command)
     question = Question(

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from nodewise.base.errors import InputError
 
-_TIME_UNITS = {
+#: Seconds in each unit of time, by its names.
+TIME_UNITS = {
     **dict.fromkeys(("d", "day", "days"), 86400.0),
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
     **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
@@ -30,7 +31,7 @@ def parse_seconds(text: str, option: str = "") -> float:
     shown = f"{option}: {text!r}" if option else repr(text)
     plain = text.strip().lower()
     parts = [(plain, "s")] if re.fullmatch(r"\d+\.?\d*|\.\d+", plain) else _PART.findall(plain)
-    units = [_TIME_UNITS.get(unit, 0.0) for _, unit in parts]
+    units = [TIME_UNITS.get(unit, 0.0) for _, unit in parts]
     whole = (len(parts) == 1 and not _PART.findall(plain)) or _PART.sub("", plain) == ""
     falling = all(one > other for one, other in pairwise(units))
     if not parts or not whole or not all(units) or not falling:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.files import make_directory
 from nodewise.cli.masked_terminal import hide
 from nodewise.cli.trust import check_owner
+from nodewise.cli.wrapping import print_wrapped
 
 if TYPE_CHECKING:
     from nodewise.experiments.progress import Note
@@ -52,6 +54,12 @@ def place_for(name: str) -> Path:
     return path
 
 
+def place_for_command(words: Sequence[str]) -> Path:
+    """The same, called as the program is whose words these are, with variables before it or not."""
+    _, program = split_variables(words)
+    return place_for(Path(program[0]).name if program else "experiment")
+
+
 def _forget(path: Path) -> None:
     """Take back a directory into which nothing was written."""
     with suppress(OSError):
@@ -83,7 +91,7 @@ def check_target(path: Path, option: str) -> None:
 
 def print_note(note: Note) -> None:
     """Print a note while the answer is still being worked out; it goes to standard error."""
-    print(note, file=sys.stderr, flush=True)
+    print_wrapped(str(note), sys.stderr)
 
 
 def again_in(context: click.Context, path: Path, kind: str, now_too: Collection[str] = ("as_json",)) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from nodewise.base.ends import deaf
 from nodewise.base.errors import NodewiseError, StoreError
+from nodewise.cli.wrapping import print_wrapped
 
 if TYPE_CHECKING:
     from nodewise.verdicts.stored import Stored
@@ -56,8 +57,7 @@ def print_answer(stored: Stored[Any], file: TextIO | None = None) -> None:
     """The answer in lines, as the kind of experiment defines it."""
     file = file or sys.stdout
     width = shutil.get_terminal_size().columns if file.isatty() else _WIDE
-    # a pipe or a file would have it at the very end only
-    print(stored.kind.load("text")(stored, width), file=file, flush=True)
+    print_wrapped(stored.kind.load("text")(stored, width), file)
 
 
 def hand_out(

@@ -9,9 +9,11 @@ import importlib
 import io
 import os
 import pkgutil
+import re
 import resource
 import sys
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +26,7 @@ from nodewise.base.escaping import SHOWN
 from nodewise.base.registry import brought_by
 from nodewise.cli import commands
 from nodewise.cli.masked_terminal import masked_terminal
+from nodewise.cli.typed import check_times, option_hint
 
 if TYPE_CHECKING:
     from nodewise.records.kind import Kind
@@ -52,13 +55,60 @@ _OF_THE_SYSTEM = {
 }
 
 
+class _Help(click.HelpFormatter):
+    """Help that is broken between words only, and never within quotes: what is copied is whole."""
+
+    def write_text(self, text: str) -> None:
+        """See `click.HelpFormatter.write_text`."""
+        super().write_text(_whole(text))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """See `click.HelpFormatter.write_dl`."""
+        super().write_dl([(first, _whole(second)) for first, second in rows], col_max, col_spacing)
+
+    def getvalue(self) -> str:
+        """See `click.HelpFormatter.getvalue`."""
+        return super().getvalue().translate(_BROKEN)
+
+
+class _Context(click.Context):
+    formatter_class = _Help
+
+
+#: Stand for a blank and a hyphen where no line may end.
+_UNBROKEN = {ord(" "): "\ue000", ord("-"): "\ue001"}
+_BROKEN = {ord(stand_in): sign for sign, stand_in in zip(" -", _UNBROKEN.values(), strict=True)}
+_QUOTED = re.compile(r"(?<!\w)(['`])(?=\S)[^'`\n]{1,50}\1(?!\w)")
+
+
+def _whole(text: str) -> str:
+    return _QUOTED.sub(lambda found: found[0].translate(_UNBROKEN), text).replace("-", _UNBROKEN[ord("-")])
+
+
 class _Commands(click.Group):
     """Finds a command in the module of its name, so that only the one asked for is imported; others are those of kinds of experiments."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*_own_commands(), *_commands_of_kinds()})
 
+    context_class = _Context
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, whose help is broken between words only."""
+        if (command := self._found(cmd_name)) is not None:
+            command.context_class = _Context
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the words name; what is typed apart from its number is found before it is taken for a program."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            check_times(command, rest)
+        return name, command, rest
+
+    def _found(self, cmd_name: str) -> click.Command | None:
         if cmd_name in _own_commands():
             command: click.Command = importlib.import_module(f"nodewise.cli.commands.{cmd_name}").command
             return command
@@ -81,11 +131,20 @@ def _commands_of_kinds() -> dict[str, Kind]:
     return {kind.name: kind for kind in all_kinds() if kind.command}
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
+)
 @click.version_option(nodewise.__version__, prog_name="nodewise")
 @click.option("--traceback", "show_traceback", is_flag=True, help="On an error, show where in nodewise it arose.")
-def nodewise_command(show_traceback: bool) -> None:
+@click.pass_context
+def nodewise_command(context: click.Context, /, show_traceback: bool) -> None:
     """Find the fastest way to run a program on this machine, and prove it."""
+    del show_traceback
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def _complain(what: str, hint: str | None = None) -> None:
@@ -161,7 +220,7 @@ def _run(words: list[str]) -> int:
         usage = problem.ctx.get_usage() if isinstance(problem, click.UsageError) and problem.ctx else None
         hint = usage and f"{usage.replace('Usage: ', '')} (--help says more)"
         if hint and isinstance(problem, click.NoSuchOption):
-            hint += "; the options of a program come after its name"
+            hint += f"; {option_hint(problem)}"
         _complain(problem.format_message(), hint)
         return BAD_INPUT
     except NodewiseError as problem:

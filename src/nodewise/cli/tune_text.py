@@ -7,6 +7,7 @@ import sys
 
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.cli.typed import input_left_out
+from nodewise.cli.wrapping import print_wrapped
 from nodewise.experiments.tune import FEWEST_RUNS
 from nodewise.experiments.tune_question import Question
 from nodewise.runner.launch import launch_of
@@ -30,17 +31,17 @@ def introduce(question: Question) -> None:
 
 def print_outline(outline: Outline) -> None:
     """What will be tried, what will not, and what that may take."""
-    for i, axis in enumerate(outline.axes):
-        print(f"{'try' if i == 0 else '':<9} {axis.name}: {named_values(axis)}")
+    lines = [f"{'try' if i == 0 else '':<9} {axis.name}: {named_values(axis)}" for i, axis in enumerate(outline.axes)]
     if any(axis.name in ("threads", "placement", "ranks") for axis in outline.axes):
-        print(f"threads   {outline.placed}")
+        lines.append(f"threads   {outline.placed}")
     for i, (name, why) in enumerate(outline.left_out.items()):
-        print(f"{'left out' if i == 0 else '':<9} {name}: {why}")
+        lines.append(f"{'left out' if i == 0 else '':<9} {name}: {why}")
     each = f"one run takes {format_seconds(outline.run_s)}, and there are {outline.settings} settings"
     # settings that are faster leave room for more runs
     bounds = [] if outline.runs is None else [f"about {outline.runs} runs like the first"]
     bounds += [] if outline.seconds is None else [format_seconds(outline.seconds)]
-    print(f"expected  {', '.join(bounds) or 'as long as it takes'}; {each}", flush=True)
+    lines.append(f"expected  {', '.join(bounds) or 'as long as it takes'}; {each}")
+    print_wrapped("\n".join(lines))
 
 
 def too_small(outline: Outline) -> str:

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import difflib
 import fcntl
 import os
+import re
+import shutil
 import stat
 import struct
 import termios
@@ -12,6 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+
+from nodewise.base.errors import InputError
+from nodewise.base.units import TIME_UNITS
+from nodewise.cli.kinds import TIME, TIME_OR_NONE
 
 
 def input_left_out(descriptor: int = 0) -> str:
@@ -50,3 +57,32 @@ def options_left_out(params: Sequence[click.Parameter], typed: Sequence[str], co
         return ""
     given = f"{', '.join(found)} {'was' if len(found) == 1 else 'were'} handed to {command[0]}"
     return f"{given}; nodewise's options stand before the program (with -- before it this is not said)"
+
+
+def check_times(command: click.Command, words: Sequence[str]) -> None:
+    """Raises InputError for a time in two words, `--budget 5 minutes`, of which the second would be taken for a program."""
+    takers = {o for p in command.params if p.type in (TIME, TIME_OR_NONE) for o in p.opts}
+    end = words.index("--") if "--" in words else len(words)
+    for i, option in enumerate(words[:end]):
+        name, sign, given = option.partition("=")
+        number, unit = (given, *words[i + 1 : i + 2], "")[:2] if sign else (*words[i + 1 : i + 3], "", "")[:2]
+        known = name in takers and unit.lower() in TIME_UNITS and shutil.which(unit) is None
+        if known and re.fullmatch(r"\d+\.?\d*|\.\d+", number):
+            short = next(
+                n for n in ("d", "h", "min", "s", "ms", "us", "ns") if TIME_UNITS[n] == TIME_UNITS[unit.lower()]
+            )
+            raise InputError(
+                f"{name} {number} {unit}: a time is one word", f"write {number}{short}: {name} {number}{short}"
+            )
+
+
+def option_hint(problem: click.NoSuchOption) -> str:
+    """What to do about an option that a command has not."""
+    near = difflib.get_close_matches(problem.option_name, ["--threads", "--num-threads", "--nthreads"], 1, 0.8)
+    command = problem.ctx.info_name if problem.ctx is not None else None
+    plain = "the options of a program come after its name"
+    if near and command == "tune":
+        return f"{plain}; the number of threads is an axis, tried from what is given as -- OMP_NUM_THREADS=2 ./app"
+    if near and command in ("run", "compare", "confirm"):
+        return f"{plain}; the number of threads is given to it: OMP_NUM_THREADS=2 ./app"
+    return plain

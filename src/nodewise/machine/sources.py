@@ -240,8 +240,8 @@ def restrict(machine: Machine, allow: str) -> Machine:
         if missing:
             noun = "processor" if len(missing) == 1 else "processors"
             raise InputError(
-                f"{machine.source} {reason} {noun} {format_processors(missing)}",
-                f"allowed there: {format_processors(machine.limits.processors)}",
+                f"{'this machine' if machine.live else machine.source} {reason} {noun} {format_processors(missing)}",
+                f"those that may be used are {format_processors(machine.limits.processors)}",
             )
     return replace(machine, limits=replace(machine.limits, processors=wanted))
 

@@ -22,7 +22,7 @@ class Facts:
 
     `by_kind` has, for each kind of `LEVELS`, how many threads each of its objects holds whole; `loads` how many threads
     each processor holds, where a place is one processor; `neighbours` how many pairs of threads i, i+1 of a rank first
-    meet in each kind (`far`: in none). `bound` counts threads by how tightly they are held: to a `processor`, a `core`,
+    meet in each kind (`far`: in none), `sharing` how many meet there or in something nearer. `bound` counts threads by how tightly they are held: to a `processor`, a `core`,
     or `wider`.
     """
 
@@ -33,6 +33,7 @@ class Facts:
     by_kind: dict[str, tuple[int, ...]]
     loads: dict[int, int]
     neighbours: dict[str, int]
+    sharing: dict[str, int]
     bound: dict[str, int]
 
     @property
@@ -50,7 +51,7 @@ def placement_facts(machine: Machine, placement: Placement) -> Facts:
     """The facts of a placement on a machine."""
     parts = {
         "core": objects(machine, "core"),
-        "cache": last_level_caches(machine),
+        "cache": last_level_caches(machine) if machine.caches else [],
         "numa": objects(machine, "numa") or [machine.allowed],
         "package": objects(machine, "package") or [machine.allowed],
     }
@@ -63,6 +64,8 @@ def placement_facts(machine: Machine, placement: Placement) -> Facts:
                 counts[where.pop()] += 1
     used = {p for place in placement.places for p in place}
     cores = {number["core"][p] for p in used if p in number["core"]}
+    levels = _levels(parts)
+    neighbours = _neighbours(placement, levels, number)
     return Facts(
         threads=placement.threads,
         processors=len(used),
@@ -70,7 +73,11 @@ def placement_facts(machine: Machine, placement: Placement) -> Facts:
         idle_cores=len(parts["core"]) - len(cores),
         by_kind={kind: tuple(counts) for kind, counts in held.items()},
         loads=Counter(place[0] for place in placement.places if len(place) == 1),
-        neighbours=_neighbours(placement, _levels(parts), number),
+        neighbours=neighbours,
+        sharing={
+            **{kind: sum(neighbours.get(k, 0) for k in levels[: i + 1]) for i, kind in enumerate(levels)},
+            "far": neighbours.get("far", 0),
+        },
         bound=Counter(_tightness(place, number["core"]) for place in placement.places),
     )
 
@@ -82,8 +89,8 @@ def _tightness(place: Sequence[int], core_of: dict[int, int]) -> str:
 
 
 def _levels(parts: dict[str, list[tuple[int, ...]]]) -> list[str]:
-    """The kinds from the nearest on this machine; a single NUMA node is left out."""
-    levels = [kind for kind in LEVELS if kind != "numa" or len(parts[kind]) > 1]
+    """The kinds from the nearest on this machine; a single NUMA node is left out, and what it has not."""
+    levels = [kind for kind in LEVELS if len(parts[kind]) > (kind == "numa")]
     return sorted(levels, key=lambda kind: max(map(len, parts[kind])))
 
 

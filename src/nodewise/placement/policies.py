@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import cycle, islice
 
 from nodewise.base.errors import InputError
+from nodewise.base.meant import meant
 from nodewise.machine.model import Machine, Node
 from nodewise.placement.placement import Placement
 
@@ -82,7 +83,9 @@ POLICIES = tuple(_RULES)
 
 def _check_policy(policy: str) -> None:
     if policy not in _RULES:
-        raise InputError(f"unknown placement: {policy!r}", f"the placements are {', '.join(POLICIES)}")
+        raise InputError(
+            f"unknown placement: {policy!r}{meant(policy, _RULES)}", f"the placements are {', '.join(POLICIES)}"
+        )
 
 
 def describe_policy(policy: str) -> str:

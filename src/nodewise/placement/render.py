@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from nodewise.base.errors import InputError
+from nodewise.base.meant import meant
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.placement.job import within
@@ -18,6 +19,18 @@ from nodewise.placement.placement import Placement
 from nodewise.placement.registry import binding_variables, local_rank_variables, writers
 from nodewise.placement.rendering import NotExpressibleError, Rendering
 
+#: What else writers' dialects are called.
+_CALLED = {
+    **dict.fromkeys(("openmp", "omp_places", "places"), "omp"),
+    **dict.fromkeys(("libgomp", "gnu"), "gomp"),
+    **dict.fromkeys(("intel", "kmp_affinity", "affinity"), "kmp"),
+    **dict.fromkeys(("srun", "sbatch"), "slurm"),
+    **dict.fromkeys(("mpirun", "orterun", "ompi"), "openmpi"),
+    **dict.fromkeys(("mpiexec", "hydra"), "mpich"),
+    **dict.fromkeys(("hwloc-bind",), "hwloc"),
+    **dict.fromkeys(("likwid-pin",), "likwid"),
+}
+
 
 def render(dialect: str, machine: Machine, placement: Placement, hosts: Sequence[str] = ()) -> Rendering:
     """The placement written in a dialect; a process's for several ranks becomes a script that each rank is started through.
@@ -27,7 +40,9 @@ def render(dialect: str, machine: Machine, placement: Placement, hosts: Sequence
     """
     writer = writers().get(dialect)
     if writer is None:
-        raise InputError(f"unknown dialect: {dialect!r}", f"known are: {', '.join(writers())}")
+        raise InputError(
+            f"unknown dialect: {dialect!r}{meant(dialect, writers(), _CALLED)}", f"known are: {', '.join(writers())}"
+        )
     if hosts and len(hosts) != placement.nodes:
         raise InputError(f"{len(hosts)} hosts are named for {placement.nodes} nodes", "name one for each node")
     outside = set(placement.mask) - set(machine.allowed)

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from nodewise.verdicts.question import machine_of
 from nodewise.verdicts.tune import SettingSummary, TuneVerdict
 
 BASELINE = "baseline"
-#: A command longer than this is cut in its middle.
-_LONG = 46
+#: A command longer than this is shortened, to no fewer letters than the second on either side of a cut.
+_LONG, _LEAST = 46, 9
 #: Figures of single runs choose among more than these.
 MOST_POINTS = 3000
 
@@ -43,7 +44,7 @@ def label(values: Mapping[str, Any]) -> str:
 def labels_of(experiment: Experiment) -> dict[str, str]:
     """What each setting is called in figures and tables, by its key; no two alike.
 
-    Commands that differ in their parameters alone are called by these, long ones are cut in their middle.
+    Commands that differ in their parameters alone are called by these; of long ones what all of them have is cut in its middle.
     """
     settings = experiment.settings
     if not any(s.name for s in settings.values()):
@@ -51,11 +52,25 @@ def labels_of(experiment: Experiment) -> dict[str, str]:
     names = {key: ", ".join(f"{k}={v}" for k, v in s.values.items()) for key, s in settings.items()}
     if not all(names.values()) or len(set(names.values())) < len(names):
         lines = {key: shell_text(key) for key in settings}
-        names = {
-            key: text if len(text) <= _LONG else f"{text[: _LONG // 2]} … {text[-_LONG // 2 :]}"
-            for key, text in lines.items()
-        }
+        names = _shortened(lines)
     return names if len(set(names.values())) == len(names) else {key: shell_text(key) for key in settings}
+
+
+def _shortened(lines: Mapping[str, str]) -> dict[str, str]:
+    """Lines of which what is long and in all of them is cut in its middle; a word that one of them lacks stays as it is."""
+    words = {key: line.split(" ") for key, line in lines.items()}
+    common = set.intersection(*(set(one) for one in words.values())) if words else set()
+    return {key: _cut(words[key], common) if len(line) > _LONG else line for key, line in lines.items()}
+
+
+def _cut(words: Sequence[str], common: Collection[str]) -> str:
+    runs = [(shared, " ".join(run)) for shared, run in groupby(words, lambda word: word in common)]
+    room = _LONG - sum(len(text) for shared, text in runs if not shared)
+    half = max(_LEAST, room // (2 * max(1, sum(shared for shared, _ in runs))))
+    return " ".join(
+        f"{text[:half].rstrip()} … {text[-half:].lstrip()}" if shared and len(text) > 2 * half + 3 else text
+        for shared, text in runs
+    )
 
 
 def _apart(labels: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[str, str]:

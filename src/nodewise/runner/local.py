@@ -56,6 +56,13 @@ _STALLED_S = 10.0
 _LONGEST_REPLY = 1 << 30
 #: The most processes left behind that are named.
 _MOST_NAMED = 5
+#: By the suffix of a source the command that compiles it.
+_SOURCES = {
+    **dict.fromkeys((".c",), "cc"),
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".c++", ".C"), "c++"),
+    **dict.fromkeys((".f", ".for", ".f90", ".f95", ".f03", ".f08", ".F", ".F90"), "gfortran"),
+    ".cu": "nvcc",
+}
 _GIVE_A_PATH = "give its path, or a name that is found on PATH"
 #: What only a shell carries out: pipelines, redirections, several commands, variables, patterns and assignments.
 _OF_A_SHELL = re.compile(r"[|<>;&$`*?\n]|^\s*[A-Za-z_]\w*=")
@@ -210,7 +217,7 @@ class LocalLauncher:
                     f"it may use {format_processors(allowed)}",
                 )
         return {
-            "program": _as_bytes(_find_program(setting.command[0], environment, directory)),
+            "program": _as_bytes(_find_program(setting.command, environment, directory)),
             "arguments": [_as_bytes(word) for word in setting.command],
             "environment": [_as_bytes(f"{k}={v}") for k, v in environment.items()],
             "directory": _as_bytes(str(directory or "")),
@@ -395,34 +402,50 @@ def _limit_number(name: str) -> int:
     return int(number)
 
 
-def _find_program(name: str, environment: Mapping[str, str], directory: Path | None) -> str:
+def _find_program(command: Sequence[str], environment: Mapping[str, str], directory: Path | None) -> str:
     """The file to execute: a path as it stands (seen from the run's directory), else the first of that name on PATH."""
+    name = command[0]
     if directory is not None and not directory.is_dir():
         raise ProgramError(f"no such directory to run in: {directory}")
     if "/" in name:
         path = Path(directory or ".", name)
         if not path.exists():
-            raise ProgramError(f"no such program: {name}", _typed_as_one(name) or _GIVE_A_PATH)
+            raise ProgramError(f"no such program: {name}", _typed_as_one(command) or _GIVE_A_PATH)
         if path.is_dir():
             raise ProgramError(f"{name} is a directory, not a program")
         if not os.access(path, os.X_OK):
-            raise ProgramError(f"{name} is not executable", f"make it so with: chmod +x {name}")
+            raise ProgramError(*_not_executable(name, path))
         return name
     found = shutil.which(name, path=environment.get("PATH", os.defpath))
     if found is None:
         here = " (there is a file of that name here: write ./" + name + ")" if Path(name).is_file() else ""
-        raise ProgramError(f"no such program on PATH: {name}{here}", _typed_as_one(name) or _GIVE_A_PATH)
+        raise ProgramError(f"no such program on PATH: {name}{here}", _typed_as_one(command) or _GIVE_A_PATH)
     # a PATH may hold relative directories, which mean this process's directory and not the run's
     return str(Path(found).absolute())
 
 
-def _typed_as_one(text: str) -> str:
-    """The hint where a whole command line stands in the place of a program's name; empty where it does not look like one."""
-    if _OF_A_SHELL.search(text):
-        return f"a line for a shell is given to one: -- sh -c {shlex.quote(text)}"
+def _not_executable(name: str, path: Path) -> tuple[str, str]:
+    """What is said of a file that is there and may not be executed, and what to do about it."""
+    if (compiler := _SOURCES.get(path.suffix)) is not None:
+        program = shlex.quote(name.removesuffix(path.suffix))
+        return (
+            f"{name} is a source, not a program",
+            f"compile it first: {compiler} -O3 -o {program} {shlex.quote(name)}",
+        )
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        if not file.read(4).startswith((b"\x7fELF", b"#!")):
+            return f"{name} is not a program", "name the program first, and its files behind it"
+    return f"{name} is not executable", f"make it so with: chmod +x {shlex.quote(name)}"
+
+
+def _typed_as_one(command: Sequence[str]) -> str:
+    """The hint, with all words, where a line stands in the place of a program's name; empty where it does not look like one."""
+    line, rest = command[0], command[1:]
+    if _OF_A_SHELL.search(line):
+        return f"a line for a shell is given to one: -- sh -c {shlex.quote(' '.join([line, *map(shlex.quote, rest)]))}"
     with contextlib.suppress(ValueError):
-        if len(words := shlex.split(text)) > 1:
-            return f"write a program and its arguments as words of their own: -- {shlex.join(words)}"
+        if len(words := shlex.split(line)) > 1:
+            return f"write a program and its arguments as words of their own: -- {shlex.join([*words, *rest])}"
     return ""
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.meant import meant
 
 #: Arrays or knobs by name.
 Arrays = Mapping[str, Any]
@@ -155,7 +156,9 @@ class Study:
         known = {k.name: k for k in self.knobs}
         for name, value in given.items():
             if name not in known:
-                raise InputError(f"study {self.name} has no knob {name!r}", f"its knobs are: {', '.join(known)}")
+                raise InputError(
+                    f"study {self.name} has no knob {name!r}{meant(name, known)}", f"its knobs are: {', '.join(known)}"
+                )
             known[name].check(value)
         chosen = {k.name: k.quick if quick and k.quick is not None else k.default for k in self.knobs}
         return {k: v for k, v in {**chosen, **given}.items() if v}

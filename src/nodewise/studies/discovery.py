@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.base.meant import meant
 from nodewise.studies.contract import Study
 from nodewise.studies.shelves import Shelf, elsewhere, shelf_of, shelves
 
@@ -55,7 +56,8 @@ def find_study(name: str) -> Found:
                 f"pip install {source}, or in a checkout of nodewise: ./dev studies",
             )
         raise InputError(
-            f"unknown study: {name!r}", f"the studies are: {', '.join(study_names())}; or give a folder with a study.py"
+            f"unknown study: {name!r}{meant(name, study_names())}",
+            f"the studies are: {', '.join(study_names())}; or give a folder with a study.py",
         )
     return Found(_described(folder, package_of(folder)), folder, _built(folder, None))
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.meant import meant
 from nodewise.machine.model import Machine
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.loaded import Loaded, loaded_from_json, needs_of, watched_launcher
@@ -129,9 +129,8 @@ class Offer:
             return
         knobs = [k.name for library in load_catalogue() for k in library.knobs]
         for name in (n for n in rest if n not in knobs):
-            near = get_close_matches(name, [*AXES, *own, *knobs], 1)
             raise InputError(
-                f"unknown axis: {name}" + (f"; is {near[0]} meant?" if near else ""),
+                f"unknown axis: {name}{meant(name, [*AXES, *own, *knobs])}",
                 f"the axes are: {', '.join([*AXES, *sorted(own)])}; `nodewise knobs` lists those of libraries",
             )
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -88,7 +89,7 @@ class Loop:
 class Examined:
     """A file's loops, and how that was found out; `elsewhere` counts loops of other files by file.
 
-    `simd` is whether `omp simd` means anything with these flags.
+    `openmp` is whether OpenMP's directives mean anything with these flags, `simd` whether `omp simd` does.
     """
 
     file: Path
@@ -100,6 +101,7 @@ class Examined:
     loops: list[Loop] = field(default_factory=list)
     straight: list[Attempt] = field(default_factory=list)
     elsewhere: dict[str, int] = field(default_factory=dict)
+    openmp: bool = False
     simd: bool = False
 
     @property
@@ -134,8 +136,12 @@ def examine(
     found = Examined(file, language, tuple(used), origin, remarks, compiled)
     if not any(done.attempts for done in compiled) and not optimises(used):
         remarks.append("no compiler looked for loops with these flags: -O3 makes them")
-    found.simd = openmp_of(used)[1]
-    _gather(found, folder or Path.cwd())
+    found.openmp, found.simd = openmp_of(used)
+    if _gather(found, folder or Path.cwd()) and not found.openmp:
+        half = "only its simd directives count, by -fopenmp-simd" if found.simd else "its directives are ignored"
+        line = shlex.join(["nodewise", "vec", str(file), "--", *flags, "-fopenmp"])
+        how = f"as it runs: {line}" if command is None else "give it behind the file: -- -fopenmp"
+        remarks.append(f"the file uses OpenMP and is compiled without -fopenmp: {half}; {how}")
     return found
 
 
@@ -183,7 +189,8 @@ def _package(wanted: Iterable[str], language: str) -> str:
     return PACKAGES[DRIVERS[first, language][0]]
 
 
-def _gather(found: Examined, folder: Path) -> None:
+def _gather(found: Examined, folder: Path) -> bool:
+    """Bring together what the compilers report; whether the source has directives of OpenMP."""
     text = found.file.read_text(errors="replace")
     source = _Source(text, found)
     loops = {s: source.loop(s) for s in source.loops}
@@ -201,9 +208,7 @@ def _gather(found: Examined, folder: Path) -> None:
             if not done.problem and done.compiler.name not in loop.attempts:
                 loop.unseen[done.compiler.name] = source.unseen(written, loop, done)
     found.loops = sorted([*loops.values(), *loose.values()], key=lambda loop: (loop.line, loop.column))
-    if any("omp" in d.text for d in source.directives) and not openmp_of(found.flags)[0]:
-        half = "only its simd directives count, by -fopenmp-simd" if found.simd else "its directives are ignored"
-        found.remarks.append(f"the file uses OpenMP and is compiled without -fopenmp: {half}")
+    return any("omp" in d.text for d in source.directives)
 
 
 def _take(

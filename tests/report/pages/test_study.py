@@ -186,3 +186,12 @@ def test_the_page_claims_no_more_than_the_verdict() -> None:
     assert even.verdict is Word.UNDECIDED
     drawn = study_figures([even])["rates-1"].to_json()
     assert "undecided against the best peer" in drawn and "\u00d7 the best peer" not in drawn
+
+
+def test_what_was_published_is_read_on_a_phone(browser: Browser, tmp_path: Path) -> None:
+    view, _ = _open(browser, study_page_of(study_result(), README, tmp_path / "x"))
+    view.set_viewport_size({"width": 390, "height": 844})
+    cells = view.locator("table.stacked td")
+    assert cells.count() >= 5
+    boxes = [cells.nth(i).bounding_box() for i in range(cells.count())]
+    assert all(b and b["x"] >= 0 and b["x"] + b["width"] <= 390 and b["width"] > 150 for b in boxes)

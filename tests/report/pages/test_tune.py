@@ -23,6 +23,7 @@ from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
 from nodewise.report.exports.rows import sample_rows_csv
+from nodewise.report.figures.experiment import make_figures
 from nodewise.report.pages.tune import tune_page
 from nodewise.report.pages.write import write_page
 from nodewise.report.tables import label
@@ -137,6 +138,49 @@ def test_figures_are_drawn_as_wide_as_the_page_has_room(browser: Browser, tmp_pa
     view.set_viewport_size({"width": width + 80, "height": 844})
     view.wait_for_function(f"document.querySelector('.figure svg').getBoundingClientRect().width > {before} + 40")
     view.close()
+
+
+_MEETING = """f => { const boxes = [...f.querySelectorAll('.mark-text.role-axis-label > text')].map(t => t.getBoundingClientRect());
+return boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b =>
+  a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)).length }"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_long_names_are_whole_and_apart_on_any_page(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    names = [
+        f"./solver of a name that is long --with option={i} input-of-a-long-name.dat {'x' * 30}{i}" for i in range(3)
+    ]
+    contenders = tuple(Contender(Setting(("true",), name=name), name) for name in names)
+    question = CompareQuestion(contenders, machine(4, 2), tmp_path / "c", Budget(1000.0), most=8, environment={})
+    compare(question, Described(lambda s: 1.0 + 0.1 * int(s.name[-1])))
+    # names are shortened where they stay apart: here they are drawn as they are
+    monkeypatch.setattr("nodewise.report.figures.experiment.labels_of", lambda e: {key: key for key in e.settings})
+    view, wrong = _open(browser, write_page(tmp_path / "c"))
+    view.set_viewport_size({"width": width, "height": 844})
+    view.wait_for_timeout(500)
+    for name in ("distributions", "ratios"):
+        figure = view.locator(f"#figure-{name}")
+        assert "…" not in figure.inner_text()
+        assert "".join(names[1].split()) in "".join(figure.inner_text().split())
+        assert figure.evaluate(_MEETING) == 0
+    right = "[...document.querySelectorAll('#answer td')].map(c => c.getBoundingClientRect().right)"
+    edge = view.evaluate("document.querySelector('#answer').getBoundingClientRect().right")
+    assert width > 600 or max(view.evaluate(right)) <= edge
+    # vega says that a height by rows is not fitted, which is as it is meant
+    assert [one for one in wrong if "WARN Dropping" not in one] == []
+
+
+def test_of_a_single_run_no_spread_is_shown(tmp_path: Path) -> None:
+    directory = _experiment(tmp_path / "x", "many cores")
+    found = read_stored(directory)
+    page = tune_page(found)
+    single = [s for s in found.verdict.settings if s.runs == 1]
+    assert single and all(s.mad == 0 for s in single)
+    assert '<td data-value="0.0">0 ns</td>' not in page and '<td data-value="0.0">–</td>' in page
+    charts = make_figures(found.experiment, found.verdict)
+    assert "Hollow points: too few runs for an interval." in charts["time-over-threads"].to_json()
 
 
 def test_nothing_is_cut_on_a_desktop(browser: Browser, tmp_path: Path) -> None:

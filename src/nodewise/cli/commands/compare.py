@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from nodewise.base.errors import InputError, StoreError
+from nodewise.api.given import split_variables
+from nodewise.base.errors import InputError, ProgramError, StoreError
 from nodewise.cli.experiments import STDOUT, again_in, place_for, print_note
 from nodewise.cli.exports import Exporting, asked_exports, write_export
 from nodewise.cli.hyperfine import HyperfineWords
@@ -28,6 +33,7 @@ from nodewise.cli.kinds import (
     within_option,
 )
 from nodewise.cli.options import run_options, same_output_options
+from nodewise.runner.launch import quoted
 from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
@@ -37,6 +43,8 @@ if TYPE_CHECKING:
     from nodewise.verdicts.stored import Stored
 
 SLOWER, UNDECIDED = 1, 2
+#: What stands where a parameter's value is put in.
+_PLACE = re.compile(r"\{([A-Za-z_][\w-]*)\}")
 #: What may be given again when a comparison is resumed.
 _ANEW = (
     "as_json",
@@ -134,7 +142,9 @@ class _Compare(HyperfineWords, Exporting):
 @click.argument("commands", nargs=-1, metavar="COMMAND...")
 @click.pass_context
 def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
-    """Measure each COMMAND (one text each, as for a shell) in random interleaved blocks, and say which is faster.
+    """Say which of several commands is faster.
+
+    Each COMMAND (one text each, as for a shell) is measured in random interleaved blocks.
 
     \b
       nodewise compare './old in.dat' './new in.dat'
@@ -165,7 +175,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     # whether it can be kept is to be known before the time is spent
     targets = asked_exports(given, given["as_json"])
     question = comparison.question
-    with ProgressLine(question.budget) as line, kept_in(question.out, "compare"):
+    with ProgressLine(question.budget) as line, kept_in(question.out, "compare"), _places_named(given):
         verdict = comparison.answer(line.show, print_note)
     slower = None if question.threshold is None else slower_by(verdict, question.threshold)
     code = 0 if question.threshold is None else {True: SLOWER, False: 0, None: UNDECIDED}[slower]
@@ -216,6 +226,7 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
         commands.insert(0, given["reference"])
         if names or given["reference_name"]:
             names.insert(0, given["reference_name"] or given["reference"])
+    _check_quoted(commands, run.options.cwd is not None)
     parameters = [*given["parameter"], *("=".join(pair) for pair in given["parameter_list"])]
     check_enough(len(commands), bool(given["baseline"] or parameters))
     contenders = make_contenders(
@@ -248,6 +259,34 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
         asked=("nodewise", *sys.argv[1:]),
         firm=budget_given or not (given["runs"] or given["min_runs"] > 1),
     )
+
+
+@contextmanager
+def _places_named(given: Mapping[str, Any]) -> Iterator[None]:
+    """Where a command fails that has the place of a parameter without values, that is what to look at first."""
+    try:
+        yield
+    except ProgramError as problem:
+        names = {p.partition("=")[0] for p in (*given["parameter"], *(name for name, _ in given["parameter_list"]))}
+        open_ = [n for text in given["commands"] for n in _PLACE.findall(text) if n not in names]
+        if open_:
+            named = f"-P {open_[0]}=… is missing, which gives {{{open_[0]}}} its values: -P {open_[0]}=1,2,4"
+            problem.hint = f"{named}; else {problem.hint}" if problem.hint else named
+        raise
+
+
+def _check_quoted(commands: Sequence[str], elsewhere: bool) -> None:
+    """Raises InputError where the words of one command stand as several: the first is a program, and another is none."""
+    if any(set(text) & set(" \t\n;|&<>{}") or text.startswith("study:") for text in commands) or elsewhere:
+        return
+    variables, words = split_variables(commands)
+    others = [word for word in words[1:] if shutil.which(word) is None]
+    if (others or variables) and words and shutil.which(words[0]):
+        line = " ".join([*(f"{k}={quoted(v)}" for k, v in variables.items()), *map(quoted, words)])
+        raise InputError(
+            f"{(others or list(commands))[0]} is no command: each command is one text",
+            f"quote each command: nodewise compare {quoted(line)} ANOTHER",
+        )
 
 
 def _codes(text: str | None) -> frozenset[int]:

@@ -73,7 +73,9 @@ BROKEN = 1
 def command(
     context: click.Context, /, run: RunChoice, directory: Path | None, other: tuple[str, ...], **given: Any
 ) -> int:
-    """Run again what the tune or compare in DIR promised, in the same blocks as what it was compared with, and say whether it holds.
+    """Measure again what an experiment promised.
+
+    Run again what the tune or compare in DIR promised, in the same blocks as what it was compared with, and say whether it holds.
 
     \b
       nodewise confirm nodewise-experiments/solver-20261121-145510

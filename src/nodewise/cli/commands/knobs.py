@@ -53,7 +53,9 @@ def command(
     run: RunChoice,
     words: tuple[str, ...],
 ) -> None:
-    """Without COMMAND list every knob that nodewise knows; with it run it once, and list those of what it loads.
+    """List what can be set of libraries, or of those COMMAND loads.
+
+    Without COMMAND list every knob that nodewise knows; with it run it once, and list those of what it loads.
 
     Each comes with its values, what it means, what it may cost and where it is documented; with COMMAND also with the share of
     the run's time that it bears on, and whether tune tries it by itself.

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 def command(
     machine_spec: str | None, allow: str | None, as_json: bool, svg: Path | None, png: Path | None, save: Path | None
 ) -> None:
-    """Show a machine: its sockets, caches, cores, hardware threads and memory, and what may be used of it."""
+    """Show a machine, and what may be used of it.
+
+    Shown are its sockets, caches, cores, hardware threads and memory, and what may be used of it."""
     from nodewise.base.files import write_whole
     from nodewise.cli.drawing_output import write_drawing
     from nodewise.machine.sources import hwloc_xml, load_machine

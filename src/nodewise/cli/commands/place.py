@@ -9,12 +9,13 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.processors import format_processors
 from nodewise.cli.kinds import (
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from nodewise.placement.resolve import Request
     from nodewise.runner.setting import Setting
 
+#: What OMP_PROC_BIND may be.
+_BINDINGS = ("spread", "close", "master", "primary", "true", "false")
 #: Where the options that dialects bring are kept for the time of one call.
 _BROUGHT = "nodewise.place.brought"
 
@@ -120,7 +123,9 @@ def command(
     words: tuple[str, ...],
     **asked: Any,
 ) -> None:
-    """Place threads and ranks by POLICY (compact, scatter, balanced, os) or by a text in any dialect.
+    """Show where threads and ranks would sit, or run COMMAND so.
+
+    They are placed by POLICY (compact, scatter, balanced, os) or by a text in any dialect.
 
     Show it, write it in another dialect, or run COMMAND with it. With a text all words are the COMMAND's, and so they are where
     only memory is asked for (--memory, --huge-pages): threads are then left as they are.
@@ -153,7 +158,10 @@ def command(
         _draw(svg, png, machine, placement, compared)
     if command_words:
         refuse_ignored(context, "a COMMAND is run", ("dialect", "files", "hosts", "as_json", "explained"))
-        _run(placed, command_words, via, untouched)
+        variables, program = split_variables(command_words)
+        if not program:
+            raise InputError(f"no program follows {' '.join(command_words)}", "name it behind its variables")
+        _run(placed, program, via, untouched, variables)
         return
     refuse_ignored(context, "there is no COMMAND to run", ("via",))
     found = placed.output()
@@ -201,6 +209,8 @@ def _request(
     _check_one_policy(words, any(text is not None for text in texts.values()))
     if words and all(text is None for text in texts.values()):
         alone = only_memory and words[0] not in POLICIES
+        if not alone:
+            _check_policy_first(words)
         policy, rest = ("os", words) if alone else (words[0], words[1:])
     return request_of(policy, asked["zones"], asked["runtime"], texts), rest
 
@@ -221,6 +231,24 @@ def _check_one_policy(words: tuple[str, ...], by_text: bool) -> None:
             f"two policies are named: {words[0]} and {words[1]}",
             f"to compare them: nodewise place {words[0]} --compare {words[1]}; "
             f"a program of that name is started by: {words[0]} -- {words[1]}",
+        )
+
+
+def _check_policy_first(words: tuple[str, ...]) -> None:
+    """Raises InputError where the first word is not meant as a policy: it stands behind --, is a program, or binds by a text."""
+    from nodewise.placement.policies import POLICIES
+
+    line = shlex.join(words)
+    behind = "--" in sys.argv and len(sys.argv) - sys.argv.index("--") - 1 == len(words)
+    if behind or (words[0] not in POLICIES and (len(words) > 1 or "/" in words[0]) and shutil.which(words[0])):
+        raise InputError(
+            f"nothing says where the threads of {words[0]} are to go",
+            f"name a policy ({', '.join(POLICIES)}) before --: nodewise place compact -- {line}",
+        )
+    if words[0].lower() in _BINDINGS:
+        raise InputError(
+            f"{words[0]} is no policy, but what OMP_PROC_BIND says; is --bind {words[0]} meant?",
+            f"write it with its places: --places cores --bind {words[0]}; the policies are {', '.join(POLICIES)}",
         )
 
 
@@ -310,10 +338,10 @@ def _show(
         print("\n".join(explain(machine, placement, request)))
 
 
-def _run(placed: Placed, words: tuple[str, ...], via: str, untouched: bool) -> None:
+def _run(placed: Placed, words: tuple[str, ...], via: str, untouched: bool, variables: Mapping[str, str]) -> None:
     """Become the program; under a launcher, with the places of the rank that this process is.
 
-    `untouched`: the environment's variables on threads hold.
+    `untouched`: the environment's variables on threads hold. `variables` stand before the program, and hold whatever else is set.
     """
     from nodewise.placement.registry import binding_variables, launchers, local_rank_variables
     from nodewise.runner.binding import binding_environment, program_of
@@ -347,6 +375,8 @@ def _run(placed: Placed, words: tuple[str, ...], via: str, untouched: bool) -> N
     unset = tuple(v for v in binding_variables() if not untouched and v not in env)
     policy, pages = placed.pages
     env |= huge_page_environment(pages, os.environ, program_of(words, os.environ).libraries)
+    env |= variables
+    unset = tuple(v for v in unset if v not in variables)
     _execute(
         Setting(
             command=words,

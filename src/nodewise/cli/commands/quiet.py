@@ -61,7 +61,9 @@ def command(
     as_json: bool,
     root: Path | None,
 ) -> int:
-    """Report what on this machine makes a program's time vary, and what to do about each; nothing is changed.
+    """Report what here makes a program's time vary.
+
+    Report what on this machine makes a program's time vary, and what to do about each; nothing is changed.
 
     It reads how the system is set, watches for a second who else runs, and repeats a short loop of equal work on all
     processors that may be used, which shows what is lost to interruptions and which differences can be resolved here now.

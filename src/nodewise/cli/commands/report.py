@@ -47,7 +47,9 @@ def command(
     as_json: bool,
     **exports: Any,
 ) -> None:
-    """Rebuild the report of the experiment in DIRECTORY, of any kind, from what was kept of it.
+    """Write the report of an experiment again, or export it.
+
+    Rebuild the report of the experiment in DIRECTORY, of any kind, from what was kept of it.
 
     Without options the page is written to DIRECTORY/report.html. Exports are for comparisons.
     """

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError
-from nodewise.cli.experiments import again_in, place_for, print_note
+from nodewise.cli.experiments import again_in, place_for_command, print_note
 from nodewise.cli.keeping import hand_out, kept_in
 from nodewise.cli.kinds import allow_option, budget_option, json_option, out_option, resume_option
 from nodewise.cli.options import run_options
 from nodewise.cli.typed import options_left_out
+from nodewise.cli.wrapping import print_wrapped
 
 if TYPE_CHECKING:
     from nodewise.api.options import RunChoice
@@ -64,9 +66,11 @@ def command(
     run: RunChoice,
     command_words: tuple[str, ...],
 ) -> int:
-    """Run COMMAND without a shell and say how long it took, what it used and what disturbed it.
+    """Measure one command well.
 
-    Runs that fail have no time: the others are reported, with how many failed.
+    Run COMMAND without a shell and say how long it took, what it used and what disturbed it.
+
+    NAME=VALUE before it sets a variable, as in a shell. Runs that fail have no time: the others are reported, with how many failed.
 
     Exit codes: 0 each run ended well; 1 some failed; 2 bad input, or none ended well.
     """
@@ -82,12 +86,12 @@ def command(
 
     if not command_words:
         raise InputError("there is no command to run", "name it: nodewise run -- ./app")
-    if left_out := options_left_out(context.command.params, sys.argv[1:], command_words):
+    if left_out := options_left_out(context.command.params, sys.argv[1:], split_variables(command_words)[1]):
         print(f"note: {left_out}", file=sys.stderr)
     single = prepare_run(
         command_words,
         run,
-        resume or out or place_for(Path(command_words[0]).name),
+        resume or out or place_for_command(command_words),
         runs=runs,
         warmup=warmup,
         allow=allow,
@@ -107,7 +111,7 @@ def command(
 
     def answer() -> None:
         ranks = titled_rank_lines(read_experiment(folder), single.question.contenders[0].setting.key)
-        print("\n".join([*summary_lines(summary, run.shown.currency, runs), *ranks]))
+        print_wrapped("\n".join([*summary_lines(summary, run.shown.currency, runs), *ranks]))
 
     hand_out(folder, write_page, answer, print_json if as_json else None)
     return code

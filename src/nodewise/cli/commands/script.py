@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="DIR | [--] COMMAND...")
 @click.pass_context
 def command(context: click.Context, form: str, run: RunChoice, words: tuple[str, ...]) -> None:
-    """Print a script that starts COMMAND, or the best start that the tune in DIR found, under a batch system.
+    """Write a script for a shell or a batch system.
+
+    Print a script that starts COMMAND, or the best start that the tune in DIR found, under a batch system.
 
     It asks for the ranks and processors that the start takes, and starts ranks by what that system has: srun, mpiexec or aprun.
     How long it may run, and in which queue, is for you to add, as options of sbatch, qsub or bsub.

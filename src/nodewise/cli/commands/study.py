@@ -87,7 +87,9 @@ def command(
     name: str | None,
     knob_words: tuple[str, ...],
 ) -> None:
-    """Run the study NAME, or the one in FOLDER: its variants, its peers and the limit, interleaved.
+    """Run a study against its peers and the machine's limit.
+
+    Run the study NAME, or the one in FOLDER: its variants, its peers and the limit, interleaved.
 
     Without a name the studies are listed. Knobs are given as --class A or class=A. `nodewise study check FOLDER` checks whether a
     study keeps the contract of all studies, and ends with exit code 1 where it does not.

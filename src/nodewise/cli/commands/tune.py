@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError
-from nodewise.cli.experiments import again_in, check_target, place_for, print_note
+from nodewise.cli.experiments import again_in, check_target, place_for_command, print_note
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
     allow_option,
@@ -119,9 +120,11 @@ def command(
     run: RunChoice,
     command_words: tuple[str, ...],
 ) -> None:
-    """Search the settings of COMMAND, then confirm the best one against the way it is started now.
+    """Find the fastest way to run COMMAND, and prove it.
 
-    COMMAND is a program with its arguments, or study:NAME with that study's knobs (study:is class=A). Ctrl-C ends with
+    The settings of COMMAND are searched, and the best one is confirmed against the way it is started now.
+
+    COMMAND is a program with its arguments, and NAME=VALUE before it as a shell has them, or study:NAME with that study's knobs (study:is class=A). Ctrl-C ends with
     the best so far.
 
     \b
@@ -145,12 +148,12 @@ def command(
         return
     if dry_run:
         refuse_ignored(context, "a dry run keeps nothing", ("out", "script"))
-    if left_out := options_left_out(context.command.params, sys.argv[1:], command_words):
+    if left_out := options_left_out(context.command.params, sys.argv[1:], split_variables(command_words)[1]):
         print(f"note: {left_out}", file=sys.stderr)
     tuning = prepare_tune(
         command_words,
         run,
-        resume or out or place_for(Path(command_words[0]).name if command_words else "tune"),
+        resume or out or place_for_command(command_words),
         budget=budget,
         max_runs=max_runs,
         axes=axes,
@@ -210,7 +213,7 @@ def _submit(
             read_question(resume)
     elif out is not None and (out / "question.json").exists():
         raise InputError(f"{out} holds an experiment already", f"go on with it: --resume {out} --submit")
-    folder = resume or out or place_for(Path(command_words[0]).name)
+    folder = resume or out or place_for_command(command_words)
     own = sys.argv[1 : len(sys.argv) - len(command_words)]
     typed = [w for w in own if w != "--submit" and not w.startswith("--submit=")]
     at = typed.index("tune") + 1

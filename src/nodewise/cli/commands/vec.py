@@ -61,7 +61,9 @@ def command(
     file: Path,
     flags: tuple[str, ...],
 ) -> None:
-    """Report for each loop in a C, C++ or Fortran FILE whether compilers vectorize it, how widely, why not, and what to change.
+    """Report which loops of a FILE become vectors, and why not.
+
+    Report for each loop in a C, C++ or Fortran FILE whether compilers vectorize it, how widely, why not, and what to change.
 
     FILE is compiled, and nothing is kept. FLAGS are the compiler's; where they say neither -O… nor -march=…, -O3 and
     -march=native are added.

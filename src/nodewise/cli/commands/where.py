@@ -59,7 +59,9 @@ def command(
     svg: Path | None,
     words: tuple[str, ...],
 ) -> None:
-    """Run COMMAND, or watch --pid, and report where each thread ran; the table goes to standard error.
+    """Report where each thread of a program really ran.
+
+    Run COMMAND, or watch --pid, and report where each thread ran; the table goes to standard error.
 
     Exits as COMMAND does.
     """

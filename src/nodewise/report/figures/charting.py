@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,6 +15,8 @@ ACCENT = "#0b5cad"
 WIDTH = 660
 #: A longer title goes on in another line.
 _TITLE_LETTERS = 90
+#: What a name next to a figure may take up, in pixels and in letters, and the height of a line of it.
+_NAME_WIDTH, _NAME_LETTERS, _LINE = 280, 40, 14
 
 
 def scale_for(low: float, high: float, base: int) -> alt.Definition:
@@ -57,6 +60,14 @@ def chart_of(rows: list[dict[str, Any]]) -> Any:
 def charts_of_any(rows: list[dict[str, Any]]) -> list[Any]:
     """A chart of the rows, or none of no rows: a layer of nothing has no extent, and browsers complain."""
     return [chart_of(rows)] if rows else []
+
+
+def named_axis(names: Sequence[str], step: int) -> tuple[alt.Definition, alt.Definition]:
+    """The axis of rows with names, a long name in several lines so that none is cut, and the height of a row, at least `step`."""
+    lines = {name: textwrap.wrap(name, _NAME_LETTERS) or [""] for name in names}
+    # vega takes lines from an expression only
+    axis = alt.Axis(labelLimit=_NAME_WIDTH, labelExpr=f"{json.dumps(lines)}[datum.label]", grid=True)
+    return axis, alt.Step(max(step, _LINE * max(map(len, lines.values()), default=1) + 8))
 
 
 def state_colours(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Any:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nodewise.placement.placement import Placement
@@ -19,6 +19,7 @@ from nodewise.report.figures.charting import (
     finish,
     metric_title,
     metric_unit,
+    named_axis,
     scale_around,
     scale_for,
 )
@@ -94,8 +95,13 @@ def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | Non
             chart.mark_rule(strokeWidth=1.5).encode(x=x, color=colour, y=alt.Y("low:Q", title=title), y2="high:Q")
             for chart in charts_of_any([r for r in data if "low" in r])
         ],
-        base.mark_circle(size=48, opacity=1).encode(y=y, tooltip=tooltip),
+        *[
+            chart.mark_point(filled=filled, size=48, opacity=1).encode(x=x, color=colour, y=y, tooltip=tooltip)
+            for filled in (True, False)
+            for chart in charts_of_any([r for r in data if ("low" in r) is filled])
+        ],
     ]
+    under += _without_interval(data, "Hollow points: too few runs for an interval.")
     baseline = next((s.median for s in verdict.settings if s.key == BASELINE and s.median), None)
     if baseline:
         line = chart_of([{"at": baseline * factor, "text": "baseline, as started now"}])
@@ -107,6 +113,11 @@ def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | Non
         f"{metric_title(verdict.metric).capitalize()} over threads",
         under,
     )
+
+
+def _without_interval(rows: Sequence[Mapping[str, Any]], said: str) -> list[str]:
+    """What is said below the title where some of the rows have no interval."""
+    return [said] if any("low" not in row for row in rows) else []
 
 
 def _best_lines(rows: list[dict[str, Any]], sign: int) -> list[dict[str, Any]]:
@@ -138,7 +149,8 @@ def distributions(experiment: Experiment, verdict: CompareVerdict | TuneVerdict)
         }
         for s in chosen
     ]
-    y = alt.Y("setting:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=280, grid=True))
+    axis, height = named_axis(order, 46)
+    y = alt.Y("setting:N", title=None, scale=alt.Scale(domain=order), axis=axis)
     seen = [float(p["time"]) for p in points]
     seen += [v * factor for s in chosen for v in (s.median, s.low, s.high) if v is not None]
     title = f"{metric_title(verdict.metric)} of a run ({unit})"
@@ -168,8 +180,9 @@ def distributions(experiment: Experiment, verdict: CompareVerdict | TuneVerdict)
     what = "Commands: every run" if isinstance(verdict, CompareVerdict) else "The leaders: every run"
     what = "Every run" if len(chosen) == 1 else what
     return finish(
-        chart.properties(width=WIDTH, height=alt.Step(46)),
+        chart.properties(width=WIDTH, height=height),
         f"{what}, median and 95% interval",
+        _without_interval(centres, "Without a bar: too few runs for an interval."),
     )
 
 
@@ -235,10 +248,11 @@ def ratios(experiment: Experiment, verdict: CompareVerdict) -> Any | None:
     ]
     if not rows:
         return None
-    order = [p["name"] for p in rows]
+    order = [labels[p.other] for p in pairs]
     ends = [1.0, *(end for p in pairs for end in (p.ratio, p.interval.low, p.interval.high))]
     x = alt.X("ratio:Q", title="times as fast as the reference", scale=scale_around(min(ends), max(ends)))
-    y = alt.Y("name:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=280))
+    axis, height = named_axis(order, 34)
+    y = alt.Y("name:N", title=None, scale=alt.Scale(domain=order), axis=axis)
     colour = alt.Color(
         "verdict:N",
         title=None,
@@ -254,7 +268,7 @@ def ratios(experiment: Experiment, verdict: CompareVerdict) -> Any | None:
         base.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q"), x2="high:Q"),
         base.mark_circle(size=70, opacity=1).encode(x=x, tooltip=tips),
     )
-    return finish(chart.properties(width=WIDTH, height=alt.Step(34)), "Speedup over the reference")
+    return finish(chart.properties(width=WIDTH, height=height), "Speedup over the reference")
 
 
 _Maker = Callable[[Experiment, Any], Any | None]

@@ -9,7 +9,7 @@ from nodewise.records.experiment import Experiment
 from nodewise.report.figures.experiment import make_figures, placement_drawings
 from nodewise.report.figures.tune_scaling import tune_points
 from nodewise.report.pages.conditions import sampled_page, thinning
-from nodewise.report.tables import label
+from nodewise.report.tables import label, labels_of
 from nodewise.report.text.going_on import going_on, last_budget
 from nodewise.report.text.scale import point_rows
 from nodewise.statistics.verdict import Word
@@ -37,7 +37,7 @@ def _values(experiment: Experiment, verdict: TuneVerdict) -> dict[str, Any]:
         "more": going_on(verdict, last_budget(experiment.question)),
         "best_label": label(verdict.best.values),
         "summaries": {s.key: s for s in verdict.settings},
-        "labels": {key: label(s.values) for key, s in experiment.settings.items()},
+        "labels": labels_of(experiment),
         "drawings": {title: Markup(svg) for title, svg in placement_drawings(experiment, verdict).items()},
         "limits": [*_limitations(experiment, verdict), *thinning(experiment)],
     }

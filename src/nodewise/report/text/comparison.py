@@ -54,7 +54,9 @@ def table_rows(verdict: CompareVerdict, labels: Mapping[str, str] | None = None)
             )
             continue
         pair = r.against_reference
-        low, high, spread = (format_metric(metric, n, currency) for n in (r.min, r.max, r.mad))
+        low, high = (format_metric(metric, n, currency) for n in (r.min, r.max))
+        # of a single run nobody knows how much it varies
+        spread = format_metric(metric, r.mad, currency) if r.runs > 1 else "–"
         name = labels.get(r.name, r.name)
         cells = [name, _centre(metric, r, currency), spread, f"{low} … {high}", str(r.runs)]
         cells.append("reference" if pair is None else _span(pair))

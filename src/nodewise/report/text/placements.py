@@ -65,7 +65,7 @@ def _counts(counts: Sequence[int]) -> str:
 
 def _share(facts: Facts, level: str) -> str:
     pairs = sum(facts.neighbours.values())
-    return f"{facts.neighbours.get(level, 0)} of {pairs}"
+    return f"{facts.sharing.get(level, 0)} of {pairs}"
 
 
 def compare_text(machine: Machine, a: Placement, b: Placement, titles: tuple[str, str]) -> str:

@@ -23,7 +23,7 @@ def tune_text(stored: Stored[TuneVerdict], width: int) -> str:
         return "–" if value is None else format_metric(verdict.metric, value, verdict.currency)
 
     base = verdict.summary(verdict.baseline.key)
-    spread = f", MAD {shown(base.mad)}" if base.mad is not None else ""
+    spread = f", MAD {shown(base.mad)}" if base.mad is not None and base.runs > 1 else ""
     lines = [f"axes      {', '.join(verdict.axes)}", f"baseline  {shown(base.median)}{spread}, started as now"]
     if verdict.verdict is Word.FASTER:
         lines.append(f"best      {verdict.best.key}: {shown(verdict.summary(verdict.best.key).median)}")

@@ -16,18 +16,20 @@ from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
 
 UNKNOWN = "unknown"
-_KEYS = {"name", "words", "gcc", "clang", "source", "nest", "vague", "do", "risk"}
+_KEYS = {"name", "words", "gcc", "clang", "source", "openmp", "nest", "vague", "do", "risk"}
 
 
 @dataclass(frozen=True)
 class Cause:
-    """One entry of the file; `nest` is for loops around others only, `vague` says less than another compiler may."""
+    """One entry of the file; `nest` is for loops around others only, `openmp` for code in which OpenMP's directives count, and
+    `vague` says less than another compiler may."""
 
     name: str
     words: str
     gcc: tuple[re.Pattern[str], ...] = ()
     clang: tuple[re.Pattern[str], ...] = ()
     source: re.Pattern[str] | None = None
+    openmp: bool = False
     nest: bool = False
     vague: bool = False
     do: tuple[str, ...] = ()
@@ -103,6 +105,7 @@ def _cause(entry: dict[str, Any]) -> Cause:
         gcc=tuple(re.compile(p) for p in entry.get("gcc", ())),
         clang=tuple(re.compile(p) for p in entry.get("clang", ())),
         source=re.compile(source) if source else None,
+        openmp=bool(entry.get("openmp", False)),
         nest=bool(entry.get("nest", False)),
         vague=bool(entry.get("vague", False)),
         do=tuple(str(d) for d in entry.get("do", ())),
@@ -111,14 +114,23 @@ def _cause(entry: dict[str, Any]) -> Cause:
 
 
 def find_cause(
-    causes: Causes, kind: str, why: Sequence[str], body: str = "", nest: bool = False, named: str = ""
+    causes: Causes,
+    kind: str,
+    why: Sequence[str],
+    body: str = "",
+    nest: bool = False,
+    named: str = "",
+    openmp: bool = True,
 ) -> Found:
     """The first cause that matches one of the messages `why` of a compiler of this kind.
 
-    `body` is the loop's own text, `named` the name that stands in it where the message points.
+    `body` is the loop's own text, `named` the name that stands in it where the message points; `openmp` is whether it was
+    compiled with -fopenmp, without which its directives bear on nothing.
     """
     for cause in causes.missed:
         if (cause.source is not None and not cause.source.search(body)) or (cause.nest and not nest):
+            continue
+        if cause.openmp and not openmp:
             continue
         if found := _matched(cause, kind, why, named):
             return found

@@ -144,7 +144,7 @@ def _of_compiler(loop: Loop, compiler: Compiler, causes: Causes, found: Examined
         status,
         len(attempts),
         tuple(how.most_common()),
-        tuple(_reasons(loop, missed, compiler, causes, found.loops)),
+        tuple(_reasons(loop, missed, compiler, causes, found)),
         tuple(notes.values()),
         why,
         simd=found.simd and status is Status.VECTORIZED if asked else None,
@@ -199,13 +199,13 @@ def _around_kept(loop: Loop, attempt: Attempt, loops: Sequence[Loop]) -> bool:
 
 
 def _reasons(
-    loop: Loop, missed: Sequence[Attempt], compiler: Compiler, causes: Causes, loops: Sequence[Loop]
+    loop: Loop, missed: Sequence[Attempt], compiler: Compiler, causes: Causes, examined: Examined
 ) -> Iterable[Reason]:
     counted: dict[tuple[str, str], list[Any]] = {}
     for a in missed:
         # in the text there may be a loop within that is gone, or another function's; GCC does not always say that there is one
-        nest = loop.nest if compiler.kind == "clang" else a.nest or _around_kept(loop, a, loops)
-        found = find_cause(causes, compiler.kind, a.why, loop.own, nest, _named(loop, a))
+        nest = loop.nest if compiler.kind == "clang" else a.nest or _around_kept(loop, a, examined.loops)
+        found = find_cause(causes, compiler.kind, a.why, loop.own, nest, _named(loop, a), examined.openmp)
         entry = counted.setdefault((found.name, found.words), [found, 0, a])
         entry[1] += 1
     for found, count, a in sorted(counted.values(), key=lambda e: -e[1]):
