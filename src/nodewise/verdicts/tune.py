@@ -293,7 +293,7 @@ def _more_runs(verdict: Verdict, pairs: Pairs, accept_disturbed: bool) -> int | 
     ratio = verdict.ratio
     if verdict.word is not Word.UNDECIDED or (pairs.busy and not accept_disturbed):
         return None
-    if ratio.low <= 0 or not math.isfinite(ratio.high):
+    if not ratio.has_interval:
         return 2 * (FEWEST_BLOCKS - len(pairs.one)) if len(pairs.one) < FEWEST_BLOCKS else None
     half = math.log(ratio.high / ratio.low) / 2
     # narrow enough to leave out what counts as none, or to lie within it
