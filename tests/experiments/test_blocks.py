@@ -184,3 +184,12 @@ def test_a_budget_that_nobody_asked_for_holds_after_the_fewest_blocks(tmp_path: 
         assert blocks.repeat(lambda: _arms("a"), "compare", Stop(5, firm=firm), taken.append) == "budget"
         assert len(taken) == made
         assert all(limit is not None for limit in slow.limits)
+
+
+def test_a_run_may_begin_before_the_end_of_the_budget_and_take_as_long_as_the_slowest_good_one(tmp_path: Path) -> None:
+    blocks = _blocks(tmp_path / "x", Slow(""), Budget(10.0))
+    assert blocks.allowed_s() == pytest.approx(10.0, abs=0.01)
+    blocks.run(_arms("a"), "compare")
+    # the run took a hundredth of a second or more, and a little goes by between the two readings
+    left = 10.0 - blocks._meter.seconds
+    assert blocks.allowed_s() > left + 0.008

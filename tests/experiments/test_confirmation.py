@@ -71,3 +71,9 @@ def test_a_confirmation_left_open_goes_on_while_the_budget_lasts(tmp_path: Path)
     assert len(plans) > 1 and plans[0].candidate == plans[1].candidate
     assert plans[1].alpha == pytest.approx(plans[0].alpha / 10) and plans[1].looks[0] > plans[0].looks[-1]
     assert verdict.seconds_spent <= 60.0 + 1.0
+
+
+def test_further_looks_are_those_of_a_plan_after_the_blocks_that_there_are() -> None:
+    at = plan_looks(68, 0.0045).at
+    assert len(at) > 1
+    assert further_looks(12, 68, 0.0045) == Looks(tuple(12 + n for n in at), 0.0045)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import machine_from_json
-from nodewise.machine.sources import hwloc_xml, load_machine
+from nodewise.machine.sources import Source, _topology, hwloc_xml, load_machine
 
 
 def test_a_synthetic_machine_has_the_shape_that_its_text_says() -> None:
@@ -118,3 +118,18 @@ def test_any_synthetic_text_is_a_machine_or_one_clear_message(text: str) -> None
         assert problem.what
     else:
         assert sorted(p for c in machine.cores for p in c.pus) == sorted(machine.pus)
+
+
+def test_a_source_of_no_known_kind_is_never_taken_for_this_machine() -> None:
+    with pytest.raises(InputError, match="of the kind 'lldp': lldp:x") as refused:
+        _topology(Source("lldp", "x"))
+    assert "--save" in str(refused.value.hint)
+
+
+def test_what_cannot_be_opened_is_one_message_whatever_the_system_says_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(path: Path, mode: str) -> None:
+        raise OSError("the tape is torn")
+
+    monkeypatch.setattr(Path, "open", opened)
+    with pytest.raises(InputError, match=r"cannot read /x\.xml: the tape is torn"):
+        _topology(Source("xml", "/x.xml"))

@@ -142,6 +142,11 @@ def test_likwid_leaves_out_what_is_not_there_and_counts_within_a_part_of_the_mac
     assert read_likwid(part, "L:N:0-3")[0] == [4, 5, 6, 7]
     assert write_likwid(part, [(6,), (4,)]).words == ("likwid-pin", "-c", "L:N:2,0")
     assert read_likwid(part, "L:N:2,0")[0] == [6, 4]
+    # more threads than processors: no list of indexes may be longer than its domain
+    for numbers in ([4] * 6, [4, 5, 6, 7, 4, 5], [7, 7]):
+        written = write_likwid(part, [(p,) for p in numbers]).words[-1]
+        assert read_likwid(part, written)[0] == numbers
+    assert write_likwid(synthetic(LIKWID, "4"), [(4,), (4,)]).words[-1] == "L:N:0@L:N:0"
 
 
 @pytest.mark.parametrize(

@@ -126,3 +126,19 @@ def test_a_directory_in_which_nothing_was_measured_can_be_taken_back(tmp_path: P
             writer.discard()
     assert not (tmp_path / "new").exists()
     assert [p.name for p in (tmp_path / "kept").iterdir()] == ["mine"]
+
+
+def test_with_a_line_lost_no_run_is_said_to_have_another_result(tmp_path: Path) -> None:
+    """A late difference names its sample by number, and with a line lost nobody knows which one that is."""
+    with Writer(tmp_path / "e", QUESTION) as writer:
+        for n in range(3):
+            writer.add(_record(n), SETTING)
+        writer.add_difference(1, "2.5 against 1.5")
+    samples = tmp_path / "e/samples.jsonl"
+    whole = samples.read_bytes()
+    assert [bool(r.sample.differs) for r in read_experiment(tmp_path / "e").records] == [False, True, False]
+    lines = whole.splitlines(keepends=True)
+    first = next(n for n, line in enumerate(lines) if b'"sample"' in line)
+    samples.write_bytes(b"".join([*lines[:first], b"{ torn\n", *lines[first + 1 :]]))
+    back = read_experiment(tmp_path / "e")
+    assert back.damaged_lines == 1 and not any(r.sample.differs for r in back.records)

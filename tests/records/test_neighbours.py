@@ -140,3 +140,15 @@ def test_a_time_that_is_still_to_come_makes_no_neighbour_of_one_that_has_ended(f
     assert here.others() == []
     here.leave()
     assert not file.exists()
+
+
+def test_one_that_ended_after_another_began_was_there_however_long_before_it_had_begun(folder: Path) -> None:
+    early, late = Running("tune", Path("/early")), Running("run", Path("/late"))
+    early.enter()
+    # times of files have the step of the kernel's tick
+    time.sleep(0.03)
+    late.enter()
+    time.sleep(0.03)
+    early.leave()
+    assert [n.directory for n in late.others()] == ["/early"]
+    late.leave()

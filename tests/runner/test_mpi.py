@@ -12,7 +12,18 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.runner.job import JobLauncher
-from nodewise.runner.mpi import Checked, family_of, find_launcher, library_of, read_per_node, start_words
+from nodewise.runner.mpi import (
+    FAMILIES,
+    Checked,
+    Family,
+    Library,
+    _mismatch,
+    family_of,
+    find_launcher,
+    library_of,
+    read_per_node,
+    start_words,
+)
 from nodewise.runner.setting import Setting
 from nodewise.tuning.ranks import with_ranks
 from tests.runner import mpis
@@ -192,3 +203,14 @@ def test_what_mpi4py_takes_is_asked_of_itself(tmp_path: Path) -> None:
         Checked().check(command, 3, 2, environment, None)
     script.write_text("print('no ranks here')\n")
     Checked().check(command, 3, 2, environment, None)
+
+
+def test_a_further_launcher_has_its_words_and_no_library_that_it_does_not_name() -> None:
+    flux = Family("flux", "Flux", ("flux",), "^flux", ("--tasks-per-node={n}",), ("Open MPI",), "", subcommand=("run",))
+    assert flux.words("flux", 4, 2) == ("flux", "run", "-n", "4", "--tasks-per-node=2")
+    command = ["flux", "run", "-n", "2", "python3", "x.py"]
+    of_mpi4py = Library("", "mpi4py", ())
+    hint = str(_mismatch(command, 4, 2, flux, of_mpi4py, {}).hint)
+    assert "MPI4PY_LIBMPI" not in hint and "launcher of its own" in hint
+    for name, file in (("openmpi", "libmpi.so.40"), ("mpich", "libmpich.so.12"), ("intelmpi", "libmpi.so.12")):
+        assert f"MPI4PY_LIBMPI={file}" in str(_mismatch(command, 4, 2, FAMILIES[name], of_mpi4py, {}).hint)

@@ -89,3 +89,12 @@ def test_two_values_that_only_fail_together_are_not_blamed_each() -> None:
 def test_one_failure_among_good_runs_is_nobody_s_fault() -> None:
     failures = _told(*[(0, {}, False)] * 4, *[(1, {"a": 1}, k == 0) for k in range(6)])
     assert not failures.is_guilty(Point({"a": 1, "b": 0}))
+
+
+def test_what_fails_now_and_then_is_counted_with_two_runs_of_the_program_itself() -> None:
+    failures = _told(*[(0, {}, False)] * 4, (1, {"a": 1}, True), (1, {"a": 1}, False))
+    assert _chance(failures, 1, a=1) == (1 + 2 * failures.rate) / 4
+    # one failure more is not yet the rule, and no failure leaves what the program itself has
+    failures = _told(*[(0, {}, False)] * 4, (1, {"a": 1}, False), *[(2, {"b": 1}, True)] * 3, (2, {"b": 1}, False))
+    assert _chance(failures, 1, a=1) == failures.rate
+    assert _chance(failures, 2, b=1) == (3 + 2 * failures.rate) / 6

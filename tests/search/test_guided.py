@@ -388,3 +388,15 @@ def test_what_never_ran_together_runs_at_once_after_the_single_values() -> None:
         new += len(blocks[2] - blocks[1] - blocks[0])
     # of 540 pairs; points that the model asks for in that block bring 161
     assert new >= 190
+
+
+def test_one_run_a_hair_faster_leads_nothing_and_one_that_is_much_faster_does() -> None:
+    """Ranked is by the expected time and its doubt: one run is known less well than six."""
+    only = _space(Axis("allocator", ("default", "a", "b", "c"), ("default", "a", "b", "c"), "default"))
+    default, slow, often, once = (only.default.having(allocator=v) for v in ("default", "a", "b", "c"))
+    for gain, leader in ((0.985, often), (0.96, once)):
+        search = GuidedSearch(only, 0)
+        for block, noise in enumerate((0.04, -0.03, 0.02, -0.04, 0.03, -0.02)):
+            third = {once: 0.9 * gain} if block == 3 else {slow: 1.0}
+            search.tell({default: math.exp(-noise), often: 0.9 * math.exp(noise), **third})
+        assert search.ranking[0] == leader

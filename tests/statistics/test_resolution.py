@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What can be distinguished from noise, against simulated comparisons."""
 
+import math
+
 import numpy as np
 import pytest
 
 from nodewise.statistics import compare, resolution
-from nodewise.statistics.compare import ratio_interval
-from nodewise.statistics.resolution import runs_needed, smallest_difference, window_noise
+from nodewise.statistics.compare import Ratio, ratio_interval
+from nodewise.statistics.resolution import MOST_MORE, pairs_to_narrow, runs_needed, smallest_difference, window_noise
 
 
 @pytest.mark.parametrize(("mad", "difference"), [(0.004, 0.01), (0.01, 0.02), (0.003, 0.005)])
@@ -90,3 +92,9 @@ def test_numbers_of_runs_are_those_of_the_formula() -> None:
         smallest_difference(0.01, 5)
     with pytest.raises(ValueError, match="above zero"):
         runs_needed(0.01, 0.0)
+
+
+def test_an_interval_narrows_with_the_root_of_the_number_of_pairs() -> None:
+    ratio = Ratio(1.0, math.exp(-0.02), math.exp(0.02), 12)
+    assert pairs_to_narrow(ratio, 12, 0.0101) in (35, 36) and pairs_to_narrow(ratio, 12, 0.03) <= 0
+    assert pairs_to_narrow(ratio, 12, 0.0) == pairs_to_narrow(ratio, 12, 1e-5) == MOST_MORE

@@ -364,3 +364,14 @@ def test_a_clock_that_is_low_in_nine_of_ten_runs_of_each_is_low_in_all() -> None
         found = disturbance(runs)
         assert found.conditions == conditions
         assert found.disturbed_runs == (0 if conditions else 16)
+
+
+def test_steal_that_all_meet_excuses_only_where_it_is_more_than_a_twentieth() -> None:
+    def disturbed(usual: float, one: float) -> int:
+        shares = [one if b == 15 else usual for b in range(30)]
+        return disturbance(
+            [_met(b, "a", used=10 * (1 - s), stolen=10 * s) for b, s in enumerate(shares)]
+        ).disturbed_runs
+
+    assert disturbed(0.03, 0.07) == 1 and disturbed(0.03, 0.045) == 0
+    assert disturbed(0.2, 0.24) == 0 and disturbed(0.2, 0.26) == 1

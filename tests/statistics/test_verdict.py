@@ -6,7 +6,7 @@ import math
 import pytest
 
 from nodewise.statistics.compare import Ratio
-from nodewise.statistics.verdict import Verdict, Word, format_ratio, is_settled, judge
+from nodewise.statistics.verdict import Verdict, Word, format_factor, format_ratio, is_settled, judge
 
 
 @pytest.mark.parametrize(
@@ -134,3 +134,18 @@ def test_each_word_has_its_sentence() -> None:
     few = Ratio(1.005, 0.0, 1.1, 3)
     assert Verdict(Word.NO_DIFFERENCE, few, 0.01).beyond == math.inf
     assert Verdict(Word.NO_DIFFERENCE, few, 0.01).sentence == f"no difference beyond ?: {format_ratio(few)}"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (Ratio(1.004, 1.003, 1.005, 30), "1.004×"),
+        (Ratio(1.4712, 1.45, 1.49, 30), "1.47×"),
+        (Ratio(1.004, 0.0, math.inf, 2), "1.004×"),
+        *((1.47, "1.47×"), (1.004, "1.004×"), (0.9961, "0.996×"), (1.0, "1.00×"), (150.4, "150×")),
+    ],
+)
+def test_a_ratio_alone_has_the_digits_that_it_has_with_its_interval(ratio: Ratio | float, text: str) -> None:
+    assert format_factor(ratio) == text
+    if isinstance(ratio, Ratio) and ratio.has_interval:
+        assert format_ratio(ratio).startswith(f"{text} (")

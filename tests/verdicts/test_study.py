@@ -146,7 +146,7 @@ def test_a_contender_for_scale_is_compared_with_nothing() -> None:
     ("mine", "blocks", "noise", "headline", "sentence"),
     [
         (0.05, 20, 0.01, "2.00× the best peer", r"2\.0\d*× \(1\.9\d*–2\.0\d*\) against peer"),
-        (0.2, 20, 0.01, "0.50× the best peer", r"0\.50*\d*× \(0\.49\d*–0\.50\d*\) against peer"),
+        (0.2, 20, 0.01, "0.501× the best peer", r"0\.50*\d*× \(0\.49\d*–0\.50\d*\) against peer"),
         (0.1, 25, 0.002, "No difference from the best peer", r"no difference beyond 1%: 1\.00\d*× \(.*\) against peer"),
         (0.1, 20, 0.3, "Undecided against the best peer", r"undecided against peer \(.*\): the noise leaves it open"),
     ],

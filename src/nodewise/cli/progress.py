@@ -15,6 +15,7 @@ from nodewise.base.units import format_seconds
 from nodewise.cli.masked_terminal import redrawn, shown
 from nodewise.experiments.progress import Progress
 from nodewise.records.budget import Budget
+from nodewise.statistics.verdict import format_factor
 
 _EVERY_S = 10.0
 
@@ -58,6 +59,6 @@ class ProgressLine:
         if progress.leader:
             # what is tried or confirmed first may turn out slower: then nothing leads but the program as it is
             slower = progress.speedup is not None and progress.speedup < 1
-            gain = f" ({progress.speedup:.2f}× so far)" if progress.speedup else ""
+            gain = f" ({format_factor(progress.speedup)} so far)" if progress.speedup else ""
             parts.append("none faster so far" if slower else f"leader {progress.leader}{gain}")
         return " · ".join(parts)

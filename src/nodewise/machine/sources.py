@@ -114,13 +114,15 @@ def _topology(source: Source) -> _core.Topology:
             if source.kind == "synthetic":
                 # no description has another sign than those of ASCII
                 return _core.Topology.from_synthetic(source.text.encode("ascii", "replace").decode())
-            return _core.Topology.live()
+            if source.kind == "live":
+                return _core.Topology.live()
     except OSError as problem:
-        raise InputError(f"cannot read {source.text}: {problem.strerror}") from problem
+        raise InputError(f"cannot read {source.text or 'this machine'}: {problem.strerror or problem}") from problem
     except ValueError as problem:
-        raise InputError(f"cannot read {source.text}: {problem}") from problem
+        raise InputError(f"cannot read {source.text or 'this machine'}: {problem}") from problem
     except _core.TopologyError as problem:
         raise _refusal(source, problem) from problem
+    raise InputError(f"hwloc has no machine of the kind {source.kind!r}: {source}", FORMS)
 
 
 def _refusal(source: Source, problem: Exception) -> NodewiseError:

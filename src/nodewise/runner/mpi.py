@@ -30,7 +30,8 @@ class Family:
     """A launcher of ranks: `programs` are its names, `says` what `--version` of it prints.
 
     `each` are the words for the number of ranks on each node, `{n}`. `libraries` are the families of MPI
-    libraries whose programs it can start, `package` is what brings it, empty for the system itself.
+    libraries whose programs it can start, `package` is what brings it, empty for the system itself. `file` is the library
+    of its own by the name that a program asks the loader for, `subcommand` stands before its options (`flux run`).
     """
 
     name: str
@@ -40,11 +41,13 @@ class Family:
     each: tuple[str, ...]
     libraries: tuple[str, ...]
     package: str
+    file: str = ""
+    subcommand: tuple[str, ...] = ()
 
     def words(self, program: str, ranks: int, per_node: int) -> tuple[str, ...]:
         """The words that start that many ranks, `per_node` on each node (0: as it deals them)."""
         each = [word.replace("{n}", str(per_node)) for word in self.each] if per_node else []
-        return (program, "-n", str(ranks), *each)
+        return (program, *self.subcommand, "-n", str(ranks), *each)
 
 
 #: By the order in which they are looked for.
@@ -53,15 +56,15 @@ FAMILIES = {
     for family in (
         Family(
             *("openmpi", "Open MPI", ("mpirun.openmpi", "mpirun", "orterun", "prterun"), r"\(Open MPI\)"),
-            *(("--map-by", "ppr:{n}:node"), ("Open MPI",), "openmpi-bin"),
+            *(("--map-by", "ppr:{n}:node"), ("Open MPI",), "openmpi-bin", "libmpi.so.40"),
         ),
         Family(
             *("mpich", "MPICH", ("mpiexec.mpich", "mpirun.mpich", "mpiexec.hydra", "mpiexec", "mpirun"), "HYDRA build"),
-            *(("-ppn", "{n}"), ("MPICH", "Intel MPI"), "mpich"),
+            *(("-ppn", "{n}"), ("MPICH", "Intel MPI"), "mpich", "libmpich.so.12"),
         ),
         Family(
             *("intelmpi", "Intel MPI", ("mpiexec.hydra", "mpirun", "mpiexec"), r"Intel\(R\) MPI"),
-            *(("-ppn", "{n}"), ("Intel MPI", "MPICH"), "impi-rt, from PyPI"),
+            *(("-ppn", "{n}"), ("Intel MPI", "MPICH"), "impi-rt, from PyPI", "libmpi.so.12"),
         ),
         Family("srun", "Slurm", ("srun",), "^slurm", ("--ntasks-per-node", "{n}"), (), "slurm-client"),
         Family("aprun", "ALPS", ("aprun",), "ALPS|aprun", ("-N", "{n}"), (), ""),
@@ -299,10 +302,10 @@ def _mismatch(
             )
         there = _kinds_there(command[0], environment)
         return InputError(what, f"name what its MPI speaks: --env SLURM_MPI_TYPE={_kind_for(library)}{there}")
-    if not library.family:
-        taken = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12", "intelmpi": "libmpi.so.12"}[family.name]
+    if not library.family and family.file:
         return InputError(
-            what, f"have mpi4py take that one: --env MPI4PY_LIBMPI={taken}; or start it by the launcher of its own"
+            what,
+            f"have mpi4py take that one: --env MPI4PY_LIBMPI={family.file}; or start it by the launcher of its own",
         )
     for other in FAMILIES.values():
         if library.family not in other.libraries:

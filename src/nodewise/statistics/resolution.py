@@ -10,6 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from nodewise.statistics.compare import Ratio
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 
 #: MAD times this estimates a normal's standard deviation.
@@ -17,8 +18,20 @@ _SIGMA = 1.4826
 #: How much more runs the interval of biweight scores needs than a t-test under normal noise: the inverse of its asymptotic
 #: relative efficiency, E[score']^2 / E[score^2] at a reach of 3.5 deviations (`compare`).
 _SCORE_COST = 1.166
+#: More pairs than this are not worth naming.
+MOST_MORE = 5000
 #: The fewest windows without overlap that must fit, or nothing is said of their length.
 _FEWEST_WINDOWS = 5
+
+
+def pairs_to_narrow(ratio: Ratio, pairs: int, wanted: float) -> int:
+    """How many pairs more than `pairs` would narrow a ratio's interval to `wanted` on either side, in log ratio: it narrows with
+    the root of their number. MOST_MORE at most, also where `wanted` is not above zero.
+    """
+    if wanted <= 0:
+        return MOST_MORE
+    half = math.log(ratio.high / ratio.low) / 2
+    return math.ceil(min(MOST_MORE, pairs * ((half / wanted) ** 2 - 1)))
 
 
 @dataclass(frozen=True)

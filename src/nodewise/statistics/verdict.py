@@ -58,16 +58,29 @@ class Verdict:
 
 def format_ratio(ratio: Ratio) -> str:
     """`1.47× (1.45–1.49)`, with as many digits as the interval is wide for."""
-    if not math.isfinite(ratio.high) or ratio.low <= 0:
+    if not ratio.has_interval:
         return f"{ratio.ratio:.3g}× (too few runs for an interval)"
-    half = (ratio.high - ratio.low) / 2
+    digits = _digits(ratio)
+    return f"{ratio.ratio:.{digits}f}× ({ratio.low:.{digits}f}–{ratio.high:.{digits}f})"
+
+
+def format_factor(ratio: Ratio | float) -> str:
+    """`1.47×`: the ratio alone, with as many digits as `format_ratio` gives it; without an interval two, or more where it would read as 1."""
+    if not isinstance(ratio, Ratio):
+        ratio = Ratio(ratio, ratio, ratio, 0)
+    return f"{ratio.ratio:.{_digits(ratio)}f}×"
+
+
+def _digits(ratio: Ratio) -> int:
+    low, high = (ratio.low, ratio.high) if ratio.has_interval else (ratio.ratio, ratio.ratio)
+    half = (high - low) / 2
     digits = min(4, max(2, math.ceil(-math.log10(half)))) if half > 0 else 2
     # an end on one side of 1 is not to be written as 1
-    while digits < 4 and any(end != 1 and round(end, digits) == 1 for end in (ratio.low, ratio.high)):
+    while digits < 4 and any(end != 1 and round(end, digits) == 1 for end in (low, high)):
         digits += 1
     if ratio.ratio >= 100:
         digits = max(0, digits - 2)
-    return f"{ratio.ratio:.{digits}f}× ({ratio.low:.{digits}f}–{ratio.high:.{digits}f})"
+    return digits
 
 
 def judge(ratio: Ratio, within: float, final: bool = False, surely: bool = False) -> Verdict:

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from nodewise.base.units import format_percent
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.compare import Ratio, ratio_interval
+from nodewise.statistics.resolution import MOST_MORE, pairs_to_narrow
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.verdicts.pair import pair_up
 
 #: The phases of the runs that show what carries a gain: before the comparison that decides, and after it.
 REDUCE, AFTER = "reduce", "confirm"
 _ALPHA = 0.05
-#: More runs than this are not worth naming.
-_MOST_MORE = 5000
 
 
 def ablation_blocks(axes: int) -> int:
@@ -77,7 +76,7 @@ class Ablations:
         runs = max(map(self._more_runs, unseparated)) * (1 + len(unseparated))
         named = ", ".join(unseparated)
         what = "it adds" if len(unseparated) == 1 else "each of them adds"
-        enough = f"about {runs} more would" if runs <= _MOST_MORE else f"more than {_MOST_MORE} more would have to"
+        enough = f"about {runs} more would" if runs <= MOST_MORE else f"more than {MOST_MORE} more would have to"
         return [*found, f"{named} could not be distinguished: the runs do not say whether {what} to the gain; {enough}"]
 
     def _more_runs(self, axis: str) -> int:
@@ -86,10 +85,9 @@ class Ablations:
         fewest = ablation_blocks(len(self.ratios))
         if ratio is None or not ratio.has_interval:
             return fewest - (0 if ratio is None else ratio.pairs)
-        half = math.log(ratio.high / ratio.low) / 2
         # narrow enough to leave out 1, or to lie within what counts as none
         wanted = max(abs(math.log(ratio.ratio)), math.log1p(self.within) - abs(math.log(ratio.ratio)))
-        return max(1, math.ceil(min(_MOST_MORE, ratio.pairs * ((half / wanted) ** 2 - 1))))
+        return max(1, pairs_to_narrow(ratio, ratio.pairs, wanted))
 
 
 def ablations_of(experiment: Experiment, candidate: str, within: float, accept_disturbed: bool) -> Ablations:

@@ -13,7 +13,7 @@ from nodewise.records.experiment import Experiment
 from nodewise.records.kind_registry import all_kinds, kind_named
 from nodewise.runner.launch import launch_of
 from nodewise.statistics.compare import Ratio
-from nodewise.statistics.verdict import Word, format_ratio
+from nodewise.statistics.verdict import Word, format_factor, format_ratio
 from nodewise.verdicts.compare import CONFIRM, CompareVerdict, compare_verdict, reference_of
 from nodewise.verdicts.pair import PairVerdict, costs_of
 from nodewise.verdicts.question import question_of, read_part, stopped_by
@@ -189,8 +189,14 @@ def judge_promise(promise: Promise, again: PairVerdict | None, failure: str | No
         if again.ratio >= least:
             return Held.HOLDS, ""
         if high < least:
-            return Held.SMALLER, f"it is faster, but less than the {promise.low:.2f}× that were promised at least"
-        return Held.UNDECIDED, f"it is faster; whether by the promised {promise.low:.2f}× the noise leaves open"
+            return (
+                Held.SMALLER,
+                f"it is faster, but less than the {format_factor(promise.low)} that were promised at least",
+            )
+        return (
+            Held.UNDECIDED,
+            f"it is faster; whether by the promised {format_factor(promise.low)} the noise leaves open",
+        )
     if again.low is None or again.high is None:
         return Held.UNDECIDED, again.reason or "there were too few runs"
     # a promise so small that no difference within what counts as none still keeps it

@@ -19,7 +19,7 @@ from nodewise.records.experiment import Experiment
 from nodewise.statistics.carryover import comparable
 from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.spoiled import Disturbance, disturbance
-from nodewise.statistics.verdict import Verdict, Word, judge
+from nodewise.statistics.verdict import Verdict, Word, format_factor, judge
 from nodewise.verdicts.disturbed import PhaseMet, phase_met
 
 QUIET = disturbance(())
@@ -144,14 +144,14 @@ def judge_pairs(
     if not one:
         return Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within), "no block has a good run of both"
     ratio = ratio_interval(one, other, level(len(one)))
-    if final and surely and not accept_disturbed and pairs.disturbed and not _has_interval(ratio):
+    if final and surely and not accept_disturbed and pairs.disturbed and not ratio.has_interval:
         # most blocks were undisturbed, but they are too few; what disturbed the rest may not make up more than counts as none
         every = pairs.deciding(accept_disturbed=True)
         ratio = ratio_interval(*every, level(len(every[0])))
     verdict = judge(ratio, within, final=final, surely=surely)
     if verdict.word is not Word.UNDECIDED:
         return verdict, ""
-    if not _has_interval(ratio):
+    if not ratio.has_interval:
         kind = (
             "undisturbed "
             if pairs.disturbed and not accept_disturbed
@@ -164,10 +164,6 @@ def judge_pairs(
     if ratio.low > 1:
         return verdict, f"the gain may be no more than counts as none, {format_percent(within)}"
     return verdict, "the noise leaves it open"
-
-
-def _has_interval(ratio: Ratio) -> bool:
-    return ratio.low > 0 and math.isfinite(ratio.high)
 
 
 def pair_verdict(
@@ -225,6 +221,6 @@ def medians_explained(pair: PairVerdict, medians: Sequence[float]) -> str:
     elif pair.low <= plain <= pair.high:
         return ""
     return (
-        f"the medians alone would give {plain:.2f}×; the ratio is that of runs of the same block, which what changed "
+        f"the medians alone would give {format_factor(plain)}; the ratio is that of runs of the same block, which what changed "
         "between blocks does not touch"
     )

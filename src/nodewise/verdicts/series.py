@@ -197,9 +197,8 @@ def against(
     assert nearest is not None
     ratio, other, pairs = nearest
     if len(others) > 1:
-        held = (
-            Ratio(ratio, low, high, fewest) if low > 0 and math.isfinite(high) else Ratio(ratio, 0.0, math.inf, fewest)
-        )
+        held = Ratio(ratio, low, high, fewest)
+        held = held if held.has_interval else Ratio(ratio, 0.0, math.inf, fewest)
         verdict, reason = judge(held, _WITHIN, final=True), ""
         if verdict.word is Word.UNDECIDED:
             few = f"{fewest} comparable blocks are too few for {together * len(others)} intervals that hold together"

@@ -15,7 +15,7 @@ from nodewise.base.units import format_percent, format_seconds
 from nodewise.records.result_store import STUDY
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.spoiled import disturbance
-from nodewise.statistics.verdict import Word, format_ratio
+from nodewise.statistics.verdict import Word, format_factor, format_ratio
 from nodewise.studies.contract import Published, Study
 from nodewise.verdicts.pair import PairVerdict
 from nodewise.verdicts.series import BOUND, FOR_SCALE, Series, against, beyond_limits, share_of, typical
@@ -264,7 +264,7 @@ def _above_limits(series: Sequence[Series]) -> list[str]:
 def ratio_text(pair: PairVerdict) -> str:
     """`1.60× (1.56–1.64)`; without an interval nothing is decided, and that is said: `1.60×, undecided`."""
     if pair.low is None or pair.high is None:
-        return f"{pair.ratio:.2f}×, {Word.UNDECIDED}"
+        return f"{format_factor(pair.ratio)}, {Word.UNDECIDED}"
     return format_ratio(pair.interval)
 
 
@@ -273,7 +273,7 @@ def peer_text(pair: PairVerdict) -> str:
     return {
         Word.NO_DIFFERENCE: "no difference from the best peer",
         Word.UNDECIDED: "undecided against the best peer",
-    }.get(pair.verdict, f"{pair.ratio:.2f}× the best peer")
+    }.get(pair.verdict, f"{format_factor(pair.interval)} the best peer")
 
 
 def _against_text(pair: PairVerdict) -> str:

@@ -20,6 +20,7 @@ from nodewise.runner.launch import launch_of
 from nodewise.runner.setting import Setting
 from nodewise.search.failures import fails_more
 from nodewise.statistics.compare import Ratio
+from nodewise.statistics.resolution import MOST_MORE, pairs_to_narrow
 from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks
 from nodewise.statistics.summary import mad, median
 from nodewise.statistics.verdict import Verdict, Word, format_ratio
@@ -43,8 +44,6 @@ BASELINE = "baseline"
 TUNE = "tune"
 #: The phase of the runs that decide.
 CONFIRM = "confirm"
-#: Of a gain that is not decided so many more blocks at most are proposed.
-_MOST_MORE = 5000
 #: No fewer blocks than this part of those made are said to decide what they left open.
 _LEAST_MORE = 0.5
 
@@ -297,14 +296,13 @@ def _more_runs(verdict: Verdict, pairs: Pairs, accept_disturbed: bool) -> int | 
     ratio = verdict.ratio
     if verdict.word is not Word.UNDECIDED or (pairs.busy and not accept_disturbed):
         return None
-    if ratio.low <= 0 or not math.isfinite(ratio.high):
+    if not ratio.has_interval:
         return 2 * (FEWEST_BLOCKS - len(pairs.one)) if len(pairs.one) < FEWEST_BLOCKS else None
-    half = math.log(ratio.high / ratio.low) / 2
     # narrow enough to leave out what counts as none, or to lie within it
     wanted = abs(math.log1p(verdict.within) - abs(math.log(ratio.ratio)))
-    more = math.ceil(len(pairs.one) * ((half / wanted) ** 2 - 1)) if wanted > 0 else _MOST_MORE
+    more = pairs_to_narrow(ratio, len(pairs.one), wanted)
     # so near to a word that a few runs might do, the next may as well lead away from it
-    return 2 * min(_MOST_MORE, max(2, math.ceil(len(pairs.one) * _LEAST_MORE), more))
+    return 2 * min(MOST_MORE, max(2, math.ceil(len(pairs.one) * _LEAST_MORE), more))
 
 
 def _ablations(experiment: Experiment, candidate: str, verdict: Verdict) -> Ablations:

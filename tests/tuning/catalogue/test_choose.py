@@ -287,3 +287,16 @@ def test_numpys_blas_is_found_and_asked():
     if "openblas-core-type" in knobs:
         knob = knobs["openblas-core-type"]
         assert knob.default == "Nehalem" and answers.chosen[knob.name] == knob.own
+
+
+@pytest.mark.parametrize(
+    ("memory", "limit", "there"), [(64, None, True), (64, 2, False), (2, 64, False), (64, 64, True), (0, 64, True)]
+)
+def test_a_limit_of_memory_bounds_what_a_program_may_grow_to(memory: int, limit: int | None, there: bool) -> None:
+    """Of one that takes a gigabyte; sizes in gigabytes, the limit as that of a group of processes."""
+    here = machine()
+    limits = replace(here.limits, memory_bytes=None if limit is None else limit << 30)
+    here = replace(here, memory_bytes=memory << 30, limits=limits)
+    go = Loaded("/app", "static", marks=(" Go buildinf:",))
+    knobs = {k.name: k for k in knobs_for(go, here, {}, CATALOGUE, usage={"peak_bytes": float(1 << 30)})}
+    assert ("400" in knobs["go-collector"].values) is there

@@ -263,7 +263,10 @@ def write_likwid(machine: Machine, places: Places) -> Rendering:
         return Rendering(words=("likwid-pin", "-c", _runs(numbers)))
     # within a part of the machine it counts by itself
     at = {p: i for i, p in enumerate(primary_order(machine, machine.allowed))}
-    return Rendering(words=("likwid-pin", "-c", "L:N:" + _runs([at[p] for p in numbers])))
+    counted = [at[p] for p in numbers]
+    # no list of indexes may be longer than its domain, but several may follow each other
+    parts = (counted[i : i + len(at)] for i in range(0, len(counted), len(at)))
+    return Rendering(words=("likwid-pin", "-c", "@".join("L:N:" + _runs(part) for part in parts)))
 
 
 def _runs(numbers: Sequence[int]) -> str:

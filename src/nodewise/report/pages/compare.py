@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from nodewise.report.pages.conditions import sampled_page, sorted_cells, thinnin
 from nodewise.report.tables import labels_of
 from nodewise.report.text.comparison import table_rows
 from nodewise.runner.objective import format_metric
-from nodewise.statistics.verdict import Word
+from nodewise.statistics.verdict import Word, format_factor
 from nodewise.verdicts.compare import CompareVerdict, describe
 from nodewise.verdicts.confirm import ConfirmVerdict, Held
 from nodewise.verdicts.stored import Stored
@@ -109,10 +110,13 @@ def _headline(verdict: CompareVerdict, labels: dict[str, str]) -> str:
     if len(rows) == 2 and any(r.error for r in rows):
         return "A command failed"
     if len(rows) == 2 and (pair := rows[1].against_reference) is not None:
-        ratio = pair.ratio
+        found = pair.interval
+        slower = replace(
+            found, ratio=1 / found.ratio, low=1 / found.high, high=1 / found.low if found.low else math.inf
+        )
         return {
-            Word.FASTER: f"{ratio:.2f}× faster" if ratio >= 1.095 else f"{ratio:.3f}× faster",
-            Word.SLOWER: f"{1 / ratio:.2f}× slower" if ratio <= 0.91 else f"{1 / ratio:.3f}× slower",
+            Word.FASTER: f"{format_factor(found)} faster",
+            Word.SLOWER: f"{format_factor(slower)} slower",
             Word.NO_DIFFERENCE: "No difference found",
             Word.UNDECIDED: "Undecided",
         }[pair.verdict]

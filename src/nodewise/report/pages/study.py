@@ -11,7 +11,7 @@ from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.report.figures.study import kind_of, study_figures
 from nodewise.report.pages.conditions import common_values
 from nodewise.report.pages.template import render
-from nodewise.statistics.verdict import Word
+from nodewise.statistics.verdict import Word, format_factor
 from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.study import Kind, StudyRow, StudyVerdict, furthest_ahead, ratio_text
 
@@ -61,7 +61,7 @@ def table_of(result: StudyVerdict) -> dict[str, Any]:
         ("GFLOP/s", lambda r: _over_time(r, r.flops), lambda v: f"{v:.4g}"),
         ("GB/s", lambda r: _over_time(r, r.bytes), lambda v: f"{v:.4g}"),
         ("to best peer", lambda r: result.ratio_to_peer(r) if r.kind is not Kind.LIMIT else None, None),
-        ("to plain", lambda r: result.ratio_to_plain(r) if r.kind is not Kind.LIMIT else None, lambda v: f"{v:.2f}×"),
+        ("to plain", lambda r: result.ratio_to_plain(r) if r.kind is not Kind.LIMIT else None, format_factor),
         ("of limit", lambda r: r.share_of_limit, format_percent),
         *((n, _metric(n), _written(n)) for n in metrics),
     ]
@@ -87,7 +87,7 @@ def peer_cell(result: StudyVerdict, row: StudyRow) -> str:
     """A row against the best peer, with its interval; empty where there is nothing to say."""
     if row.against_peer is not None:
         return ratio_text(row.against_peer)
-    return "" if (ratio := result.ratio_to_peer(row)) is None else f"{ratio:.2f}×"
+    return "" if (ratio := result.ratio_to_peer(row)) is None else format_factor(ratio)
 
 
 def _written(metric: str) -> Callable[[float], str]:

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.report.tables import BASELINE, labels_of
 from nodewise.runner.objective import format_metric
-from nodewise.statistics.verdict import format_ratio
+from nodewise.statistics.verdict import format_factor, format_ratio
 from nodewise.verdicts.compare import CompareVerdict, ContenderSummary, describe, describe_pair
 from nodewise.verdicts.pair import PairVerdict
 from nodewise.verdicts.secondary import MetricSummary
@@ -64,7 +64,7 @@ def table_rows(verdict: CompareVerdict, labels: Mapping[str, str] | None = None)
         if counted and work is not None:
             redundancy = "" if work.redundancy is None else f"{work.redundancy:.2f}"
             rate = format_work(work.rate, work.kind, True)
-            rate += "" if work.rate_ratio is None or pair is None else f" ({work.rate_ratio:.2f}×)"
+            rate += "" if work.rate_ratio is None or pair is None else f" ({format_factor(work.rate_ratio)})"
             cells += [format_work(work.amount, work.kind), rate, redundancy]
         elif counted:
             cells += ["", "", ""]
@@ -110,7 +110,7 @@ def shown_lines(verdict: TuneVerdict, labels: Mapping[str, str]) -> list[str]:
 
 def _span(pair: PairVerdict) -> str:
     if pair.low is None:
-        return f"{pair.ratio:.2f}× ({'disturbed' if 2 * pair.disturbed > pair.blocks else 'too few runs'})"
+        return f"{format_factor(pair.ratio)} ({'disturbed' if 2 * pair.disturbed > pair.blocks else 'too few runs'})"
     return format_ratio(pair.interval)
 
 
