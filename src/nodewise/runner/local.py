@@ -8,12 +8,9 @@ import errno
 import json
 import math
 import os
-import re
 import resource
 import secrets
 import select
-import shlex
-import shutil
 import signal
 import struct
 import subprocess
@@ -33,6 +30,7 @@ from nodewise.base.units import format_bytes, format_seconds
 from nodewise.machine.cgroups import read_memory_kills, read_memory_limit
 from nodewise.placement.memory import MODES
 from nodewise.runner.answer import NO_ANSWER, AnswerReader
+from nodewise.runner.find_program import find_program
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.marks import STOPPED, UNREAD, find_marks
 from nodewise.runner.objective import value_of
@@ -56,16 +54,6 @@ _STALLED_S = 10.0
 _LONGEST_REPLY = 1 << 30
 #: The most processes left behind that are named.
 _MOST_NAMED = 5
-#: By the suffix of a source the command that compiles it.
-_SOURCES = {
-    **dict.fromkeys((".c",), "cc"),
-    **dict.fromkeys((".cc", ".cpp", ".cxx", ".c++", ".C"), "c++"),
-    **dict.fromkeys((".f", ".for", ".f90", ".f95", ".f03", ".f08", ".F", ".F90"), "gfortran"),
-    ".cu": "nvcc",
-}
-_GIVE_A_PATH = "give its path, or a name that is found on PATH"
-#: What only a shell carries out: pipelines, redirections, several commands, variables, patterns and assignments.
-_OF_A_SHELL = re.compile(r"[|<>;&$`*?\n]|^\s*[A-Za-z_]\w*=")
 
 
 @dataclass(frozen=True)
@@ -217,7 +205,7 @@ class LocalLauncher:
                     f"it may use {format_processors(allowed)}",
                 )
         return {
-            "program": _as_bytes(_find_program(setting.command, environment, directory)),
+            "program": _as_bytes(find_program(setting.command, environment, directory)),
             "arguments": [_as_bytes(word) for word in setting.command],
             "environment": [_as_bytes(f"{k}={v}") for k, v in environment.items()],
             "directory": _as_bytes(str(directory or "")),
@@ -400,53 +388,6 @@ def _limit_number(name: str) -> int:
         known = sorted(n.removeprefix("RLIMIT_") for n in dir(resource) if n.startswith("RLIMIT_"))
         raise InputError(f"unknown resource limit: {name!r}", f"the limits are: {', '.join(known)}")
     return int(number)
-
-
-def _find_program(command: Sequence[str], environment: Mapping[str, str], directory: Path | None) -> str:
-    """The file to execute: a path as it stands (seen from the run's directory), else the first of that name on PATH."""
-    name = command[0]
-    if directory is not None and not directory.is_dir():
-        raise ProgramError(f"no such directory to run in: {directory}")
-    if "/" in name:
-        path = Path(directory or ".", name)
-        if not path.exists():
-            raise ProgramError(f"no such program: {name}", _typed_as_one(command) or _GIVE_A_PATH)
-        if path.is_dir():
-            raise ProgramError(f"{name} is a directory, not a program")
-        if not os.access(path, os.X_OK):
-            raise ProgramError(*_not_executable(name, path))
-        return name
-    found = shutil.which(name, path=environment.get("PATH", os.defpath))
-    if found is None:
-        here = " (there is a file of that name here: write ./" + name + ")" if Path(name).is_file() else ""
-        raise ProgramError(f"no such program on PATH: {name}{here}", _typed_as_one(command) or _GIVE_A_PATH)
-    # a PATH may hold relative directories, which mean this process's directory and not the run's
-    return str(Path(found).absolute())
-
-
-def _not_executable(name: str, path: Path) -> tuple[str, str]:
-    """What is said of a file that is there and may not be executed, and what to do about it."""
-    if (compiler := _SOURCES.get(path.suffix)) is not None:
-        program = shlex.quote(name.removesuffix(path.suffix))
-        return (
-            f"{name} is a source, not a program",
-            f"compile it first: {compiler} -O3 -o {program} {shlex.quote(name)}",
-        )
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        if not file.read(4).startswith((b"\x7fELF", b"#!")):
-            return f"{name} is not a program", "name the program first, and its files behind it"
-    return f"{name} is not executable", f"make it so with: chmod +x {shlex.quote(name)}"
-
-
-def _typed_as_one(command: Sequence[str]) -> str:
-    """The hint, with all words, where a line stands in the place of a program's name; empty where it does not look like one."""
-    line, rest = command[0], command[1:]
-    if _OF_A_SHELL.search(line):
-        return f"a line for a shell is given to one: -- sh -c {shlex.quote(' '.join([line, *map(shlex.quote, rest)]))}"
-    with contextlib.suppress(ValueError):
-        if len(words := shlex.split(line)) > 1:
-            return f"write a program and its arguments as words of their own: -- {shlex.join([*words, *rest])}"
-    return ""
 
 
 def _start_error(setting: Setting, options: RunOptions, reply: Mapping[str, Any]) -> ProgramError:
