@@ -14,6 +14,8 @@ import sys
 import pytest
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# nothing that a test measures, or a command that it starts, is the user's own history
+os.environ["NODEWISE_HISTORY"] = "off"
 
 # the guest of tools/guest.py has no hypothesis, and no property tests
 with contextlib.suppress(ImportError):

@@ -6,11 +6,11 @@ from typing import Any
 
 import jsonschema
 
-from tools.schemas import FOLDER
+from tools.schemas import path_of
 
 
 def check_json(name: str, data: Any) -> None:
-    """Fails where `data`, or the text of it, does not hold to `docs/schemas/NAME.schema.json`."""
-    schema = json.loads((FOLDER / f"{name}.schema.json").read_text())
+    """Fails where `data`, or the text of it, does not hold to its published schema."""
+    schema = json.loads(path_of(name).read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(json.loads(data) if isinstance(data, str) else data, schema)

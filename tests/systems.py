@@ -185,3 +185,70 @@ def hot(core: int = 5, package: int = 90) -> dict[str, str]:
         **throttle_counts(4, core, package),
         f"{CPU}/intel_pstate/no_turbo": "1",
     }
+
+
+def cluster_node(name: str = "n0001", temperature: int = 51_000) -> dict[str, str]:
+    """A node of a cluster, made by hand: the server with firmware, microcode, sensors, ECC, InfiniBand, a GPU, Lustre and packages."""
+    chip, port = "sys/class/hwmon/hwmon0", "sys/class/infiniband/mlx5_0"
+    gpu, dimms = "sys/bus/pci/devices/0000:3b:00.0", "sys/devices/system/edac/mc/mc0"
+    stanzas = [
+        f"processor\t: {p}\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 106\nmodel name\t: A  Processor\nstepping\t: 6\n"
+        "microcode\t: 0xd000375\nflags\t\t: fpu avx2 avx512f"
+        for p in range(16)
+    ]
+    return {
+        **server(),
+        "proc/cpuinfo": "\n\n".join(stanzas),
+        "proc/sys/kernel/hostname": f"{name}.cluster.example.org",
+        "proc/sys/kernel/osrelease": "5.14.0-362.el9.x86_64",
+        "proc/cmdline": "root=UUID=77-88 ip=10.1.2.3 isolcpus=2-15 nohz_full=2-15 rcu_nocbs=2-15 rd.iscsi.password=hunter2 quiet",
+        "proc/loadavg": "0.10 0.20 0.30 1/812 99",
+        "proc/uptime": "12345.67 99.0",
+        "etc/os-release": 'ID="rocky"\nVERSION_ID="9.3"',
+        "sys/class/dmi/id/sys_vendor": "A Maker",
+        "sys/class/dmi/id/product_name": "Server 1",
+        "sys/class/dmi/id/product_serial": "SN-12345",
+        "sys/class/dmi/id/bios_version": "1.4.3",
+        f"{chip}/name": "coretemp",
+        f"{chip}/temp1_input": str(temperature),
+        f"{chip}/temp2_input": str(temperature - 4000),
+        f"{chip}/power1_average": "210000000",
+        f"{chip}/fan1_input": "0",
+        f"{chip}/fan2_input": "5400",
+        f"{dimms}/ce_count": "3",
+        f"{dimms}/ue_count": "0",
+        f"{dimms}/dimm0/size": "16384",
+        f"{dimms}/dimm1/size": "16384",
+        "proc/interrupts": "            CPU0       CPU1\n MCE:          1          2   Machine check exceptions",
+        f"{port}/fw_ver": "20.35.1012",
+        f"{port}/board_id": "MT_0000000223",
+        f"{port}/node_guid": "b859:9f03:00de:ad00",
+        f"{port}/ports/1/state": "4: ACTIVE",
+        f"{port}/ports/1/phys_state": "5: LinkUp",
+        f"{port}/ports/1/rate": "200 Gb/sec (4X HDR)",
+        f"{port}/ports/1/link_layer": "InfiniBand",
+        f"{port}/ports/1/counters/symbol_error": "0",
+        f"{gpu}/class": "0x030200",
+        f"{gpu}/vendor": "0x10de",
+        f"{gpu}/device": "0x20b5",
+        f"{gpu}/current_link_width": "16",
+        f"{gpu}/current_link_speed": "16.0 GT/s PCIe",
+        f"{gpu}/aer_dev_fatal": "Undefined 0\nTOTAL_ERR_FATAL 0",
+        "sys/class/net/ib0/device/vendor": "0x15b3",
+        "sys/class/net/ib0/address": "00:00:10:29:fe:80",
+        "sys/class/net/ib0/operstate": "up",
+        "sys/class/net/ib0/mtu": "2044",
+        "sys/class/net/lo/mtu": "65536",
+        "sys/module/lustre/version": "2.15.3",
+        "sys/module/mlx5_core/refcnt": "0",
+        "proc/self/mounts": "/dev/sda1 / xfs rw,relatime 0 0\n10.0.0.1@o2ib:/scratch /scratch lustre rw,flock,user_xattr 0 0\n"
+        "server:/home/alice /home/alice nfs4 rw,vers=4.2,addr=10.0.0.7,clientaddr=10.1.2.3 0 0\nproc /proc proc rw 0 0",
+        "proc/self/limits": "Limit                     Soft Limit           Hard Limit           Units\n"
+        "Max locked memory         unlimited            unlimited            bytes\nMax open files            1024                 4096                 files",
+        "proc/800/comm": "slurmd",
+        "proc/801/environ": "SECRET_TOKEN=hunter2",
+        "var/lib/dpkg/status": "Package: slurmd\nStatus: install ok installed\nVersion: 23.02.7-1\n\n"
+        "Package: munge\nStatus: deinstall ok config-files\nVersion: 0.5.15\n",
+        "usr/lib64/libmpi.so.40.30.4": "",
+        "usr/lib64/libmpi.so.40": "",
+    }

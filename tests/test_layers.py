@@ -10,7 +10,7 @@ from tools import house
 ROOT = Path(__file__).parent.parent
 LAYERS = [
     *("base", "machine", "placement", "runner", "statistics", "search", "vectorization", "studies"),
-    *("records", "tuning", "verdicts", "experiments", "report", "api", "cli"),
+    *("quiet", "nodes", "records", "tuning", "jobs", "verdicts", "history", "experiments", "report", "api", "cli"),
 ]
 NATIVE = ["abi", "simd_math", "simd", "machine", "pin", "runner", "worker", "bindings", "fuzz"]
 #: The one door to the native core, and who may look for its files.

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The README's commands, as they are written there."""
 
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from benchmarks._check.fleets import regular
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text()
@@ -26,6 +30,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "solver").write_text(SOLVER)
     (made / "solver").chmod(0o755)
     (made / "input.dat").write_text("")
+    (made / "snapshots").mkdir()
+    for node in regular(5, 1):
+        (made / f"snapshots/{node['node']}.json").write_text(json.dumps({**node, "taken": time.time()}))
     (made / "solver.c").write_text("void add(float* a, int n) { for (int i = 0; i < n; ++i) a[i] += 1; }\n")
     # what is confirmed: the solver of the README has nothing to gain, and on a busy machine its tune would be undecided
     words = ("--accept-disturbed", "--axes", "MODE", "--env-axis", "MODE=fast", "--max-runs", "60", "--out", "kept")
@@ -36,7 +43,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False, timeout=900)
+    own = {**os.environ, "NODEWISE_HISTORY": str(folder / "history.sqlite")}
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False, timeout=900, env=own)
 
 
 #: What ends the commands sooner that run for a minute or two.

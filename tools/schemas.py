@@ -11,7 +11,12 @@ from nodewise.cli.outputs.outline import OutlineOutput
 from nodewise.cli.outputs.quiet import QuietOutput
 from nodewise.cli.outputs.studies import StudyOutput
 from nodewise.cli.outputs.vec import VecOutput
+from nodewise.history.difference import Difference
+from nodewise.history.fill import Filled
+from nodewise.history.trend import Trends
 from nodewise.machine.model import MACHINE_VERSION, Machine
+from nodewise.nodes.findings import CheckResult
+from nodewise.nodes.snapshot import SNAPSHOT_VERSION, Snapshot
 from nodewise.records.kind import Kind
 from nodewise.records.kind_registry import all_kinds
 from nodewise.verdicts.encoding import schema_of
@@ -19,6 +24,8 @@ from nodewise.verdicts.place import PlaceOutput
 from nodewise.verdicts.where import WhereOutput
 
 FOLDER = Path(__file__).parent.parent / "docs/schemas"
+#: Those that other programs write, too, and that are found without looking.
+_ABOVE = ("snapshot",)
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,12 @@ DOCUMENTS = {
     "knobs": Document(KnobsOutput),
     "catalogue": Document(CatalogueOutput),
     "quiet": Document(QuietOutput),
+    "check": Document(CheckResult, ("junit", "html")),
+    "snapshot": Document(Snapshot, version=("nodewise_snapshot", SNAPSHOT_VERSION)),
     "vec": Document(VecOutput),
+    "history": Document(Trends, ("page",)),
+    "history-diff": Document(Difference),
+    "history-filled": Document(Filled),
 }
 
 
@@ -63,7 +75,12 @@ def text_of(name: str) -> str:
     return json.dumps(DOCUMENTS[name].schema(), indent=1) + "\n"
 
 
+def path_of(name: str) -> Path:
+    """Where the file of one document is."""
+    return (FOLDER.parent if name in _ABOVE else FOLDER) / f"{name}.schema.json"
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for name in DOCUMENTS:
-        (FOLDER / f"{name}.schema.json").write_text(text_of(name))
+        path_of(name).write_text(text_of(name))

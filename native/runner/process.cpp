@@ -256,16 +256,28 @@ struct Process::Streams {
     Capture* err;
 };
 
-Process::Process(int control, int guard) : control_(control), guard_(guard), child_ended_(-1), stack_(kStackBytes) {
+Process::Process(int control, int guard) : control_(control), guard_(guard), signals_(-1), stack_(kStackBytes) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
+    // whoever is stopped goes on by it, and by nothing else; a stop itself shows nowhere
+    sigaddset(&set, SIGCONT);
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    child_ended_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     adopt_orphans();
 }
 
-Process::~Process() { close(child_ended_); }
+Process::~Process() { close(signals_); }
+
+// Takes the signals that have come; whether one of them was that this process goes on.
+bool Process::take_signals() {
+    bool stopped = false;
+    signalfd_siginfo info{};
+    while (read(signals_, &info, sizeof info) > 0) {
+        stopped |= info.ssi_signo == SIGCONT;
+    }
+    return stopped;
+}
 
 // The input, open; a pipe without a writer is waited for, so long as a run may take or kLongestWait_s.
 int Process::open_input(const Job& job, Outcome& outcome) const {
@@ -332,6 +344,8 @@ Outcome Process::run(const Job& job, Capture& out, Capture& err) {
     launch.error = streams.err_pipe.writer();
     launch.parent = getpid();
 
+    // a stop between two runs spoils neither
+    take_signals();
     outcome.started_at = now(CLOCK_REALTIME);
     // shares our memory and holds us until its exec: as cheap as a start can be, whatever our size
     const int pid = clone(child, stack_.data() + stack_.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, &launch);
@@ -363,7 +377,7 @@ Outcome Process::run(const Job& job, Capture& out, Capture& err) {
 // Sets wall_s to the clock at the end; the caller takes off the beginning.
 void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& outcome) {
     double deadline = job.timeout_s > 0 ? now() + job.timeout_s : 0;
-    std::array<pollfd, 5> watched{pollfd{child_ended_, POLLIN, 0}, pollfd{streams.out_pipe.reader(), POLLIN, 0},
+    std::array<pollfd, 5> watched{pollfd{signals_, POLLIN, 0}, pollfd{streams.out_pipe.reader(), POLLIN, 0},
                                   pollfd{streams.err_pipe.reader(), POLLIN, 0}, pollfd{control_, POLLIN, 0},
                                   pollfd{guard_, POLLIN, 0}};
     bool asked = false;
@@ -375,6 +389,7 @@ void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& o
         // once it has been taken away it can no longer be asked where it was bound, nor how long it waited
         if (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == pid) {
             outcome.wall_s = now();
+            outcome.stopped |= take_signals();
             if (job.mask) {
                 outcome.rebound = strayed_mask(pid, *job.mask);
             }
@@ -400,9 +415,7 @@ void Process::wait_for_end(int pid, const Job& job, Streams& streams, Outcome& o
             }
         }
         if (watched[0].revents != 0) {
-            signalfd_siginfo info{};
-            while (read(child_ended_, &info, sizeof info) > 0) {
-            }
+            outcome.stopped |= take_signals();
         }
         if (watched[1].revents != 0 && !streams.out->drain(watched[1].fd)) {
             watched[1].fd = -1;

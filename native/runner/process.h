@@ -45,6 +45,8 @@ struct Outcome {
     int signal = 0;
     bool timed_out = false;
     bool cancelled = false;
+    // Whether this process was stopped meanwhile, and so saw the end late.
+    bool stopped = false;
     // What the program's main thread might use at its end, where that is not within the mask that it was given.
     std::vector<int> rebound;
     // The names of processes that were still there after the program's end, and were killed.
@@ -75,12 +77,13 @@ class Process {
         std::function<double(int)> what;
         double due = 0;
     };
+    bool take_signals();
     void wait_for_end(int pid, const Job& job, Streams& streams, Outcome& outcome);
     int open_input(const Job& job, Outcome& outcome) const;
 
     int control_;
     int guard_;
-    int child_ended_;
+    int signals_;  // of children that ended, and of being let go on after a stop
     std::vector<char> stack_;
     std::vector<Look> looks_;
     std::function<void(int)> at_end_ = [](int) {};

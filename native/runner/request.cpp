@@ -113,6 +113,7 @@ Request parse_request(const std::string& frame) {
         request.cancel = true;
         return request;
     }
+    request.id = asked.value("id", "");
     request.job = to_job(asked);
     request.domain = to_numbers(asked.value("domain", json::array()), kMostProcessors, "a processor");
     if (asked.contains("answer")) {

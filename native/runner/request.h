@@ -20,6 +20,7 @@ struct Request {
     std::vector<int> domain;  // more processors whose load is reported
     int answer_file = -1;     // where what is printed is copied to; -1: nowhere
     std::uint64_t answer_most = 0;
+    std::string id;  // the answer bears it, so that it is known from whatever else gets into the pipe
 };
 
 // Throws std::exception, in words, for what is none.

@@ -142,6 +142,7 @@ class Server {
                       {"signal", outcome.signal},
                       {"timed_out", outcome.timed_out},
                       {"cancelled", outcome.cancelled},
+                      {"stopped", outcome.stopped},
                       {"left_behind", outcome.left_behind},
                       {"rebound", outcome.rebound},
                       {"usage", usage},
@@ -219,6 +220,7 @@ int serve(int guard, const std::string& root) {
                 continue;
             }
             reply = server.answer(request);
+            reply["id"] = request.id;
         } catch (const std::exception& problem) {
             reply = {{"failed_step", "runner"}, {"failed_errno", 0}, {"message", problem.what()}};
         }

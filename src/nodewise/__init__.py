@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Find the fastest way to run a program on a machine, and prove it.
 
-`tune`, `compare`, `confirm`, `run`, `study`, `roofline`, `place`, `where` and `machine` answer what the commands of these names answer, with typed
+`tune`, `compare`, `confirm`, `run`, `study`, `scale`, `roofline`, `place`, `where` and `machine` answer what the commands of these names answer, with typed
 results. Nothing is printed; what goes wrong is a `NodewiseError`. See docs/python.md.
 """
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nodewise.api.place import place
     from nodewise.api.roofline import roofline
     from nodewise.api.run import run
+    from nodewise.api.scale import scale
     from nodewise.api.study import study
     from nodewise.api.tune import tune
     from nodewise.api.where import where
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from nodewise.verdicts.place import PlaceOutput
     from nodewise.verdicts.roofline import RooflineVerdict
     from nodewise.verdicts.run import RunSummary
+    from nodewise.verdicts.scale import ScaleVerdict
     from nodewise.verdicts.study import StudyVerdict
     from nodewise.verdicts.tune import TuneVerdict
     from nodewise.verdicts.where import WhereOutput
@@ -51,6 +53,7 @@ __all__ = [
     "RooflineProgress",
     "RooflineVerdict",
     "RunSummary",
+    "ScaleVerdict",
     "StoreError",
     "StudyProgress",
     "StudyVerdict",
@@ -64,6 +67,7 @@ __all__ = [
     "place",
     "roofline",
     "run",
+    "scale",
     "study",
     "tune",
     "where",
@@ -80,6 +84,7 @@ _LATER = {
     "RooflineProgress": "nodewise.experiments.roofline",
     "RooflineVerdict": "nodewise.verdicts.roofline",
     "RunSummary": "nodewise.verdicts.run",
+    "ScaleVerdict": "nodewise.verdicts.scale",
     "StudyProgress": "nodewise.experiments.progress",
     "StudyVerdict": "nodewise.verdicts.study",
     "TuneVerdict": "nodewise.verdicts.tune",
@@ -90,6 +95,7 @@ _LATER = {
     "place": "nodewise.api.place",
     "roofline": "nodewise.api.roofline",
     "run": "nodewise.api.run",
+    "scale": "nodewise.api.scale",
     "study": "nodewise.api.study",
     "tune": "nodewise.api.tune",
     "where": "nodewise.api.where",

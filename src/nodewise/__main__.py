@@ -1,19 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`python -m nodewise`, and `nodewise`."""
 
+import os
 import sys
+
+from nodewise import __version__
 
 INTERRUPTED = 130
 
 
 def start() -> int:
     """Run the command line; its exit code. Ctrl-C is answered while it is still being loaded, too."""
+    if sys.argv[1:] == ["--version"] and _said_version():
+        return 0
     try:
         from nodewise.cli.main import main
 
         return main()
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _said_version() -> bool:
+    """Print the version, for which nothing has to be loaded; False where it cannot be written, which the command line explains."""
+    try:
+        return os.write(1, f"nodewise, version {__version__}\n".encode()) > 0
+    except OSError:
+        return False
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import nodewise
 from nodewise.api import compare as compare_module
-from nodewise.api import confirm, roofline, run, study, tune, where
+from nodewise.api import confirm, roofline, run, scale, study, tune, where
 from nodewise.api.caller import in_keywords
 from nodewise.base.arguments import checked_arguments, keywords_of
 from nodewise.base.errors import InputError
@@ -33,6 +33,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "compare": {"contenders": ("true", "true")},
     "confirm": {"experiment": "."},
     "run": {"command": "true"},
+    "scale": {"command": "true"},
     "study": {"name": "is"},
     "tune": {"command": "true"},
     "place": {"policy": "compact"},
@@ -98,6 +99,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
         confirm.Confirmation,
         roofline.Roofline,
         run.Single,
+        scale.Scaling,
         study.Study,
         tune.Tuning,
     ):

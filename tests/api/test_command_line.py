@@ -15,16 +15,18 @@ import pytest
 
 import nodewise
 from nodewise.api import compare as compare_module
-from nodewise.api import confirm, run, study, tune
+from nodewise.api import confirm, run, scale, study, tune
 from nodewise.api.recorded import text_of
 from nodewise.cli.main import main
 from tests.api import callees
+from tests.started import started
 
 ENDLESS = 10_000 * 86400.0
 KINDS: dict[str, Any] = {
     "tune": tune.Tuning,
     "compare": compare_module.Comparison,
     "run": run.Single,
+    "scale": scale.Scaling,
     "study": study.Study,
     "confirm": confirm.Confirmation,
 }
@@ -69,7 +71,7 @@ def _plain(ready: Any) -> dict[str, Any]:
         made = dict(question.to_json())
         # what has no bound in time is asked for as longer than anything
         made["budget"] = [v for v in made["budget"].values() if v not in (None, ENDLESS)]
-        left = {"started_at", "asked"}
+        left = {"started_at", "asked", "id"}
         options = ready.run.options
         # regular expressions that find the same: below
         options = dataclasses.replace(options, metrics=dict.fromkeys(options.metrics), expect=None)
@@ -122,6 +124,16 @@ HOW: dict[str, Any] = {
         ("tune", ("true",), {"same_output": False, "within": "0.3%"}),
         ("run", ("sh -c 'exit 3'",), {}),
         ("run", (["sh", "-c", "exit 3"],), {**HOW, "runs": 3, "warmup": 0, "allow": [0], "budget": timedelta(hours=1)}),
+        ("scale", ("true",), {"machine": "synthetic:core:16 pu:1"}),
+        (
+            "scale",
+            (["true", "{threads}"],),
+            {
+                **{k: v for k, v in HOW.items() if k != "maximize"},
+                **{"over": "threads", "counts": [1, 2, 4, 6, 8], "weak": True, "to": [32], "by": "2099-01-01T08:00"},
+                **{"times": 1.5, "blocks": 7, "budget": 60, "machine": "synthetic:core:16 pu:1", "allow": "0-7", "seed": 3},
+            },
+        ),
         ("compare", ("a | b", "c"), {}),
         ("compare", (["a", "-x y"], ["-b"]), {"names": ["one", "two"], "prepare": "sync; true", "min_runs": 3, "budget": 10}),
         (
@@ -177,8 +189,7 @@ def test_what_no_line_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def _nodewise(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "nodewise", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=100)
+    return started(*words, cwd=folder, timeout=100)
 
 
 def _cut_off(ask: Any) -> None:

@@ -24,6 +24,7 @@ import pytest
 import nodewise
 from nodewise.api.caller import in_keywords
 from nodewise.records.neighbours import turn
+from tests.started import started
 
 ROOT = Path(__file__).parent.parent.parent
 #: `machine` is the package of machines, too, and has its type in `__call__`.
@@ -69,6 +70,7 @@ def test_answers_are_typed() -> None:
         "confirm": nodewise.ConfirmVerdict,
         "roofline": nodewise.RooflineVerdict,
         "run": nodewise.RunSummary,
+        "scale": nodewise.ScaleVerdict,
         "study": nodewise.StudyVerdict,
         "place": nodewise.PlaceOutput,
         "where": nodewise.WhereOutput,
@@ -345,8 +347,7 @@ def test_a_plan_is_held_against_what_is_seen(tmp_path: Path) -> None:
     as_planned = nodewise.where(["taskset", "-c", str(one), "sh", *busy], plan=plan)
     (process,) = as_planned.processes
     assert as_planned.agrees and set(process.threads[0].ran) == {one} and process.command.startswith("sh -c")
-    command = [sys.executable, "-m", "nodewise", "place", "--taskset", f"-c {one}", "--threads", "1", "--json"]
-    (tmp_path / "plan.json").write_bytes(subprocess.run(command, capture_output=True, check=True).stdout)
+    (tmp_path / "plan.json").write_text(started("place", "--taskset", f"-c {one}", "--threads", "1", "--json").stdout)
     assert nodewise.where(["taskset", "-c", str(one), "sh", *busy], plan=tmp_path / "plan.json").agrees
     if len(os.sched_getaffinity(0)) > 1:
         assert not nodewise.where(["sh", *busy], plan=plan).agrees
@@ -376,7 +377,6 @@ def test_what_a_place_writes_has_its_memory(tmp_path: Path) -> None:
 def test_an_answer_is_that_of_the_command_line(tmp_path: Path) -> None:
     """What is kept is read by the commands, and says the same."""
     verdict = nodewise.compare("sleep 0.01", "sleep 0.02", runs=3, out=tmp_path / "x", threshold=0.02, **SOON)
-    command = [sys.executable, "-m", "nodewise", "report", str(tmp_path / "x"), "--json"]
-    answer = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    answer = json.loads(started("report", str(tmp_path / "x"), "--json").stdout)
     assert [c["median"] for c in answer["contenders"]] == [c.median for c in verdict.contenders]
     assert answer["runs"] == verdict.runs and dataclasses.is_dataclass(verdict)

@@ -21,6 +21,10 @@ KINDS = {
     "run": ["-r", "3", "--", "sleep", "0.001"],
     "compare": ["--accept-disturbed", "-M", "8", "sleep 0.08", "sleep 0.001"],
     "tune": ["--accept-disturbed", "--max-runs", "24", "-P", "t=0.08,0.001", "--axes", "", "--", "sleep", "{t}"],
+    "scale": [
+        *("--accept-disturbed", "--blocks", "6", "--machine", "synthetic:core:16 pu:1", "--counts", "1,2,4,6,8"),
+        *("--to", "9", "--by", "23:59", "--", "sleep", "0.00{threads}"),
+    ],
 }
 FILES = ("question.json", "samples.jsonl", "verdict.json", "reference-output")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.base.errors import StoreError
-from nodewise.base.files import make_directory, store_error, write_whole
+from nodewise.base.files import make_directory, remove_left_parts, store_error, write_whole, write_within
 
 
 def test_a_failed_whole_write_leaves_the_old_file(tmp_path: Path) -> None:
@@ -102,3 +102,40 @@ def test_texts_and_bytes_are_written_as_they_are(tmp_path: Path) -> None:
     finally:
         os.close(read)
         os.close(write)
+
+
+def test_a_link_in_a_folder_that_others_fill_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("keep")
+    (tmp_path / "report.html").symlink_to("mine")
+    write_within(tmp_path, "report.html", "page")
+    assert (tmp_path / "mine").read_text() == "keep"
+    assert not (tmp_path / "report.html").is_symlink() and (tmp_path / "report.html").read_text() == "page"
+
+
+def test_a_file_that_is_replaced_stays_as_private_as_it_was(tmp_path: Path) -> None:
+    target = tmp_path / "page.html"
+    target.write_text("old")
+    target.chmod(0o600)
+    write_whole(target, "new")
+    assert target.stat().st_mode & 0o777 == 0o600 and target.read_text() == "new"
+
+
+def test_nothing_is_left_of_a_file_whose_writing_was_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(number: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "f", "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_kill_left_is_removed_and_what_is_being_written_is_not(tmp_path: Path) -> None:
+    # no process has a number beyond the kernel's largest
+    left, living = (tmp_path / f".verdict.json.{pid}.part" for pid in (2**22 + 1, os.getpid()))
+    for path in (left, living, tmp_path / ".verdict.json.1"):
+        path.write_text("")
+    remove_left_parts(tmp_path)
+    assert {p.name for p in tmp_path.iterdir()} == {living.name, ".verdict.json.1"}

@@ -32,6 +32,7 @@ _PROGRAMS = {
     "rar|unrar": "unrar",
     "docker|podman|nerdctl|buildah|skopeo|helm|oc|az|crane|oras|regctl": "podman",
     "podman|buildah|skopeo": "skopeo",
+    r"pdf\w+": "pdftotext",
 }
 _WORDS = {
     r"(?:userid=)?[\w.$#]+/([^@\s]+)(?:@.*)?": "scott/S@db",

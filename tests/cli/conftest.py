@@ -11,26 +11,31 @@ from pathlib import Path
 import pytest
 
 from nodewise.cli.main import main
+from tests.started import started
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 #: A program on a machine that is not here: it reads its setting from the environment and says at once how long it takes.
-PRETEND = """#!{python}
-import json, os, random, re
+#: It is started hundreds of times and imports nothing that takes time.
+PRETEND = """#!{python} -IS
+import math, os
 threads = int(os.environ.get("OMP_NUM_THREADS", "{processors}"))
-entries = re.findall(r"{{(\\d+)}}(?::(\\d+)(?::(-?\\d+))?)?", os.environ.get("OMP_PLACES", ""))
-places = [int(p) + i * int(step or 1) for p, n, step in entries for i in range(int(n or 1))]
+places = []
+for entry in os.environ.get("OMP_PLACES", "").replace("{{", "").replace("}}", "").split(","):
+    first, n, step = (*map(int, entry.split(":")), 1, 1)[:3] if entry else (0, 0, 0)
+    places += [first + i * step for i in range(n)]
 cores = [p // {smt} for p in places] or [i % {cores} for i in range(threads)]
-busy = {{c: cores.count(c) for c in cores}}
+busy = {{c: cores.count(c) for c in set(cores)}}
 smt = (1.0, 1.75, 2.4, 2.2)
 slowest = min(smt[n - 1] / n for n in busy.values()) * (1.0 if places else 0.92)
 near = sum(a == b for a, b in zip(cores, cores[1:])) / len(cores)
 seconds = {formula}
-# the noise of the n-th run is always the same, so that a test ends as it did before
+# the noise of the n-th run is always the same, so that a test ends as it did before; of twelve the sum is as good as normal
 state = __file__ + ".runs"
 n = os.path.getsize(state) if os.path.exists(state) else 0
 open(state, "a").write(".")
-print(json.dumps({{"nodewise": 1, "seconds": seconds * random.Random(n).gauss(1, 0.008), "verified": True}}))
+noise = sum(math.sin(12.9898 * n + 78.233 * k) * 43758.5453 % 1 for k in range(12)) - 6
+print('{{"nodewise": 1, "seconds": %r, "verified": true}}' % (seconds * (1 + 0.008 * noise)))
 """
 
 
@@ -52,15 +57,7 @@ def nodewise(tmp_path: Path) -> Command:
     def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         words = on_any_machine(arguments)
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_"))}
-        return subprocess.run(
-            [sys.executable, "-m", "nodewise", *words],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=environment,
-            timeout=timeout,
-            check=False,
-        )
+        return started(*words, cwd=tmp_path, env=environment, timeout=timeout)
 
     return run
 

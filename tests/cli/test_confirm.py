@@ -14,6 +14,7 @@ import pytest
 from nodewise.verdicts.confirm import ConfirmVerdict
 from nodewise.verdicts.encoding import schema_of
 from tests.cli.conftest import Command
+from tests.started import started
 
 #: Says at once how long it takes: half in the mode `fast`, as long as the file `truth` holds no other share.
 APP = """#!{python}
@@ -53,9 +54,9 @@ def app(tmp_path: Path) -> str:
 def tuned_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tune that promises twice the speed, in a folder of its own."""
     folder = tmp_path_factory.mktemp("tuned")
-    words = [sys.executable, "-m", "nodewise", "tune", "--axes", "MODE", "--env-axis", "MODE=fast", "--max-runs", "60"]
+    words = ["tune", "--axes", "MODE", "--env-axis", "MODE=fast", "--max-runs", "60"]
     words += ["--accept-disturbed", "--out", "then", "--json", "--", write_app(folder), "in.dat"]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    done = started(*words, cwd=folder)
     assert json.loads(done.stdout)["verdict"] == "faster", done.stderr
     return folder
 
@@ -136,10 +137,8 @@ def test_it_runs_where_and_as_it_ran_then(nodewise: Command, tuned: str, tmp_pat
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/real.dat").touch()
     environment = {**os.environ, "OMP_NUM_THREADS": "7"}
-    words = [sys.executable, "-m", "nodewise", "confirm", "../then", "--accept-disturbed", "--json", "--", "real.dat"]
-    done = subprocess.run(
-        words, cwd=tmp_path / "elsewhere", env=environment, capture_output=True, text=True, check=False
-    )
+    words = ["confirm", "../then", "--accept-disturbed", "--json", "--", "real.dat"]
+    done = started(*words, cwd=tmp_path / "elsewhere", env=environment)
     result = answer(done)
     assert result["verdict"] == "holds"
     assert result["command"] == ["./app", str(tmp_path / "elsewhere/real.dat")]

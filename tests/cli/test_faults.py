@@ -18,8 +18,12 @@ import pytest
 
 from nodewise.base.errors import InputError, StoreError
 from nodewise.cli.keeping import hand_out, kept_in
+from nodewise.records.columns import Record
 from nodewise.records.experiment import Writer
+from nodewise.runner.sample import Sample
+from nodewise.runner.setting import Setting
 from tests.cli.conftest import Command
+from tests.questions import tune_question
 
 COMPARE = ("compare", "--accept-disturbed", "--runs", "6")
 
@@ -130,12 +134,44 @@ def test_an_end_between_answer_and_page_costs_the_page_only(tmp_path: Path, caps
     assert json.loads(capsys.readouterr().out) == {"report": None}
 
 
+def _made(writer: Writer) -> None:
+    setting = Setting(("true",))
+    writer.add(Record(setting.key, "search", 0, 0, Sample(1.0, 1.0, 0.0)), setting)
+
+
 def test_an_error_after_runs_were_made_says_where_they_are(tmp_path: Path) -> None:
     folder = tmp_path / "x"
-    with pytest.raises(StoreError) as caught, kept_in(folder, "tune"), Writer(folder, {"kind": "tune"}):
-        (folder / "samples.jsonl").write_text("{}\n")
+    with pytest.raises(StoreError) as caught, kept_in(folder, "tune"), Writer(folder, tune_question()) as writer:
+        _made(writer)
         raise StoreError("no space", "free some")
     assert f"--resume {folder}" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "script", ["rm samples.jsonl; mkdir samples.jsonl", "echo x > question.json", "> samples.jsonl"]
+)
+def test_what_a_program_has_damaged_is_not_promised(tmp_path: Path, script: str) -> None:
+    folder = tmp_path / "x"
+    with pytest.raises(StoreError) as caught, kept_in(folder, "tune"), Writer(folder, tune_question()) as writer:
+        _made(writer)
+        subprocess.run(["sh", "-c", script], cwd=folder, check=True)
+        raise StoreError("no space", "free some")
+    assert caught.value.hint == "free some"
+
+
+def test_samples_that_may_no_longer_be_written_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(file: int, *_: Any) -> int:
+        raise PermissionError(1, "Operation not permitted")
+
+    with Writer(tmp_path, tune_question()) as writer:
+        _made(writer)
+        with (
+            monkeypatch.context() as patched,
+            pytest.raises(StoreError, match=r"samples\.jsonl: Operation not permitted"),
+        ):
+            patched.setattr("os.write", refuse)
+            patched.setattr("os.ftruncate", refuse)
+            _made(writer)
 
 
 def test_runs_of_another_process_are_not_reported_as_ones_own(tmp_path: Path) -> None:

@@ -8,15 +8,20 @@ from pathlib import Path
 import click
 import pytest
 
+from benchmarks._check.fleets import regular
 from nodewise.cli.main import nodewise_command
+from nodewise.history.store import Store
 from tests.cli.conftest import Command
+from tests.history.entries import entry
 from tests.json_schemas import check_json
 from tests.report.stored import roofline_page_of, roofline_result, study_page_of, study_result
 from tools.schemas import DOCUMENTS
 
 SLEEP = ("--", "sleep", "0.01")
 TUNE = ("tune", "--max-runs", "40", "--any-output")
+SCALE = ("--machine", "synthetic:core:16 pu:1", "--counts", "1,2,4,6,8", "--to", "9", "--by", "23:59", "--blocks", "6")
 LOOPS = "void add(float* a, const float* b, int n) {\n    for (int i = 0; i < n; ++i) a[i] += b[i];\n}\n"
+STORE = ("--store", "h.sqlite")
 
 #: By schema the words of commands that write it.
 WRITTEN: dict[str, list[tuple[str, ...]]] = {
@@ -25,6 +30,7 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "compare": [("compare", "-r", "3", "--out", "c", "--json", "sleep 0.01", "sleep 0.02")],
     "confirm": [("confirm", "{slow}", "--max-runs", "14", "--json")],
     "run": [("run", "-r", "2", "--json", *SLEEP), ("run", "-r", "7", "--show", "peak_bytes", "--json", *SLEEP)],
+    "scale": [("scale", *SCALE, "--out", "s", "--json", "--", "sleep", "0.0{{threads}}")],
     "study": [("study", "is", "--class", "S", "--blocks", "1", "--json")],
     "studies": [("study", "--json")],
     # a minute to measure, so that one is kept that was scripted
@@ -38,11 +44,19 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "where": [("where", "--json", *SLEEP)],
     "knobs": [("knobs", "--json", *SLEEP), ("knobs", "--no-run", "--json", *SLEEP)],
     "catalogue": [("knobs", "--json")],
+    "check": [
+        ("check", "nodes.json", "--json"),
+        ("check", "nodes.json", "--junit", "j.xml", "--html", "h.html", "--json"),
+    ],
+    "snapshot": [("snapshot",), ("snapshot", "--fact", "dgemm=812.3")],
     "quiet": [("quiet", "--seconds", "0.2", "--json"), ("quiet", "--seconds", "0", "--json")],
     "vec": [("vec", "--json", "loops.c")],
+    "history": [("history", *STORE, "--json"), ("history", "solver", *STORE, "--all", "--html", "p.html", "--json")],
+    "history-diff": [("history", "diff", "1", "2", *STORE, "--json")],
+    "history-filled": [("history", "import", "stored", *STORE, "--json")],
 }
 #: Those that are kept in the directory of the experiment, too.
-KEPT = ("tune", "compare", "confirm", "study")
+KEPT = ("tune", "compare", "confirm", "scale", "study")
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -50,8 +64,13 @@ def test_what_a_command_writes_holds_to_its_schema(nodewise_here: Command, tmp_p
     if name == "vec" and not shutil.which("gcc") and not shutil.which("clang"):
         pytest.skip("no compiler")
     (tmp_path / "loops.c").write_text(LOOPS)
+    (tmp_path / "nodes.json").write_text("".join(json.dumps(n) + "\n" for n in regular(3, 1)))
     if name == "roofline":
         roofline_page_of(roofline_result(), tmp_path / "roofline")
+    if name.startswith("history"):
+        with Store(str(tmp_path / "h.sqlite")) as store:
+            store.add(entry(i, 1.0 if i < 20 else 1.2) for i in range(40))
+        study_page_of(study_result(), "", tmp_path / "stored")
     if name == "confirm":
         made = nodewise_here("compare", "-r", "12", "--out", "slow", "sleep 0.02", "sleep 0.002")
         assert made.returncode == 0, made.stderr
@@ -70,8 +89,8 @@ def test_every_command_with_json_is_held_to_a_schema() -> None:
     context = click.Context(nodewise_command)
     commands = {name: nodewise_command.get_command(context, name) for name in nodewise_command.list_commands(context)}
     with_json = {n for n, c in commands.items() if c is not None and any("--json" in p.opts for p in c.params)}
-    # a report's is that of what the directory holds
-    assert with_json | {"report"} == {words[0] for several in WRITTEN.values() for words in several}
+    # a report's is that of what the directory holds, and a snapshot is nothing but JSON
+    assert with_json | {"report", "snapshot"} == {words[0] for several in WRITTEN.values() for words in several}
     assert WRITTEN.keys() == DOCUMENTS.keys()
 
 

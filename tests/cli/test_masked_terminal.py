@@ -64,3 +64,11 @@ def test_one_value_has_one_name_in_what_is_printed_and_in_what_is_written(capsys
         assert Masks(environment={}).masked(["--password", one])[1] == "<masked:PASSWORD_2>"
         assert kept.used == {"PASSWORD_2": [one], "PASSWORD": [other]}
     assert Masks(environment={}).masked(["--password", third])[1] == "<masked:PASSWORD>"
+
+
+def test_a_terminal_obeys_nothing_of_a_record_but_colours(capsys: pytest.CaptureFixture[str]) -> None:
+    with masked_terminal(["confirm"]):
+        print("host: \x1b]0;pwn\x07\x1b[2JHOST\r\u202e, \x1b[32mfaster\x1b[0m\tand so on")
+        assert shown("a\x1b[2Kb") == "a\\x1b[2Kb"
+    told = capsys.readouterr().out
+    assert told == "host: \\x1b]0;pwn\\x07\\x1b[2JHOST\\r\\u202e, \x1b[32mfaster\x1b[0m\tand so on\n"

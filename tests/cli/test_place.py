@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
+from tests.started import started
+
 TWO = ["--machine", "synthetic:pack:2 core:4 pu:2"]
 
 
 def place(*words, **more):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_"))} | more
-    return subprocess.run(
-        [sys.executable, "-m", "nodewise", "place", *words], capture_output=True, text=True, check=False, env=env
-    )
+    return started("place", *words, env=env)
 
 
 def places(*words):

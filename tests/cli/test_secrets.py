@@ -205,6 +205,13 @@ def test_a_study_keeps_none(nodewise: Command, tmp_path: Path, monkeypatch: pyte
     _printed(nodewise("report", "s", "--json"))
 
 
+def test_a_script_names_variables_for_them(nodewise: Command, app: str, tmp_path: Path) -> None:
+    for form in ("sh", "pbs-alps"):
+        text = _printed(nodewise("script", "--for", form, *OPTIONS, "--", app, *WORDS))
+        assert TOKEN not in text and '"$PASSWORD"' in text.splitlines()[-1]
+        assert ': "${PASSWORD:?has to be set: it stands for a secret}"' in text.splitlines()
+
+
 def test_what_is_no_secret_stays(nodewise: Command, tmp_path: Path, app: str) -> None:
     words = ["KEYBOARD=us", "--key-size", "4", "MONKEY=x"]
     _printed(nodewise("run", "--runs", "1", "--out", "r", "--env", "OMP_SCHEDULE=static", "--", "echo", *words))

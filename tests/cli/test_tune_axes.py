@@ -122,6 +122,38 @@ def test_an_end_in_a_build_puts_the_file_back(tmp_path: Path, number: signal.Sig
     _wait(lambda: not list(tmp_path.glob(".app*")))
 
 
+def test_a_build_ends_with_the_budget(nodewise: Command, tmp_path: Path) -> None:
+    begin = time.monotonic()
+    build = "echo {flags}; setsid sleep 61 & echo $! > pid; wait"
+    done = nodewise("tune", "--budget", "1s", "--axes", "flags", "--build", build, "--", "./app")
+    assert done.returncode == 2 and time.monotonic() - begin < 20
+    assert "the build was stopped after" in done.stderr and "larger --budget" in done.stderr
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+    assert (tmp_path / "app").read_text() == PROGRAM
+
+
+def test_a_kill_leaves_nothing_of_a_build(tmp_path: Path) -> None:
+    _script(tmp_path / "app", PROGRAM)
+    build = "echo {flags}; setsid sleep 62 & echo $! > pid; echo $$ >> pid; touch begun; wait"
+    words = ["tune", "--axes", "flags", "--build", build, "--", "./app"]
+    with subprocess.Popen([sys.executable, "-m", "nodewise", *words], cwd=tmp_path) as process:
+        _wait((tmp_path / "begun").exists)
+        process.kill()
+    pids = (tmp_path / "pid").read_text().split()
+    assert len(pids) == 2
+    _wait(lambda: not any(Path("/proc", pid).exists() for pid in pids))
+
+
+def test_what_a_build_prints_is_kept_within_bounds(tmp_path: Path) -> None:
+    _script(tmp_path / "app", PROGRAM)
+    build = "head -c 700000000 /dev/zero; echo the end {flags}; false"
+    words = ["tune", "--budget", "60s", "--axes", "flags", "--build", build, "--", "./app"]
+    bounded = ["sh", "-c", 'ulimit -v 2000000; exec "$@"', "sh", sys.executable, "-m", "nodewise", *words]
+    done = subprocess.run(bounded, cwd=tmp_path, capture_output=True, timeout=100, check=False)
+    assert done.returncode == 2 and b"the build failed with exit code 1" in done.stderr
+    assert b"the end" in done.stderr and len(done.stderr) < 20_000
+
+
 def _wait(condition: Any) -> None:
     deadline = time.monotonic() + 30
     while not condition():

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from nodewise.cli.typed import input_left_out
+from nodewise.jobs.script import all_forms
 from nodewise.records.budget import Budget
 from nodewise.records.experiment import read_experiment
 from nodewise.report.text.going_on import going_on
@@ -23,6 +24,7 @@ from nodewise.statistics.verdict import Word
 from nodewise.tuning.outline import named_values
 from nodewise.verdicts.tune import tune_verdict
 from tests.cli.conftest import Command
+from tests.runner.test_job import own_mpirun
 
 #: Reports how long it took by what it was given, and writes how it was started into the file that RECORD names.
 PROGRAM = f"""#!{sys.executable} -IS
@@ -287,3 +289,38 @@ def test_an_undecided_tune_goes_on_with_a_larger_budget(nodewise: Command, tmp_p
     assert (tmp_path / "x/samples.jsonl").read_text().startswith(after)
     last = nodewise("tune", "--resume", "x")
     assert last.returncode == 0, last.stderr
+
+
+def test_scripts_are_printed_of_a_tune_and_of_a_program(nodewise: Command) -> None:
+    words = ("--max-runs", "20", "--axes", "n", "-P", "n=1,2", "--any-output", "--out", "x", "--", "echo", "{n}")
+    assert nodewise("tune", *words).returncode == 0
+    for form in all_forms():
+        done = nodewise("script", "--for", form, "x")
+        assert "# nodewise tune: " in done.stdout and done.stdout.splitlines()[-1].endswith(("echo 1", "echo 2"))
+    start = ("mpirun", "-n", "2", "./app", "$x")
+    typed = nodewise("script", "--for", "pbs-alps", "--env", "A=b c", "--", *start).stdout
+    assert "export A='b c'" in typed and typed.splitlines()[-1].endswith(" ./app '$x'")
+    for wrong, why in (
+        (("--for", "cobalt", "--", "./app"), "no form of script"),
+        (("--for", "sh"), "nothing to write a script of"),
+        (("--for", "sh", "--timeout", "3s", "--", "./app"), "would do nothing"),
+        (("--for", "sh", "--cwd", "/", "x"), "would do nothing"),
+    ):
+        done = nodewise("script", *wrong)
+        assert done.returncode == 2 and why in done.stderr
+
+
+def test_json_holds_the_ranks_of_the_best_start(nodewise: Command, tmp_path: Path) -> None:
+    says = 'echo "{\\"nodewise\\": 1, \\"seconds\\": 1.$PMI_RANK}"\n'
+    command = own_mpirun(tmp_path, says, 2).command
+    done = nodewise(
+        "tune", "--max-runs", "20", "--axes", "X", "--env-axis", "X=1", "--json", "--out", "x", "--", *command
+    )
+    assert done.returncode == 0, done.stderr
+    ranks = json.loads(done.stdout)["ranks"]
+    assert [(row["rank"], row["size"], row["seconds"]) for row in ranks["rows"]] == [(0, 2, 1.0), (1, 2, 1.1)]
+    assert ranks["runs"] >= 1 and ranks["imbalance"] == pytest.approx(1.1 / 1.05 - 1)
+    alone = nodewise(
+        "tune", "--max-runs", "20", "--axes", "X", "--env-axis", "X=1", "--json", "--out", "y", "--", "true"
+    )
+    assert json.loads(alone.stdout)["ranks"] is None

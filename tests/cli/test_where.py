@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.started import started
+
 TEAM = """
 #include <chrono>
 #include <cstdio>
@@ -41,13 +43,7 @@ def team(tmp_path_factory):
 
 def where(*words, **env):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "nodewise", "where", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**kept, **env},
-    )
+    return started("where", *words, env={**kept, **env})
 
 
 def bound(*processors):
@@ -207,6 +203,8 @@ def test_a_guard_that_is_killed_is_reported(tmp_path):
         (["--seconds", "2s", "--", "true"], "--seconds would do nothing: COMMAND is watched until it ends"),
         (["--plan", "/nowhere/plan", "--", "true"], "cannot read"),
         (["--plan", "/etc/hostname", "--", "true"], "is no plan"),
+        (["--plan", "/dev/zero", "--", "true"], "no regular file"),
+        (["--pid", "1", "--timeout", "2s"], "--timeout would do nothing"),
         (["--memory", "bind:777", "--", "true"], "node 777 is not there"),
     ],
 )
@@ -214,3 +212,18 @@ def test_bad_input_gets_one_message(words, message):
     done = where(*words)
     assert done.returncode == 2
     assert message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_plan_that_is_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "plan")
+    done = where("--plan", str(tmp_path / "plan"), "--", "true")
+    assert done.returncode == 2 and "no regular file" in done.stderr
+
+
+def test_a_program_is_ended_after_its_time_and_what_was_seen_is_reported(tmp_path):
+    begin = time.monotonic()
+    done = where("--timeout", "300ms", "--", "sh", "-c", f"setsid sleep 63 & echo $! > {tmp_path}/pid; wait")
+    assert done.returncode == 2 and time.monotonic() - begin < 20
+    assert "sh was ended after 300 ms" in done.stderr and "process " in done.stderr
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+    assert where("--timeout", "20s", "--", "sh", "-c", "exit 3").returncode == 3

@@ -17,9 +17,9 @@ from nodewise.experiments.compare import CompareQuestion, compare
 from nodewise.experiments.contenders import make_contenders
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import read_experiment
-from nodewise.records.recorder import RUN_VARIABLE
 from nodewise.report.text.comparison import table_rows
 from nodewise.runner.objective import Objective
+from nodewise.runner.outlived import RUN_VARIABLE
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.baseline import against_baseline

@@ -2,8 +2,6 @@
 """A machine as `./dev guest` showed it: 2 × 8 cores × 4 hardware threads, and a faster NUMA node without processors."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 from nodewise.machine.sources import load_machine
@@ -11,6 +9,7 @@ from nodewise.placement.memory import MemoryPolicy, fast_nodes, read_memory
 from nodewise.report.drawings.machine import machine_svg
 from nodewise.report.text.machine import machine_text
 from nodewise.tuning.axes import Options
+from tests.started import started
 
 GUEST = load_machine(str(Path(__file__).parent / "recorded/guest-2x8x4.json"))
 
@@ -42,6 +41,5 @@ def test_it_is_drawn_with_the_node_that_has_no_processors():
 
 def test_the_machine_command_says_which_memory_is_fast():
     file = str(Path(__file__).parent / "recorded/guest-2x8x4.json")
-    command = [sys.executable, "-m", "nodewise", "machine", "--machine", file]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    printed = started("machine", "--machine", file).stdout
     assert "fast       NUMA nodes 2: the firmware promises 409600 MiB/s there, which is the most" in printed

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,15 @@ import pytest
 from nodewise.cli.outputs.quiet import quiet_output
 from nodewise.machine.surroundings import read_surroundings
 from nodewise.machine.watch import Busy, Interrupts, Watched, difference, look
-from nodewise.report.quiet.examine import examine
-from nodewise.report.quiet.finding import Finding, Severity
-from nodewise.report.quiet.measured import resolutions, summary
-from nodewise.report.quiet.text import counts_text, findings_text, spins_text
+from nodewise.quiet.examine import examine
+from nodewise.quiet.finding import Finding, Severity
+from nodewise.quiet.measured import resolutions, summary
+from nodewise.report.text.quiet import counts_text, findings_text, spins_text
 from nodewise.runner.spin import Spin, rounds_of, spin
 from nodewise.verdicts.encoding import encode
 from tests import systems
 from tests.json_schemas import check_json
+from tests.started import started
 from tests.systems import write
 
 NOISY, NOTE, UNKNOWN, OK = Severity.NOISY, Severity.NOTE, Severity.UNKNOWN, Severity.OK
@@ -256,9 +256,7 @@ def test_the_loop_runs_on_each_processor_and_counts_its_own_time() -> None:
 
 
 def nodewise(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "nodewise", "quiet", *words], capture_output=True, text=True, check=False
-    )
+    return started("quiet", *words)
 
 
 def test_the_command_measures_this_machine() -> None:

@@ -71,3 +71,8 @@ def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
         run_whole([str(tmp_path / "nothing")])
     done = run_whole(["sh", "-c", "echo out; echo err >&2; exit 3"])
     assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
+
+
+def test_of_what_is_printed_the_end_is_kept() -> None:
+    done = run_whole(["sh", "-c", "head -c 40000000 /dev/zero; printf end; echo err >&2"], most=1000)
+    assert len(done.stdout) == 1000 and done.stdout.endswith("\0end") and done.stderr == "err\n"

@@ -10,15 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from nodewise.base.errors import ProgramError
+from nodewise.base.errors import NodewiseError, ProgramError
 from nodewise.runner import patterns
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.marks import UNREAD
+from nodewise.runner.outlived import RUN_VARIABLE
 from nodewise.runner.proc_files import children_of
+from nodewise.runner.program import inspect_program
 from nodewise.runner.protocol import read_metrics
 from nodewise.runner.same_output import Kind, SameOutput
 from nodewise.runner.setting import Setting
+from nodewise.statistics.spoiled import repeat_worthy
 
 
 def _sh(script: str, *words: str, **more: dict[str, str]) -> Setting:
@@ -210,3 +213,71 @@ def test_lines_of_the_protocol_where_they_belong_are_reported_no_further() -> No
     with LocalLauncher(RunOptions()) as launcher:
         sample = launcher.run(_sh(script))
     assert sample.seconds == 2 and not any(m.startswith(UNREAD) for m in sample.marks)
+
+
+def test_a_pipe_in_the_place_of_a_program_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o700)
+    assert inspect_program(tmp_path / "pipe").kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    "bytes_written",
+    [
+        r"\377\377\377\377",
+        r"\377\377\377\017abc",
+        r"\002\000\000\000{}",
+        r"\005\000\000\000\"abc\"",
+        r"\003\000\000\000[1]",
+        r"\001",
+        r"\015\000\000\000{\"id\":\"0000\"}",
+    ],
+)
+def test_what_a_program_writes_to_the_runners_pipe_costs_its_run(
+    monkeypatch: pytest.MonkeyPatch, bytes_written: str
+) -> None:
+    monkeypatch.setattr("nodewise.runner.local._STALLED_S", 0.3)
+    with LocalLauncher() as launcher:
+        begin = time.monotonic()
+        sample = launcher.run(_sh(f"printf '{bytes_written}' > /proc/$PPID/fd/1; sleep 0.1"), timeout_s=3)
+        assert sample.error is not None and "wrote into the pipe of nodewise-runner" in sample.error
+        assert time.monotonic() - begin < 20
+        # the next run has a runner of its own
+        assert launcher.run(_sh("exit 0")).ok
+
+
+def test_a_stop_of_the_runner_marks_the_run_that_it_prolongs() -> None:
+    with LocalLauncher() as launcher:
+        sample = launcher.run(_sh("kill -STOP $PPID; sleep 0.2"))
+        assert sample.ok and sample.wall_s > 0.2
+        assert any(mark.startswith("stopped: nodewise-runner was stopped") for mark in sample.marks)
+        assert repeat_worthy(sample.marks)
+        (runner,) = children_of(launcher.process)
+        os.kill(runner, signal.SIGSTOP)
+        os.kill(runner, signal.SIGCONT)
+        after = launcher.run(_sh("sleep 0.01"))
+        assert not any(mark.startswith("stopped") for mark in after.marks)
+
+
+_KILLER = """
+setsid sleep 64 & echo $! > pid
+sleep 0.1
+guard=$(cut -d' ' -f4 /proc/$PPID/stat)
+# one that is stopped cannot end the program before it is killed itself
+kill -STOP $PPID
+kill -9 $guard $PPID
+sleep 65
+"""
+
+
+def test_what_outlives_a_killed_runner_and_guard_is_found_by_its_number(tmp_path: Path) -> None:
+    with LocalLauncher(RunOptions(cwd=tmp_path)) as launcher, pytest.raises(NodewiseError) as caught:
+        launcher.run(_sh(_KILLER, env={RUN_VARIABLE: "7"}), timeout_s=20)
+    assert "was found and ended: sleep" in str(caught.value)
+    pid = Path("/proc", (tmp_path / "pid").read_text().strip())
+    until = time.monotonic() + 10
+    while pid.exists() and "\nState:\tZ" not in (pid / "status").read_text():
+        assert time.monotonic() < until
+    with LocalLauncher(RunOptions(cwd=tmp_path)) as launcher, pytest.raises(NodewiseError) as caught:
+        launcher.run(_sh(_KILLER), timeout_s=20)
+    assert "may still run" in str(caught.value)
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)

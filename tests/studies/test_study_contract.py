@@ -3,6 +3,8 @@
 
 import shlex
 import subprocess
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.cli.commands.study import command as study_command
 from nodewise.cli.commands.study import split_knobs
-from nodewise.studies import rules
+from nodewise.studies import commands, rules
 from nodewise.studies.commands import Contender, worker_command
 from nodewise.studies.contract import Point, parse_knobs
 from nodewise.studies.discovery import Found, find_study, study_names
@@ -18,6 +20,7 @@ from nodewise.studies.rules import Rule, contract, variant_cases
 from nodewise.tuning.axes import AXES
 
 STUDIES = [find_study(name) for name in study_names()]
+PEERS = rules.peers_are_right_or_say_why_they_do_not_run
 
 
 def _cases() -> list[Any]:
@@ -33,12 +36,44 @@ def test_a_variant_agrees_with_the_trusted_result(found: Found, contender: Conte
     assert list(rules.a_variant_is_right(found, contender, point)) == []
 
 
+def _asked_once(ask: Callable[[Found, Mapping[str, str]], list[Contender]]) -> Any:
+    """What a study has at a point: to ask takes seconds where every row is a program that is tried."""
+    study = {found.study.name: found for found in STUDIES}
+    at = cache(lambda name, point: ask(study[name], dict(point)))
+    return lambda found, point: list(at(found.study.name, tuple(point.items())))
+
+
+_SCRIPTS, _NATIVE = _asked_once(commands.script_contenders), _asked_once(commands.native_contenders)
+
+
+@pytest.fixture
+def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (commands, rules):
+        monkeypatch.setattr(module, "script_contenders", _SCRIPTS)
+        monkeypatch.setattr(module, "native_contenders", _NATIVE)
+
+
 @pytest.mark.parametrize(
-    "rule", [r for r in contract(AXES) if r.faults is not rules.variants_are_right], ids=lambda r: r.demands
+    "rule", [r for r in contract(AXES) if r.faults not in (rules.variants_are_right, PEERS)], ids=lambda r: r.demands
 )
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
+@pytest.mark.usefixtures("asked_once")
 def test_a_rule_of_the_contract_holds(found: Found, rule: Rule) -> None:
     assert list(rule.faults(found)) == []
+
+
+@pytest.mark.parametrize("most", [8, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)
+@pytest.mark.usefixtures("asked_once")
+def test_peers_are_right_or_say_why_they_do_not_run(found: Found, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a study with many the long tests have all."""
+
+    def some(found: Found, point: Mapping[str, str]) -> list[Contender]:
+        all_of_them: list[Contender] = _SCRIPTS(found, point)
+        return all_of_them[:: -(-len(all_of_them) // most) or 1]
+
+    monkeypatch.setattr(rules, "script_contenders", some)
+    assert list(PEERS(found)) == []
 
 
 @pytest.mark.parametrize("found", STUDIES, ids=lambda f: f.study.name)

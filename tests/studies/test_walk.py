@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from nodewise.studies.commands import worker_command
 from nodewise.studies.discovery import find_study
+from tests.started import started
 
 DOCUMENT = Path(__file__).parents[2] / "docs/adding-a-study.md"
 
@@ -39,8 +39,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def nodewise(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_"))}
     env = {**kept, "NODEWISE_CACHE": str(folder.parent / "cache"), "OMP_WAIT_POLICY": "passive"}
-    command = [sys.executable, "-m", "nodewise", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder.parent, env=env)
+    return started(*words, cwd=folder.parent, env=env, timeout=None)
 
 
 def test_the_document_has_a_whole_folder() -> None:

@@ -69,13 +69,14 @@ def test_a_disturbed_third_contender_says_nothing_of_the_others() -> None:
     assert _pair(rows["mine"]).verdict == "faster" and _pair(rows["disturbed"]).verdict == "undecided"
 
 
-def test_of_equal_contenders_none_is_faster_than_the_fastest_of_many_peers() -> None:
+@pytest.mark.parametrize(("seeds", "most"), [(20, 2), pytest.param(60, 6, marks=pytest.mark.long)])
+def test_of_equal_contenders_none_is_faster_than_the_fastest_of_many_peers(seeds: int, most: int) -> None:
     wrong = 0
-    for seed in range(60):
+    for seed in range(seeds):
         times = dict.fromkeys(["mine", *(f"peer{i}" for i in range(6))], 0.1)
         rows = _rows(_series(times, 20, 0.02, seed), 20)
         wrong += _pair(rows["mine"]).verdict in ("faster", "slower")
-    assert wrong <= 6
+    assert wrong <= most
 
 
 def test_a_variant_that_beats_all_peers_is_faster_and_the_peer_is_named() -> None:
@@ -84,16 +85,17 @@ def test_a_variant_that_beats_all_peers_is_faster_and_the_peer_is_named() -> Non
     assert pair.low is not None and pair.high is not None and pair.low < 1.25 < pair.high
 
 
+@pytest.mark.parametrize(("seeds", "most"), [(40, 2), pytest.param(100, 5, marks=pytest.mark.long)])
 @pytest.mark.parametrize("peers", [3, 5])
-def test_the_interval_covers_the_ratio_to_whichever_peer_is_the_fastest(peers: int) -> None:
+def test_the_interval_covers_the_ratio_to_whichever_peer_is_the_fastest(peers: int, seeds: int, most: int) -> None:
     # equal peers: that with the lowest median is chosen by its luck; benchmarks/fairness.py has more of these
     missed = 0
-    for seed in range(100):
+    for seed in range(seeds):
         times = {"mine": 0.1, **{f"peer{i}": 0.1 for i in range(peers)}}
         pair = _pair(_rows(_series(times, 16, 0.03, seed), 16)["mine"])
         assert pair.low is not None and pair.high is not None and pair.low <= pair.ratio <= pair.high
         missed += not pair.low <= 1.0 <= pair.high
-    assert missed <= 5
+    assert missed <= most
 
 
 def test_a_peer_that_hardly_ran_leaves_open_which_is_the_fastest() -> None:

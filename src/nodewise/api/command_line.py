@@ -291,6 +291,45 @@ def confirm_line(
     return line.done([os.fspath(experiment), *arguments])
 
 
+def scale_line(
+    words: Sequence[str],
+    how: Mapping[str, object],
+    *,
+    over: str | None,
+    counts: str | Sequence[int] | None,
+    weak: bool,
+    to: str | Sequence[int],
+    by: str | None,
+    times: float,
+    blocks: int,
+    budget: Duration,
+    machine: Machine | StrPath | None,
+    allow: Processors | None,
+    seed: int,
+) -> tuple[str, ...]:
+    """`nodewise scale …`; the arguments are those of `nodewise.scale`."""
+    line = _Words("scale")
+    try:
+        if isinstance(machine, Machine):
+            raise _NotSaidError
+        line.option("over", over)
+        for name, numbers in (("counts", counts), ("to", to)):
+            text = numbers if numbers is None or isinstance(numbers, str) else ",".join(map(str, numbers))
+            line.option(name, text or None)
+        line.flag("weak", weak)
+        line.option("by", by)
+        line.option("times", _plain(times))
+        line.option("blocks", blocks)
+        line.option("budget", _seconds(budget, "--budget"))
+        line.option("machine", None if machine is None else os.fspath(machine))
+        line.option("allow", None if allow is None else processors_of(allow))
+        line.option("seed", seed)
+        line.how(how)
+    except _NotSaidError:
+        return ()
+    return line.done(words)
+
+
 def check_continuable(asked: Sequence[str], kind: str, folder: os.PathLike[str], of_functions: bool) -> None:
     """Raises InputError where no command line can continue an experiment: it says from where it can be continued."""
     if not asked:

@@ -13,6 +13,7 @@ from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.calls import contenders_of_calls, is_call
 from nodewise.api.command_line import compare_line
 from nodewise.api.given import Command, Duration, Share, StrPath, Values, seconds_of, share_of, values_of, words_of
+from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output
 from nodewise.base.errors import InputError
@@ -46,6 +47,7 @@ class Comparison:
         with launcher_for(run.options, question.environment, note, run.wait) as launcher:
             wait = quiet_wait(run.wait_quiet_s, question.machine.allowed, note)
             verdict = comparer.compare(question, launcher, progress, wait)
+        remembered(verdict, question.out, note, verdict)
         if self.earlier is None:
             return verdict
         return dataclasses.replace(verdict, baseline=against_baseline(read_experiment(question.out), self.earlier))

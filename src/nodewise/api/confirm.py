@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.command_line import confirm_line
 from nodewise.api.given import Duration, Share, StrPath, seconds_of, share_of
+from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_rule, with_same_output
 from nodewise.api.recorded import environment_then, over, plain_how, recorded_how
@@ -47,7 +48,8 @@ class Confirmation:
         asked, run = self.question, self.run
         with launcher_for(run.options, asked.environment, note, run.wait) as launcher:
             wait = quiet_wait(run.wait_quiet_s, asked.machine.allowed, note)
-            return confirmer.confirm(self.repetition, asked, launcher, progress, self.notes, wait)
+            verdict = confirmer.confirm(self.repetition, asked, launcher, progress, self.notes, wait)
+        return remembered(verdict, asked.out, note, verdict)
 
 
 def prepare_confirm(

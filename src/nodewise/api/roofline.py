@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.given import Duration, StrPath, check_threads, seconds_of
+from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for
 from nodewise.experiments.roofline import RooflineProgress, measure_roofline
 from nodewise.machine.model import Machine
@@ -36,9 +37,10 @@ class Roofline:
         # roofs of the memory are lowered by whoever uses it, from whichever processor
         options = RunOptions(domain=self.machine.memory_domain)
         with launcher_for(options, os.environ, note, self.wait) as launcher:
-            return measure_roofline(
+            verdict = measure_roofline(
                 self.machine, self.threads, launcher, self.out, self.studies, progress, self.asked, self.seconds
             )
+        return remembered(verdict, self.out, note)
 
 
 def prepare_roofline(

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.command_line import run_line
 from nodewise.api.given import Command, Duration, Processors, StrPath, processors_of, seconds_of, words_of
+from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run
 from nodewise.base.errors import InputError
@@ -45,7 +46,8 @@ class Single:
             wait = quiet_wait(run.wait_quiet_s, question.machine.allowed, note)
             verdict = compare(question, launcher, progress, wait)
             missing, no_energy = launcher.counters_missing, launcher.energy_missing
-        return run_summary(read_experiment(question.out), verdict, missing, no_energy)
+        summary = run_summary(read_experiment(question.out), verdict, missing, no_energy)
+        return remembered(summary, question.out, note, verdict)
 
 
 def prepare_run(

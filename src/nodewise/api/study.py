@@ -12,6 +12,7 @@ from typing import Any
 from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.command_line import study_line
 from nodewise.api.given import Duration, StrPath, check_threads, seconds_of
+from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.base.errors import InputError
 from nodewise.experiments.progress import Note, StudyProgress
@@ -43,7 +44,8 @@ class Study:
             note(Note("warning", f"{threads} threads share {processors} processors, and wait for each other"))
         with launcher_for(RunOptions(), self.question.environment, note, self.wait) as launcher:
             wait = quiet_wait(self.wait_quiet_s, self.machine.allowed, note)
-            return run_study(self.question, launcher, progress, wait, lambda text: note(Note("note", text)))
+            verdict = run_study(self.question, launcher, progress, wait, lambda text: note(Note("note", text)))
+        return remembered(verdict, self.out, note)
 
 
 def prepare_study(

@@ -22,9 +22,10 @@ from nodewise.api.given import (
     values_of,
     words_of,
 )
+from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output
-from nodewise.base.errors import InputError, StoreError
+from nodewise.base.errors import InputError
 from nodewise.experiments import tune as tuner
 from nodewise.experiments.progress import Note, Progress
 from nodewise.experiments.target import resolve_tunable
@@ -33,13 +34,10 @@ from nodewise.machine.given import machine as the_machine
 from nodewise.machine.model import Machine
 from nodewise.placement.traps import environment_traps
 from nodewise.records.budget import Budget
-from nodewise.records.experiment import read_experiment
-from nodewise.runner.launch import quoted_line, start_of
+from nodewise.runner.launch import start_of
 from nodewise.runner.same_output import Kind
 from nodewise.tuning.axes import Wanted
-from nodewise.tuning.launch_script import KINDS, Kept, write_script
 from nodewise.tuning.outline import Outline
-from nodewise.verdicts.question import machine_of, question_of
 from nodewise.verdicts.tune import TuneVerdict
 
 
@@ -64,7 +62,8 @@ class Tuning:
         self._warn(note)
         with launcher_for(run.options, question.environment, note, run.wait) as launcher:
             wait = quiet_wait(run.wait_quiet_s, question.machine.allowed, note)
-            return tuner.tune(question, launcher, progress, wait, announce)
+            verdict = tuner.tune(question, launcher, progress, wait, announce)
+        return remembered(verdict, question.out, note, verdict)
 
     def preview(self, note: Notify = unheard) -> Outline:
         """What would be tried, after one run of the program, of which nothing is kept. Raises ProgramError."""
@@ -195,25 +194,3 @@ def tune(
         verdict = tuning.answer(progress or unheard, note or unheard)
         unless_interrupted(verdict.stopped, folder)
         return verdict
-
-
-def write_launch_script(verdict: TuneVerdict, kind: str = "sh", path: Path | None = None) -> Path:
-    """Write the best start as a script, `sh` or `slurm`, and say where; by default in the experiment's folder. Raises StoreError."""
-    folder = Path(verdict.experiment)
-    experiment = read_experiment(folder)
-    question, machine = question_of(experiment), machine_of(experiment)
-    about = [f"Start of: {quoted_line(verdict.baseline.command)}", f"nodewise tune: {verdict.sentence}"]
-    if verdict.best.key != verdict.baseline.key:
-        about.append(f"Setting: {verdict.best.key}")
-    if verdict.best.build:
-        about.append(f"Built by: {verdict.best.build}")
-    about.append(f"Measured on {machine.hostname or 'this machine'}, kept in {folder.absolute()}")
-    best = experiment.settings[verdict.best.key]
-    target = path or folder / KINDS[kind][1]
-    try:
-        write_script(kind, Kept(best, machine, question.cwd, question.start, question.environment, about), target)
-    except OSError as problem:
-        raise StoreError(
-            f"cannot write {target}: {problem.strerror}", "name another file: --script KIND=FILE"
-        ) from problem
-    return target

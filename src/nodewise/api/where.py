@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -15,6 +14,7 @@ from typing import Any
 from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.given import Command, Duration, StrPath, seconds_of, words_of
 from nodewise.api.options import RunChoice, choose_run
+from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.experiments.progress import Note
 from nodewise.machine.model import Machine
@@ -31,6 +31,8 @@ from nodewise.verdicts.place import PlaceOutput
 from nodewise.verdicts.where import WhereOutput, where_output
 
 _LONGEST_S = 1e7
+#: A plan of a machine with thousands of processors has some hundred kilobytes.
+_LONGEST_PLAN = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def prepare_where(interval: float, plan: PlaceOutput | StrPath | None, memory: s
 def _planned(path: Path) -> list[list[tuple[int, ...]]]:
     """The plan that `place --json` wrote, by rank. Raises InputError where the file is not one."""
     try:
-        data: Any = json.loads(path.read_text())
+        data: Any = parse_json(read_bounded(path, _LONGEST_PLAN))
         places = [tuple(map(int, place)) for place in data["places"]]
         counts = list(map(int, data.get("ranks") or [len(places)]))
         if not all(places) or sum(counts) != len(places):
@@ -79,7 +81,8 @@ def _planned(path: Path) -> list[list[tuple[int, ...]]]:
     except OSError as problem:
         raise InputError(f"cannot read {path}: {problem.strerror}") from problem
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise InputError(f"{path} is no plan", "write one with: nodewise place … --json > plan.json") from problem
+        why = f": {problem}" if isinstance(problem, ValueError) and str(problem) else ""
+        raise InputError(f"{path} is no plan{why}", "write one with: nodewise place … --json > plan.json") from problem
     return _by_rank(places, counts)
 
 

@@ -13,6 +13,13 @@ from typing import Any
 #: The name of the handler by which a text is encoded with its stray bytes shown.
 SHOWN = "nodewise-shown"
 _STRAY = re.compile("[\ud800-\udfff]")
+#: Characters that a terminal or a browser acts upon instead of showing them: controls, and those that turn the direction of writing.
+_ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+#: What a terminal would obey: control characters but for line ends and tabs, those that turn the direction of writing, and
+#: sequences other than colours, which what is drawn here has.
+_OBEYED = re.compile(
+    "\x1b(?!\\[[\\d;]*m)|\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+)
 
 
 def _one(found: re.Match[str]) -> str:
@@ -23,6 +30,16 @@ def _one(found: re.Match[str]) -> str:
 def escaped(text: str) -> str:
     """The text with each stray byte as `\\xff`; any other text as it is."""
     return _STRAY.sub(_one, text)
+
+
+def harmless(text: str) -> str:
+    """The text with what a terminal would obey, colours apart, as `\\x1b`."""
+    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def visible(text: str) -> str:
+    """The text in one line that can only be read: what a terminal would act upon as `\\x1b`, stray bytes as `\\xff`."""
+    return _ACTING.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", escaped(text))
 
 
 def escaped_all(value: Any) -> Any:

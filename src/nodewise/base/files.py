@@ -6,10 +6,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
+import stat
 from pathlib import Path
 
 from nodewise.base.errors import StoreError
 from nodewise.base.escaping import SHOWN
+
+#: The name of a file that is being written, with the process that writes it.
+_PART = re.compile(r"\..+\.(?P<pid>\d+)\.part")
 
 
 def store_error(path: Path, problem: OSError) -> StoreError:
@@ -37,7 +42,10 @@ def make_directory(path: Path) -> None:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file so that a reader, or a kill, sees the old one or the new one and nothing between. Raises StoreError."""
+    """Write a file so that a reader, or a kill, sees the old one or the new one and nothing between. Raises StoreError.
+
+    A link is followed, since whoever names a file means it; one that is replaced keeps who may read it.
+    """
     data = content.encode(errors=SHOWN) if isinstance(content, str) else content
     try:
         # a device or a pipe is written to, never replaced; what /dev/fd names may have no other path
@@ -49,17 +57,44 @@ def write_whole(path: Path, content: str | bytes) -> None:
     except (OSError, RuntimeError) as problem:
         reason = problem if isinstance(problem, OSError) else OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         raise store_error(path, reason) from problem
-    part = path.with_name(f".{path.name}.{os.getpid()}")
+    _replace(path, data)
+
+
+def write_within(folder: Path, name: str, content: str | bytes) -> Path:
+    """Write a file of a folder that others may have filled: a link of that name is replaced, never followed. Raises StoreError."""
+    _replace(folder / name, content.encode(errors=SHOWN) if isinstance(content, str) else content)
+    return folder / name
+
+
+def remove_left_parts(folder: Path) -> None:
+    """Remove what a kill left in a folder of files that were being written; those of living processes stay."""
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            left = _PART.fullmatch(path.name)
+            if left and not path.is_dir() and not Path("/proc", left["pid"]).exists():
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+
+def _replace(path: Path, data: bytes) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:
+            # of a link it is nobody's
+            with contextlib.suppress(FileNotFoundError):
+                old = path.lstat()
+                if stat.S_ISREG(old.st_mode):
+                    os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
-    except OSError as problem:
+    except BaseException as problem:
         with contextlib.suppress(OSError):
             part.unlink()
-        raise store_error(path, problem) from problem
+        if isinstance(problem, OSError):
+            raise store_error(path, problem) from problem
+        raise
 
 
 def _write_through(path: Path, data: bytes) -> None:

@@ -8,10 +8,12 @@ import pkgutil
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from nodewise.base.errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 class Named(Protocol):
@@ -104,6 +106,9 @@ class Registry(Generic[T]):
         """Register what is there, once; after an error nothing is, so that the next one who asks hears of it, too."""
         if self._loaded:
             return
+        # here, as most commands ask no registry and it takes long to import
+        from importlib.metadata import entry_points
+
         self._loaded = True
         try:
             for module in pkgutil.iter_modules(importlib.import_module(self._folder).__path__):

@@ -21,9 +21,21 @@ _STRONG = _set(
     privatekey authtoken accesstoken
     """
 )
-_WEAK = frozenset(("key", "pass", "pwd", "cookie", "psk", "jwt", "bearer"))
+_WEAK = frozenset(("key", "pass", "pwd", "pw", "cookie", "psk", "jwt", "bearer", "phrase"))
 #: Those of them that mean one when they stand alone; PWD is a directory, `--pwd` may be either.
 _ALONE = frozenset(("pass", "cookie", "psk", "jwt", "bearer"))
+#: What a phrase is called that opens something.
+_PHRASES = _set("seed pass recovery backup secret wallet mnemonic")
+#: `--pin` is where threads are held, too; digits like these are nobody's processors.
+_PIN = re.compile(r"\d{4,12}")
+#: What `--auth` says of how somebody is known, where it does not say by what.
+_AUTH_KINDS = _set(
+    """
+    basic digest bearer ntlm negotiate kerberos krb5 gssapi spnego sspi oauth oauth1 oauth2 oidc saml ldap pam token jwt key
+    keys apikey password cert certs certificate mtls tls ssl x509 md5 plain login anonymous anon munge trust peer ident
+    iam aws azure gcp google github local file jwks sigv4 aws_sigv4 any auto default optional required disabled enabled
+    """
+)
 #: Words behind these say that it is about a secret and none itself; words before them the same.
 _ABOUT = _set(
     """
@@ -79,7 +91,10 @@ def is_secret_name(name: str) -> bool:
         return not _ABOUT.intersection(words[at + 1 :])
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last not in _WEAK or (last not in _ALONE and not before):
-        return name.lstrip("-") in ("pwd", "Pwd")
+        # a word of two letters may be anything else
+        return name.lstrip("-") in ("pwd", "Pwd") or name == "--pw"
+    if last == "phrase":
+        return before in _PHRASES
     return last != "key" or before not in _OPEN_KEYS
 
 
@@ -88,7 +103,16 @@ def is_secret(name: str, value: str, *, literal: bool = False) -> bool:
 
     What is `literal` no shell reads: `$ecret` is a value there.
     """
-    if not value or is_reference(value, literal) or value.lower() in _SWITCHES or not is_secret_name(name):
+    if not value or is_reference(value, literal) or value.lower() in _SWITCHES:
+        return False
+    words = _split(name)
+    if words == ["auth"]:
+        # of a user's name with a password only that is one
+        kind = value.lower() in _AUTH_KINDS or ":" in value
+        return not kind and not _PATH.fullmatch(value) and not _NUMBER.fullmatch(value)
+    if words[-1:] == ["pin"]:
+        return _PIN.fullmatch(value) is not None
+    if not is_secret_name(name):
         return False
     strong = _STRONG.intersection(_split(name))
     if name in _NAMES or (strong and not strong <= {"credential", "credentials"}):

@@ -70,6 +70,7 @@ RULES = (
     Rule("xfreerdp3?|wlfreerdp3?", word=r"/p:(.+)"),
     Rule(r"mosquitto_(pub|sub|rr)", "-P"),
     Rule("zip|unzip|zipcloak|funzip", "-P"),
+    Rule(r"pdf\w+", "-upw -opw"),
     Rule("7z[arz]?", "-p", attached=True),
     Rule("rar|unrar", "-p -hp", attached=True),
     Rule("openssl", "-k -K"),
@@ -77,6 +78,15 @@ RULES = (
     Rule("docker|podman|nerdctl|buildah|skopeo|helm|oc|az|crane|oras|regctl", "-p", after="login"),
     Rule("podman|buildah|skopeo", "--creds --src-creds --dest-creds", behind=":"),
     Rule("vault", word=r"(hvs\..+|s\..+)", after="login", name="TOKEN"),
+    # by any other method it is asked for, or stands behind a name
+    Rule(
+        "vault",
+        operand=0,
+        after="login",
+        switched="(?!.*method=?(?!token)).*",
+        valued="-address -namespace -path -field -format -ca-cert -ca-path -client-cert -client-key -tls-server-name",
+        name="TOKEN",
+    ),
     Rule("htpasswd", operand=2, least=3, switched="[^n]*b[^n]*", valued="-C -r"),
     Rule("htpasswd", operand=1, least=2, switched=".*(n.*b|b.*n).*", valued="-C -r"),
     Rule("mosquitto_passwd", operand=2, least=3, switched=".*b.*", valued="-H -I"),

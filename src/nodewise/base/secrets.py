@@ -32,6 +32,12 @@ _PRIVATE_KEY = re.compile(
 _URL = re.compile(
     r"(?<![\w+.-])[A-Za-z][\w+.-]*://[^\s/:@?#'\"]*:(?:([^\s/'\"]+)@|(?!\d+/|[${])([^\s@'\"]{1,300})@[\w.\[])"
 )
+#: A user that is nobody's name, but a token: 16 signs with a letter and a digit, or 24 of any kind, and not over ssh, where a key
+#: decides.
+_URL_USER = re.compile(
+    r"(?<![\w+.-])(?!(?:\w+\+)?ssh:)[A-Za-z][\w+.-]*://"
+    r"((?=[A-Za-z_+=%-]*\d)(?=[\d_+=%-]*[A-Za-z])[\w+=%-]{16,300}|[\w+=%-]{24,300})@"
+)
 #: The same of drivers that write no URL: me:secret@tcp(host:1), jdbc:oracle:thin:me/secret@host.
 _DRIVER = re.compile(
     r"(?<![\w.%-])[\w.%-]{1,100}:([^\s'\"@]{1,300})@(?:tcp|unix|udp)\(|jdbc:oracle:\w+:[\w.$#]+/([^\s@]+)@"
@@ -198,7 +204,7 @@ def _named(dashes: str, name: str, value: str, literal: bool = False) -> str | N
     """What a variable with that value may be called, where the name says that it is a secret; None where it says none."""
     attached = dashes == "-" and name[0] in _BEFORE_NAMES
     for spelled in [name[1:], name] if attached else [name]:
-        if is_secret(spelled, value, literal=literal):
+        if is_secret(f"--{spelled}" if dashes == "--" else spelled, value, literal=literal):
             return variable_name(spelled)
     return None
 
@@ -231,6 +237,8 @@ def _inside(text: str, literal: bool = False) -> Iterator[Part]:
             group = 1 if found[1] is not None else 2
             if not is_reference(found[group], literal):
                 yield Part(found.start(group), found.end(group), "PASSWORD")
+    for found in _URL_USER.finditer(text):
+        yield Part(found.start(1), found.end(1), "TOKEN")
     for found in _HEADER.finditer(text):
         if not is_reference(found[1], literal):
             yield Part(found.start(1), found.end(1), "TOKEN")

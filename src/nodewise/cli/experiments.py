@@ -10,7 +10,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -19,9 +19,9 @@ from nodewise.base.errors import InputError, StoreError
 from nodewise.base.files import make_directory
 from nodewise.cli.masked_terminal import hide
 from nodewise.cli.trust import check_owner
-from nodewise.experiments.progress import Note
-from nodewise.records.experiment import CALLS, read_question
-from nodewise.records.secret_file import Revealed
+
+if TYPE_CHECKING:
+    from nodewise.experiments.progress import Note
 
 _FOLDER = Path("nodewise-experiments")
 #: A program's name may be as long as a name of a file, and the time comes behind it.
@@ -95,12 +95,14 @@ def again_in(context: click.Context, path: Path, kind: str, now_too: Collection[
     """
     from nodewise.api.command_line import check_continuable
     from nodewise.api.recorded import environment_then
+    from nodewise.records.experiment import CALLS, read_question
+    from nodewise.records.secret_file import Revealed
     from nodewise.verdicts.question import read_question_of
 
     path = path.absolute()
     now = _given(context)
     for name in now.keys() - {"resume", *now_too}:
-        option = next(p for p in context.command.params if p.name == name)
+        option = next(p for p in context.command.get_params(context) if p.name == name)
         what = option.opts[-1] if isinstance(option, click.Option) else "a command"
         raise InputError(
             f"--resume goes on as it was asked for then: {what} cannot be given", "give --resume DIR alone"

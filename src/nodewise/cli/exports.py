@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,22 +18,40 @@ if TYPE_CHECKING:
     from nodewise.verdicts.stored import Stored
 
 
-def export_options(kind: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command `--export-NAME FILE` of each exporter of a kind of experiment, or of all exporters."""
+#: Where the options of exporters are kept for the time of one call.
+_OPTIONS = "nodewise.exports.options"
+
+
+class Exporting(click.Command):
+    """A command that has `--export-NAME FILE` of each exporter of the kind of experiment `exports_of`, None being all exporters.
+
+    They stand before the parameter `exports_before`. Exporters are asked for where the options are needed, not where the command is listed.
+    """
+
+    exports_of: str | None = None
+    exports_before = "as_json"
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """All options."""
+        own = super().get_params(ctx)
+        if _OPTIONS not in ctx.meta:
+            ctx.meta[_OPTIONS] = _export_options(self.exports_of)
+        at = next(i for i, parameter in enumerate(own) if parameter.name == self.exports_before)
+        return [*own[:at], *ctx.meta[_OPTIONS], *own[at:]]
+
+
+def _export_options(kind: str | None) -> list[click.Option]:
     from nodewise.report.exports.registry import exporters
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        for exporter in reversed(exporters(kind).values()):
-            function = click.option(
-                f"--export-{exporter.name}",
-                export_parameter(exporter.name),
-                type=TARGET,
-                metavar="FILE",
-                help=f"{exporter.help.rstrip('.')}; - is standard output.",
-            )(function)
-        return function
-
-    return decorate
+    return [
+        click.Option(
+            [f"--export-{exporter.name}", export_parameter(exporter.name)],
+            type=TARGET,
+            metavar="FILE",
+            help=f"{exporter.help.rstrip('.')}; - is standard output.",
+        )
+        for exporter in exporters(kind).values()
+    ]
 
 
 def export_parameter(name: str) -> str:

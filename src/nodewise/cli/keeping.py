@@ -8,15 +8,12 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from nodewise.base.ends import deaf
 from nodewise.base.errors import NodewiseError, StoreError
-from nodewise.records.experiment import is_own
-from nodewise.records.neighbours import turn
-from nodewise.runner.launch import quoted
 
 if TYPE_CHECKING:
     from nodewise.verdicts.stored import Stored
@@ -33,7 +30,7 @@ def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
     """
     try:
         _check_output()
-        with turn(_waiting) if wait else nullcontext():
+        with _turn() if wait else nullcontext():
             yield
     except KeyboardInterrupt:
         _print_note(f"interrupted: {_whereabouts(folder, kind) or 'nothing was measured'}")
@@ -47,6 +44,12 @@ def kept_in(folder: Path, kind: str, wait: bool = False) -> Iterator[None]:
         if kept := _whereabouts(folder, kind):
             _print_note(kept)
         raise
+
+
+def _turn() -> AbstractContextManager[None]:
+    from nodewise.records.neighbours import turn
+
+    return turn(_waiting)
 
 
 def print_answer(stored: Stored[Any], file: TextIO | None = None) -> None:
@@ -69,6 +72,8 @@ def hand_out(
     For people the answer comes first, `as_json` is handed the page's path, None where there is none. Raises NodewiseError
     for a page that cannot be written, with how to get it later.
     """
+    from nodewise.runner.launch import quoted
+
     page = None
     again = f"nodewise report {quoted(str(folder))}"
     if as_json is None:
@@ -93,10 +98,14 @@ def hand_out(
 
 def _whereabouts(folder: Path, kind: str) -> str:
     """Where the runs are and how to continue; empty where there are none, or they belong to another process."""
+    from nodewise.records.experiment import is_own, read_experiment
+    from nodewise.runner.launch import quoted
+
+    # as a continuation will find it: what was measured may have taken it away, or written over it
     try:
-        if not is_own(folder) or not (folder / "samples.jsonl").stat().st_size:
+        if not is_own(folder) or not len(read_experiment(folder, judged=False).records):
             return ""
-    except OSError:
+    except (NodewiseError, OSError):
         return ""
     where = quoted(str(folder))
     return f"what was measured is kept: nodewise {kind} --resume {where} goes on, nodewise report {where} shows it"

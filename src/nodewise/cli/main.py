@@ -71,7 +71,11 @@ def _own_commands() -> set[str]:
 
 
 def _commands_of_kinds() -> dict[str, Kind]:
-    """The kinds of experiments that have a command of their name."""
+    """The kinds of experiments that have a command of their name; none where all kinds are nodewise's own, whose commands are modules."""
+    from importlib.metadata import entry_points
+
+    if "nodewise.records.kind_registry" not in sys.modules and not entry_points(group="nodewise.experiments"):
+        return {}
     from nodewise.records.kind_registry import all_kinds
 
     return {kind.name: kind for kind in all_kinds() if kind.command}

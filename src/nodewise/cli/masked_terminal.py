@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The terminal: secrets that this process was given are printed as names of variables, whoever prints them."""
+"""The terminal: secrets that this process was given are printed as names of variables, and it obeys nothing that a record holds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from nodewise.base.escaping import harmless
 from nodewise.base.masking import MASK, Masks, naming
 
 #: A text in JSON, and whether it is the name of a field.
@@ -27,8 +28,8 @@ class _Masking:
         self._known = known
 
     def write(self, text: str) -> int:
-        """Write a text; in JSON the names of fields stay."""
-        self._stream.write(_shown(text, self._known) if text.strip() else text)
+        """Write a text; in JSON the names of fields stay. What a terminal would obey is written out."""
+        self._stream.write(harmless(_shown(text, self._known) if text.strip() else text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -68,7 +69,12 @@ def _in_json(text: str, masks: Masks) -> str:
 
 def shown(text: str) -> str:
     """A text as it may be cut to the terminal's width."""
-    return _shown(text, _running[-1]) if _running else text
+    return harmless(_shown(text, _running[-1]) if _running else text)
+
+
+def redrawn(stream: TextIO) -> TextIO:
+    """The stream itself, for a line that is drawn again and again, of texts that are `shown`."""
+    return stream._stream if isinstance(stream, _Masking) else stream
 
 
 @contextmanager

@@ -6,16 +6,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodewise.api.options import RunChoice, choose_run, with_same_output
 from nodewise.base.errors import InputError
 from nodewise.cli.kinds import PATH, SHARE_OR_NONE, TIME, Decorator
 from nodewise.cli.trust import trust_option
 from nodewise.runner.mpi import FAMILIES
 from nodewise.runner.same_output import TOLERANCE, Kind
+
+if TYPE_CHECKING:
+    from nodewise.api.options import RunChoice
 
 
 def parse_pair(text: str, option: str, example: str) -> tuple[str, str]:
@@ -98,6 +100,8 @@ def _handing_run(function: Callable[..., Any], names: Sequence[str]) -> Callable
 
     @functools.wraps(function)
     def wrapped(*args: Any, **params: Any) -> Any:
+        from nodewise.api.options import choose_run
+
         run = choose_run(**run_keywords(params, names))
         return function(*args, run=run, **{n: v for n, v in params.items() if n not in names})
 
@@ -207,6 +211,8 @@ def same_output_options(usual: Kind) -> Callable[[Callable[..., Any]], Callable[
         def wrapped(
             *args: Any, same_output: str | None, tolerance: float | None, any_output: bool, run: RunChoice, **rest: Any
         ) -> Any:
+            from nodewise.api.options import with_same_output
+
             params = {"same_output": same_output, "tolerance": tolerance, "any_output": any_output}
             return function(*args, run=with_same_output(run, usual, **same_output_keywords(params)), **rest)
 

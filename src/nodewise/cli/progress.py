@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from types import TracebackType
 
@@ -11,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from nodewise.base.units import format_seconds
-from nodewise.cli.masked_terminal import shown
+from nodewise.cli.masked_terminal import redrawn, shown
 from nodewise.experiments.progress import Progress
 from nodewise.records.budget import Budget
 from nodewise.statistics.verdict import format_factor
@@ -24,7 +25,7 @@ class ProgressLine:
 
     def __init__(self, budget: Budget):
         self._budget = budget
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Console(file=redrawn(sys.stderr), highlight=False)
         self._live = Live(console=self._console, transient=True, refresh_per_second=8)
         self._last = 0.0
         self._phase = ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nodewise.cli.experiments import result_place
+from nodewise.cli.masked_terminal import redrawn
 
 if TYPE_CHECKING:
     from nodewise.experiments.roofline import RooflineProgress
@@ -38,7 +39,7 @@ def run_roofline(
         wait=wait,
         asked=("nodewise", *sys.argv[1:]),
     )
-    status = Console(stderr=True).status("starting")
+    status = Console(file=redrawn(sys.stderr)).status("starting")
 
     def show(progress: RooflineProgress) -> None:
         status.update(f"run {progress.done + 1} of about {progress.runs}: {progress.what}")

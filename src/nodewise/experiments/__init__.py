@@ -1,1 +1,1 @@
-"""Questions answered by interleaved blocks: compare, tune, study, roofline."""
+"""Questions answered by interleaved blocks: compare, tune, scale, study, roofline."""

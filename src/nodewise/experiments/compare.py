@@ -22,6 +22,7 @@ from nodewise.experiments.contenders import Contender
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
+from nodewise.records.columns import WARM_UP
 from nodewise.records.experiment import Writer, inherited_facts, read_experiment
 from nodewise.records.recorder import Recorder
 from nodewise.runner.commands import run_whole, will
@@ -37,7 +38,6 @@ from nodewise.statistics.verdict import is_settled
 from nodewise.verdicts.compare import (
     COMPARE,
     RUN,
-    WARM_UP,
     CompareVerdict,
     compare_verdict,
     comparisons,
@@ -59,6 +59,8 @@ _TRIES, _TRIES_S = 3, 10.0
 _HANGS = 3.0
 #: What is done after the last run has at least so long, whatever is left of the budget.
 _CLEANUP_S = 60.0
+#: So many bytes of the end of what a step printed are shown where it fails.
+_KEPT = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -245,7 +247,7 @@ class Comparer:
         question = self._question
         environment = dict(question.environment)
         with will(":") as begun:
-            done = run_whole(words, limit_s, begun, cwd=question.cwd, env=environment, stderr=subprocess.STDOUT)
+            done = run_whole(words, limit_s, begun, _KEPT, cwd=question.cwd, env=environment, stderr=subprocess.STDOUT)
         return done.returncode, done.stdout.rstrip()
 
     def _measure(self) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError, StoreError
-from nodewise.base.files import write_whole
+from nodewise.base.files import write_within
 from nodewise.base.processors import format_processors
 from nodewise.experiments.compare import CompareQuestion, compare
 from nodewise.experiments.contenders import Contender, Steps
@@ -201,7 +201,7 @@ def confirm(
     verdict = confirm_verdict(read_experiment(question.out), comparison.stopped)
     try:
         # read from the records, in which secrets are masked
-        write_whole(question.out / "verdict.json", json.dumps(encode(verdict), indent=1))
+        write_within(question.out, "verdict.json", json.dumps(encode(verdict), indent=1))
     except StoreError as problem:
         return replace(verdict, notes=(*verdict.notes, problem.what))
     return verdict

@@ -8,7 +8,6 @@ import random
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
@@ -90,8 +89,7 @@ class Tuner:
         self._observe = observe
         self._before_block = before_block
         self._offer = Offer(question.machine, question.command, question.axes, question.environment, question.wanted)
-        folder = Path(question.start.cwd) if question.start.cwd else None
-        self._builder = Builder(question.out / "builds", question.command[0], folder, question.environment)
+        self._builder = Builder(question.out / "builds", question.command[0], question.start.cwd, question.environment)
         self._offer.builder = self._builder
         self._offer.folder = question.out / "launch"
         self._options = self._offer.before_the_first_run()
@@ -140,6 +138,7 @@ class Tuner:
         """
         recorder = Recorder(self._writer, self._launcher, self._meter, self._writer.earlier, self._question.budget)
         self._builder.written = self._writer.masked
+        self._builder.allowed_s = lambda: self._meter.left_s(self._question.budget)
         self._blocks = Blocks(recorder, self._meter, self._random, self._question.objective, self._before_block)
         try:
             self._first_run()

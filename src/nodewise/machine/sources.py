@@ -108,8 +108,8 @@ def _topology(source: Source) -> _core.Topology:
     try:
         with _quiet_hwloc():
             if source.kind == "xml":
-                with Path(source.text).open("rb"):
-                    pass
+                # hwloc reads whatever it is given, and waits where nothing comes
+                read_bounded(Path(source.text))
                 return _core.Topology.from_xml(source.text)
             if source.kind == "synthetic":
                 # no description has another sign than those of ASCII
@@ -118,6 +118,8 @@ def _topology(source: Source) -> _core.Topology:
                 return _core.Topology.live()
     except OSError as problem:
         raise InputError(f"cannot read {source.text or 'this machine'}: {problem.strerror or problem}") from problem
+    except ValueError as problem:
+        raise InputError(f"cannot read {source.text}: {problem}") from problem
     except _core.TopologyError as problem:
         raise _refusal(source, problem) from problem
     raise InputError(f"hwloc has no machine of the kind {source.kind!r}: {source}", FORMS)

@@ -46,6 +46,10 @@ class Meter:
             self._start = self._clock() - self.seconds
         return self._start
 
+    def left_s(self, budget: Budget) -> float:
+        """The seconds that are left of a budget as of now, between runs, too: for what is to be stopped in time."""
+        return math.inf if budget.seconds is None else budget.seconds - (self._clock() - self.resume())
+
     @contextmanager
     def standing_still(self) -> Iterator[None]:
         """What happens meanwhile costs nothing: waiting for a quiet machine."""

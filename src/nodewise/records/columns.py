@@ -29,6 +29,8 @@ _REST: Mapping[str, Any] = {
     "cut_off": bool,
     "differs": str,
 }
+#: The phase of runs that are not counted.
+WARM_UP = "warm-up"
 #: A phase and a source take up a byte each.
 _MOST_KINDS = 100
 _LARGEST_COUNT = (1 << 31) - 1

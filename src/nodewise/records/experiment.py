@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import shutil
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -26,12 +27,13 @@ import numpy.typing as npt
 import nodewise
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError, StoreError
-from nodewise.base.files import make_directory, store_error, write_whole
+from nodewise.base.files import make_directory, remove_left_parts, store_error, write_within
 from nodewise.base.masking import Masks
 from nodewise.base.shapes import ShapeError
 from nodewise.machine.model import Machine
 from nodewise.records.answers import AnswerJudge, judge_of, judge_records
 from nodewise.records.columns import Record, Records
+from nodewise.records.commit import commit_of
 from nodewise.records.kept_variables import KEPT_VARIABLES
 from nodewise.records.neighbours import Running, user_name
 from nodewise.records.question import check_question
@@ -174,12 +176,16 @@ class Writer:
         if question is None:
             through = Revealed(self.path)
             self._veil, self._saved = Veil(through.masks), set(through.masks.used)
+            remove_left_parts(self.path)
             # what a kill has cut off goes, else the next line would be joined to it
             self.earlier = read_experiment(self.path, judged=False, through=through)
             self._seen = list(self.earlier.neighbours)
             self._question = self.earlier.question
             whole = self.earlier.whole_bytes
-            os.ftruncate(self._samples, whole)
+            try:
+                os.ftruncate(self._samples, whole)
+            except OSError as problem:
+                raise store_error(self.path / "samples.jsonl", problem) from problem
             if whole and os.pread(self._samples, 1, whole - 1) != b"\n":
                 self._append("\n")
             self._known = set(self.earlier.settings)
@@ -195,7 +201,7 @@ class Writer:
     def _write_question(self) -> None:
         masked = masked_question(self._question, self._veil.masks)
         self._save_secrets()
-        write_whole(self.path / "question.json", json.dumps(masked, indent=1))
+        write_within(self.path, "question.json", json.dumps(masked, indent=1))
 
     def _save_secrets(self) -> None:
         """What was masked is kept before the first text that needs it."""
@@ -246,7 +252,7 @@ class Writer:
         """Store the answer that others are compared with, for a continuation. Raises StoreError."""
         veiled = self._veil.masks.veiled(text)
         self._save_secrets()
-        write_whole(self.path / _REFERENCE, veiled.encode("utf-8", "surrogateescape"))
+        write_within(self.path, _REFERENCE, veiled.encode("utf-8", "surrogateescape"))
 
     def add_difference(self, at: int, differs: str) -> None:
         """Append what was seen of the sample of that number (from 0) only after it had been written."""
@@ -275,7 +281,9 @@ class Writer:
             while data:
                 data = data[os.write(self._samples, data) :]
         except OSError as problem:
-            os.ftruncate(self._samples, start)
+            # who may no longer write may not cut off either; a line that has no end is passed over
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._samples, start)
             raise store_error(self.path / "samples.jsonl", problem) from problem
 
     def note_neighbours(self) -> list[Neighbour]:
@@ -292,7 +300,7 @@ class Writer:
 
     def _write_result(self, masked: dict[str, Any]) -> None:
         self._save_secrets()
-        write_whole(self.path / "verdict.json", json.dumps(masked, indent=1))
+        write_within(self.path, "verdict.json", json.dumps(masked, indent=1))
 
     def conclude(self, verdict: dict[str, Any]) -> list[str]:
         """Store a verdict that can be worked out again from the samples; what is to be reported where that fails."""
@@ -403,6 +411,7 @@ def read_experiment(path: Path, judged: bool = True, through: Through | None = N
 
 def inherited_facts(machine: Machine, environment: Mapping[str, str], asked: Sequence[str]) -> dict[str, Any]:
     """What every question stores besides its own: the machine, the variables that bear on a run, who asked and how to ask again."""
+    commit = commit_of(Path.cwd())
     return {
         "asked": list(asked),
         "cwd": str(Path.cwd()),
@@ -412,5 +421,7 @@ def inherited_facts(machine: Machine, environment: Mapping[str, str], asked: Seq
         "machine_is_live": machine.live,
         "environment": {k: v for k, v in sorted(environment.items()) if k.startswith(KEPT_VARIABLES)},
         "version": nodewise.__version__,
+        "id": uuid.uuid4().hex,
+        "commit": commit and asdict(commit),
         "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -27,7 +27,8 @@ class Kind:
     `command` leads to the command of click that asks the question: an empty one is that of another kind. `printed` is the
     dataclass that it prints with --json where that is another one than `verdict`, `written` names the files that this JSON names
     besides. `phase` is that of the runs that decide. `promise` leads to a function that gives the pair (`PairVerdict`) of an
-    experiment which `nodewise confirm` repeats, or raises InputError; without it nothing is promised. `again` is the
+    experiment which `nodewise confirm` repeats, or raises InputError; without it nothing is promised. `points` leads to a function of a `Stored` that gives what history keeps of it, a list
+    of `nodewise.history.entry.Point`; without it an experiment of that kind is not looked at over time. `again` is the
     command line that makes a verdict that cannot be read again, with `{folder}`; empty where --resume does.
     """
 
@@ -46,6 +47,7 @@ class Kind:
     written: tuple[str, ...] = ("report",)
     phase: str = "compare"
     promise: str = ""
+    points: str = ""
     again: str = ""
 
     def load(self, what: str) -> Any:
@@ -58,5 +60,5 @@ class Kind:
 
 
 #: The fields that hold references, and those that each kind has.
-REFERENCES = ("judge", "verdict", "text", "page", "figures", "rows", "command", "printed", "promise")
+REFERENCES = ("judge", "verdict", "text", "page", "figures", "rows", "command", "printed", "promise", "points")
 NEEDED = ("verdict", "text", "page", "figures", "rows")

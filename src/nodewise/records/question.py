@@ -8,6 +8,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from nodewise.base.shapes import Amount, Count, NotNegative, Positive, Scalar, ShapeError, Within, fit
 from nodewise.machine.model import machine_from_json
+from nodewise.records.commit import Commit
 from nodewise.records.kind_registry import kind_named
 from nodewise.runner.same_output import Kind
 
@@ -63,6 +64,8 @@ class CommonQuestion(TypedDict):
     machine_is_live: bool
     environment: Mapping[str, str]
     version: str
+    id: NotRequired[str]
+    commit: NotRequired[Commit | None]
     started_at: str
 
 
@@ -91,7 +94,7 @@ class ComparisonQuestion(BlocksQuestion):
 
 
 #: What a reader can do without: where it is damaged the rest is used.
-_SPARE = ("knobs", "shown", "readme", "loaded")
+_SPARE = ("id", "commit", "knobs", "shown", "readme", "loaded")
 
 
 def check_question(question: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -18,11 +18,9 @@ from nodewise.records.budget import Budget, Meter
 from nodewise.records.columns import Record, Records
 from nodewise.records.experiment import Experiment, Writer
 from nodewise.runner.launcher import Launcher
+from nodewise.runner.outlived import RUN_VARIABLE
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
-
-#: Counts the runs of an experiment, for programs that want to vary with it (an input, a seed).
-RUN_VARIABLE = "NODEWISE_RUN"
 
 
 class Recorder:

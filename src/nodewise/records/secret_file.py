@@ -95,7 +95,7 @@ def _read(path: Path) -> dict[str, list[str]]:
 def write_secrets(folder: Path, values: Mapping[str, list[str]]) -> None:
     """Write the file whole or not at all; at no moment can others read it. Raises OSError."""
     path = folder / SECRETS
-    part = folder / f".{SECRETS}.{os.getpid()}"
+    part = folder / f".{SECRETS}.{os.getpid()}.part"
     text = json.dumps({"nodewise_secrets": SCHEMA, "values": values}, indent=1) + "\n"
     with contextlib.suppress(FileNotFoundError):
         part.unlink()

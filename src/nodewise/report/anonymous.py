@@ -42,7 +42,7 @@ _AMOUNT = re.compile(r"[+-]?[\d.,:]+([eE][+-]?\d+)?([kKmMgGtT]?i?[bB]?|[mun]?s|%
 #: NAME=VALUE in the key of a setting.
 _ASSIGNED = re.compile(r"(?<!\S)([A-Za-z_][\w-]*)=(\S+)")
 #: Questions about users' own programs; those of a study are of numbers that the study names.
-_ASKED_BY_USERS = ("tune", "compare", "run", "confirm")
+_ASKED_BY_USERS = ("tune", "compare", "run", "confirm", "scale")
 #: What nodewise counts of a run, or any program may.
 _COUNTED = frozenset(
     [
@@ -227,7 +227,7 @@ class Anonymous:
             for k, v in data.items()
             if k not in ("loaded", "how")
         }
-        made |= {"asked": [], "cwd": "", "user": "", "home": ""}
+        made |= {"asked": [], "cwd": "", "user": "", "home": "", "id": "", "commit": None}
         machine = dict(data["machine"])
         source, sign, _ = str(machine.get("source", "")).partition(":")
         made["machine"] = {**machine, "hostname": ""}

@@ -20,6 +20,9 @@ from nodewise.runner.ranks import RankPart, Seen, combine, read_seen, still_runn
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 
+#: Left to itself srun waits for the other ranks of one that has died, which may wait for it (srun(1), --kill-on-bad-exit).
+_ENDED_TOGETHER = {"SLURM_KILL_BAD_EXIT": "1"}
+
 
 class JobLauncher(LocalLauncher):
     """Implements `runner.launcher.Launcher`: a setting without ranks is run as `LocalLauncher` does.
@@ -52,7 +55,8 @@ class JobLauncher(LocalLauncher):
             wrapper = (str(native_path("nodewise-rank")), folder, ",".join(rank_variables()))
             at = setting.program_at
             words = (*setting.command[:at], *wrapper, *setting.command[at:])
-            return super().run(replace(setting, command=words), timeout_s=timeout_s)
+            env = {**{k: v for k, v in _ENDED_TOGETHER.items() if k not in environment}, **setting.env}
+            return super().run(replace(setting, command=words, env=env), timeout_s=timeout_s)
 
     def _shared(self, setting: Setting) -> Path | None:
         """A directory that all of a job's nodes see; None where there is one node, and any does."""

@@ -6,18 +6,21 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import math
 import os
 import re
 import resource
+import secrets
 import select
 import shlex
 import shutil
 import signal
 import struct
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -31,8 +34,9 @@ from nodewise.machine.cgroups import read_memory_kills, read_memory_limit
 from nodewise.placement.memory import MODES
 from nodewise.runner.answer import NO_ANSWER, AnswerReader
 from nodewise.runner.launcher import RunOptions
-from nodewise.runner.marks import UNREAD, find_marks
+from nodewise.runner.marks import STOPPED, UNREAD, find_marks
 from nodewise.runner.objective import value_of
+from nodewise.runner.outlived import RUN_VARIABLE, end_outlived, now_s
 from nodewise.runner.patterns import PatternError, limited
 from nodewise.runner.price import COST
 from nodewise.runner.proc_files import children_of, read_stat
@@ -44,11 +48,34 @@ from nodewise.runner.setting import Setting
 _KEPT_OUTPUT = 4000
 #: How often who waits for the runner looks whether something has stopped it, in seconds.
 _LOOK_S = 2.0
+#: An answer comes so long after the limit of a run at the latest: what outlives a program is ended before.
+_LATE_S = 60.0
+#: An answer that has begun goes on within this time.
+_STALLED_S = 10.0
+#: No answer is as long: of what is printed a part is kept.
+_LONGEST_REPLY = 1 << 30
 #: The most processes left behind that are named.
 _MOST_NAMED = 5
 _GIVE_A_PATH = "give its path, or a name that is found on PATH"
 #: What only a shell carries out: pipelines, redirections, several commands, variables, patterns and assignments.
 _OF_A_SHELL = re.compile(r"[|<>;&$`*?\n]|^\s*[A-Za-z_]\w*=")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended, whose exit code is -1 where a signal did that; of what it printed the beginning and the end."""
+
+    exit_code: int
+    signal: int
+    timed_out: bool
+    output: str
+
+
+class _MalformedError(Exception):
+    """What came from the runner is no answer of its own."""
+
+    def __str__(self) -> str:
+        return "it cannot be measured: something wrote into the pipe of nodewise-runner, its parent, or kept it from answering"
 
 
 class LocalLauncher:
@@ -70,6 +97,7 @@ class LocalLauncher:
         #: Why there is no energy, in words; None before the first run, empty where it can be read.
         self.energy_missing: str | None = None
         self._memory_kills: int | None = None
+        self._run = ("", 0.0)
         self._needed = self._options.needed
         self._rests = Rests(root or Path("/"))
         self._answers = AnswerReader(self._options.same, self._options.cwd)
@@ -91,7 +119,13 @@ class LocalLauncher:
         request = self._request(setting, timeout_s or self._options.timeout_s)
         rest = self._rests.before(setting.mask or os.sched_getaffinity(0))
         self._answers.before()
-        reply = self._exchange(request)
+        started_at, begin = time.time(), time.monotonic()
+        self._run = (setting.env.get(RUN_VARIABLE, ""), now_s())
+        try:
+            reply = self._exchange(request)
+        except _MalformedError as problem:
+            spent = time.monotonic() - begin
+            return Sample(spent, spent, started_at, error=str(problem))
         if "failed_step" in reply:
             raise _start_error(setting, self._options, reply)
         self.counters_missing = reply["counters_missing"]
@@ -102,6 +136,21 @@ class LocalLauncher:
         if sample.ok and self._needed:
             self._check_needed(sample, reply)
         return sample
+
+    def carry_out(self, words: Sequence[str], timeout_s: float | None = None) -> Ended:
+        """Have a command of nodewise's own carried out, such as a build: what it prints is nobody's measurement.
+
+        Raises ProgramError where it cannot be started, and passes Ctrl-C on.
+        """
+        setting = Setting(tuple(words))
+        try:
+            reply = self._exchange(self._request(setting, timeout_s))
+        except _MalformedError as problem:
+            raise ProgramError(f"{words[0]}: {problem}") from problem
+        if "failed_step" in reply:
+            raise _start_error(setting, self._options, reply)
+        printed = reply["out"]["text"] + reply["err"]["text"]
+        return Ended(reply["exit_code"], reply["signal"], reply["timed_out"], printed)
 
     def _check_needed(self, sample: Sample, reply: Mapping[str, Any]) -> None:
         for metric in self._needed:
@@ -194,9 +243,13 @@ class LocalLauncher:
 
     def _exchange(self, request: dict[str, Any]) -> dict[str, Any]:
         runner = self._start()
+        request = {**request, "id": secrets.token_hex(8)}
         try:
             self._send(runner, request)
-            return self._receive(runner)
+            return self._receive(runner, request)
+        except _MalformedError:
+            self.close()
+            raise
         except KeyboardInterrupt:
             # one more Ctrl-C while the run is being ended must not leave it half-ended
             with deaf():
@@ -213,16 +266,32 @@ class LocalLauncher:
         except BrokenPipeError as problem:
             raise self._lost(runner) from problem
 
-    def _receive(self, runner: subprocess.Popen[bytes]) -> dict[str, Any]:
-        (length,) = struct.unpack("<I", self._read(runner, 4))
-        reply: dict[str, Any] = json.loads(self._read(runner, length))
-        return reply
+    def _receive(self, runner: subprocess.Popen[bytes], request: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to a request. Raises _MalformedError for anything else: a program may write into its parent's pipe."""
+        limit = math.inf if not request.get("timeout_s") else request["timeout_s"] + _LATE_S
+        (length,) = struct.unpack("<I", self._read(runner, 4, limit))
+        if length > _LONGEST_REPLY:
+            raise _MalformedError
+        try:
+            reply = json.loads(self._read(runner, length, _STALLED_S))
+        except (ValueError, RecursionError) as problem:
+            raise _MalformedError from problem
+        # what cannot be read as a request has no number that could be given back
+        if not isinstance(reply, dict) or (
+            reply.get("id") != request["id"] and (reply.get("failed_step"), reply.get("failed_errno")) != ("runner", 0)
+        ):
+            raise _MalformedError
+        return {"message": "", **reply}
 
-    def _read(self, runner: subprocess.Popen[bytes], count: int) -> bytes:
+    def _read(self, runner: subprocess.Popen[bytes], count: int, limit_s: float) -> bytes:
+        """So many bytes from the runner; none of them comes later than `limit_s` after the one before. Raises _MalformedError."""
         assert runner.stdout is not None
         parts = []
         while count:
-            while not select.select([runner.stdout], [], [], _LOOK_S)[0]:
+            until = time.monotonic() + limit_s
+            while not select.select([runner.stdout], [], [], min(_LOOK_S, limit_s))[0]:
+                if time.monotonic() >= until:
+                    raise _MalformedError
                 _set_going(runner.pid)
             part = runner.stdout.read(count)
             if not part:
@@ -235,7 +304,20 @@ class LocalLauncher:
         self.close()
         return NodewiseError(
             f"nodewise-runner ended unexpectedly (status {runner.returncode})",
-            "its program was ended with it; run again",
+            f"{self._what_is_left(runner.returncode)}; run again",
+        )
+
+    def _what_is_left(self, status: int) -> str:
+        """What became of the program of a runner that was lost: its guard ends all of it, where that was not killed, too."""
+        if status >= 0:
+            return "its program was ended with it"
+        number, since_s = self._run
+        if not number:
+            return "its guard was killed: what its program started in sessions of their own may still run"
+        if found := end_outlived(number, since_s):
+            return f"its guard was killed, too; what was left of its program was found and ended: {', '.join(found[:_MOST_NAMED])}"
+        return (
+            "its guard was killed; nothing of its program was found running, save what may have cleared its environment"
         )
 
     def _reported(self, reply: dict[str, Any]) -> Reported:
@@ -267,6 +349,8 @@ class LocalLauncher:
         if reply["exit_code"] > 0:
             usage = {**usage, "exit_code": reply["exit_code"]}
         marks = find_marks(reply["wall_s"], usage, conditions, reply["rebound"])
+        if reply["stopped"]:
+            marks += (f"{STOPPED}: nodewise-runner was stopped while it ran, and may have seen its end too late",)
         if reply["left_behind"]:
             marks += (_left_behind(reply["left_behind"]),)
         if reported.unread:

@@ -11,6 +11,8 @@ from nodewise.base.units import format_percent, format_seconds
 
 #: The kind of mark of processors that others used.
 OTHER_LOAD = "other load"
+#: The kind of mark of a run whose runner did not see its end in time.
+STOPPED = "stopped"
 #: What took more than this share of a run's own time has disturbed it.
 SHARE = 0.05
 #: Processor time in /proc/stat is counted by ticks and reported in hundredths of a second: this much, on each of two processors,

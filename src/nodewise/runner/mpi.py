@@ -80,8 +80,10 @@ _LIBRARIES = (
 
 
 @cache
-def _version_of(path: str) -> str:
-    return _printed([path, "--version"], _ASK_S)[0]
+def _version_of(path: str, slurm_conf: str | None) -> str:
+    """What a launcher says of itself; Slurm's says nothing where it does not find its configuration."""
+    own = {} if slurm_conf is None else {"SLURM_CONF": slurm_conf}
+    return _printed([path, "--version"], _ASK_S, {**os.environ, **own})[0]
 
 
 def _path_of(word: str, environment: Mapping[str, str], cwd: Path | None = None) -> Path | None:
@@ -98,7 +100,11 @@ def family_of(launcher: str, environment: Mapping[str, str], cwd: Path | None = 
     found = _path_of(launcher, environment, cwd)
     if found is None:
         return None
-    own = [f for f in FAMILIES.values() if re.search(f.says, _version_of(str(found)), re.MULTILINE)]
+    own = [
+        f
+        for f in FAMILIES.values()
+        if re.search(f.says, _version_of(str(found), environment.get("SLURM_CONF")), re.MULTILINE)
+    ]
     return own[0] if len(own) == 1 else None
 
 
@@ -159,10 +165,15 @@ def library_of(program: Sequence[str], environment: Mapping[str, str], cwd: Path
     if not re.match(r"(python|pypy)[\d.]*$", path.name):
         return None
     scripts = [Path(cwd or ".", word) for word in program[1:] if word.endswith(".py")]
-    texts = [script.read_bytes()[:_MOST_BYTES] for script in scripts[:1] if script.is_file()]
+    texts = [_beginning(script) for script in scripts[:1] if script.is_file()]
     if "mpi4py" not in program and not any(b"mpi4py" in text for text in texts):
         return None
     return Library("", "mpi4py", (str(path), "-c", _ASK_MPI4PY))
+
+
+def _beginning(script: Path) -> bytes:
+    with script.open("rb") as file:
+        return file.read(_MOST_BYTES)
 
 
 class Checked:
@@ -216,6 +227,11 @@ class Checked:
         sizes = [int(size) for size in re.findall(r"nodewise-mpi-probe \d+ (\d+)", printed)]
         if sizes and any(size != ranks for size in sizes):
             raise _mismatch(command, at, ranks, family, library, environment)
+        if not sizes and (kind := re.search(r"Invalid MPI type '([^']*)'", printed)):
+            raise InputError(
+                f"{command[0]} cannot start ranks as its --mpi={kind[1]} says: it has none of that name that works here",
+                f"name another: --env SLURM_MPI_TYPE={_kind_for(library)}{_kinds_there(command[0], environment)}",
+            )
         if not sizes and re.search(r"not enough slots|More processors requested than permitted", printed):
             raise InputError(
                 f"{command[0]} has too few slots for {ranks} ranks",
@@ -284,10 +300,8 @@ def _mismatch(
             return InputError(
                 what, f"build it with the MPI that {command[0]} starts, or start it by the launcher of its own"
             )
-        kinds = _srun_kinds(command[0], environment)
-        wanted = "pmix" if library.family == "Open MPI" else "pmi2"
-        there = f"; this srun has {', '.join(kinds)}" if kinds else ""
-        return InputError(what, f"name what its MPI speaks: --env SLURM_MPI_TYPE={wanted}{there}")
+        there = _kinds_there(command[0], environment)
+        return InputError(what, f"name what its MPI speaks: --env SLURM_MPI_TYPE={_kind_for(library)}{there}")
     if not library.family and family.file:
         return InputError(
             what,
@@ -302,6 +316,17 @@ def _mismatch(
     fitting = next((f for f in FAMILIES.values() if library.family in f.libraries), None)
     package = f" (package {fitting.package})" if fitting is not None else ""
     return InputError(what, f"start it by the launcher of its own MPI{package}")
+
+
+def _kind_for(library: Library) -> str:
+    """By which interface Slurm starts the programs of an MPI library."""
+    return "pmix" if library.family == "Open MPI" else "pmi2"
+
+
+def _kinds_there(srun: str, environment: Mapping[str, str]) -> str:
+    """What there is besides, in words; empty where srun does not say."""
+    kinds = _srun_kinds(srun, environment)
+    return f"; this srun has {', '.join(kinds)}" if kinds else ""
 
 
 def _srun_kinds(srun: str, environment: Mapping[str, str]) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from nodewise.base.bounded_json import read_bounded
 from nodewise.base.elf import Elf
 from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
@@ -54,6 +55,9 @@ def inspect_program(path: Path, environment: Mapping[str, str] | None = None) ->
     try:
         state = path.stat()
     except OSError:
+        return Program("unknown")
+    if not stat.S_ISREG(state.st_mode):
+        # a pipe would be waited for
         return Program("unknown")
     return _inspect(path, (environment or {}).get("LD_LIBRARY_PATH", ""), state.st_mtime_ns, state.st_mode)
 
@@ -115,8 +119,8 @@ def _libraries(path: Path, elf: Elf, library_path: str) -> list[str]:
         place = _find_library(name, path, elf, library_path)
         if place is not None:
             try:
-                found += Elf(place.read_bytes()[:_MOST_BYTES]).needed
-            except (OSError, InputError):
+                found += Elf(read_bounded(place, _MOST_BYTES)).needed
+            except (OSError, ValueError, InputError):
                 continue
     return found
 

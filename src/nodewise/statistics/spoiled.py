@@ -18,7 +18,7 @@ from nodewise.statistics.dip import dip_p_value, scaled_dip
 
 #: Kinds of marks (the word before the colon) of what comes and goes: another run may be free of it. The others, such as a
 #: quota or a program that binds itself elsewhere, would be there again.
-PASSING = ("steal", "other load", "heat", "clock", "paging", "memory pressure")
+PASSING = ("steal", "other load", "heat", "clock", "paging", "memory pressure", "stopped")
 #: Kinds that are a condition of an experiment where all of its runs met them alike.
 _CONSTANT = ("clock",)
 #: A share of stolen time that differs by more than this from that of the other runs disturbed a run; `runner.marks.SHARE`.

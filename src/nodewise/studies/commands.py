@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -182,10 +183,16 @@ def _native(found: Found, answer: Mapping[str, Any], point: Mapping[str, str]) -
             reason = reason or f"{library.files[0]} is not installed: {library.install}"
         else:
             command += [_LIBRARY, str(path)]
-            how = how_it_runs(library, path, load_machine().processor.vendor)
+            how = how_it_runs(library, path, _vendor())
             env = {**neighbours(path), **env}
     simd = "simd" in answer["needs"].split(",")
     return Contender(answer["name"], answer["kind"], tuple(command), reason, env, simd, answer["library"], how=how)
+
+
+@cache
+def _vendor() -> str:
+    """Of this machine's processor; a table may have dozens of contenders whose rows depend on it."""
+    return load_machine().processor.vendor
 
 
 def script_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]:

@@ -5,6 +5,9 @@ import os
 
 import pytest
 
+# nothing that a test measures is the user's own history
+os.environ["NODEWISE_HISTORY"] = "off"
+
 
 @pytest.fixture(autouse=True)
 def threads_that_wait_asleep(monkeypatch: pytest.MonkeyPatch) -> None:

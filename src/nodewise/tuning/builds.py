@@ -4,20 +4,28 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.masking import Masks
-from nodewise.runner.commands import run_whole, will
+from nodewise.base.units import format_seconds
+from nodewise.runner.commands import will
 from nodewise.runner.launch import quoted
+from nodewise.runner.launcher import RunOptions
+from nodewise.runner.local import LocalLauncher
 from nodewise.tuning.custom import put_in
 
 _KEPT = 2000
+#: Waits until nothing is left of a build, whose guard's number is $3, for some seconds at most; then the file is put back.
+_PUT_BACK = """n=0
+while kill -0 "$3" 2>/dev/null && [ "$n" -lt 100 ]; do n=$((n+1)); sleep 0.05; done
+[ ! -e "$1" ] || mv -f -- "$1" "$2"
+"""
 
 
 class Builder:
@@ -27,14 +35,16 @@ class Builder:
     then moved to its own place, and the one that was there before is put back.
     """
 
-    def __init__(self, folder: Path, program: str, cwd: Path | None, environment: Mapping[str, str]):
+    def __init__(self, folder: Path, program: str, cwd: str | None, environment: Mapping[str, str]):
         self._folder = folder
         self._program = program
-        self._cwd = cwd or Path.cwd()
+        self._cwd = Path(cwd or Path.cwd())
         self._environment = dict(environment)
         self._made: dict[str, tuple[Path, str]] = {}
         #: How the text of a build is kept along with what it made; secrets in it are not.
         self.written: Callable[[str], str] = Masks().masked
+        #: How many seconds the next build may take; infinite where nothing limits it.
+        self.allowed_s: Callable[[], float] = lambda: math.inf
 
     def __call__(self, text: str) -> tuple[Path, str]:
         """The program's file, and why it could not be made with what was printed (empty where it was)."""
@@ -56,7 +66,8 @@ class Builder:
         (target.parent / "command.txt").write_bytes(os.fsencode(self.written(text) + "\n"))
         if "{out}" in text:
             part = target.with_name(target.name + ".part")
-            problem = self._run(put_in(text, {"out": quoted(str(part))}))
+            with self._launcher() as launcher:
+                problem = self._run(put_in(text, {"out": quoted(str(part))}), launcher)
             if not problem and not part.is_file():
                 problem = f"the build made no {name}: {text}"
             if not problem:
@@ -71,8 +82,8 @@ class Builder:
                 f"--build does not say which file it makes for {self._program}, which is found on PATH",
                 "write the command with a path (./app), or {out} in both: --build 'cc {flags} -o {out} app.c' … -- {out}",
             )
-        with _put_back(program, program.with_name(f".{program.name}.nodewise-kept")) as guard:
-            problem = self._run(text, guard)
+        with self._launcher() as launcher, _put_back(program, launcher):
+            problem = self._run(text, launcher)
             if not problem and not program.is_file():
                 problem = f"the build made no {self._program}: {text}"
             if not problem:
@@ -81,33 +92,51 @@ class Builder:
                 part.replace(target)
         return problem
 
-    def _run(self, text: str, guard: Callable[[str], None] = lambda _: None) -> str:
-        build = run_whole(
-            ["sh", "-c", text], begun=guard, cwd=self._cwd, env=self._environment, stderr=subprocess.STDOUT
+    def _launcher(self) -> LocalLauncher:
+        return LocalLauncher(RunOptions(cwd=self._cwd), self._environment)
+
+    def _run(self, text: str, launcher: LocalLauncher) -> str:
+        """Why the build failed, with the end of what it printed; empty where it did not. Nothing of it is left running."""
+        limit = self.allowed_s()
+        if limit <= 0:
+            return f"the build was not begun, since the budget had ended: {text}"
+        # one stream, so that messages stay in order
+        ended = launcher.carry_out(
+            ("/bin/sh", "-c", 'exec 2>&1; exec sh -c "$1"', "sh", text), None if math.isinf(limit) else limit
         )
-        if build.returncode == 0:
+        if ended.exit_code == 0 and not ended.timed_out:
             return ""
-        return f"the build failed with exit code {build.returncode}: {text}\n{build.stdout[-_KEPT:]}"
+        printed = f"\n{ended.output[-_KEPT:]}"
+        if ended.timed_out:
+            return (
+                f"the build was stopped after {format_seconds(limit)}, where the budget ended "
+                f"(a larger --budget lets it go on): {text}{printed}"
+            )
+        if ended.signal:
+            return f"the build was killed by signal {ended.signal}: {text}{printed}"
+        return f"the build failed with exit code {ended.exit_code}: {text}{printed}"
 
 
 @contextmanager
-def _put_back(program: Path, kept: Path) -> Iterator[Callable[[str], None]]:
-    """Whatever is made of `program` inside, the file that was there before is there afterwards, also after a kill.
+def _put_back(program: Path, launcher: LocalLauncher) -> Iterator[None]:
+    """Whatever `launcher` makes of `program` inside, the file that was there before is there afterwards, also after a kill.
 
-    Gives what names the guard the process group of a build, and `-` once it has ended. Where there was no file before
-    there is nothing to keep.
+    Where there was no file before there is nothing to keep.
     """
+    kept = program.with_name(f".{program.name}.nodewise-kept")
     if kept.exists():
         # of a guard that was killed, too
         kept.replace(program)
     if not program.exists():
-        yield lambda _: None
+        yield
         return
     part = kept.with_name(kept.name + ".part")
     shutil.copy2(program, part)
     part.replace(kept)
-    with will('[ ! -e "$1" ] || mv -f -- "$1" "$2"', str(kept), str(program)) as follow:
+    with will(_PUT_BACK, str(kept), str(program), str(launcher.process)):
         try:
-            yield follow
+            yield
         finally:
+            # nothing is to write the file any more
+            launcher.close()
             kept.replace(program)

@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from nodewise.base.bounded_json import read_bounded
 from nodewise.runner.compilers.attempt import Attempt, Outcome, Place
 from nodewise.runner.compilers.directives import Directive, collapsed_into, directive_at
 from nodewise.runner.compilers.functions import SourceFunction, function_name
 from nodewise.runner.compilers.source_loops import SourceLoop, innermost, loops_of
 
+#: A compiler names files of any kind, as a line of the source says.
+_LONGEST_HEADER = 16 << 20
 _ANALYSED = (Outcome.VECTORIZED, Outcome.MISSED)
 
 
@@ -117,8 +120,8 @@ class Places:
     def _loops_in(self, name: str) -> tuple[SourceLoop, ...]:
         if name not in self._headers:
             try:
-                text = (self.folder / name).read_text(errors="replace")
-            except OSError:
+                text = read_bounded(self.folder / name, _LONGEST_HEADER).decode(errors="replace")
+            except (OSError, ValueError):
                 text = ""
             self._headers[name] = loops_of(text)
         return self._headers[name]

@@ -17,7 +17,8 @@ from nodewise.verdicts.pair import costs_of
 from nodewise.verdicts.question import machine_of, question_of
 
 
-def _facts(machine: Machine) -> dict[str, Any]:
+def facts_of(machine: Machine) -> dict[str, Any]:
+    """What of a machine, and how it is set, has to be the same where two experiments are held against each other."""
     return {
         "host": machine.hostname,
         "processor": machine.processor.model,
@@ -34,7 +35,7 @@ def _facts(machine: Machine) -> dict[str, Any]:
 
 def differences(now: Experiment, then: Experiment) -> list[str]:
     """What differs between the machines and conditions of two experiments, in words; none where they match."""
-    new, old = (_facts(machine_of(e)) for e in (now, then))
+    new, old = (facts_of(machine_of(e)) for e in (now, then))
     found = [f"{name}: {old[name]} then, {new[name]} now" for name in new if new[name] != old[name]]
     if now.objective != then.objective:
         found.append(f"what is compared: {then.objective.metric} then, {now.objective.metric} now")

@@ -15,6 +15,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.lists import listed
 from nodewise.base.masking import masked_names, shell_text, to_be_set
 from nodewise.base.units import format_percent, format_seconds
+from nodewise.records.columns import WARM_UP
 from nodewise.records.experiment import Experiment
 from nodewise.runner.objective import WORK, format_metric
 from nodewise.statistics.compare import Ratio
@@ -38,7 +39,7 @@ from nodewise.verdicts.question import AskedContender, Question, question_of
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
 from nodewise.verdicts.tune import seconds_spent
 
-COMPARE, RUN, CONFIRM, WARM_UP = "compare", "run", "confirm", "warm-up"
+COMPARE, RUN, CONFIRM = "compare", "run", "confirm"
 #: A drift, or a first run that differs, of less than this is not worth a word.
 _DRIFT, _FIRST = 0.01, 0.1
 #: With more contenders than this each is compared with the reference only, since each further pair widens all intervals.

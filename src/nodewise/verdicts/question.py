@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from nodewise.base.errors import InputError
 from nodewise.base.shapes import ShapeError, fit
 from nodewise.machine.model import Machine, machine_from_json
+from nodewise.records.commit import Commit
 from nodewise.records.experiment import Experiment
 from nodewise.runner.launch import Start
 from nodewise.tuning.axes import Wanted
@@ -46,12 +47,14 @@ class AskedKnob:
 class Question:
     """How, when and where an experiment was asked for, and what of it a verdict needs.
 
-    `asked` are the words of the command line, `command` those of the program, or the texts of the commands compared;
+    `id` tells it from all others (empty: an older one), `commit` is that of the working directory. `asked` are the words of the command line, `command` those of the program, or the texts of the commands compared;
     `environment` holds the variables that bear on a run, `start` what holds for every start. `wanted` is what a tune was
     asked to try; of each of `axes` `untried` has the positions of the values that no run had, once it is known. `within` is the difference that counts as none; `readme` is a study's.
     """
 
     kind: str
+    id: str = ""
+    commit: Commit | None = None
     started_at: str = ""
     asked: tuple[str, ...] = ()
     cwd: str = ""

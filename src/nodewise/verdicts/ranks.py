@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from nodewise.records.columns import Record
+from nodewise.records.columns import WARM_UP, Record
+from nodewise.records.experiment import Experiment
 from nodewise.runner.ranks import imbalance
-from nodewise.verdicts.compare import WARM_UP
 
 
 @dataclass(frozen=True)
@@ -68,3 +68,14 @@ def rank_table(records: Sequence[Record], key: str, threads: int | None = None) 
         )
     shares = [share for sample in samples if (share := imbalance(sample.ranks)) is not None]
     return RankTable(tuple(rows), len(samples), median(shares) if shares else None)
+
+
+def ranks_of(experiment: Experiment, key: str) -> RankTable | None:
+    """The ranks of one of an experiment's settings; None where no launcher started it, or no run ended well."""
+    setting = experiment.settings.get(key)
+    if setting is None or not setting.ranks:
+        return None
+    records = experiment.records
+    given = setting.values.get("threads", setting.env.get("OMP_NUM_THREADS"))
+    threads = int(given) if str(given).isdecimal() else None
+    return rank_table([records[int(i)] for i in records.of(key)], key, threads)

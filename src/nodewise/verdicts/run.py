@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nodewise.base.errors import InputError
 from nodewise.records.experiment import Experiment
 from nodewise.runner.objective import value_of
 from nodewise.runner.sample import Sample
@@ -60,9 +61,11 @@ class RunSummary:
 def run_summary(
     experiment: Experiment, verdict: CompareVerdict, counters: str | None = None, energy: str | None = None
 ) -> RunSummary:
-    """What the runs were that `verdict` is of, disturbed ones left out as long as the others are at least half. Raises ValueError without any."""
+    """What the runs were that `verdict` is of, disturbed ones left out as long as the others are at least half. Raises InputError without any."""
     (row,) = verdict.contenders
     every = [r.sample for r in experiment.records if r.phase == COMPARE and r.sample.ok]
+    if not every:
+        raise InputError(f"{experiment.path} holds no good run of {row.name}", "run it again")
     accepting = question_of(experiment).accept_disturbed
     samples = [s for s in every if accepting or not repeat_worthy(s.marks)]
     # where most were disturbed there is nothing else to be had, and the notes say by what
@@ -85,7 +88,11 @@ def run_summary(
         runs=len(times),
         left_out=len(every) - len(samples),
         source=samples[0].source,
-        usage={name: median([s.usage[name] for s in samples]) for name in samples[0].usage},
+        # what was stored may lack some of it
+        usage={
+            name: median([s.usage[name] for s in samples if name in s.usage])
+            for name in dict.fromkeys(name for s in samples for name in s.usage)
+        },
         metrics={name: median([s.metrics.get(name, 0.0) for s in samples]) for name in samples[0].metrics},
         shown=shown,
         counters=counters,

@@ -36,6 +36,7 @@ from nodewise.verdicts.pair import (
     pair_verdict,
 )
 from nodewise.verdicts.question import question_of
+from nodewise.verdicts.ranks import RankTable, ranks_of
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
 from nodewise.verdicts.untried import untried_notes
 
@@ -93,7 +94,8 @@ class TuneVerdict:
     `best` is the baseline unless `verdict` is `faster`; `candidate` is the setting that was held against it. `ratio` is how
     many times as fast the candidate is, `low` and `high` its interval (None: none), `reason` why nothing is decided,
     `more_runs` how many more would probably decide it. `axes` are each one's share of a decided gain, 0 where it is not surely any;
-    of the axes `unseparated` the runs do not say whether they bring anything. Medians are in the unit of `metric`.
+    of the axes `unseparated` the runs do not say whether they bring anything. Medians are in the unit of `metric`. `ranks` are those of `best`, None where no launcher
+    starts it.
     """
 
     kind: str
@@ -124,6 +126,7 @@ class TuneVerdict:
     notes: tuple[str, ...]
     stopped: str
     experiment: str
+    ranks: RankTable | None = None
 
     def summary(self, key: str) -> SettingSummary:
         """The summary of one setting. Raises KeyError."""
@@ -182,6 +185,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         notes=(*_notes(experiment, verdict, comparison), *energy_notes(experiment), *_to_be_set(experiment, best)),
         stopped=stopped,
         experiment=str(experiment.path),
+        ranks=ranks_of(experiment, best.key),
     )
 
 

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from nodewise.base.errors import InputError, StoreError
 from nodewise.cli.experiments import STDOUT, again_in, place_for, print_note
-from nodewise.cli.exports import asked_exports, export_options, write_export
+from nodewise.cli.exports import Exporting, asked_exports, write_export
 from nodewise.cli.hyperfine import HyperfineWords
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
@@ -47,7 +47,11 @@ _ANEW = (
 )
 
 
-@click.command(cls=HyperfineWords)
+class _Compare(HyperfineWords, Exporting):
+    exports_of = "compare"
+
+
+@click.command(cls=_Compare)
 @click.option(
     "-P",
     "--parameter",
@@ -124,7 +128,6 @@ _ANEW = (
 @seed_option
 @out_option()
 @resume_option("--budget, --max-runs and exports")
-@export_options("compare")
 @json_option()
 @run_options
 @same_output_options(Kind.OFF)

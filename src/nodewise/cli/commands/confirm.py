@@ -26,7 +26,6 @@ from nodewise.cli.kinds import (
 from nodewise.cli.masked_terminal import hide
 from nodewise.cli.options import run_keywords, run_options, same_output_keywords, same_output_options
 from nodewise.cli.trust import check_owner
-from nodewise.records.secret_file import Revealed
 from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
@@ -93,6 +92,7 @@ def command(
     from nodewise.api.confirm import prepare_confirm
     from nodewise.cli.progress import ProgressLine
     from nodewise.records.experiment import read_experiment
+    from nodewise.records.secret_file import Revealed
     from nodewise.report.pages.write import write_page
     from nodewise.verdicts.encoding import encode
     from nodewise.verdicts.stored import stored

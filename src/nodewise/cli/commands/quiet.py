@@ -9,16 +9,19 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.processors import parse_processors
 from nodewise.cli.kinds import PATH, TIME_OR_NONE, allow_option, json_option, refuse_ignored
-from nodewise.machine.surroundings import Surroundings
-from nodewise.machine.watch import Watched
-from nodewise.report.quiet.finding import Finding, Severity
-from nodewise.runner.spin import Spin
+
+if TYPE_CHECKING:
+    from nodewise.machine.surroundings import Surroundings
+    from nodewise.machine.watch import Watched
+    from nodewise.quiet.finding import Finding
+    from nodewise.runner.spin import Spin
 
 WATCH_S = 1.0
 
@@ -65,7 +68,8 @@ def command(
     """
     from nodewise.cli.outputs.quiet import quiet_output
     from nodewise.machine.surroundings import read_surroundings
-    from nodewise.report.quiet.examine import examine
+    from nodewise.quiet.examine import examine
+    from nodewise.quiet.finding import Severity
     from nodewise.verdicts.encoding import encode
 
     if root is not None:
@@ -125,8 +129,8 @@ def _watch(s: Surroundings, seconds: float, hint: bool) -> tuple[Watched, Watche
 
 
 def _print(findings: list[Finding], spins: list[Spin], everything: bool) -> None:
-    from nodewise.report.quiet.measured import resolutions, summary
-    from nodewise.report.quiet.text import counts_text, findings_text, spins_text
+    from nodewise.quiet.measured import resolutions, summary
+    from nodewise.report.text.quiet import counts_text, findings_text, spins_text
 
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     sentence = summary(spins)

@@ -11,13 +11,17 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.cli.experiments import STDOUT
-from nodewise.cli.exports import asked_exports, export_options, write_export
+from nodewise.cli.exports import Exporting, asked_exports, write_export
 from nodewise.cli.keeping import print_answer
 
 _FILE = click.Path(path_type=Path)
 
 
-@click.command()
+class _Report(Exporting):
+    exports_before = "directory"
+
+
+@click.command(cls=_Report)
 @click.option("--html", type=_FILE, help="Write the page to this file.")
 @click.option("--png", type=_FILE, help="Write the figures as PNG: a directory, or FILE.png for the main one.")
 @click.option("--svg", type=_FILE, help="Write the figures as SVG: a directory, or FILE.svg for the main one.")
@@ -31,7 +35,6 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option("--text", "as_text", is_flag=True, help="Print the answer again, as the command that measured it did.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
-@export_options()
 @click.argument("directory", type=_FILE)
 def command(
     directory: Path,
@@ -48,7 +51,7 @@ def command(
 
     Without options the page is written to DIRECTORY/report.html. Exports are for comparisons.
     """
-    from nodewise.base.files import write_whole
+    from nodewise.base.files import write_whole, write_within
     from nodewise.report.anonymous import FOLDER, Anonymous
     from nodewise.report.exports.pictures import write_pictures
     from nodewise.verdicts.encoding import encode
@@ -57,11 +60,11 @@ def command(
     targets = asked_exports(exports, as_json or as_text)
     if as_json and as_text:
         raise InputError("--text and --json are two forms of one answer", "give one of them")
-    if not any((html, png, svg, csv_file, as_text, as_json, targets)):
-        html = directory / "report.html"
     stored = read_stored(directory, *((Anonymous(directory), FOLDER) if anonymous else ()))
     kind = stored.kind
     written = []
+    if not any((html, png, svg, csv_file, as_text, as_json, targets)):
+        written.append(write_within(directory, "report.html", kind.load("page")(stored)))
     if html:
         write_whole(html, kind.load("page")(stored))
         written.append(html)

@@ -18,6 +18,7 @@ from nodewise.api.given import check_threads
 from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds
 from nodewise.cli.kinds import budget_option, json_option, out_option, refuse_ignored, resume_option
+from nodewise.cli.masked_terminal import redrawn
 from nodewise.cli.options import disturbed_option, wait_option, wait_quiet_option
 from nodewise.cli.trust import trust_option
 
@@ -201,7 +202,7 @@ class _Line:
     def __enter__(self) -> _Line:
         from rich.console import Console
 
-        console = Console(stderr=True)
+        console = Console(file=redrawn(sys.stderr))
         self._status = console.status("starting") if console.is_terminal else None
         if self._status:
             self._status.start()

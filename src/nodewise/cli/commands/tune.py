@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodewise.base.errors import InputError
 from nodewise.cli.experiments import again_in, check_target, place_for, print_note
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
 from nodewise.cli.kinds import (
@@ -40,9 +41,9 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     del context, option
     if text is None:
         return None
-    from nodewise.tuning.launch_script import read_kind
+    from nodewise.jobs.script import read_form
 
-    return read_kind(text)
+    return read_form(text)
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
@@ -73,13 +74,21 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
 @within_option
 @seed_option
 @out_option()
-@resume_option("--budget, --max-runs and --script")
+@resume_option("--budget, --max-runs, --script and --submit")
 @json_option()
 @click.option(
     "--script",
-    metavar="sh|slurm[=FILE]",
+    metavar="FORM[=FILE]",
     callback=_read_script,
-    help="Write the launch line as a script, too [default FILE: in the experiment's directory].",
+    help="Write the launch line as a script, too: sh, slurm, pbs, pbs-alps or lsf [default FILE: in the experiment's directory].",
+)
+@click.option(
+    "--submit",
+    is_flag=False,
+    flag_value="",
+    metavar="[OPTIONS]",
+    help="Run it as one job of Slurm, which goes on by itself when it is requeued, killed or at its time limit; "
+    "OPTIONS of sbatch: --submit='partition=long time=4:00:00'.",
 )
 @click.option(
     "--dry-run", is_flag=True, help="Run the program once, say what would be tried and how long it takes, and end."
@@ -105,6 +114,7 @@ def command(
     resume: Path | None,
     as_json: bool,
     script: tuple[str, Path | None] | None,
+    submit: str | None,
     dry_run: bool,
     run: RunChoice,
     command_words: tuple[str, ...],
@@ -117,7 +127,8 @@ def command(
     \b
     Exit codes: 0 answered, whatever the verdict; 2 bad input, or COMMAND does not run as it is.
     """
-    from nodewise.api.tune import prepare_tune, write_launch_script
+    from nodewise.api.script import write_launch_script
+    from nodewise.api.tune import prepare_tune
     from nodewise.cli.progress import ProgressLine
     from nodewise.cli.tune_text import introduce, print_outline
     from nodewise.experiments.contenders import parse_parameters
@@ -126,6 +137,9 @@ def command(
     from nodewise.verdicts.encoding import encode
     from nodewise.verdicts.stored import stored
 
+    if submit is not None and not context.obj:
+        _submit(context, submit, resume, out, command_words)
+        return
     if resume is not None and not context.obj:
         again_in(context, resume, "tune", _ANEW)
         return
@@ -177,6 +191,40 @@ def command(
         print(json.dumps(encode(verdict, report=page, **script_at), indent=1))
 
     hand_out(question.out, write_page, answer, print_json if as_json else None)
+
+
+def _submit(
+    context: click.Context, options: str, resume: Path | None, out: Path | None, command_words: tuple[str, ...]
+) -> None:
+    """Hand the same command to Slurm, to be run there, and gone on with where it was."""
+    from nodewise.jobs.submission import LOG, job_text, queued, read_options, submit
+    from nodewise.records.experiment import read_question
+
+    refuse_ignored(context, "a job prints its answer when it ends", ("as_json", "dry_run"))
+    sbatch = read_options(options)
+    if not command_words and resume is None:
+        raise InputError("there is no program to run", "write it behind the options: tune --submit -- ./app")
+    if resume is not None:
+        # one that waits in the queue has measured nothing yet
+        if queued(resume) is None:
+            read_question(resume)
+    elif out is not None and (out / "question.json").exists():
+        raise InputError(f"{out} holds an experiment already", f"go on with it: --resume {out} --submit")
+    folder = resume or out or place_for(Path(command_words[0]).name)
+    own = sys.argv[1 : len(sys.argv) - len(command_words)]
+    typed = [w for w in own if w != "--submit" and not w.startswith("--submit=")]
+    at = typed.index("tune") + 1
+    nodewise = (sys.executable, "-m", "nodewise")
+    place = [] if out or resume else ["--out", str(folder.absolute())]
+    first = (*nodewise, *typed[:at], *place, *typed[at:], *command_words)
+    script = context.params["script"]
+    also = [] if script is None else ["--script", "=".join([script[0], *([str(script[1])] if script[1] else [])])]
+    resumed = first if resume else (*nodewise, "tune", "--resume", str(folder.absolute()), *also)
+    text = job_text(folder.absolute(), folder.name, str(Path.cwd()), first, resumed)
+    job = submit(folder.absolute(), text, sbatch)
+    print(f"job       {job}, one for the whole experiment: it goes on when it is requeued or at its time limit")
+    print(f"kept in   {folder}")
+    print(f"log       {folder / LOG}")
 
 
 def _dry(tuning: Tuning, as_json: bool) -> None:

@@ -17,6 +17,7 @@ import click
 
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.masking import Masks
+from nodewise.base.units import format_seconds
 from nodewise.cli.kinds import PATH, TIME, TIME_OR_NONE, json_option, refuse_ignored, svg_option
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 )
 @click.option("--plan", type=PATH, metavar="FILE", help="Compare it with a plan: what `place --json` printed.")
 @click.option("--memory", metavar="POLICY", help="Compare its pages with a policy, such as bind:0 or interleave:all.")
+@click.option(
+    "--timeout", type=TIME, metavar="TIME", help="End COMMAND after this time; what was seen is still reported."
+)
 @json_option("all that was seen", "; what COMMAND prints goes to standard error then")
 @svg_option("Draw it over time into this file.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
@@ -50,6 +54,7 @@ def command(
     interval: float,
     plan: Path | None,
     memory: str | None,
+    timeout: float | None,
     as_json: bool,
     svg: Path | None,
     words: tuple[str, ...],
@@ -70,9 +75,11 @@ def command(
         raise InputError("name either a command after -- or a process with --pid")
     if pid is None:
         refuse_ignored(context, "COMMAND is watched until it ends", ("seconds",))
+    else:
+        refuse_ignored(context, "--seconds says how long a process is watched", ("timeout",))
     asked = prepare_where(interval, plan, memory)
     if pid is None:
-        seen, status = _run(words, interval, as_json)
+        seen, status = _run(words, interval, as_json, timeout)
     else:
         observer, status = observer_of(pid, seconds, interval, print_note), 0
         with contextlib.suppress(KeyboardInterrupt):
@@ -85,6 +92,10 @@ def command(
         print(json.dumps(encode(where_output(seen, agreed)), indent=1))
     if svg is not None:
         write_whole(svg, where_svg(seen, agreed))
+    if status is None:
+        raise ProgramError(
+            f"{words[0]} was ended after {format_seconds(timeout or 0.0)}", "a longer --timeout lets it go on"
+        )
     if status:
         raise click.exceptions.Exit(status)
 
@@ -98,7 +109,8 @@ def _mask(seen: Observation, words: tuple[str, ...]) -> None:
         process.environment = masks.masked(process.environment)
 
 
-def _run(words: tuple[str, ...], interval: float, quiet: bool) -> tuple[Observation, int]:
+def _run(words: tuple[str, ...], interval: float, quiet: bool, timeout: float | None) -> tuple[Observation, int | None]:
+    """What was seen of the command, and its exit code; None where it was ended after `timeout` seconds."""
     from nodewise.runner.guarded import Guarded
     from nodewise.runner.observe import Observer
     from nodewise.runner.proc_files import children_of
@@ -115,9 +127,9 @@ def _run(words: tuple[str, ...], interval: float, quiet: bool) -> tuple[Observat
         children.append(child)
         with child:
             observer = Observer(child.pid, interval, lambda: children_of(child.guard))
-            seen = observer.watch(lambda wait: child.wait(wait) is not None)
-            status = child.wait() or 0
-    return seen, status if status >= 0 else 128 - status
+            seen = observer.watch(lambda wait: child.wait(wait) is not None, timeout)
+            status = child.wait(0.0 if timeout is not None and seen.seconds >= timeout else None)
+    return seen, 128 - status if status is not None and status < 0 else status
 
 
 @contextlib.contextmanager

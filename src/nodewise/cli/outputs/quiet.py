@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nodewise.report.quiet.finding import Finding
-from nodewise.report.quiet.measured import Resolution, resolutions, summary
+from nodewise.quiet.finding import Finding
+from nodewise.quiet.measured import Resolution, resolutions, summary
 from nodewise.runner.spin import Spin
 
 

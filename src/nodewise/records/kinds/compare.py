@@ -25,4 +25,5 @@ KIND = Kind(
     rows="nodewise.report.exports.rows:sample_rows_csv",
     command="nodewise.cli.commands.compare:command",
     promise="nodewise.verdicts.confirm:promised_by_compare",
+    points="nodewise.history.points:comparison_points",
 )

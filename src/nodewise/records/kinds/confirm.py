@@ -48,4 +48,5 @@ KIND = Kind(
     figures="nodewise.report.figures.experiment:comparison_files",
     rows="nodewise.report.exports.rows:sample_rows_csv",
     command="nodewise.cli.commands.confirm:command",
+    points="nodewise.history.points:comparison_points",
 )

@@ -23,4 +23,5 @@ KIND = Kind(
     figures="nodewise.report.figures.roofline:roofline_files",
     rows="nodewise.report.exports.rows:kernel_rows_csv",
     again="nodewise study --roofline",
+    points="nodewise.history.points:roofline_points",
 )

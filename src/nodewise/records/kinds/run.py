@@ -25,4 +25,5 @@ KIND = Kind(
     rows="nodewise.report.exports.rows:sample_rows_csv",
     command="nodewise.cli.commands.run:command",
     printed="nodewise.verdicts.run:RunSummary",
+    points="nodewise.history.points:comparison_points",
 )

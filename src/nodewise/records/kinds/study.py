@@ -24,4 +24,5 @@ KIND = Kind(
     figures="nodewise.report.figures.study:study_files",
     rows="nodewise.report.exports.rows:study_rows_csv",
     command="nodewise.cli.commands.study:command",
+    points="nodewise.history.points:study_points",
 )

@@ -51,4 +51,5 @@ KIND = Kind(
     written=("report", "script"),
     phase="confirm",
     promise="nodewise.verdicts.confirm:promised_by_tune",
+    points="nodewise.history.points:tune_points",
 )

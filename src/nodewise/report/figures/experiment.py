@@ -23,6 +23,7 @@ from nodewise.report.figures.charting import (
     scale_for,
 )
 from nodewise.report.figures.pareto import pareto_figures
+from nodewise.report.figures.tune_scaling import tune_speedup
 from nodewise.report.tables import BASELINE, labels_of, leaders, sample_rows, thread_rows
 from nodewise.verdicts.compare import CompareVerdict
 from nodewise.verdicts.confirm import Comparison, comparison_of
@@ -260,6 +261,7 @@ _Maker = Callable[[Experiment, Any], Any | None]
 #: The figures by the name of their file, the main one first.
 _OF_TUNE: dict[str, _Maker] = {
     "time-over-threads": time_over_threads,
+    "speedup": tune_speedup,
     "distributions": distributions,
     "axes": axes,
     "order": order_of_runs,

@@ -77,6 +77,10 @@ class Chart:
         """A line through the points."""
         return self._marked("line", given)
 
+    def mark_area(self, **given: Any) -> Chart:
+        """A band between two lines."""
+        return self._marked("area", given)
+
     def mark_rule(self, **given: Any) -> Chart:
         """A straight line for each row."""
         return self._marked("rule", given)

@@ -13,10 +13,11 @@ from nodewise.records.experiment import Experiment
 from nodewise.report.pages.template import render
 from nodewise.report.tables import MOST_POINTS, condition_rows, label, leaders
 from nodewise.report.text.comparison import shown_cells
-from nodewise.report.text.ranks import rank_rows, rank_sentence, ranks_of
+from nodewise.report.text.ranks import rank_rows, rank_sentence
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.objective import format_metric
 from nodewise.verdicts.compare import CompareVerdict, ContenderSummary
+from nodewise.verdicts.ranks import ranks_of
 from nodewise.verdicts.secondary import MetricSummary
 from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.tune import SettingSummary, TuneVerdict

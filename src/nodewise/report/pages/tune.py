@@ -7,9 +7,11 @@ from typing import Any
 
 from nodewise.records.experiment import Experiment
 from nodewise.report.figures.experiment import make_figures, placement_drawings
+from nodewise.report.figures.tune_scaling import tune_points
 from nodewise.report.pages.conditions import sampled_page, thinning
 from nodewise.report.tables import label
 from nodewise.report.text.going_on import going_on, last_budget
+from nodewise.report.text.scale import point_rows
 from nodewise.statistics.verdict import Word, format_factor
 from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.tune import BASELINE, TuneVerdict, plan_of
@@ -25,7 +27,9 @@ def tune_page(stored: Stored[TuneVerdict]) -> str:
 def _values(experiment: Experiment, verdict: TuneVerdict) -> dict[str, Any]:
     from markupsafe import Markup
 
+    line, points = tune_points(experiment, verdict)
     return {
+        "scaling": (line, *point_rows(points, "threads")) if points else None,
         "headline": _headline(verdict),
         "looked_best": verdict.candidate
         if verdict.verdict is Word.UNDECIDED and verdict.candidate != BASELINE

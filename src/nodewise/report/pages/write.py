@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nodewise.base.files import write_whole
+from nodewise.base.files import write_within
 from nodewise.verdicts.stored import read_stored
 
 
 def write_page(folder: Path) -> Path:
     """Write `report.html` into the directory of an experiment, from what it holds. Raises InputError, StoreError."""
     stored = read_stored(folder)
-    target = folder / "report.html"
-    write_whole(target, stored.kind.load("page")(stored))
-    return target
+    return write_within(folder, "report.html", stored.kind.load("page")(stored))

@@ -6,21 +6,10 @@ from __future__ import annotations
 from nodewise.base.processors import format_processors
 from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.records.experiment import Experiment
-from nodewise.verdicts.ranks import RankTable, rank_table
+from nodewise.verdicts.ranks import RankTable, ranks_of
 
 #: The most ranks that a terminal has room for; of more the slowest are shown.
 _MOST_ROWS = 32
-
-
-def ranks_of(experiment: Experiment, key: str) -> RankTable | None:
-    """The ranks of one of an experiment's settings; None where no launcher started it, or no run ended well."""
-    setting = experiment.settings.get(key)
-    if setting is None or not setting.ranks:
-        return None
-    records = experiment.records
-    given = setting.values.get("threads", setting.env.get("OMP_NUM_THREADS"))
-    threads = int(given) if str(given).isdecimal() else None
-    return rank_table([records[int(i)] for i in records.of(key)], key, threads)
 
 
 def rank_rows(table: RankTable) -> tuple[list[str], list[list[str]]]:

@@ -12,6 +12,9 @@ from nodewise.verdicts.compare import CompareVerdict
 from nodewise.verdicts.run import RunSummary, run_summary
 from nodewise.verdicts.stored import Stored
 
+#: What stands where a stored sample lacks a number.
+_NONE = "–"
+
 
 def run_text(stored: Stored[CompareVerdict], width: int) -> str:
     """What is kept of a command that was run by itself."""
@@ -31,14 +34,19 @@ def summary_lines(summary: RunSummary, currency: str, asked: int | None = None) 
     if summary.low_s is not None and summary.high_s is not None:
         span = f"95% interval {format_seconds(summary.low_s)} – {format_seconds(summary.high_s)}"
     left_out = f"; {summary.left_out} more were disturbed and do not count" if summary.left_out else ""
-    switches = f"{usage['context_switches']:.0f} voluntary, {usage['involuntary_switches']:.0f} involuntary"
-    faults = f"{usage['minor_faults']:.0f} minor, {usage['major_faults']:.0f} major page faults"
+    count = {name: f"{value:.0f}" for name, value in usage.items()}
+    switches = (
+        f"{count.get('context_switches', _NONE)} voluntary, {count.get('involuntary_switches', _NONE)} involuntary"
+    )
+    faults = f"{count.get('minor_faults', _NONE)} minor, {count.get('major_faults', _NONE)} major page faults"
+    user, system = (format_seconds(usage[n]) if n in usage else _NONE for n in ("user_s", "system_s"))
+    peak = format_bytes(usage["peak_bytes"]) if "peak_bytes" in usage else _NONE
     lines = [
         f"time      {centre} ({span}), {source}",
         f"spread    MAD {spread}, from {least} to {most}, {summary.runs} run{'s' * (summary.runs != 1)}{left_out}",
-        f"processor {format_seconds(usage['user_s'])} user, {format_seconds(usage['system_s'])} system",
-        f"memory    {format_bytes(usage['peak_bytes'])} at most; {faults}",
-        f"switches  {switches}" + (f"; {usage['migrations']:.0f} migrations" if "migrations" in usage else ""),
+        f"processor {user} user, {system} system",
+        f"memory    {peak} at most; {faults}",
+        f"switches  {switches}" + (f"; {count['migrations']} migrations" if "migrations" in count else ""),
     ]
     lines += [f"{name:<9} {value:.6g}" for name, value in summary.metrics.items() if name not in summary.shown]
     for name, found in summary.shown.items():

@@ -10,11 +10,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
 from nodewise.tuning.catalogue.knob import DEFAULT, FORMS, UNSET, WITHIN, Choice, Follower, Knob, Library, Setter
 
 #: The files that come with nodewise.
 OWN_FOLDER = Path(__file__).parent
+_LONGEST = 1 << 20
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(r"https?://\S+")
@@ -186,10 +188,10 @@ def _follower(table: _Table, library: str) -> Follower:
 def read_library(file: Path) -> Library:
     """The library that a file describes. Raises InputError, with the file and the key, where something in it is wrong."""
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
+        data = tomllib.loads(read_bounded(file, _LONGEST).decode("utf-8"))
     except OSError as problem:
         raise InputError(f"cannot read {file}: {problem.strerror}") from problem
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except ValueError as problem:
         raise InputError(f"{file} is no TOML: {problem}") from problem
     table = _Table(file, "", data)
     name = table.matching("name", _NAME, "words in small letters with - between")

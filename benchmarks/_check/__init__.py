@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Made-up fleets of nodes, sound ones and ones with planted faults."""

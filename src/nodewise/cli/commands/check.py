@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise check`: nodes that differ from their peers, or from what they should be."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from nodewise.base.errors import InputError
+from nodewise.cli.kinds import PATH, TARGET, json_option, refuse_ignored
+
+if TYPE_CHECKING:
+    from nodewise.nodes.findings import CheckResult
+    from nodewise.nodes.rule import Rule
+    from nodewise.nodes.site import Site
+
+_STDIN = Path("-")
+
+
+@click.command()
+@click.argument("snapshots", nargs=-1, type=TARGET, metavar="[SNAPSHOT|DIR|-]...")
+@click.option(
+    "--site", type=PATH, metavar="FILE", help="What the site wants: nodes, groups, desired values, rules, suppressions."
+)
+@click.option(
+    "--rules",
+    "more_rules",
+    type=PATH,
+    multiple=True,
+    metavar="FILE|DIR",
+    help="Further rules; one of the same id takes the place of nodewise's.",
+)
+@click.option("--history", type=PATH, metavar="DIR", help="The last good snapshots: what has changed since is found.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["wrong", "noisy", "note"]),
+    default="wrong",
+    show_default=True,
+    help="End with exit code 1 where a finding is this bad, or worse.",
+)
+@click.option("--prologue", is_flag=True, help="For a batch system: judge this node alone, in one line.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Show reasons and remedies of notes, too, and what is suppressed."
+)
+@json_option("all of it")
+@click.option("--junit", type=TARGET, metavar="FILE", help="Write it as JUnit's XML.")
+@click.option("--html", type=PATH, metavar="FILE", help="Write a page: a map of nodes and rules, and the findings.")
+@click.option("--list-rules", is_flag=True, help="Print the rules, and end.")
+@click.pass_context
+def command(
+    context: click.Context,
+    snapshots: tuple[Path, ...],
+    site: Path | None,
+    more_rules: tuple[Path, ...],
+    history: Path | None,
+    fail_on: str,
+    prologue: bool,
+    everything: bool,
+    as_json: bool,
+    junit: Path | None,
+    html: Path | None,
+    list_rules: bool,
+) -> int:
+    """Find nodes that differ from their peers, or from what they should be.
+
+    SNAPSHOT are files that `nodewise snapshot` wrote, one a line, DIR a folder of such; - is standard input. Without any this node alone is
+    judged. Nodes are compared within their hardware class, or within the groups that the site's file names. Exit code 0: nothing found, 1: findings, 2: bad input.
+    """
+    from nodewise.nodes.check import check
+    from nodewise.nodes.rule import joined, own_rules, read_rules
+    from nodewise.nodes.site import Site, read_site
+
+    if prologue:
+        refuse_ignored(
+            context,
+            "a prologue is one line about this node",
+            ("snapshots", "as_json", "junit", "html", "everything", "list_rules"),
+        )
+        if snapshots:
+            raise InputError("--prologue judges this node alone", "leave the snapshots out")
+    given = joined(own_rules(), *(read_rules(path) for path in more_rules))
+    wanted = read_site(site, given.values()) if site else Site()
+    rules = joined(given.values(), wanted.rules)
+    if list_rules:
+        print("\n".join(f"{r.id:<28}{r.kind:<10}{r.severity!s:<7}{', '.join(r.reads)}" for r in rules.values()))
+        return 0
+    if snapshots.count(_STDIN) > 1:
+        raise InputError("standard input can be read once")
+    if history is not None and not history.is_dir():
+        raise InputError(f"no folder of snapshots: {history}")
+    sources: list[Path | BinaryIO] = [sys.stdin.buffer if p == _STDIN else p for p in snapshots]
+    result = check(rules, wanted, sources, history) if sources else _this_node(rules, wanted, history)
+    if not result.nodes:
+        shown = [e for f in result.findings if f.finding.name == "unreadable" for e in f.finding.evidence]
+        raise InputError(
+            "no snapshot in what was given" + (f": {shown[0]}" if shown else ""), "nodewise snapshot -o FILE takes one"
+        )
+    _write(result, junit, html)
+    if as_json:
+        from nodewise.verdicts.encoding import encode
+
+        print(json.dumps(encode(result, junit=junit, html=html), indent=1))
+    else:
+        _print(result, prologue, everything)
+    bad = ("wrong", "noisy", "note")[: ("wrong", "noisy", "note").index(fail_on) + 1]
+    return 1 if any(f.finding.severity in bad for f in result.findings) else 0
+
+
+def _this_node(rules: dict[str, Rule], site: Site, history: Path | None) -> CheckResult:
+    import datetime
+    import time
+    from dataclasses import replace
+
+    import nodewise
+    from nodewise.nodes.check import judge, new_fleet
+    from nodewise.nodes.site import Site
+    from nodewise.nodes.take import take_snapshot
+
+    data = json.loads(json.dumps(take_snapshot(Path("/"), nodewise.__version__).to_json()))
+    alone = replace(site, expected=())
+    fleet = new_fleet(rules.values(), alone)
+    fleet.add(data, "this node")
+    before = None
+    if history is not None:
+        before = new_fleet([r for r in rules.values() if r.kind == "change"], Site())
+        own = history / f"{data['node']}.json"
+        # of ten thousand nodes' history only this one's is read
+        before.read([own] if own.exists() else [history])
+    return judge(fleet, rules, alone, before, datetime.date.today(), time.time())
+
+
+def _write(result: CheckResult, junit: Path | None, html: Path | None) -> None:
+    from nodewise.base.files import write_whole
+
+    if junit is not None:
+        from nodewise.report.exports.junit import junit_text
+
+        if junit == _STDIN:
+            print(junit_text(result))
+        else:
+            write_whole(junit, junit_text(result))
+    if html is not None:
+        from nodewise.report.pages.check import check_page
+
+        write_whole(html, check_page(result))
+
+
+def _print(result: CheckResult, prologue: bool, everything: bool) -> None:
+    from nodewise.report.text.check import check_text, prologue_line
+
+    if prologue:
+        print(prologue_line(result))
+        return
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    print(check_text(result, min(120, shutil.get_terminal_size((100, 24)).columns), colour, everything))

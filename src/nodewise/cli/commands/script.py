@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise script`: a launch script for a batch system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nodewise.base.errors import InputError
+from nodewise.cli.kinds import refuse_ignored
+from nodewise.cli.masked_terminal import show_as_it_is
+from nodewise.cli.options import START, start_options
+
+if TYPE_CHECKING:
+    from nodewise.api.options import RunChoice
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--for",
+    "form",
+    required=True,
+    metavar="FORM",
+    help="sh, slurm, pbs (ranks by mpiexec), pbs-alps (ranks by aprun) or lsf.",
+)
+@start_options
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="DIR | [--] COMMAND...")
+@click.pass_context
+def command(context: click.Context, form: str, run: RunChoice, words: tuple[str, ...]) -> None:
+    """Print a script that starts COMMAND, or the best start that the tune in DIR found, under a batch system.
+
+    It asks for the ranks and processors that the start takes, and starts ranks by what that system has: srun, mpiexec or aprun.
+    How long it may run, and in which queue, is for you to add, as options of sbatch, qsub or bsub.
+    """
+    from nodewise.api.script import script_of_command, script_of_experiment
+    from nodewise.jobs.script import form_of
+
+    form_of(form, "--for")
+    if not words:
+        raise InputError(
+            "there is nothing to write a script of", f"name a program, or a tune's directory: --for {form} -- ./app"
+        )
+    if len(words) == 1 and (Path(words[0]) / "question.json").exists():
+        refuse_ignored(context, "the script starts what was measured", START)
+        text = script_of_experiment(form, Path(words[0]))
+    else:
+        refuse_ignored(context, "the script only starts it", ("timeout", "expect"))
+        text = script_of_command(form, words, run)
+    # secrets are variables in it already, and what asks for these is no secret of its own
+    show_as_it_is(line for line in text.splitlines() if line.startswith(': "${'))
+    print(text, end="")

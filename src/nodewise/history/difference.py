@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two experiments of history against each other: how far what both measured is apart, and what of that their machines may have done."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from nodewise.base.errors import InputError
+from nodewise.history.entry import Entry, Point
+from nodewise.statistics.unpaired import unpaired_interval
+from nodewise.statistics.verdict import Word, judge
+
+_TOGETHER = 0.05
+
+
+@dataclass(frozen=True)
+class Side:
+    """An experiment of the two: how it was named, its number in history (None: it was read from its folder), when and where it was."""
+
+    asked: str
+    experiment: int | None
+    at: str
+    kind: str
+    tool: str
+    host: str
+    processor: str
+    commit: str | None
+    changed: bool | None
+    folder: str
+
+
+@dataclass(frozen=True)
+class PairDifference:
+    """One thing that both measured: `ratio` is how many times as fast it is in the second, `low` to `high` its interval.
+
+    `verdict` and `sentence` are None where machines or conditions differ: then the ratio is that of program and machine together.
+    """
+
+    name: str
+    role: str
+    metric: str
+    before: float
+    after: float
+    runs: tuple[int, int]
+    ratio: float
+    low: float | None
+    high: float | None
+    verdict: Word | None
+    sentence: str | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two experiments; `differences` are those of machine and conditions, in words, `only_one` and `only_other` what has no counterpart.
+
+    All intervals hold together at 95%, each at `level`, for runs that are independent of each other.
+    """
+
+    one: Side
+    other: Side
+    differences: tuple[str, ...]
+    pairs: tuple[PairDifference, ...]
+    only_one: tuple[str, ...]
+    only_other: tuple[str, ...]
+    level: float
+    within: float
+
+
+def side_of(asked: str, number: int | None, entry: Entry) -> Side:
+    """An experiment as one of the two."""
+    commit = entry.commit
+    return Side(
+        asked,
+        number,
+        datetime.fromtimestamp(entry.at, UTC).isoformat(timespec="seconds"),
+        entry.kind,
+        entry.tool,
+        entry.host,
+        entry.processor,
+        commit.hash if commit is not None else None,
+        commit.changed if commit is not None else None,
+        entry.folder,
+    )
+
+
+def difference_of(one: tuple[Side, Entry], other: tuple[Side, Entry], within: float) -> Difference:
+    """The second experiment against the first. Raises InputError where they have nothing in common."""
+    (first, then), (second, now) = one, other
+    before, after = ({(p.name, p.role, p.metric): p for p in entry.points} for entry in (then, now))
+    shared = [(key, key) for key in before if key in after]
+    if not shared and len(before) == len(after) == 1:
+        # one command each: it may be called otherwise, and is to be compared
+        (old,), (new,) = before, after
+        shared = [(old, new)] if old[2] == new[2] else []
+    if not shared:
+        raise InputError(
+            f"{first.asked} and {second.asked} measured nothing that is alike: {_names(before)} there, {_names(after)} here",
+            "name two experiments of one program: nodewise history PROGRAM lists them",
+        )
+    level = 1 - _TOGETHER / len(shared)
+    found = _differences(then, now)
+    pairs = tuple(_pair(before[a], after[b], level, within, not found) for a, b in shared)
+    return Difference(
+        first,
+        second,
+        tuple(found),
+        pairs,
+        tuple(key[0] for key in before if key not in {a for a, _ in shared}),
+        tuple(key[0] for key in after if key not in {b for _, b in shared}),
+        level,
+        within,
+    )
+
+
+def _names(points: dict[tuple[str, str, str], Point]) -> str:
+    return ", ".join(sorted({name for name, _, _ in points})[:3])
+
+
+def _differences(then: Entry, now: Entry) -> list[str]:
+    """What differs between machines and conditions, and what is not known of them."""
+    found = []
+    if not (then.conditions and now.conditions):
+        found.append("the conditions of one of them are not known")
+    facts = [("host", then.host, now.host), ("processor", then.processor, now.processor)]
+    names = sorted(then.conditions.keys() | now.conditions.keys()) if then.conditions and now.conditions else []
+    facts += [(name, then.conditions.get(name, ""), now.conditions.get(name, "")) for name in names]
+    for name, old, new in dict.fromkeys(facts):
+        if old != new:
+            found.append(f"{name}: {old or 'not set'} then, {new or 'not set'} now")
+    if then.tool != now.tool:
+        found.append(f"measured by {then.tool} then, by {now.tool} now")
+    return found
+
+
+def _pair(before: Point, after: Point, level: float, within: float, comparable: bool) -> PairDifference:
+    ratio = after.median / before.median if before.maximise else before.median / after.median
+    low = high = None
+    verdict = None
+    if before.values and after.values:
+        costs = [[1 / v if p.maximise else v for v in p.values] for p in (before, after)]
+        found = unpaired_interval(costs[0], costs[1], level)
+        ratio = found.ratio
+        low = found.low if found.low > 0 else None
+        high = found.high if math.isfinite(found.high) else None
+        verdict = judge(found, within, final=True) if comparable else None
+    return PairDifference(
+        after.name,
+        after.role,
+        after.metric,
+        before.median,
+        after.median,
+        (before.runs, after.runs),
+        ratio,
+        low,
+        high,
+        verdict.word if verdict is not None else None,
+        verdict.sentence if verdict is not None else None,
+    )

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An experiment as one job of Slurm, which goes on where it was however often it is requeued, killed or at its time limit."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+from nodewise.base.bounded_json import parse_json
+from nodewise.base.errors import InputError, StoreError, UnavailableError
+from nodewise.base.files import make_directory, store_error, write_whole
+from nodewise.base.shapes import fit
+from nodewise.runner.launch import quoted, quoted_line
+
+#: The files that belong to an experiment's job, in its directory: which job it is, and what it printed.
+JOB, LOG = "job.json", "job.log"
+_ASK_S = 60.0
+#: How long before its time limit a job stops measuring, in seconds: Slurm sends it as much as a minute earlier.
+_BEFORE_END_S = 60
+#: What Slurm calls a job that will not run again.
+_OVER = {
+    *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"),
+    *("REVOKED", "TIMEOUT"),
+}
+#: What follows the head: one nodewise at a time, asked to end by TERM so that what it measured is whole. `wait` ends early where a
+#: trap ran, and a process that was not waited for is still there. No more is asked of a job that measures nothing in its time.
+_TEXT = """
+folder={folder}
+cd {asked_in}
+size() {{ wc -c 2>/dev/null < "$folder/samples.jsonl" || echo 0; }}
+before=$(size)
+again=
+pid=
+trap 'again=1; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null' USR1
+trap 'trap "" TERM; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null; wait "$pid"; exit 143' TERM
+if [ -s "$folder/question.json" ]; then
+    {resumed} &
+else
+    {first} &
+fi
+pid=$!
+while wait "$pid"; code=$?; [ $code -gt 128 ] && kill -0 "$pid" 2>/dev/null; do :; done
+pid=
+if [ $code -le 128 ] && ! grep -qs '^ "stopped": "interrupted"' "$folder/verdict.json"; then
+    exit $code
+fi
+if [ -z "$again" ] && [ $code -le 128 ]; then
+    exit $code
+fi
+if [ "$(size)" -le "$before" ]; then
+    echo "nothing was measured in this part of the job, so it does not go on by itself" >&2
+    exit 1
+fi
+scontrol requeue "$SLURM_JOB_ID" || {{
+    echo "the job cannot be requeued; this goes on in another one: "{by_hand} >&2
+    exit 1
+}}
+"""
+
+
+class _Stored(TypedDict):
+    id: int
+
+
+def read_options(text: str) -> tuple[str, ...]:
+    """Options of sbatch as they were typed in one word, by their long names: `partition=long time=4:00:00`.
+
+    The first has a value, which distinguishes them from a program. Raises InputError for what are none.
+    """
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as problem:
+        raise InputError(f"--submit {text!r} cannot be read as options of sbatch: {problem}") from problem
+    if any(not re.fullmatch(r"[a-z][a-z-]*(=.*)?", word, re.DOTALL) for word in words) or "=" not in [*words, "="][0]:
+        raise InputError(
+            f"--submit {text!r} are no options of sbatch",
+            "write --submit -- before the program, or its options by their long names: "
+            "--submit='partition=long time=4:00:00'",
+        )
+    return tuple(f"--{word}" for word in words)
+
+
+def job_text(folder: Path, name: str, asked_in: str, first: Sequence[str], resumed: Sequence[str]) -> str:
+    """The script of an experiment's job: `first` begins it, in the directory `asked_in`, and `resumed` goes on with it.
+
+    It has whole nodes to itself, is asked to stop a minute before its time limit, and then is requeued: it stays one job.
+    """
+    directives = [
+        f"--job-name=nodewise-{re.sub(r'[^A-Za-z0-9._-]+', '-', name)[:60]}",
+        *("--open-mode=append", "--requeue", f"--signal=B:USR1@{_BEFORE_END_S}", "--exclusive"),
+    ]
+    text = _TEXT.format(
+        folder=quoted(str(folder)),
+        asked_in=quoted(asked_in),
+        first=quoted_line(first),
+        resumed=quoted_line(resumed),
+        by_hand=quoted(f"nodewise tune --resume {quoted(str(folder))} --submit"),
+    )
+    return "\n".join(["#!/bin/sh", *(f"#SBATCH {d}" for d in directives)]) + text
+
+
+def submit(folder: Path, text: str, options: Sequence[str]) -> int:
+    """Hand an experiment's job to Slurm, with further options of sbatch, and return its number; `folder` is made if need be.
+
+    Raises InputError where a job of that experiment is queued or runs, or sbatch refuses it, UnavailableError where
+    there is no sbatch, StoreError where the job's files cannot be written.
+    """
+    sbatch = shutil.which("sbatch")
+    if sbatch is None:
+        raise UnavailableError(
+            "there is no sbatch here, which hands jobs to Slurm", "submit on a node that has it (package slurm-client)"
+        )
+    make_directory(folder)
+    with _only_one(folder):
+        if (before := queued(folder)) is not None:
+            raise InputError(
+                f"job {before} of {folder} is queued or runs",
+                f"wait for it, or end it: scancel {before}; --submit again goes on then",
+            )
+        # "%" begins what sbatch fills in; the script is Slurm's alone, as there may be secrets in what was typed
+        log = str(folder / LOG).replace("%", "%%")
+        command = (sbatch, "--parsable", f"--output={log}", *options)
+        done = _said(command, text.encode(errors="surrogateescape"))
+        number = re.match(r"(\d+)(;\S+)?\s*$", done.stdout)
+        if done.returncode or number is None:
+            said = (done.stderr or done.stdout).strip()
+            raise InputError(f"sbatch refuses the job: {said}", "further options of sbatch: --submit='partition=long'")
+        job: _Stored = {"id": int(number[1])}
+        write_whole(folder / JOB, json.dumps(job))
+        return job["id"]
+
+
+def queued(folder: Path) -> int | None:
+    """The number of the job that an experiment has in the queue, waiting or running; None where there is none.
+
+    Raises StoreError where its file is damaged, InputError where Slurm does not answer.
+    """
+    path = folder / JOB
+    try:
+        job: _Stored = fit(parse_json(path.read_bytes()), _Stored)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as problem:
+        raise StoreError(f"{path} cannot be read: {problem}", "see squeue --me; without a job, remove it") from problem
+    done = _said(("squeue", "--noheader", "--jobs", str(job["id"]), "--format=%T"))
+    if done.returncode and "Invalid job id" not in done.stderr:
+        raise InputError(
+            f"whether job {job['id']} of {folder} still runs is not known: {done.stderr.strip() or 'squeue fails'}",
+            "ask again once Slurm answers",
+        )
+    states = done.stdout.split()
+    return job["id"] if any(state not in _OVER for state in states) else None
+
+
+@contextmanager
+def _only_one(folder: Path) -> Iterator[None]:
+    """Nobody else submits this experiment meanwhile. Raises InputError, StoreError."""
+    try:
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as problem:
+        raise store_error(folder, problem) from problem
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            raise InputError(f"{folder} is being submitted by another nodewise", "one is enough") from problem
+        yield
+    finally:
+        os.close(file)
+
+
+@dataclass(frozen=True)
+class _Said:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def _said(words: Sequence[str], given: bytes = b"") -> _Said:
+    """What a command of Slurm says, which is given that much input. Raises InputError where it does not end, or is not there."""
+    try:
+        done = subprocess.run(words, capture_output=True, timeout=_ASK_S, check=False, input=given)
+    except (OSError, subprocess.SubprocessError) as problem:
+        raise InputError(f"{words[0]} does not answer: {problem}", "see whether Slurm runs: sinfo") from problem
+    return _Said(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))

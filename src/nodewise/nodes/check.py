@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The check: snapshots of nodes held against the rules, against each other, and against what the site wants."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from nodewise.nodes.classes import ALIKE_PATHS, CLASS_PATHS, MEMORY, Group, hardware_classes
+from nodewise.nodes.findings import CheckResult, GroupSummary, NodeFinding
+from nodewise.nodes.fleet import Fleet
+from nodewise.nodes.judge import (
+    about_nodes,
+    change_findings,
+    outlier_findings,
+    relation_findings,
+    tests_of,
+    uniform_findings,
+    value_findings,
+)
+from nodewise.nodes.rule import Rule
+from nodewise.nodes.site import Site
+from nodewise.quiet.finding import Severity
+
+#: A clock may be ahead of the one that reads its snapshot by this much.
+_AHEAD_S = 5.0
+
+
+def new_fleet(rules: Iterable[Rule], site: Site) -> Fleet:
+    """An empty fleet that keeps what the rules read."""
+    paths = {p for r in (*rules, *(w for w, _ in site.wanted)) for p in r.reads}
+    return Fleet(tuple(sorted({*paths, *CLASS_PATHS, *ALIKE_PATHS, MEMORY})))
+
+
+def check(
+    rules: Mapping[str, Rule], site: Site, sources: Iterable[Path | BinaryIO], history: Path | None = None
+) -> CheckResult:
+    """Read all snapshots and judge them. Raises InputError for sources that cannot be read."""
+    fleet = new_fleet(rules.values(), site)
+    fleet.read(sources)
+    before = None
+    if history is not None:
+        before = new_fleet([r for r in rules.values() if r.kind == "change"], Site())
+        before.read([history])
+    return judge(fleet, rules, site, before, datetime.date.today(), time.time())
+
+
+def judge(
+    fleet: Fleet, rules: Mapping[str, Rule], site: Site, before: Fleet | None, today: datetime.date, now: float
+) -> CheckResult:
+    """What is wrong with the nodes of a fleet; `before` holds their last good snapshots."""
+    found = list(_about_snapshots(fleet, site, now))
+    groups = groups_of(fleet, site)
+    used = [r for r in rules.values() if r.kind != "change" or before is not None]
+    outliers = [r for r in used if r.kind == "outlier"]
+    tests = sum(tests_of(r, fleet, groups) for r in outliers)
+    everyone = range(len(fleet.names))
+    for rule in used:
+        if rule.kind == "uniform":
+            for group in groups:
+                found += uniform_findings(rule, fleet, group)
+        elif rule.kind == "outlier":
+            for group in groups:
+                found += outlier_findings(rule, fleet, group, tests)
+        elif rule.kind == "value":
+            found += value_findings(rule, fleet, everyone)
+        elif rule.kind == "relation":
+            found += relation_findings(rule, fleet)
+        elif before is not None:
+            found += change_findings(rule, fleet, before)
+    for rule, name in site.wanted:
+        members = everyone if name is None else [i for i in everyone if fleet.names[i] in site.groups[name]]
+        found += value_findings(rule, fleet, members, name or "")
+    found = [_with_severity(f, site) for f in found]
+    open_ones, known = _suppressed(found, site, today)
+    notes = []
+    if before is not None and (missing := sorted(set(fleet.names) - set(before.names))):
+        notes.append(f"{len(missing)} of {len(set(fleet.names))} nodes have no earlier snapshot in the history")
+    return CheckResult(
+        nodes=len(set(fleet.names)),
+        rules=len(used) + len(site.wanted),
+        groups=tuple(GroupSummary(g.name, g.about, len(g.members)) for g in groups),
+        findings=tuple(_worst_first(open_ones)),
+        suppressed=tuple(_worst_first(known)),
+        node_names=tuple(sorted({*fleet.names, *site.expected})),
+        notes=tuple(notes),
+    )
+
+
+def groups_of(fleet: Fleet, site: Site) -> list[Group]:
+    """The site's groups, and hardware classes of all other nodes. Of a node that is there twice the last snapshot counts."""
+    last = {name: i for i, name in enumerate(fleet.names)}
+    named: list[Group] = []
+    taken: set[int] = set()
+    for name, nodes in site.groups.items():
+        members = tuple(sorted(i for n, i in last.items() if n in nodes and i not in taken))
+        taken |= set(members)
+        if members:
+            named.append(Group(name, "named by the site", members))
+    return named + hardware_classes(fleet.columns, [i for i in sorted(last.values()) if i not in taken])
+
+
+def _about_snapshots(fleet: Fleet, site: Site, now: float) -> Iterator[NodeFinding]:
+    if fleet.unreadable:
+        shown = [f"{u.origin}: {u.problem}" for u in fleet.unreadable]
+        yield about_nodes(
+            "unreadable",
+            Severity.WRONG,
+            [],
+            f"{len(shown)} of what was given cannot be read as a snapshot",
+            "The nodes are not judged.",
+            "Take the snapshots again, with this version of nodewise.",
+            shown,
+        )
+    if missing := sorted(set(site.expected) - set(fleet.names)):
+        yield about_nodes(
+            "no-answer",
+            Severity.WRONG,
+            missing,
+            f"{len(missing)} of {len(site.expected)} nodes gave no answer: {{nodes}}",
+            "Nothing is known of them.",
+            "Look whether they are up and nodewise is installed there.",
+        )
+    counts = Counter(fleet.names)
+    for name in sorted(n for n, c in counts.items() if c > 1):
+        where = [o for n, o in zip(fleet.names, fleet.origins, strict=True) if n == name]
+        yield about_nodes(
+            "twice",
+            Severity.WRONG,
+            [name],
+            f"{name} is there {counts[name]} times",
+            "Two nodes of one name, or one that was asked twice: the last snapshot is used.",
+            "Give each node its own name, or leave old snapshots out.",
+            where,
+        )
+    if not fleet.taken:
+        return
+    ahead = [i for i, t in enumerate(fleet.taken) if t > now + _AHEAD_S]
+    middle = sorted(t for t in fleet.taken)[len(fleet.taken) // 2]
+    apart = [i for i, t in enumerate(fleet.taken) if abs(t - middle) > site.collected_within_s and i not in set(ahead)]
+    for which, words in (
+        (ahead, "are ahead of this one's"),
+        (apart, f"or snapshots are more than {site.collected_within_s:g} s from those of the others"),
+    ):
+        if which:
+            names = sorted({fleet.names[i] for i in which})
+            worst = max((fleet.taken[i] - middle for i in which), key=abs)
+            yield about_nodes(
+                "clock-off",
+                Severity.WRONG,
+                names,
+                f"the clocks of {{nodes}} {words}, by up to {abs(worst):.3g} s",
+                "Credentials, files' dates and logs do not fit, or an old snapshot is judged.",
+                "Start chronyd or ntpd, or take the snapshots again.",
+            )
+
+
+def _with_severity(found: NodeFinding, site: Site) -> NodeFinding:
+    # what is said of missing agreement stays a note
+    wanted = site.severities.get(found.finding.name)
+    if wanted is None or (
+        found.finding.severity is Severity.NOTE and wanted is not Severity.NOTE and found.kind in ("uniform", "outlier")
+    ):
+        return found
+    return replace(found, finding=replace(found.finding, severity=wanted))
+
+
+def _suppressed(
+    found: Sequence[NodeFinding], site: Site, today: datetime.date
+) -> tuple[list[NodeFinding], list[NodeFinding]]:
+    """What is open and what the site knows of; a finding on several nodes is split. A suppression that has ended is said once."""
+    left, known = list(found), []
+    for s in site.suppressions:
+        if s.until < today:
+            left.append(
+                about_nodes(
+                    "suppression-ended",
+                    Severity.NOTE,
+                    sorted(s.nodes or ()),
+                    f"the suppression of {s.rule} ended on {s.until}",
+                    s.reason,
+                    "Remove it from the site's file, or give it another day.",
+                )
+            )
+            continue
+        again = []
+        for one in left:
+            its = [n for n in one.nodes if s.nodes is None or n in s.nodes]
+            if one.finding.name != s.rule or (one.nodes and not its):
+                again.append(one)
+                continue
+            known.append(replace(one, nodes=tuple(its), suppressed=f"{s.reason} (until {s.until})"))
+            rest = tuple(n for n in one.nodes if n not in set(its))
+            if rest:
+                again.append(replace(one, nodes=rest))
+        left = again
+    return left, known
+
+
+def _worst_first(found: Iterable[NodeFinding]) -> list[NodeFinding]:
+    order = list(Severity)
+    return sorted(
+        found,
+        key=lambda f: (order.index(f.finding.severity), f.kind != "snapshot", -len(f.nodes), f.finding.name, f.fact),
+    )

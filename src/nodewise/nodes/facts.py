@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Facts of snapshots by their paths: which there are, and how they are read out of a snapshot's plain values."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nodewise.nodes.snapshot import Snapshot
+
+#: A fact as it is compared: a scalar, or a tuple of pairs or of values.
+Value = Any
+#: What a getter gives for a path with a star: the facts by the name that stands for it.
+Several = dict[str, Value]
+
+
+def frozen(value: Any) -> Value:
+    """A plain value that can be counted: objects as sorted pairs, lists as tuples, whole numbers as they are."""
+    if isinstance(value, dict):
+        return tuple(sorted((k, frozen(v)) for k, v in value.items()))
+    return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value
+
+
+class Recent:
+    """What came of the last few parts of snapshots that differed: most nodes' are equal, which is found faster than they are read."""
+
+    _MOST = 4
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[Any, Any]] = []
+
+    def find(self, part: Any) -> Any:
+        """What was kept of an equal part; None where there is none."""
+        for kept, made in self._kept:
+            if kept == part:
+                return made
+        return None
+
+    def keep(self, part: Any, made: Any) -> None:
+        """Keep what was made of a part, in place of the oldest one."""
+        self._kept.insert(0, (part, made))
+        del self._kept[self._MOST :]
+
+
+def getter(path: str) -> Callable[[Mapping[str, Any]], Value | Several]:
+    """What reads the fact of that path out of a snapshot's JSON: its value, or with a star a dictionary of values; None where it is null."""
+    before, star, after = path.partition("*")
+    first = tuple(p for p in before.split(".") if p)
+    rest = tuple(p for p in after.split(".") if p)
+
+    def inside(value: Any, names: tuple[str, ...]) -> Any:
+        for name in names:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+    if not star:
+        return lambda data: frozen(inside(data, first))
+
+    def several(data: Mapping[str, Any]) -> Several | None:
+        found = inside(data, first)
+        return {k: frozen(inside(v, rest)) for k, v in found.items()} if isinstance(found, dict) else None
+
+    return several
+
+
+def known_paths() -> tuple[str, ...]:
+    """All paths that a rule may read; a star stands for names that differ from node to node."""
+    return tuple(_paths(Snapshot, ""))
+
+
+def _paths(kind: Any, at: str) -> typing.Iterator[str]:
+    hints = typing.get_type_hints(kind)
+    for field in dataclasses.fields(kind):
+        path = f"{at}{field.name}"
+        if path in ("absent", "node", "made_by"):
+            continue
+        hint = hints[field.name]
+        if typing.get_origin(hint) in (typing.Union, types.UnionType):
+            hint = next(a for a in typing.get_args(hint) if a is not type(None))
+        inner = typing.get_args(hint)[1] if _is_mapping(hint) else None
+        if dataclasses.is_dataclass(hint):
+            yield from _paths(hint, f"{path}.")
+            continue
+        yield path
+        if inner is not None:
+            yield f"{path}.*"
+        if dataclasses.is_dataclass(inner):
+            yield from _paths(inner, f"{path}.*.")
+
+
+def _is_mapping(hint: Any) -> bool:
+    origin = typing.get_origin(hint)
+    return isinstance(origin, type) and issubclass(origin, Mapping)
+
+
+def is_known(path: str, known: frozenset[str]) -> bool:
+    """Whether a path is one of those, or names one of what a star stands for (`own.dgemm`, `mounts./scratch.type`)."""
+    if path in known:
+        return True
+    for one in known:
+        before, star, after = one.partition("*")
+        if star and path.startswith(before) and path.endswith(after) and len(path) > len(before) + len(after):
+            return "*" not in path[len(before) : len(path) - len(after)] and (
+                bool(after) or "." not in path[len(before) :]
+            )
+    return False

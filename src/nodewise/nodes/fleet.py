@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Snapshots of many nodes, read one after another; of each only the facts that rules ask for are kept."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from nodewise.base.bounded_json import open_regular, parse_json
+from nodewise.base.errors import InputError
+from nodewise.nodes.checked import problem_of
+from nodewise.nodes.facts import Recent, Value, getter
+
+#: The longest snapshot: one of 256 processors has at most 32 KB.
+LONGEST = 1 << 20
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """What was given for a snapshot and is none: where it stands, and why."""
+
+    origin: str
+    problem: str
+
+
+@dataclass
+class Fleet:
+    """The facts at `paths` of many nodes: `columns` holds for each path a value for each of `names`, in their order."""
+
+    paths: Sequence[str]
+    names: list[str] = field(default_factory=list)
+    origins: list[str] = field(default_factory=list)
+    taken: list[float] = field(default_factory=list)
+    columns: dict[str, list[Value]] = field(default_factory=dict)
+    unreadable: list[Unreadable] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.columns = {path: [] for path in self.paths}
+        parts: dict[str, list[str]] = {}
+        for path in self.paths:
+            parts.setdefault(path.partition(".")[0], []).append(path)
+        self._parts = [
+            (name, [getter(p) for p in those], [self.columns[p].append for p in those], Recent())
+            for name, those in parts.items()
+        ]
+        self._seen: dict[Any, Any] = {}
+
+    def add(self, data: dict[str, Any], origin: str) -> None:
+        """Take over a snapshot's facts."""
+        self.names.append(data["node"])
+        self.origins.append(origin)
+        self.taken.append(data["taken"])
+        for name, getters, keepers, recent in self._parts:
+            part = data.get(name)
+            values = recent.find(part)
+            if values is None:
+                values = [self._shared(get(data)) for get in getters]
+                recent.keep(part, values)
+            for keep, value in zip(keepers, values, strict=True):
+                keep(value)
+
+    def _shared(self, value: Value) -> Value:
+        # nodes are much alike: equal values are kept once
+        if value is None:
+            return None
+        key = tuple(value.items()) if type(value) is dict else value
+        return self._seen.setdefault((type(value), key), value)
+
+    def read(self, sources: Iterable[Path | BinaryIO]) -> None:
+        """Take over all snapshots in files, folders of files and streams. Raises InputError for a path that cannot be read."""
+        with _without_collector():
+            for origin, data in read_all(sources):
+                if isinstance(data, str):
+                    self.unreadable.append(Unreadable(origin, data))
+                else:
+                    self.add(data, origin)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Snapshots hold no circles: looking for some costs a fifth of the time and finds none."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def read_all(sources: Iterable[Path | BinaryIO]) -> Iterator[tuple[str, dict[str, Any] | str]]:
+    """Snapshots with where they stand; for what is none, a text that says why."""
+    for source in sources:
+        if not isinstance(source, Path):
+            yield from _lines(source, "standard input")
+        elif source.is_dir():
+            try:
+                with os.scandir(source) as entries:
+                    # a folder of results has other files, too
+                    names = sorted(
+                        e.name for e in entries if e.name.endswith((".json", ".jsonl")) and not e.name.startswith(".")
+                    )
+            except OSError as problem:
+                raise InputError(f"cannot read {source}: {problem.strerror}") from problem
+            for name in names:
+                yield from _file(source / name, alone=False)
+        else:
+            yield from _file(source, alone=True)
+
+
+def _file(path: Path, alone: bool) -> Iterator[tuple[str, dict[str, Any] | str]]:
+    try:
+        file = open_regular(path)
+    except OSError as problem:
+        if alone:
+            raise InputError(f"cannot read {path}: {problem.strerror}") from problem
+        yield str(path), f"it cannot be read: {problem.strerror}"
+        return
+    except ValueError as problem:
+        yield str(path), str(problem)
+        return
+    with file:
+        yield from _lines(file, str(path))
+
+
+def _lines(stream: BinaryIO, origin: str) -> Iterator[tuple[str, dict[str, Any] | str]]:
+    """One snapshot a line; or one over several lines, which the whole then is."""
+    number = 0
+    while line := stream.readline(LONGEST + 1):
+        number += 1
+        at = f"{origin}, line {number}"
+        if len(line) > LONGEST:
+            yield origin if number == 1 else at, f"it has more than {LONGEST} bytes"
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(LONGEST)
+            continue
+        if not line.strip():
+            continue
+        if number == 1 and line.strip() in (b"{", b"["):
+            rest = stream.read(LONGEST + 1 - len(line))
+            yield origin, f"it has more than {LONGEST} bytes" if len(line + rest) > LONGEST else _parsed(line + rest)
+            return
+        yield at if number > 1 else origin, _parsed(line)
+
+
+def _parsed(text: bytes) -> dict[str, Any] | str:
+    try:
+        data = parse_json(text)
+    except ValueError as problem:
+        return str(problem)
+    return problem_of(data) or data

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Judging the facts of nodes by one rule of each kind; what agrees is passed over, and equal findings are made one of many nodes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from nodewise.base.units import format_bytes
+from nodewise.nodes.classes import Group
+from nodewise.nodes.facts import Value
+from nodewise.nodes.findings import NodeFinding
+from nodewise.nodes.fleet import Fleet
+from nodewise.nodes.node_names import fold
+from nodewise.nodes.relations import FUNCTIONS, subset
+from nodewise.nodes.rule import Rule
+from nodewise.quiet.finding import Finding, Severity
+from nodewise.statistics.outlying import bulk
+
+#: A majority is more than this share of at least so many nodes.
+MAJORITY, FEWEST = 0.6, 3
+_LONGEST = 120
+_SHOWN = 4
+_SIZES = ("bytes", "total", "available", "swap", "swap_used", "memory")
+
+
+def shown_value(value: Value, path: str = "") -> str:
+    """A value in a sentence."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        pairs = all(isinstance(v, tuple) and len(v) == 2 and isinstance(v[0], str) for v in value)
+        text = ", ".join(f"{v[0]}: {shown_value(v[1])}" if pairs else shown_value(v) for v in value) or "none"
+    elif isinstance(value, int | float) and path.rpartition(".")[2] in _SIZES:
+        text = format_bytes(value)
+    elif isinstance(value, float):
+        text = f"{value:.6g}"
+    else:
+        text = str(value) or "empty"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def made(rule: Rule, nodes: Sequence[str], summary: str, evidence: Sequence[str] = (), **more: Any) -> NodeFinding:
+    """A finding of a rule."""
+    severity = more.pop("severity", rule.severity)
+    finding = Finding(rule.id, severity, summary, tuple(evidence), rule.reason, rule.remedy, source=rule.source)
+    return NodeFinding(finding, rule.kind, tuple(nodes), **more)
+
+
+def _keys(column: Sequence[Value], members: Sequence[int], rule: Rule) -> list[str | None]:
+    """The names that the rule's star stands for in a group; one None where it has no star."""
+    if "*" not in rule.path:
+        return [None]
+    left_out = set(rule.condition.get("except", ()))
+    # many nodes share one dictionary
+    several = {id(column[i]): column[i] for i in members if column[i]}
+    return [k for k in sorted({k for one in several.values() for k in one}) if k not in left_out]
+
+
+def _at(column: Sequence[Value], i: int, key: str | None) -> Value:
+    value = column[i]
+    return value if key is None or value is None else value.get(key)
+
+
+def _path(rule: Rule, key: str | None) -> str:
+    return rule.path if key is None else rule.path.replace("*", key)
+
+
+def uniform_findings(rule: Rule, fleet: Fleet, group: Group) -> Iterator[NodeFinding]:
+    """Those that differ from the majority of their group; a note where there is none."""
+    column = fleet.columns[rule.path]
+    members = group.members
+    if len(members) < 2:
+        return
+    for key in _keys(column, members, rule):
+        values = [_at(column, i, key) for i in members]
+        counts = Counter(values)
+        if len(counts) == 1:
+            continue
+        path = _path(rule, key)
+        [(common, count)] = counts.most_common(1)
+        if len(members) < FEWEST or count <= MAJORITY * len(members):
+            shares = ", ".join(f"{n} × {shown_value(v, path)}" for v, n in counts.most_common(_SHOWN))
+            yield made(
+                rule,
+                [fleet.names[i] for i in members],
+                f"{path}: no majority among {len(members)} nodes: {shares}" + (" …" if len(counts) > _SHOWN else ""),
+                severity=Severity.NOTE,
+                group=group.name,
+                fact=path,
+            )
+            continue
+        wanted = shown_value(common, path)
+        apart: dict[Value, list[int]] = {}
+        for i, value in zip(members, values, strict=True):
+            if value != common:
+                apart.setdefault(value, []).append(i)
+        for value, which in apart.items():
+            yield made(
+                rule,
+                [fleet.names[i] for i in which],
+                f"{path}: {shown_value(value, path)}, where {count} of {len(members)} nodes have {wanted}",
+                group=group.name,
+                fact=path,
+            )
+
+
+def value_findings(rule: Rule, fleet: Fleet, members: Sequence[int], group: str = "") -> Iterator[NodeFinding]:
+    """Those whose value is not what is wanted. What a node does not report is not judged, but for a value that the site wants."""
+    column, c = fleet.columns[rule.path], rule.condition
+    if not c:
+        return
+    holds = _condition(c)
+    by_site = rule.id.startswith("desired:")
+    wanted = ", ".join(
+        f"{k.replace('_', ' ')} {shown_value(tuple(v) if isinstance(v, list) else v, rule.path)}" for k, v in c.items()
+    )
+    for key in _keys(column, members, rule):
+        path = _path(rule, key)
+        wrong: dict[Value, list[int]] = {}
+        for i in members:
+            value = _at(column, i, key)
+            # a name that a star stands for may be missing; who wants it everywhere names it
+            if (value is None and (not by_site or key is not None)) or holds(value):
+                continue
+            wrong.setdefault(value if not isinstance(value, float) else None, []).append(i)
+        for value, which in wrong.items():
+            worst = [_at(column, i, key) for i in which]
+            numbers = [w for w in worst if isinstance(w, int | float)]
+            least, most = (min(numbers), max(numbers)) if value is None and numbers else (value, value)
+            said = shown_value(least, path) + (f" to {shown_value(most, path)}" if least != most else "")
+            yield made(
+                rule,
+                [fleet.names[i] for i in which],
+                f"{path}: {said}, wanted: {wanted}",
+                [f"{fleet.names[i]}: {shown_value(w, path)}" for i, w in zip(which[:_SHOWN], worst, strict=False)],
+                group=group,
+                fact=path,
+            )
+
+
+def _condition(c: Mapping[str, Any]) -> Callable[[Value], bool]:
+    def holds(value: Value) -> bool:
+        if "is" in c and (value != c["is"] or isinstance(value, bool) != isinstance(c["is"], bool)):
+            return False
+        if "one_of" in c and value not in c["one_of"]:
+            return False
+        if ("least" in c or "most" in c) and (isinstance(value, bool) or not isinstance(value, int | float)):
+            return False
+        return not ("least" in c and value < c["least"]) and not ("most" in c and value > c["most"])
+
+    return holds
+
+
+def relation_findings(rule: Rule, fleet: Fleet) -> Iterator[NodeFinding]:
+    """Those on which a relation of facts does not hold."""
+    columns = [fleet.columns[p] for p in rule.reads]
+    known: dict[tuple[Value, ...], str | None] = {}
+    wrong: dict[str, list[str]] = {}
+    for i, name in enumerate(fleet.names):
+        facts = tuple(c[i] for c in columns)
+        if facts not in known:
+            known[facts] = _broken(rule, facts)
+        problem = known[facts]
+        if problem:
+            wrong.setdefault(problem, []).append(name)
+    for problem, nodes in wrong.items():
+        yield made(rule, nodes, f"{' and '.join(rule.reads)}: {problem}", fact=rule.path)
+
+
+def _broken(rule: Rule, facts: tuple[Value, ...]) -> str | None:
+    c = rule.condition
+    if "function" in c:
+        return FUNCTIONS[c["function"]](*facts)
+    if c.get("subset_of"):
+        return subset(facts[0], facts[1], bool(c.get("where_set")))
+    if None in facts or facts[0] == facts[1]:
+        return None
+    return f"{shown_value(facts[0], rule.reads[0])} is not {shown_value(facts[1], rule.reads[1])}"
+
+
+def tests_of(rule: Rule, fleet: Fleet, groups: Sequence[Group]) -> int:
+    """How many values an outlier rule looks at."""
+    column = fleet.columns[rule.path]
+    if "*" not in rule.path:
+        return sum(v is not None for v in column)
+    return sum(len(column[i] or ()) for group in groups for i in group.members)
+
+
+def outlier_findings(rule: Rule, fleet: Fleet, group: Group, tests: int) -> Iterator[NodeFinding]:
+    """Those that lie apart from their group, and those that lack a number that most have; `tests` are those of all groups and rules."""
+    column, c = fleet.columns[rule.path], rule.condition
+    log, side = c.get("scale") == "log", c.get("side", "both")
+    for key in _keys(column, group.members, rule):
+        path = _path(rule, key)
+        found = [(i, v) for i in group.members if _is_number(v := _at(column, i, key)) and (v > 0 or not log)]
+        there = {i for i, _ in found}
+        lacking = [fleet.names[i] for i in group.members if i not in there]
+        if lacking and len(group.members) >= FEWEST and len(found) > MAJORITY * len(group.members):
+            yield made(
+                rule,
+                lacking,
+                f"{path}: not there, where {len(found)} of {len(group.members)} nodes have it",
+                severity=Severity.NOTE,
+                group=group.name,
+                fact=path,
+            )
+        scaled = [math.log(v) if log else float(v) for _, v in found]
+        most = bulk(scaled, float(c["step"]), tests)
+        if most is None:
+            continue
+        apart = [(most.deviation(x), i, v) for x, (i, v) in zip(scaled, found, strict=True) if most.lies_apart(x, side)]
+        for sign, word in ((1, "above"), (-1, "below")):
+            those = sorted((t for t in apart if t[0] * sign > 0), key=lambda t: -abs(t[0]))
+            if not those:
+                continue
+            centre = math.exp(most.centre) if log else most.centre
+            furthest, _, value = those[0]
+            yield made(
+                rule,
+                [fleet.names[i] for _, i, _ in those],
+                f"{path}: {shown_value(value, path)}, {abs(furthest):.1f} robust deviations {word} the median {shown_value(centre, path)} of {len(found)} nodes",
+                [f"{fleet.names[i]}: {shown_value(v, path)}, {abs(d):.1f} deviations" for d, i, v in those[:_SHOWN]],
+                group=group.name,
+                fact=path,
+                deviations=abs(furthest),
+            )
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def change_findings(rule: Rule, fleet: Fleet, before: Fleet) -> Iterator[NodeFinding]:
+    """Those whose fact is another one than in their last good snapshot; of numbers, by more than the rule's `step`, a share."""
+    then = {name: i for i, name in enumerate(before.names)}
+    now_column, then_column = fleet.columns[rule.path], before.columns[rule.path]
+    step = rule.condition.get("step", 0)
+    wrong: dict[tuple[str, str, str], list[str]] = {}
+    for i, name in enumerate(fleet.names):
+        j = then.get(name)
+        if j is None or now_column[i] is then_column[j]:
+            continue
+        for key in sorted({*(now_column[i] or ()), *(then_column[j] or ())}) if "*" in rule.path else [None]:
+            old, new = _at(then_column, j, key), _at(now_column, i, key)
+            near = _is_number(old) and _is_number(new) and abs(new - old) <= step * abs(old)
+            if old != new and not near:
+                path = _path(rule, key)
+                wrong.setdefault((path, shown_value(old, path), shown_value(new, path)), []).append(name)
+    for (path, old_text, new_text), nodes in wrong.items():
+        yield made(rule, nodes, f"{path}: {new_text}, was {old_text} when last found well", fact=path)
+
+
+def about_nodes(
+    rule_id: str,
+    severity: Severity,
+    nodes: Sequence[str],
+    summary: str,
+    reason: str,
+    remedy: str,
+    evidence: Sequence[str] = (),
+) -> NodeFinding:
+    """A finding about the snapshots themselves."""
+    shown = fold(nodes)
+    text = summary.replace("{nodes}", shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…")
+    return NodeFinding(
+        Finding(rule_id, severity, text, tuple(evidence[:_SHOWN]), reason, remedy), "snapshot", tuple(nodes)
+    )

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""TOML with the places of its keys, so that what is wrong with a value is said with line and column."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nodewise.base.bounded_json import read_bounded
+from nodewise.base.errors import InputError
+
+_MOST_BYTES = 4 << 20
+_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"""^(\s*)((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=""")
+_PART = re.compile(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file's values, and `places` of its keys: (table, number among those of that name, key) to (line, column), both from 1."""
+
+    path: str
+    values: dict[str, Any]
+    places: dict[tuple[str, int, str], tuple[int, int]]
+
+    def wrong(self, what: str, table: str = "", number: int = 0, key: str = "", hint: str | None = None) -> InputError:
+        """The error to raise about a key, or about the table where the key is not found."""
+        spots = ((table, number, key), (table, number, ""), ("", 0, table))
+        place = next((p for spot in spots if (p := self.places.get(spot))), None)
+        at = f", line {place[0]}, column {place[1]}" if place else ""
+        return InputError(f"{self.path}{at}: {what}", hint)
+
+
+def _names(text: str) -> str:
+    return ".".join(next(g for g in m.groups() if g is not None) for m in _PART.finditer(text))
+
+
+def _places(text: str) -> dict[tuple[str, int, str], tuple[int, int]]:
+    found: dict[tuple[str, int, str], tuple[int, int]] = {}
+    counts: dict[str, int] = {}
+    table, number = "", 0
+    for line, content in enumerate(text.splitlines(), 1):
+        header, key = _HEADER.match(content), _KEY.match(content)
+        if header and not key:
+            table = _names(header[2])
+            counts[table] = counts.get(table, -1) + 1
+            number = counts[table]
+            found[table, number, ""] = (line, content.index("[") + 1)
+        elif key:
+            found.setdefault((table, number, _names(key[2])), (line, len(key[1]) + 1))
+    return found
+
+
+def read_toml(path: Path) -> Document:
+    """A file of tables. Raises InputError, with line and column where it is no TOML."""
+    try:
+        text = read_bounded(path, _MOST_BYTES).decode()
+        return Document(str(path), tomllib.loads(text), _places(text))
+    except OSError as problem:
+        raise InputError(f"cannot read {path}: {problem.strerror}") from problem
+    except UnicodeDecodeError as problem:
+        raise InputError(f"{path}: byte {problem.start + 1} is no UTF-8") from problem
+    except tomllib.TOMLDecodeError as problem:
+        found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", str(problem))
+        at = f", line {found[2]}, column {found[3]}" if found and found[2] else ", at its end" if found else ""
+        what = found[1] if found else str(problem)
+        raise InputError(f"{path}{at}: no TOML: {what[:1].lower()}{what[1:]}") from problem
+    except RecursionError as problem:
+        raise InputError(f"{path}: nested too deep") from problem
+    except ValueError as problem:
+        raise InputError(f"{path}: {problem}") from problem
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """A hint that names what may have been meant; None where nothing is near."""
+    found = difflib.get_close_matches(name[:200], list(known), 1, 0.6)
+    return f"did you mean {found[0]}?" if found else None

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mounted file systems, without where they come from: their sources hold addresses and names."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from pathlib import Path
+
+from nodewise.nodes.reading.reader import LONGEST, Reader
+from nodewise.nodes.snapshot import Mount
+
+#: Made by the kernel, with nothing of a node's in them.
+_PSEUDO = frozenset(
+    [
+        "proc",
+        "sysfs",
+        "cgroup",
+        "cgroup2",
+        "devpts",
+        "devtmpfs",
+        "mqueue",
+        "debugfs",
+        "tracefs",
+        "securityfs",
+        "pstore",
+        "efivarfs",
+        "bpf",
+        "configfs",
+        "fusectl",
+        "hugetlbfs",
+        "binfmt_misc",
+        "rpc_pipefs",
+        "autofs",
+        "nsfs",
+        "selinuxfs",
+        "ramfs",
+        "fuse.gvfsd-fuse",
+        "fuse.portal",
+        "squashfs",
+        "iso9660",
+        "nfsd",
+        "fuse.lxcfs",
+    ]
+)
+#: Options that say how it is used and not by whom or from where.
+_OPTIONS = frozenset(
+    [
+        "rw",
+        "ro",
+        "sync",
+        "async",
+        "noatime",
+        "relatime",
+        "nodiratime",
+        "strictatime",
+        "lazytime",
+        "nodev",
+        "nosuid",
+        "noexec",
+        "hard",
+        "soft",
+        "intr",
+        "flock",
+        "localflock",
+        "noflock",
+        "lazystatfs",
+        "vers",
+        "nfsvers",
+        "rsize",
+        "wsize",
+        "proto",
+        "timeo",
+        "retrans",
+        "nconnect",
+        "sec",
+        "local_lock",
+        "acregmin",
+        "acregmax",
+        "acdirmin",
+        "acdirmax",
+        "actimeo",
+        "noac",
+        "lookupcache",
+        "data",
+        "discard",
+        "nobarrier",
+        "barrier",
+        "commit",
+        "errors",
+        "stripe",
+        "inode64",
+        "inode32",
+        "logbufs",
+        "logbsize",
+        "noquota",
+        "usrquota",
+        "grpquota",
+        "prjquota",
+        "compress",
+        "compress-force",
+        "space_cache",
+        "ssd",
+        "size",
+        "nr_inodes",
+        "mode",
+        "huge",
+        "mpol",
+        "xattr",
+        "noxattr",
+        "user_xattr",
+        "acl",
+        "noacl",
+        "checksum",
+        "nochecksum",
+        "encrypt",
+    ]
+)
+#: Below these folders the next name is a user's.
+_OF_USERS = re.compile(
+    r"^(/home|/users|/Users|/u|/run/user|/media|/run/media|/var/lib/(?:docker|containers|kubelet)/[^/]+)/[^/]+"
+)
+_MOST = 64
+#: How long a file system may take to answer; a dead server's never does.
+_PATIENCE_S = 0.5
+
+
+def shown_place(place: str) -> str:
+    """Where it is mounted, with the names of users as `*`."""
+    # the kernel writes blanks as \040
+    plain = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), place)
+    return _OF_USERS.sub(r"\1/*", plain)[:LONGEST]
+
+
+def shown_options(text: str) -> tuple[str, ...]:
+    """The options that can be compared, sorted."""
+    kept = [o for o in text.split(",") if o.partition("=")[0] in _OPTIONS]
+    return tuple(sorted({o for o in kept if re.fullmatch(r"[\w.:=%-]{1,60}", o)}))
+
+
+def read_mounts(r: Reader) -> dict[str, Mount] | None:
+    """What is mounted, by place; each is asked for its size where this is the running system, all at the same time."""
+    text, reason = r.raw("proc/self/mounts")
+    if text is None:
+        r.lack("mounts", reason)
+        return None
+    entries = {}
+    for line in text.splitlines():
+        words = line.split()
+        # bound single files, such as those of a container, are no file systems of their own
+        if (
+            len(words) >= 4
+            and words[2] not in _PSEUDO
+            and words[1] not in ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf")
+        ):
+            entries[words[1]] = words
+    chosen = dict(list(entries.items())[:_MOST])
+    sizes = _sizes(list(chosen)) if r.live else {}
+    found = {}
+    for place, words in chosen.items():
+        shown = shown_place(place)
+        size = sizes.get(place)
+        made = Mount(words[2][:40], shown_options(words[3]), None if not r.live else size is not None, None, None, None)
+        if size is not None:
+            made = Mount(made.type, made.options, True, *size)
+        for fact in ("answers", "bytes", "free", "free_inodes"):
+            if getattr(made, fact) is None:
+                why = "only the running system knows" if not r.live else f"no answer within {_PATIENCE_S:g} s"
+                r.lack(f"mounts.{shown}.{fact}", why if size is None else "it has no such count")
+        found[shown] = made
+    return found
+
+
+def _sizes(places: list[str]) -> dict[str, tuple[int, float | None, float | None]]:
+    """Size and free shares of those that answer in time."""
+    found: dict[str, tuple[int, float | None, float | None]] = {}
+
+    def ask(place: str) -> None:
+        real = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), place)
+        try:
+            s = os.statvfs(Path(real))
+        except OSError:
+            return
+        free = s.f_bavail / s.f_blocks if s.f_blocks else None
+        found[place] = (s.f_blocks * s.f_frsize, free, s.f_favail / s.f_files if s.f_files else None)
+
+    threads = [threading.Thread(target=ask, args=(p,), daemon=True) for p in places]
+    end = time.monotonic() + _PATIENCE_S
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(max(0.0, end - time.monotonic()))
+    return dict(found)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules that take a function: it is given the facts that its rule reads, and says what is wrong, or None."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from nodewise.base.errors import InputError
+from nodewise.base.processors import format_processors, parse_processors
+
+_DAY_S = 86400.0
+_MOST_A_DAY = 10
+_MOST_OFF_S = 0.1
+
+
+@lru_cache(maxsize=4096)
+def processors(text: str) -> frozenset[int] | None:
+    """The processors of a list as the kernel writes it, flags before it left out (`managed_irq,domain,2-15`); None where it is none."""
+    listed = ",".join(part for part in text.split(",") if part[:1].isdigit())
+    try:
+        return frozenset(parse_processors(listed)) if listed else frozenset()
+    except InputError:
+        return None
+
+
+def subset(inner: Any, outer: Any, where_set: bool) -> str | None:
+    """Whether the processors of one list are among those of another; with `where_set` only where that one has any."""
+    if not isinstance(inner, str) or not isinstance(outer, str) or outer == "all":
+        return None
+    one, other = processors(inner), processors(outer)
+    if one is None or other is None or not one or (where_set and not other):
+        return None
+    missing = one - other
+    return f"{format_processors(missing)} of {inner} are not in {outer}" if missing else None
+
+
+def one_value(values: Any) -> str | None:
+    """Whether all processors of the node have one value."""
+    if not isinstance(values, tuple) or len(values) < 2:
+        return None
+    return ", ".join(f"{value} on {which}" for value, which in values[:4])
+
+
+def few_a_day(count: Any, uptime: Any) -> str | None:
+    """Whether something was counted at most ten times a day since the start, the first day counted whole."""
+    if not count or not uptime:
+        return None
+    rate = count / max(1.0, uptime / _DAY_S)
+    return f"{count} since the node's start, {rate:.3g} a day" if rate > _MOST_A_DAY else None
+
+
+def within_a_tenth(offset: Any) -> str | None:
+    """Whether a clock is off by at most a tenth of a second."""
+    return f"off by {offset:.3g} s" if offset is not None and abs(offset) > _MOST_OFF_S else None
+
+
+def sound_links(ports: Any) -> str | None:
+    """Whether the ports of a fabric counted no more than a hundred errors each, and were never down."""
+    bad = []
+    for name, port in ports or ():
+        counts = dict(dict(port).get("errors") or ())
+        worst = [f"{n} {v}" for n, v in counts.items() if v > (10 if n == "link_downed" else 100)]
+        bad += [f"{name}: {', '.join(worst)}"] if worst else []
+    return "; ".join(bad[:4]) or None
+
+
+def one_adapter(ports: Any) -> str | None:
+    """Whether the node has one adapter of Omni-Path."""
+    found = sorted({name.partition("/")[0] for name, _ in ports or () if name.startswith("hfi1_")})
+    return f"{', '.join(found)}" if len(found) > 1 else None
+
+
+#: By name; a new one is a function above, and its line here.
+FUNCTIONS: dict[str, Callable[..., str | None]] = {
+    f.__name__: f for f in (one_value, few_a_day, within_a_tenth, sound_links, one_adapter)
+}

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rule: what is to hold of the facts of one node, or of those of a group of nodes; read from tables of TOML."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nodewise.base.errors import InputError
+from nodewise.nodes.facts import is_known, known_paths
+from nodewise.nodes.places import Document, nearest, read_toml
+from nodewise.nodes.relations import FUNCTIONS
+from nodewise.quiet.finding import Severity
+
+OWN_FOLDER = Path(__file__).parent / "rules"
+KINDS = ("value", "relation", "uniform", "outlier", "change")
+SEVERITIES = {s.value: s for s in (Severity.WRONG, Severity.NOISY, Severity.NOTE)}
+#: The keys that say what is wanted of a value.
+CONDITIONS = ("is", "one_of", "least", "most")
+_COMMON: dict[str, type] = {"id": str, "kind": str, "severity": str, "reason": str, "remedy": str}
+_OF_KIND: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "value": {"is": (str, int, float, bool), "one_of": list, "least": (int, float), "most": (int, float)},
+    "relation": {"subset_of": bool, "equal": bool, "function": str, "where_set": bool},
+    "uniform": {"except": list},
+    "outlier": {"side": str, "scale": str, "step": (int, float)},
+    "change": {"step": (int, float)},
+}
+_WORDS: dict[Any, str] = {str: "a text", bool: "true or false", list: "a list", (int, float): "a number"}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule: `reads` are paths of facts, `condition` the keys of its kind as they were written."""
+
+    id: str
+    kind: str
+    reads: tuple[str, ...]
+    severity: Severity
+    reason: str
+    remedy: str
+    source: str = ""
+    condition: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        """The one fact that it reads, or the first of several."""
+        return self.reads[0]
+
+
+def read_rules(path: Path) -> list[Rule]:
+    """The rules of a file, or of all files `*.toml` of a folder. Raises InputError."""
+    if not path.is_dir():
+        return rules_of(read_toml(path), only_rules=True)
+    files = sorted(path.glob("*.toml"))
+    if not files:
+        raise InputError(f"{path}: no rules in it", "rules are files NAME.toml")
+    return [rule for file in files for rule in rules_of(read_toml(file), only_rules=True)]
+
+
+def own_rules() -> list[Rule]:
+    """Those that come with nodewise."""
+    return read_rules(OWN_FOLDER)
+
+
+def joined(*several: Iterable[Rule]) -> dict[str, Rule]:
+    """Rules by their id; a later one takes the place of an earlier one."""
+    return {rule.id: rule for rules in several for rule in rules}
+
+
+def rules_of(document: Document, only_rules: bool = False) -> list[Rule]:
+    """The rules in a file. Raises InputError, with line and column, for one that cannot be."""
+    if only_rules and (others := [k for k in document.values if k != "rule"]):
+        raise document.wrong(f"not known: {others[0]}", others[0], 0, hint="a file of rules holds tables [[rule]]")
+    tables = document.values.get("rule", [])
+    if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
+        raise document.wrong("rules are written as [[rule]]", "rule")
+    known = frozenset(known_paths())
+    made: dict[str, Rule] = {}
+    for number, table in enumerate(tables):
+        rule = _rule(document, number, table, known)
+        if rule.id in made:
+            raise document.wrong(f"there are two rules {rule.id}", "rule", number, "id")
+        made[rule.id] = rule
+    return list(made.values())
+
+
+def _rule(document: Document, number: int, table: dict[str, Any], known: frozenset[str]) -> Rule:
+    def wrong(what: str, key: str = "", hint: str | None = None) -> InputError:
+        return document.wrong(what, "rule", number, key, hint)
+
+    for key in _COMMON:
+        if key not in table:
+            raise wrong(f"the rule has no {key}", hint=f"what every rule has: {', '.join(_COMMON)}, reads")
+        if not isinstance(table[key], str) or not table[key].strip():
+            raise wrong(f"{key}: a text is needed", key)
+    if not re.fullmatch(r"[a-z][a-z0-9-]{0,60}", table["id"]):
+        raise wrong(f"id: not a name: {table['id']!r}", "id", "small letters, digits and dashes")
+    if table["kind"] not in KINDS:
+        raise wrong(
+            f"kind: not known: {table['kind']!r}", "kind", nearest(table["kind"], KINDS) or f"one of {', '.join(KINDS)}"
+        )
+    if table["severity"] not in SEVERITIES:
+        raise wrong(f"severity: not known: {table['severity']!r}", "severity", f"one of {', '.join(SEVERITIES)}")
+    own = _OF_KIND[table["kind"]]
+    for key, value in table.items():
+        if key in own:
+            _check(value, own[key], key, wrong)
+        elif key not in (*_COMMON, "reads", "source"):
+            raise wrong(
+                f"not known of a rule of kind {table['kind']}: {key}",
+                key,
+                nearest(key, [*own, *_COMMON, "reads", "source"]),
+            )
+    if not isinstance(table.get("source", ""), str):
+        raise wrong("source: a text is needed", "source")
+    rule = Rule(
+        table["id"],
+        table["kind"],
+        _reads(table, wrong, known),
+        SEVERITIES[table["severity"]],
+        table["reason"],
+        table["remedy"],
+        table.get("source", ""),
+        {k: v for k, v in table.items() if k in own},
+    )
+    _check_condition(rule, wrong)
+    return rule
+
+
+def _check(value: Any, kinds: Any, key: str, wrong: Any) -> None:
+    boolean = isinstance(value, bool) and kinds is not bool and not (isinstance(kinds, tuple) and bool in kinds)
+    if not isinstance(value, kinds) or boolean:
+        raise wrong(f"{key}: {_WORDS.get(kinds, 'a text, a number, or true or false')} is needed", key)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise wrong(f"{key}: a finite number is needed", key)
+    if isinstance(value, list) and not all(isinstance(v, str | int | float | bool) for v in value):
+        raise wrong(f"{key}: a list of texts and numbers is needed", key)
+
+
+def _reads(table: dict[str, Any], wrong: Any, known: frozenset[str]) -> tuple[str, ...]:
+    reads = table.get("reads")
+    listed = [reads] if isinstance(reads, str) else reads
+    if not isinstance(listed, list) or not listed or not all(isinstance(p, str) for p in listed):
+        raise wrong("reads: the path of a fact is needed, such as memory.total", "reads")
+    if table["kind"] != "relation" and len(listed) > 1:
+        raise wrong(f"reads: a rule of kind {table['kind']} reads one fact", "reads")
+    for path in listed:
+        if not is_known(path, known):
+            raise wrong(f"reads: no such fact: {path[:80]!r}", "reads", nearest(path, known))
+    return tuple(listed)
+
+
+def _check_condition(rule: Rule, wrong: Any) -> None:
+    c = rule.condition
+    if rule.kind == "relation":
+        ways = [w for w in ("subset_of", "equal", "function") if c.get(w)]
+        if len(ways) != 1:
+            raise wrong("a relation has one of subset_of, equal, function", "kind")
+        if "function" in c and c["function"] not in FUNCTIONS:
+            raise wrong(f"function: not known: {c['function']!r}", "function", nearest(c["function"], FUNCTIONS))
+        if "function" not in c and len(rule.reads) != 2:
+            raise wrong(f"reads: {ways[0]} needs two facts", "reads")
+    if rule.kind == "outlier":
+        if c.get("side", "both") not in ("high", "low", "both"):
+            raise wrong(f"side: not known: {c['side']!r}", "side", "one of high, low, both")
+        if c.get("scale", "linear") not in ("linear", "log"):
+            raise wrong(f"scale: not known: {c['scale']!r}", "scale", "one of linear, log")
+        if not c.get("step", 0) > 0:
+            raise wrong("an outlier's step is a number above zero", "step" if "step" in c else "")

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a site wants of its nodes: its file names nodes and groups, values that are desired, rules of its own, and what is not to be reported."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nodewise.base.errors import InputError
+from nodewise.nodes.facts import is_known, known_paths
+from nodewise.nodes.node_names import expand
+from nodewise.nodes.places import Document, nearest, read_toml
+from nodewise.nodes.rule import CONDITIONS, SEVERITIES, Rule, rules_of
+from nodewise.quiet.finding import Severity
+
+_TABLES = ("nodes", "groups", "desired", "suppress", "severity", "rule")
+#: Findings that are about the snapshots themselves.
+BUILT_IN = ("no-answer", "twice", "unreadable", "clock-off", "no-majority", "suppression-ended")
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """Findings of a rule that are known: of these nodes (None: of all), why, and until which day, included."""
+
+    rule: str
+    nodes: frozenset[str] | None
+    reason: str
+    until: datetime.date
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site's file. `wanted` are rules made of desired values, with the group that each is for (None: all)."""
+
+    expected: tuple[str, ...] = ()
+    collected_within_s: float = 3600.0
+    groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    wanted: tuple[tuple[Rule, str | None], ...] = ()
+    rules: tuple[Rule, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+
+
+def read_site(path: Path, rules: Iterable[Rule]) -> Site:
+    """The site's file; `rules` are those that there are besides its own. Raises InputError, with line and column."""
+    document = read_toml(path)
+    for name in document.values:
+        if name not in _TABLES:
+            raise document.wrong(
+                f"not known: {name}",
+                name if (name, 0, "") in document.places else "",
+                0,
+                name,
+                nearest(name, _TABLES) or f"tables are {', '.join(_TABLES)}",
+            )
+    own = rules_of(document)
+    by_path = {r.path: r for r in (*rules, *own) if r.kind == "value"}
+    groups = {
+        name: frozenset(_nodes(document, value, "groups", 0, name))
+        for name, value in _table(document, "groups").items()
+    }
+    wanted = tuple(_wanted(document, i, t, groups, by_path) for i, t in enumerate(_tables(document, "desired")))
+    ids = {r.id for r in (*rules, *own, *(w for w, _ in wanted))} | set(BUILT_IN)
+    nodes = _table(document, "nodes")
+    for key in nodes:
+        if key not in ("expected", "collected_within_s"):
+            raise document.wrong(
+                f"not known of nodes: {key}", "nodes", 0, key, nearest(key, ("expected", "collected_within_s"))
+            )
+    within = nodes.get("collected_within_s", 3600.0)
+    if isinstance(within, bool) or not isinstance(within, int | float) or not 0 < within < 1e9:
+        raise document.wrong("collected_within_s: a number of seconds is needed", "nodes", 0, "collected_within_s")
+    return Site(
+        expected=tuple(_nodes(document, nodes["expected"], "nodes", 0, "expected")) if "expected" in nodes else (),
+        collected_within_s=float(within),
+        groups=groups,
+        wanted=wanted,
+        rules=tuple(own),
+        suppressions=tuple(_suppression(document, i, t, ids) for i, t in enumerate(_tables(document, "suppress"))),
+        severities={
+            rule: _severity(document, rule, value, ids) for rule, value in _table(document, "severity").items()
+        },
+    )
+
+
+def _table(document: Document, name: str) -> dict[str, Any]:
+    found = document.values.get(name, {})
+    if not isinstance(found, dict):
+        raise document.wrong(
+            f"{name} is written as [{name}]", name, 0, "" if (name, 0, "") in document.places else name
+        )
+    return found
+
+
+def _tables(document: Document, name: str) -> list[dict[str, Any]]:
+    found = document.values.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(t, dict) for t in found):
+        raise document.wrong(f"{name} is written as [[{name}]]", name)
+    return found
+
+
+def _nodes(document: Document, value: Any, table: str, number: int, key: str) -> list[str]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(v, str) for v in listed):
+        raise document.wrong(f'{key}: names of nodes are needed, such as "n[001-128]"', table, number, key)
+    try:
+        return list(dict.fromkeys(name for text in listed for name in expand(text)))
+    except InputError as problem:
+        raise document.wrong(problem.what, table, number, key, problem.hint) from problem
+
+
+def _text(document: Document, table: dict[str, Any], name: str, number: int, key: str) -> str:
+    if key not in table:
+        raise document.wrong(f"{name} has no {key}", name, number)
+    if not isinstance(table[key], str) or not table[key].strip():
+        raise document.wrong(f"{key}: a text is needed", name, number, key)
+    return str(table[key])
+
+
+def _wanted(
+    document: Document, number: int, table: dict[str, Any], groups: Mapping[str, Any], by_path: Mapping[str, Rule]
+) -> tuple[Rule, str | None]:
+    def wrong(what: str, key: str = "", hint: str | None = None) -> InputError:
+        return document.wrong(what, "desired", number, key, hint)
+
+    path = _text(document, table, "desired", number, "fact")
+    known = frozenset(known_paths())
+    if not is_known(path, known):
+        raise wrong(f"fact: no such fact: {path[:80]!r}", "fact", nearest(path, known))
+    for key in table:
+        if key not in ("fact", "group", "severity", "reason", *CONDITIONS):
+            raise wrong(
+                f"not known of desired: {key}", key, nearest(key, ("fact", "group", "severity", "reason", *CONDITIONS))
+            )
+    condition = {k: v for k, v in table.items() if k in CONDITIONS}
+    if not condition:
+        raise wrong("desired says no value", hint=f"one of {', '.join(CONDITIONS)}")
+    for key in ("least", "most"):
+        if key in condition and (isinstance(condition[key], bool) or not isinstance(condition[key], int | float)):
+            raise wrong(f"{key}: a number is needed", key)
+    if "one_of" in condition and not isinstance(condition["one_of"], list):
+        raise wrong("one_of: a list is needed", "one_of")
+    if isinstance(condition.get("is"), list | dict):
+        raise wrong("is: a text, a number, or true or false is needed", "is")
+    group = table.get("group")
+    if group is not None and group not in groups:
+        raise wrong(
+            f"group: not known: {group!r}", "group", nearest(str(group), groups) or "groups are named in [groups]"
+        )
+    severity = table.get("severity", "wrong")
+    if severity not in SEVERITIES:
+        raise wrong(f"severity: not known: {severity!r}", "severity", f"one of {', '.join(SEVERITIES)}")
+    like = by_path.get(path)
+    reason = table.get("reason") or (like.reason if like else "The site wants it otherwise.")
+    rule = Rule(
+        f"desired:{path}",
+        "value",
+        (path,),
+        SEVERITIES[severity],
+        str(reason),
+        like.remedy if like else "Set it as the site's file says.",
+        str(document.path),
+        condition,
+    )
+    return rule, group
+
+
+def _suppression(document: Document, number: int, table: dict[str, Any], ids: set[str]) -> Suppression:
+    for key in table:
+        if key not in ("rule", "nodes", "reason", "until"):
+            raise document.wrong(
+                f"not known of suppress: {key}",
+                "suppress",
+                number,
+                key,
+                nearest(key, ("rule", "nodes", "reason", "until")),
+            )
+    rule = _text(document, table, "suppress", number, "rule")
+    if rule not in ids:
+        raise document.wrong(f"rule: not known: {rule!r}", "suppress", number, "rule", nearest(rule, ids))
+    reason = _text(document, table, "suppress", number, "reason")
+    until = table.get("until")
+    if isinstance(until, datetime.datetime):
+        until = until.date()
+    if not isinstance(until, datetime.date):
+        raise document.wrong(
+            "suppress needs a day on which it ends", "suppress", number, "until", "such as until = 2027-01-31"
+        )
+    nodes = frozenset(_nodes(document, table["nodes"], "suppress", number, "nodes")) if "nodes" in table else None
+    return Suppression(rule, nodes, reason, until)
+
+
+def _severity(document: Document, rule: str, value: Any, ids: set[str]) -> Severity:
+    if rule not in ids:
+        raise document.wrong(f"no such rule: {rule!r}", "severity", 0, rule, nearest(rule, ids))
+    if value not in SEVERITIES:
+        raise document.wrong(
+            f"{rule}: not a severity: {str(value)[:40]!r}",
+            "severity",
+            0,
+            rule,
+            f"one of {', '.join(SEVERITIES)}; what is not to be reported is suppressed with a reason",
+        )
+    return SEVERITIES[value]

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The git commit of a working directory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+#: How long is waited for git: a first look at a large tree takes its time, and an experiment is to begin.
+_LIMIT_S = 3.0
+#: Nothing is written to the repository, and no program that its configuration names is started.
+_GIT = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false")
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit by its `hash`; `changed`: files differed from it (None: that took too long to see).
+
+    `branch` is empty where none was checked out; `repository` is the name of the folder with all of its worktrees' history.
+    """
+
+    hash: str
+    changed: bool | None
+    branch: str
+    repository: str
+
+
+def commit_of(folder: Path) -> Commit | None:
+    """The commit that is checked out in a folder; None where there is none, or no git."""
+    found = _git(folder, "rev-parse", "HEAD", "--git-common-dir", "--abbrev-ref", "HEAD")
+    lines = (found or "").splitlines()
+    if len(lines) != 3:
+        return None
+    shared = (folder / lines[1]).resolve()
+    name = shared.parent.name if shared.name == ".git" else shared.name.removesuffix(".git")
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules")
+    return Commit(lines[0], None if changes is None else bool(changes), "" if lines[2] == "HEAD" else lines[2], name)
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    """What git prints; None where it fails, is not there or takes too long."""
+    environment = {**os.environ, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+    with suppress(OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(
+            [*_GIT, *words],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+        if done.returncode == 0:
+            return done.stdout.decode(errors="replace")
+    return None

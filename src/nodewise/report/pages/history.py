@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of history: each trend with its figure, its changes and its experiments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nodewise.base.units import format_percent
+from nodewise.history.trend import Mark, Trend, TrendPoint, Trends, Word
+from nodewise.report.figures.history import MOST_POINTS, trend_figure
+from nodewise.report.pages.template import render
+from nodewise.report.text.history import said_mark
+from nodewise.runner.objective import format_metric
+
+#: The latest experiments that are listed of each trend.
+MOST_LISTED = 100
+_HASH = 8
+
+
+def history_page(trends: Trends) -> str:
+    """The page's HTML."""
+    charts = {f"trend-{i}": trend_figure(t) for i, t in enumerate(trends.trends) if len(t.points) > 1}
+    marks = [m for t in trends.trends for m in t.marks]
+    values: dict[str, Any] = {
+        "question": {"kind": "history", "started_at": f"since {trends.since}" if trends.since else ""},
+        "asked_for": trends.program or "all programs",
+        "headline": _headline(trends),
+        "sentence": _sentence(trends),
+        "tone": "" if not marks or any(m.word is Word.REGRESSION for m in marks) else "faster",
+        "trends": [_shown(i, t) for i, t in enumerate(trends.trends)],
+        "limits": [
+            f"changes of a level by more than {format_percent(trends.within)} are marked; of trends that do not change at most "
+            f"{format_percent(trends.rate)} have a mark, also where neighbours in time are alike (an autocorrelation up to 0.5)",
+            "a mark says that the level changed there, not why: the program, the machine and its other users all have a part in it",
+            f"of fewer than twelve experiments nothing is marked; of more than {MOST_POINTS} an even choice is drawn, and all count",
+            *([f"{trends.left_out} more trends are not on this page: --all adds them"] if trends.left_out else []),
+        ],
+    }
+    return render("history.html", charts, values)
+
+
+def _headline(trends: Trends) -> str:
+    latest = [m for t in trends.trends for m in t.marks[-1:]]
+    if not latest:
+        return "No change is marked"
+    if len(trends.trends) == 1:
+        return said_mark(latest[0])
+    slower = sum(m.word is Word.REGRESSION for m in latest)
+    counts = [f"{n} slower" for n in [slower] if n] + [f"{n} faster" for n in [len(latest) - slower] if n]
+    return f"Last changes: {', '.join(counts)}"
+
+
+def _sentence(trends: Trends) -> str:
+    count = sum(len(t.points) for t in trends.trends)
+    machines = len({(t.host, t.processor) for t in trends.trends})
+    many = "" if len(trends.trends) == 1 else f" in {len(trends.trends)} trends"
+    return f"{count} experiment{'s' * (count != 1)}{many} on {machines} machine{'s' * (machines != 1)}"
+
+
+def _shown(number: int, trend: Trend) -> dict[str, Any]:
+    latest = trend.points[-MOST_LISTED:]
+    return {
+        "figure": f"trend-{number}",
+        "name": trend.name,
+        "role": trend.role,
+        "project": trend.project,
+        "machine": trend.machine,
+        "processor": trend.processor if trend.host else "",
+        "marks": [(m.word.value, said_mark(m), _between(m)) for m in reversed(trend.marks)],
+        "rows": [_row(p, trend.metric) for p in reversed(latest)],
+        "hidden": len(trend.points) - len(latest),
+    }
+
+
+def _between(mark: Mark) -> str:
+    """Which commits a change lies between."""
+    if not mark.commit or not mark.commit_before or mark.commit == mark.commit_before:
+        return ""
+    return f"{mark.commit_before[:_HASH]}..{mark.commit[:_HASH]}"
+
+
+def _row(point: TrendPoint, metric: str) -> list[str]:
+    ends = (point.low, point.high)
+    interval = " – ".join(format_metric(metric, end) for end in ends if end is not None)
+    commit = (point.commit or "")[:_HASH] + (" with changes" if point.changed else "")
+    kind = point.kind if point.tool == "nodewise" else point.tool
+    began = point.at[:16].replace("T", " ")
+    return [
+        f"#{point.experiment}",
+        began,
+        commit,
+        point.branch,
+        kind,
+        format_metric(metric, point.median),
+        interval,
+        str(point.runs),
+    ]

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Laws of scaling: how the time of a unit of work goes with the number of threads, ranks or nodes that share it.
+
+With strong scaling the work of a run is one unit, with weak scaling as many as there are threads, so each law holds for both:
+
+- amdahl: a + b / n (G. Amdahl, AFIPS Spring Joint Computer Conference 1967). One part is shared, the rest is not.
+- gustafson: 1 / (a + b n) (J. Gustafson, Communications of the ACM 31(5), 1988): the speedup is a line, s + (1 - s) n.
+- usl, the universal scalability law: a + b / n + c (n - 1) (N. Gunther, "A general theory of computational scalability based on
+  rational functions", arXiv:0808.1431, 2008). Each has to tell each other something, so there is a best number.
+- tree: a + b / n + c log2 n, a collective operation in steps (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective
+  communication operations in MPICH", IJHPCA 19(1), 2005).
+- halo: a + b / n + c n^(-2/3), borders of a divided box (I. Foster, "Designing and Building Parallel Programs", 1995, chapter 2).
+- power: e^a n^-b, where nothing else is known of it.
+
+Coefficients but those of a power are 0 or more, and minimise the squares of relative errors, as noise grows with time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+#: Fewer counts than this say nothing of a law, and nothing is said beyond so many times the largest one.
+FEWEST_COUNTS, FARTHEST = 5, 4.0
+#: What share of cases an interval of a prediction holds.
+LEVEL = 0.90
+#: How many times blocks are drawn.
+_DRAWS = 400
+#: A law whose left-out error is up to so many times the least one may be the right one, too.
+_AS_GOOD = 3.0
+#: No law fits where even the best misses by this share, and by so many times what noise explains.
+_MISFIT, _BEYOND_NOISE = 0.10, 3.0
+_TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law: `columns` of counts, (m,) to (m, k), that coefficients add up to a time, its inverse (`rate`) or its logarithm (`log`)."""
+
+    name: str
+    formula: str
+    columns: Callable[[Numbers], Numbers]
+    of: str = "time"
+
+    def times(self, coefficients: Numbers, counts: Numbers) -> Numbers:
+        """Times of a unit of work, (b, m), for rows of coefficients (b, k) at counts (m,)."""
+        added = coefficients @ self.columns(counts).T
+        if self.of == "log":
+            return np.asarray(np.exp(added))
+        return np.asarray(1 / np.maximum(added, _TINY) if self.of == "rate" else added)
+
+    def fit(self, counts: Numbers, times: Numbers) -> Numbers:
+        """The coefficients, (b, k), that fit rows of times (b, m) at counts (m,)."""
+        columns = self.columns(counts)
+        if self.of == "log":
+            return np.asarray(np.log(times) @ np.linalg.pinv(columns).T)
+        return _non_negative(columns[None, :, :] / (1 / times if self.of == "rate" else times)[:, :, None])
+
+
+def _non_negative(every: Numbers) -> Numbers:
+    """The coefficients >= 0, (b, k), with which columns (b, m, k) add up nearest to 1: the best over all sets of those above 0."""
+    many, _, size = every.shape
+    best = np.zeros((many, size))
+    least = np.full(many, np.inf)
+    for kept in [list(c) for k in range(1, size + 1) for c in combinations(range(size), k)]:
+        part = every[:, :, kept]
+        scale = np.sqrt((part**2).sum(1))
+        part = part / scale[:, None, :]
+        gram = np.einsum("bmi,bmj->bij", part, part) + 1e-10 * np.eye(len(kept))
+        found = np.linalg.solve(gram, part.sum(1)[:, :, None])[:, :, 0]
+        error = ((np.einsum("bmk,bk->bm", part, found) - 1) ** 2).sum(1)
+        error[(found < 0).any(1)] = np.inf
+        better = error < least - 1e-15
+        least[better] = error[better]
+        full = np.zeros((many, size))
+        full[:, kept] = found / scale
+        best[better] = full[better]
+    return best
+
+
+LAWS = (
+    Law("amdahl", "a + b / n", lambda n: np.stack([np.ones_like(n), 1 / n], -1)),
+    Law("gustafson", "1 / (a + b n)", lambda n: np.stack([np.ones_like(n), n], -1), "rate"),
+    Law("usl", "a + b / n + c (n - 1)", lambda n: np.stack([np.ones_like(n), 1 / n, n - 1], -1)),
+    Law("tree", "a + b / n + c log2 n", lambda n: np.stack([np.ones_like(n), 1 / n, np.log2(n)], -1)),
+    Law("halo", "a + b / n + c n^(-2/3)", lambda n: np.stack([np.ones_like(n), 1 / n, n ** (-2 / 3)], -1)),
+    Law("power", "e^a n^-b", lambda n: np.stack([np.ones_like(n), -np.log(n)], -1), "log"),
+)
+
+
+def left_out_error(law: Law, counts: Numbers, times: Numbers) -> Numbers:
+    """The root mean square, (b,), of the relative errors in rows of times (b, m), each predicted by the law from the others."""
+    errors = []
+    for i in range(len(counts)):
+        others = np.arange(len(counts)) != i
+        found = law.fit(counts[others], times[:, others])
+        errors.append(law.times(found, counts[i : i + 1])[:, 0] / times[:, i] - 1)
+    return np.asarray(np.sqrt(np.mean(np.square(errors), 0)))
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of a number: its centre, and the interval that holds it in `LEVEL` of cases."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Fits:
+    """All laws, fitted to the medians of blocks and of blocks drawn from these with replacement.
+
+    `counts` are m ascending numbers, `blocks` the times of a unit of work in seconds, (b, m): whole blocks only. The best law
+    has the least left-out error. A prediction is the median of what the best law of each draw says; its interval is as wide as
+    those of all laws that may be the right one. Raises ValueError with fewer than `FEWEST_COUNTS` counts.
+    """
+
+    def __init__(self, counts: Numbers, blocks: Numbers, seed: int = 0):
+        if len(counts) < FEWEST_COUNTS:
+            raise ValueError(f"{len(counts)} counts are too few for a law")
+        self.counts = np.asarray(counts, float)
+        drawn = np.random.default_rng(seed).integers(0, len(blocks), (_DRAWS, len(blocks)))
+        rows = np.vstack([np.median(blocks, 0)[None, :], np.median(np.asarray(blocks)[drawn], 1)])
+        self._coefficients = [law.fit(self.counts, rows) for law in LAWS]
+        self._errors = np.stack([left_out_error(law, self.counts, rows) for law in LAWS])
+        #: The error of each law with each point predicted from the others, relative, in the order of `LAWS`.
+        self.errors = tuple(float(e) for e in self._errors[:, 0])
+        self._best = self._errors.argmin(0)
+        self._as_good = np.flatnonzero(self._errors[:, 0] <= _AS_GOOD * self._errors[:, 0].min())
+        fitted = LAWS[self.best].times(self._coefficients[self.best][:1], self.counts)[0]
+        #: How far the best law misses the medians, and how far noise alone would move them, relative, as root mean squares.
+        self.misfit = float(np.sqrt(np.mean((fitted / rows[0] - 1) ** 2)))
+        self.noise = float(np.sqrt(np.mean((rows[1:].std(0) / rows[0]) ** 2)))
+
+    @property
+    def best(self) -> int:
+        """The position in `LAWS` of the law with the least left-out error."""
+        return int(self._best[0])
+
+    @property
+    def fits(self) -> bool:
+        """Whether the best law describes what was measured."""
+        return self.misfit <= max(_MISFIT, _BEYOND_NOISE * self.noise)
+
+    def times(self, law: int, counts: Numbers) -> Numbers:
+        """Times of a unit of work by a law, (m,)."""
+        return np.asarray(LAWS[law].times(self._coefficients[law][:1], np.asarray(counts, float))[0])
+
+    def coefficients(self, law: int) -> tuple[Expected, ...]:
+        """The coefficients of a law, each with its interval."""
+        found = self._coefficients[law]
+        low, high = np.quantile(found[1:], _TAILS, axis=0)
+        return tuple(Expected(float(v), float(a), float(b)) for v, a, b in zip(found[0], low, high, strict=True))
+
+    def time(self, count: float) -> Expected:
+        """The time of a unit of work that is expected at a count, in seconds. Raises ValueError beyond `FARTHEST` times the largest one."""
+        if not self.counts[0] <= count <= FARTHEST * self.counts[-1]:
+            raise ValueError(f"{count:g} is too far from what was measured")
+        at = np.array([count], float)
+        every = np.stack([law.times(c, at)[:, 0] for law, c in zip(LAWS, self._coefficients, strict=True)])
+        value = float(np.median(every[self._best[1:], np.arange(1, every.shape[1])]))
+        low, high = np.quantile(every[self._as_good, 1:], _TAILS, axis=1)
+        return Expected(value, min(float(low.min()), value), max(float(high.max()), value))
+
+
+_TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)

@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The check of made-up fleets: every kind of rule, groups, majorities, suppressions; and what is given for a snapshot and is none."""
+
+import copy
+import datetime
+import io
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks._check.faults import explained, plant
+from benchmarks._check.fleets import NOW, SITE_RULES, Node, regular, uneven
+from nodewise.base.errors import InputError
+from nodewise.nodes.check import judge, new_fleet
+from nodewise.nodes.findings import CheckResult
+from nodewise.nodes.rule import Rule, joined, own_rules, read_rules
+from nodewise.nodes.site import Site, read_site
+from nodewise.quiet.finding import Severity
+from nodewise.report.exports.junit import junit_text
+from nodewise.report.pages.check import check_page
+from nodewise.report.text.check import check_text
+from nodewise.verdicts.encoding import encode
+from tools import rules_page
+
+TODAY = datetime.date(2026, 11, 23)
+
+
+@pytest.fixture(scope="module")
+def own() -> dict[str, Rule]:
+    return joined(own_rules())
+
+
+@pytest.fixture(scope="module")
+def sound() -> list[Node]:
+    return list(regular(60, 1))
+
+
+def _judge(
+    nodes: list[Node], rules: dict[str, Rule], site: Site | None = None, before: list[Node] | None = None
+) -> CheckResult:
+    site = site or Site()
+    fleet, old = new_fleet(rules.values(), site), None
+    fleet.read([io.BytesIO("".join(json.dumps(n) + "\n" for n in nodes).encode())])
+    if before is not None:
+        old = new_fleet(rules.values(), Site())
+        old.read([io.BytesIO("".join(json.dumps(n) + "\n" for n in before).encode())])
+    return judge(fleet, rules, site, old, TODAY, NOW + 100)
+
+
+def _found(result: CheckResult) -> dict[str, tuple[str, ...]]:
+    return {f.finding.name: f.nodes for f in result.findings}
+
+
+def _site(folder: Path, text: str, rules: dict[str, Rule]) -> Site:
+    (folder / "site.toml").write_text(text)
+    return read_site(folder / "site.toml", rules.values())
+
+
+def _changed(nodes: list[Node], place: int, path: str, value: Any) -> list[Node]:
+    made = copy.deepcopy(nodes)
+    at: Any = made[place]
+    *above, last = path.split("|")
+    for name in above:
+        at = at[name]
+    if value is KeyError:
+        del at[last]
+    else:
+        at[last] = value
+    return made
+
+
+@pytest.mark.parametrize("make", [regular, uneven])
+def test_a_sound_fleet_has_no_finding(own: dict[str, Rule], make: Any) -> None:
+    result = _judge(list(make(300, 5)), own)
+    assert [f.finding.summary for f in result.findings if len(f.nodes) < 100] == []
+
+
+def test_faults_of_every_rule_are_found_and_nothing_else(own: dict[str, Rule], tmp_path: Path) -> None:
+    nodes = list(regular(700, 3))
+    (tmp_path / "rules.toml").write_text(SITE_RULES)
+    rules = joined(own.values(), read_rules(tmp_path / "rules.toml"))
+    planted = plant(nodes, rules, {n["node"]: n["processor"]["name"] for n in nodes}, 3)
+    result = _judge(nodes, rules)
+    hit = {(f.finding.name, n) for f in result.findings for n in f.nodes if f.kind != "snapshot"}
+    missed = {n: f for n, f in planted.faults.items() if (f[0], n) not in hit and planted.distances.get(n, 9) >= 8}
+    assert missed == {}
+    for f in result.findings:
+        for node in f.nodes if f.kind != "snapshot" else ():
+            assert node in planted.faults and explained(rules[f.finding.name], f.fact, planted.faults[node][1]), (
+                node,
+                f,
+            )
+    assert _found(result)["clock-off"] == tuple(sorted(planted.ahead))
+    assert {r for r, _ in planted.faults.values()} > {
+        r.id for r in rules.values() if r.kind in ("uniform", "relation", "outlier")
+    } - {"memory-mode"}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "rule", "words"),
+    [
+        (
+            "kernel|options|nohz_full",
+            "2-5",
+            "kernel-options",
+            "kernel.options.nohz_full: 2-5, where 35 of 36 nodes have 2-7",
+        ),
+        ("services|slurmd", KeyError, "services", "services.slurmd: nothing, where 35"),
+        ("clocks|governors", None, "governor", "clocks.governors: nothing, where 35"),
+        ("memory|total", 240 * 10**9, "memory-size", "robust deviations below the median 238.4 GiB of 36 nodes"),
+        ("sensors|processor", 99.0, "processor-heat", "robust deviations above"),
+        ("sensors|processor", None, "processor-heat", "not there, where 35 of 36 nodes have it"),
+        ("kernel|tickless", "2-9", "tickless-isolated", "8-9 of 2-9 are not in 2-7"),
+        ("mounts|/|free", 0.01, "mount-space", "mounts./.free: 0.01, wanted: least 0.03"),
+        ("mounts|/home", KeyError, "mount-type", "mounts./home.type: nothing"),
+        ("processor|name", "Other", "processor-models", "processor.name: Other, where 35"),
+    ],
+)
+def test_one_fault_is_said_with_its_peers(
+    own: dict[str, Rule], sound: list[Node], path: str, value: Any, rule: str, words: str
+) -> None:
+    rule = {"processor-models": "processor-name"}.get(rule, rule)
+    result = _judge(_changed(sound, 7, path, value), own)
+    found = [f for f in result.findings if f.finding.name == rule]
+    assert [f.nodes for f in found] == [("n00008",)] and words in found[0].finding.summary, found
+
+
+def test_without_a_majority_nobody_is_wrong(own: dict[str, Rule], sound: list[Node]) -> None:
+    split = copy.deepcopy(sound[:10])
+    for node in split[:4]:
+        node["system"]["kernel"] = "6.1"
+    result = _judge(split, own)
+    assert {f.finding.name for f in result.findings} == {"kernel-release"}
+    assert (
+        result.findings[0].finding.severity is Severity.NOTE
+        and "no majority among 10 nodes" in result.findings[0].finding.summary
+    )
+    split[3]["system"]["kernel"] = split[9]["system"]["kernel"]
+    assert _judge(split, own).findings[0].nodes == ("n00001", "n00002", "n00003")
+    two = _judge(_changed(sound[:2], 0, "system|kernel", "6.1"), own)
+    assert "no majority among 2 nodes" in two.findings[0].finding.summary
+
+
+def test_hardware_is_compared_within_its_class_and_within_the_sites_groups(
+    own: dict[str, Rule], sound: list[Node], tmp_path: Path
+) -> None:
+    assert [g.nodes for g in _judge(sound, own).groups] == [36, 18, 6]
+    site = _site(tmp_path, '[groups]\nall = "n[00001-00060]"\n', own)
+    named = _judge(sound, own, site)
+    assert [(g.name, g.nodes) for g in named.groups] == [("all", 60)]
+    assert "processor-name" in _found(named)
+    # three of another processor are a class, and two are not
+    other = copy.deepcopy(sound)
+    for node in other[:3]:
+        node["processor"]["name"] = "Other"
+    assert [g.nodes for g in _judge(other, own).groups] == [33, 18, 6, 3]
+    other[2]["processor"]["name"] = other[3]["processor"]["name"]
+    assert _found(_judge(other, own)) == {"processor-name": ("n00001", "n00002")}
+    # one of six that lost its devices belongs to the others still
+    lost = _judge(_changed(sound, 57, "accelerators", {}), own)
+    assert [g.nodes for g in lost.groups] == [36, 18, 6] and _found(lost)["accelerator-device"] == ("n00058",)
+
+
+def test_what_changed_since_the_last_good_snapshot_is_found(own: dict[str, Rule], sound: list[Node]) -> None:
+    result = _judge([sound[3]], own, before=_changed(sound, 3, "kernel|mitigations|mds", "Vulnerable"))
+    assert _found(result) == {"changed-mitigations": ("n00004",)}
+    assert (
+        result.findings[0].finding.summary
+        == "kernel.mitigations.mds: Mitigation: on, was Vulnerable when last found well"
+    )
+    # the kernel leaves some pages more or less
+    assert (
+        _judge([sound[3]], own, before=_changed(sound, 3, "memory|total", sound[3]["memory"]["total"] + 4096)).findings
+        == ()
+    )
+
+
+def test_nodes_without_an_answer_and_nodes_that_are_there_twice(
+    own: dict[str, Rule], sound: list[Node], tmp_path: Path
+) -> None:
+    site = _site(tmp_path, '[nodes]\nexpected = ["n[00001-00061]"]\ncollected_within_s = 600\n', own)
+    nodes = [*sound, copy.deepcopy(sound[0])]
+    nodes[5] = _changed(sound, 5, "taken", NOW - 700)[5]
+    found = _found(_judge(nodes, own, site))
+    assert found == {"no-answer": ("n00061",), "twice": ("n00001",), "clock-off": ("n00006",)}
+
+
+def test_what_the_site_wants_and_what_it_knows_of(own: dict[str, Rule], sound: list[Node], tmp_path: Path) -> None:
+    site = _site(
+        tmp_path,
+        """
+[groups]
+few = "n[00001-00002]"
+[[desired]]
+fact = "memory.swappiness"
+is = 1
+group = "few"
+[[desired]]
+fact = "limits.ulimits.open files"
+one_of = []
+severity = "note"
+[severity]
+services = "note"
+[[suppress]]
+rule = "desired:memory.swappiness"
+nodes = "n00001"
+reason = "a test of paging"
+until = 2026-11-23
+[[suppress]]
+rule = "services"
+reason = "moved"
+until = 2026-11-22
+""",
+        own,
+    )
+    result = _judge(_changed(sound, 9, "services|sshd", KeyError), own, site)
+    found = {f.finding.name: (f.nodes, f.finding.severity) for f in result.findings}
+    assert found["desired:memory.swappiness"] == (("n00002",), Severity.WRONG)
+    assert found["services"] == (("n00010",), Severity.NOTE) and "suppression-ended" in found
+    assert [(f.nodes, f.suppressed) for f in result.suppressed] == [
+        (("n00001",), "a test of paging (until 2026-11-23)")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[nodes\n", "line 1, column"),
+        ("x = 1\n", "line 1, column 1: not known: x"),
+        ("[nodes]\n  expectd = 'a'\n", "line 2, column 3: not known of nodes: expectd"),
+        ("[nodes]\nexpected = 'n[3-1]'\n", "line 2, column 1: not a list of nodes: '3-1'"),
+        ("[nodes]\nexpected = 'n[1-999999999]'\n", "line 2, column 1: not a list"),
+        ("\n[[desired]]\nfact = 'memory.totl'\nis = 1\n", "line 3, column 1: fact: no such fact"),
+        ("[[desired]]\nfact = 'memory.total'\n", "line 1, column 1: desired says no value"),
+        ("[[desired]]\nfact = 'memory.total'\nleast = 'x'\n", "line 3, column 1: least: a number is needed"),
+        (
+            "[[suppress]]\nrule = 'servises'\nreason = 'x'\nuntil = 2026-01-01\n",
+            "line 2, column 1: rule: not known: 'servises'\n\nhint: did you mean services?",
+        ),
+        ("[[suppress]]\nrule = 'services'\nuntil = 2026-01-01\n", "line 1, column 1: suppress has no reason"),
+        ("[[suppress]]\nrule = 'services'\nreason = 'x'\n", "suppress needs a day on which it ends"),
+        ("[severity]\nservices = 'off'\n", "line 2, column 1: services: not a severity"),
+        ("rule = 3\n", "rules are written as [[rule]]"),
+        ("groups = 3\n", "line 1, column 1: groups is written as [groups]"),
+        ("a = " + "[" * 100_000, "nested too deep"),
+    ],
+)
+def test_a_sites_file_is_refused_with_line_and_column(
+    own: dict[str, Rule], tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        _site(tmp_path, text, own)
+    assert message in str(caught.value)
+
+
+RULE = """[[rule]]
+id = "a"
+kind = "uniform"
+reads = "memory.total"
+severity = "note"
+reason = "r"
+remedy = "m"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('id = "a"', 'id = "A b"', "line 2, column 1: id: not a name"),
+        ('"uniform"', '"unifrom"', "line 3, column 1: kind: not known: 'unifrom'\n\nhint: did you mean uniform?"),
+        (
+            "memory.total",
+            "memory.totl",
+            "line 4, column 1: reads: no such fact: 'memory.totl'\n\nhint: did you mean memory.total?",
+        ),
+        ('reads = "memory.total"', "reads = 3", "line 4, column 1: reads"),
+        ('"note"', '"bad"', "line 5, column 1: severity"),
+        ('remedy = "m"\n', "", "line 1, column 1: the rule has no remedy"),
+        (
+            'remedy = "m"\n',
+            'remedy = "m"\nexcpt = []\n',
+            "line 8, column 1: not known of a rule of kind uniform: excpt\n\nhint: did you mean except?",
+        ),
+        ('"uniform"', '"outlier"', "an outlier's step"),
+        ('kind = "uniform"', 'kind = "outlier"\nstep = nan', "line 4, column 1: step: a finite number"),
+        ('kind = "uniform"', 'kind = "relation"\nfunction = "one_vale"', "did you mean one_value?"),
+        ('kind = "uniform"', 'kind = "relation"\nsubset_of = true', "subset_of needs two facts"),
+        ("[[rule]]", "[other]", "line 1, column 1: not known: other"),
+    ],
+)
+def test_a_rule_is_refused_with_line_and_column(tmp_path: Path, old: str, new: str, message: str) -> None:
+    (tmp_path / "r.toml").write_text(RULE.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        read_rules(tmp_path / "r.toml")
+    assert message in str(caught.value)
+
+
+def test_a_rule_of_a_users_own_is_one_table(own: dict[str, Rule], sound: list[Node], tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(RULE.replace("memory.total", "own.licence"))
+    result = _judge(_changed(sound, 0, "own|licence", "x"), joined(own.values(), read_rules(tmp_path)))
+    assert _found(result) == {"a": ("n00001",)}
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"[" * 100_000, "nested deeper"),
+        (b'{"nodewise_snapshot": 7}', "version 7, this nodewise reads version 1"),
+        (b'{"nodewise_snapshot": 1, "node": "n1"', "no JSON"),
+        (b'{"nodewise_snapshot": 1, "node": "n1"}', "it is missing"),
+        (b"[1]", "it is no snapshot"),
+        (b"\xff", "no UTF-8"),
+        (b"x" * (2 << 20), "more than 1048576 bytes"),
+    ],
+)
+def test_what_is_no_snapshot_is_named_and_the_others_are_judged(
+    own: dict[str, Rule], sound: list[Node], line: bytes, problem: str
+) -> None:
+    fleet = new_fleet(own.values(), Site())
+    fleet.read([io.BytesIO(line + b"\n" + json.dumps(sound[0]).encode() + b"\n")])
+    assert fleet.names == ["n00001"] and len(fleet.unreadable) == 1 and problem in fleet.unreadable[0].problem
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("memory|total", "much"),
+        ("memory|total", True),
+        ("memory", None),
+        ("taken", float("nan")),
+        ("node", "a b"),
+        ("node", "\x1b[2J"),
+        ("kernel|options", []),
+        ("own|a", {}),
+        ("mounts|/", 3),
+        ("processor|features", "x" * 9),
+        ("software|a", "x" * 2000),
+    ],
+)
+def test_a_value_of_another_type_is_named(own: dict[str, Rule], sound: list[Node], path: str, value: Any) -> None:
+    fleet = new_fleet(own.values(), Site())
+    fleet.read([io.BytesIO(json.dumps(_changed(sound, 0, path, value)[0]).encode())])
+    assert (
+        fleet.names == [] and path.split("|", maxsplit=1)[0] in fleet.unreadable[0].problem
+    ) or "too long" in fleet.unreadable[0].problem
+
+
+def test_one_over_several_lines_is_read_whole(own: dict[str, Rule], sound: list[Node], tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(sound[0], indent=1))
+    (tmp_path / "b.json").write_text("{\n" + " " * (2 << 20))
+    (tmp_path / "pipe.json").mkdir()
+    fleet = new_fleet(own.values(), Site())
+    fleet.read([tmp_path])
+    assert fleet.names == ["n00001"]
+    assert ["more than" in u.problem for u in fleet.unreadable] == [True, False]
+
+
+def test_rules_that_come_with_nodewise_are_told_apart_and_say_what_to_do() -> None:
+    rules = own_rules()
+    assert len({r.id for r in rules}) == len(rules) > 100
+    assert all(r.reason.endswith((".", ")")) for r in rules)
+
+
+def test_the_page_of_the_rules_is_made_of_them() -> None:
+    assert rules_page.PAGE.read_text() == rules_page.page(), "run: .venv/bin/python tools/rules_page.py"
+
+
+def _mutated(node: Any, rng: random.Random) -> Any:
+    """The node with one value anywhere replaced, removed or doubled."""
+    made = copy.deepcopy(node)
+    at, spots = [made], []
+    while at:
+        one = at.pop()
+        for key in one if isinstance(one, dict) else range(len(one)):
+            spots.append((one, key))
+            at += [one[key]] if isinstance(one[key], dict | list) else []
+    holder, key = rng.choice(spots)
+    junk: list[Any] = [
+        None,
+        True,
+        -1,
+        0,
+        1 << 62,
+        1e99,
+        -0.0,
+        "",
+        "\x00",
+        "x" * 1001,
+        "\ud800",
+        [],
+        {},
+        [None],
+        {"a": None},
+        [[]],
+        {"\x1b": {}},
+        "0-99999999",
+        "9-1",
+        "Infinity",
+    ]
+    if isinstance(holder, dict) and rng.random() < 0.2:
+        del holder[key]
+    else:
+        holder[key] = rng.choice(junk)
+    return made
+
+
+def test_whatever_a_snapshot_holds_it_is_judged_or_named(own: dict[str, Rule], sound: list[Node]) -> None:
+    rng = random.Random(7)
+    for _ in range(12):
+        broken = [_mutated(_mutated(n, rng), rng) for n in sound[:30]]
+        texts = [json.dumps(n).encode() for n in broken]
+        texts = [t[: rng.randrange(len(t))] if rng.random() < 0.1 else t for t in texts]
+        fleet, site = new_fleet(own.values(), Site()), Site()
+        fleet.read([io.BytesIO(b"\n".join(texts))])
+        before = new_fleet(own.values(), site)
+        before.read([io.BytesIO("\n".join(map(json.dumps, sound[:30])).encode())])
+        result = judge(fleet, own, site, before, TODAY, NOW + 100)
+        assert len(fleet.names) + len(fleet.unreadable) == len(texts)
+        for text in (
+            check_text(result, everything=True),
+            check_page(result),
+            junit_text(result),
+            json.dumps(encode(result)),
+        ):
+            assert not {"\x00", "\x1b"} & set(text)
+            text.encode("utf-8", "surrogateescape")

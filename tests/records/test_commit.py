@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commit of a working directory, by real git."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nodewise.records.commit import commit_of
+
+needs_git = pytest.mark.skipif(not shutil.which("git"), reason="no git")
+
+
+def _git(folder: Path, *words: str) -> str:
+    who = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "init.defaultBranch=trunk")
+    return subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    (made := tmp_path / "solver").mkdir()
+    _git(made, "init", "-q")
+    (made / "a.c").write_text("1\n")
+    _git(made, "add", ".")
+    _git(made, "commit", "-qm", "first")
+    return made
+
+
+@needs_git
+def test_the_commit_and_whether_files_differ_from_it(repository: Path) -> None:
+    found = commit_of(repository)
+    assert found is not None
+    assert (found.hash, found.changed) == (_git(repository, "rev-parse", "HEAD"), False)
+    assert (found.branch, found.repository) == ("trunk", "solver")
+    # what git does not know changes nothing that was built of it
+    (repository / "result.txt").write_text("new")
+    assert commit_of(repository).changed is False
+    (repository / "a.c").write_text("2\n")
+    assert commit_of(repository).changed is True
+
+
+@needs_git
+def test_a_worktree_is_of_the_same_repository(repository: Path, tmp_path: Path) -> None:
+    _git(repository, "worktree", "add", "-q", "--detach", str(tmp_path / "elsewhere"))
+    found = commit_of(tmp_path / "elsewhere")
+    assert found is not None
+    assert (found.repository, found.branch) == ("solver", "")
+
+
+@needs_git
+def test_a_program_that_the_repository_names_is_not_started(repository: Path) -> None:
+    (repository / "spy").write_text("#!/bin/sh\ntouch spied\n")
+    (repository / "spy").chmod(0o755)
+    _git(repository, "config", "core.fsmonitor", str(repository / "spy"))
+    assert commit_of(repository) is not None
+    assert not (repository / "spied").exists()
+
+
+def test_without_any_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert commit_of(tmp_path) is None
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert commit_of(Path(__file__).parent) is None

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise` as a process of its own, which does not load Python and nodewise's modules each time.
+
+A process that has loaded them forks for each call, so that a call has its own signals, limits, files and end as any process has
+that is started, and takes a tenth of the time. What happens while nodewise starts is seen by real starts alone, of which
+there are enough: tests/outside.py, tests/test_readme.py, tests/attack.
+"""
+
+from __future__ import annotations
+
+import array
+import atexit
+import contextlib
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from nodewise.records import neighbours
+
+ROOT = Path(__file__).parent.parent
+_LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
+#: What Python reads as it starts, and what reads of the environment when it is loaded: where it differs, so must the start.
+_READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "OPENBLAS_")
+
+
+def started(
+    *words: str, cwd: Path | str | None = None, env: Mapping[str, str] | None = None, timeout: float | None = 120
+) -> subprocess.CompletedProcess[str]:
+    """As subprocess.run of `python -m nodewise` with these words, which captures what is printed."""
+    variables = dict(os.environ if env is None else env)
+    if _at_start(variables) != _at_start(os.environ):
+        command = [sys.executable, "-m", "nodewise", *words]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, cwd=cwd, env=variables, timeout=timeout
+        )
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = _server().call(words, str(cwd or Path.cwd()), variables, [0, out.fileno(), err.fileno()], timeout)
+        printed = []
+        for file in (out, err):
+            file.seek(0)
+            printed.append(file.read().decode(errors="surrogateescape"))
+    return subprocess.CompletedProcess([sys.executable, "-m", "nodewise", *words], code, *printed)
+
+
+def _at_start(variables: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in variables.items() if name.startswith(_READ_AT_START)}
+
+
+class _Server:
+    """The process that forks, seen from the one that asks."""
+
+    def __init__(self) -> None:
+        self._own, other = socket.socketpair()
+        with other:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.started", str(other.fileno())],
+                cwd=ROOT,
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+                pass_fds=[other.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
+        self._lock = threading.Lock()
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """End it."""
+        self._own.close()
+        self._process.wait()
+
+    def call(
+        self, words: tuple[str, ...], cwd: str, env: Mapping[str, str], files: list[int], timeout: float | None
+    ) -> int:
+        """The exit code of nodewise with these words, that writes to these files; negative for a signal."""
+        here = {
+            "words": words,
+            "cwd": cwd,
+            "env": dict(env),
+            "umask": _umask(),
+            # whose neighbours it has: those of the test that starts it
+            "neighbours": str(neighbours.shared_folder()),
+            "processors": sorted(os.sched_getaffinity(0)),
+            "limits": [[name, *resource.getrlimit(name)] for name in _LIMITS],
+        }
+        with self._lock, self._own.dup() as wire:
+            # the size first, with the files: of all else a stream may make two
+            asked = json.dumps(here).encode()
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))]
+            wire.sendmsg([len(asked).to_bytes(8, "little")], rights)
+            wire.sendall(asked)
+            child = _number(wire)
+            wire.settimeout(timeout)
+            try:
+                return _number(wire)
+            except TimeoutError:
+                os.kill(child, signal.SIGKILL)
+                wire.settimeout(None)
+                _number(wire)
+                raise subprocess.TimeoutExpired(words, timeout or 0) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _number(wire: socket.socket) -> int:
+    data = wire.recv(8, socket.MSG_WAITALL)
+    if len(data) < 8:
+        raise EOFError("the process that forks has ended")
+    return int.from_bytes(data, "little", signed=True)
+
+
+_servers: dict[int, _Server] = {}
+
+
+def _server() -> _Server:
+    """That of this process, started when it is first asked for."""
+    if os.getpid() not in _servers:
+        _servers[os.getpid()] = _Server()
+    return _servers[os.getpid()]
+
+
+def _load() -> None:
+    """All modules of nodewise that a command may need."""
+    import nodewise
+
+    for module in pkgutil.walk_packages(nodewise.__path__, "nodewise."):
+        if not module.name.startswith(("nodewise.studies.", "nodewise.__main__")):
+            # what needs a part that is not here says so when it is used
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module.name)
+
+
+def _serve(wire: socket.socket) -> None:
+    _load()
+    gc.collect()
+    gc.freeze()
+    while True:
+        size, rights, _, _ = wire.recvmsg(8, socket.CMSG_SPACE(3 * array.array("i").itemsize))
+        if not size:
+            return
+        files = array.array("i", rights[0][2])
+        asked = json.loads(wire.recv(int.from_bytes(size, "little"), socket.MSG_WAITALL))
+        child = os.fork()
+        if child == 0:
+            wire.close()
+            _become(asked, files)
+        for file in files:
+            os.close(file)
+        wire.sendall(child.to_bytes(8, "little", signed=True))
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        wire.sendall(code.to_bytes(8, "little", signed=True))
+
+
+def _become(asked: dict[str, object], files: array.array[int]) -> None:
+    """Be nodewise as it was asked for, and end."""
+    code = 70
+    try:
+        for number, file in enumerate(files):
+            os.dup2(file, number)
+            os.close(file)
+        os.chdir(str(asked["cwd"]))
+        os.environ.clear()
+        os.environ.update(asked["env"])
+        os.umask(asked["umask"])
+        os.sched_setaffinity(0, asked["processors"])
+        for name, soft, hard in asked["limits"]:
+            resource.setrlimit(name, (soft, hard))
+        from nodewise.__main__ import start
+
+        shared = Path(str(asked["neighbours"]))
+        neighbours.shared_folder = lambda: shared
+        sys.argv = ["nodewise", *asked["words"]]
+        code = start()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    finally:
+        # what the end of an interpreter does, less the clearing of all modules
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Values that lie apart: Student's quantiles against published ones, errors under normal, heavy and skewed noise, and what is always named."""
+
+import math
+import random
+from collections.abc import Callable
+
+import pytest
+
+from nodewise.statistics.outlying import FEWEST, SURE, bulk, student_quantile
+
+
+@pytest.mark.parametrize(
+    ("two_sided", "freedom", "published"),
+    # E. S. Pearson, H. O. Hartley, Biometrika Tables for Statisticians I, table 12; the last is the normal distribution's
+    [
+        (0.05, 1, 12.706),
+        (0.05, 2, 4.303),
+        (0.01, 5, 4.032),
+        (0.001, 10, 4.587),
+        (0.05, 30, 2.042),
+        (0.001, 120, 3.373),
+        (0.05, 1e7, 1.95996),
+    ],
+)
+def test_students_quantiles_are_those_of_the_tables(two_sided: float, freedom: float, published: float) -> None:
+    assert student_quantile(two_sided, freedom) == pytest.approx(published, rel=5e-4)
+
+
+def test_small_probabilities_are_as_far_out_as_they_are() -> None:
+    # the normal distribution's tail, by its error function
+    bound = student_quantile(1e-7, 1e7)
+    assert math.erfc(bound / math.sqrt(2)) == pytest.approx(1e-7, rel=1e-3)
+    assert student_quantile(1e-7, 10) > 2 * bound
+
+
+def _logistic(rng: random.Random) -> float:
+    share = rng.random()
+    return math.log(share / (1 - share))
+
+
+def _errors(draw: Callable[[random.Random], float], size: int, groups: int, step: float) -> int:
+    rng = random.Random(size)
+    found = 0
+    for _ in range(groups):
+        values = [draw(rng) for _ in range(size)]
+        most = bulk(values, step, size * groups)
+        assert most is not None
+        found += sum(most.lies_apart(v, "both") for v in values)
+    return found
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda r: r.gauss(50, 3),
+        lambda r: math.log(r.lognormvariate(4, 0.1)),
+        _logistic,
+        lambda r: float(round(r.gauss(50, 2))),
+        lambda r: r.gauss(40, 1) if r.random() < 0.4 else r.gauss(55, 1),
+    ],
+    ids=["normal", "lognormal", "logistic", "whole degrees", "two humps"],
+)
+@pytest.mark.parametrize(("size", "groups"), [(4000, 1), (400, 10), (40, 100), (10, 200)])
+def test_hardly_anything_sound_is_named(draw: Callable[[random.Random], float], size: int, groups: int) -> None:
+    # a sensor's step is known; in small groups of heavy tails a few are named, as what is sure is to be found there, too
+    most = 3 if draw is _logistic and size < 200 else 1
+    assert _errors(draw, size, groups, 1.0 if draw(random.Random(1)).is_integer() else 1e-9) <= most
+
+
+def test_beyond_another_kind_of_nodes_exceptions_are_found_still() -> None:
+    rng = random.Random(3)
+    values = [rng.gauss(40, 1) if i % 3 == 0 else rng.gauss(55, 1) for i in range(300)]
+    most = bulk(values, 1e-9, 10_000)
+    assert most is not None and most.high < SURE + 0.1
+    assert most.lies_apart(28.0, "low") and not any(most.lies_apart(v, "both") for v in values)
+    few = bulk([*values[1::3], *values[2::3], 40.0, 40.0], 1e-9, 10_000)
+    assert few is not None and few.lies_apart(40.0, "low")
+
+
+@pytest.mark.parametrize("size", [20, 50, 1000])
+def test_what_is_sure_is_always_named_and_the_side_counts(size: int) -> None:
+    rng = random.Random(1)
+    values = [rng.gauss(0, 1) for _ in range(size)]
+    most = bulk(values, 1e-9, 10**7)
+    assert most is not None
+    far = most.centre + 1.001 * SURE * most.spread
+    assert most.lies_apart(far, "high") and most.lies_apart(far, "both") and not most.lies_apart(far, "low")
+    near = most.centre - 0.999 * SURE * most.spread
+    assert not most.lies_apart(near, "low") or most.low < SURE
+
+
+def test_few_values_say_nothing_and_equal_ones_have_a_step() -> None:
+    assert bulk([1.0] * (FEWEST - 1), 1.0, 10) is None
+    equal = bulk([256.0] * 100, 2.0, 1000)
+    assert equal is not None and equal.spread == 2.0
+    assert not equal.lies_apart(248.0, "low") and equal.lies_apart(240.0, "low")
+
+
+def test_a_bound_is_wider_where_more_is_tested_and_where_less_is_known() -> None:
+    rng = random.Random(2)
+    values = [rng.gauss(0, 1) for _ in range(150)]
+    few, many = bulk(values, 1e-9, 100), bulk(values, 1e-9, 10**6)
+    small = bulk(values[:15], 1e-9, 100)
+    assert few and many and small and few.high < many.high and few.high < small.high

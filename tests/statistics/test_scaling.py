@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Laws of scaling: what they make of exact times, of noise, and of times that follow none of them."""
+
+import numpy as np
+import pytest
+
+from nodewise.statistics.scaling import FARTHEST, LAWS, Expected, Fits, Numbers, left_out_error
+
+COUNTS = np.array([1.0, 2, 4, 8, 16])
+BY_NAME = {law.name: law for law in LAWS}
+EXACT = {
+    "amdahl": ([0.5, 9.5], lambda n: 0.5 + 9.5 / n),
+    "gustafson": ([0.02, 0.08], lambda n: 1 / (0.02 + 0.08 * n)),
+    "usl": ([0.5, 9.5, 0.02], lambda n: 0.5 + 9.5 / n + 0.02 * (n - 1)),
+    "tree": ([0.5, 9.5, 0.1], lambda n: 0.5 + 9.5 / n + 0.1 * np.log2(n)),
+    "halo": ([0.1, 9.0, 0.9], lambda n: 0.1 + 9 / n + 0.9 * n ** (-2 / 3)),
+    "power": ([np.log(10), 0.85], lambda n: 10 * n**-0.85),
+}
+
+
+def noisy(times: Numbers, seed: int, blocks: int = 10) -> Numbers:
+    return np.asarray(times * np.exp(np.random.default_rng(seed).normal(0, 0.05, (blocks, len(times)))))
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_times_give_their_law_back(name: str) -> None:
+    coefficients, time = EXACT[name]
+    times = time(COUNTS)
+    assert BY_NAME[name].fit(COUNTS, times[None, :])[0] == pytest.approx(coefficients, rel=1e-4)
+    found = Fits(COUNTS, np.tile(times, (6, 1)))
+    assert LAWS[found.best].name == name and found.fits
+    assert found.time(64).value == pytest.approx(time(64.0), rel=1e-3)
+    assert found.times(found.best, COUNTS) == pytest.approx(times, rel=1e-4)
+    assert [c.value for c in found.coefficients(found.best)] == pytest.approx(coefficients, rel=1e-4)
+
+
+def test_a_coefficient_is_never_negative() -> None:
+    # faster than linear: the part of one would be below zero
+    times = 10 * COUNTS**-1.1
+    for law in LAWS[:5]:
+        assert (law.fit(COUNTS, times[None, :]) >= 0).all()
+
+
+def test_the_left_out_error_is_that_of_points_predicted_from_the_others() -> None:
+    times = np.array([[10.0, 5.4, 2.9, 1.8, 1.1], [9.9, 5.2, 3.0, 1.6, 1.2]])
+    law = BY_NAME["amdahl"]
+    wanted = []
+    for row in times:
+        errors = []
+        for i in range(5):
+            others = [j for j in range(5) if j != i]
+            columns = np.stack([np.ones(4), 1 / COUNTS[others]], 1) / row[others][:, None]
+            a, b = np.linalg.lstsq(columns, np.ones(4), rcond=None)[0]
+            errors.append((a + b / COUNTS[i]) / row[i] - 1)
+        wanted.append(np.sqrt(np.mean(np.square(errors))))
+    assert left_out_error(law, COUNTS, times) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_intervals_hold_and_predictions_are_near_at_four_times_the_largest() -> None:
+    held, errors = 0, []
+    for seed in range(12):
+        _, time = EXACT[("amdahl", "gustafson", "usl")[seed % 3]]
+        said = Fits(COUNTS, noisy(time(COUNTS), seed)).time(64)
+        held += said.low <= time(64.0) <= said.high
+        errors.append(abs(said.value / time(64.0) - 1))
+        assert said.low <= said.value <= said.high
+    assert held >= 10 and np.median(errors) < 0.15
+
+
+def test_the_same_blocks_say_the_same() -> None:
+    blocks = noisy(EXACT["amdahl"][1](COUNTS), 0)
+    assert Fits(COUNTS, blocks).time(64) == Fits(COUNTS, blocks).time(64) != Fits(COUNTS, blocks, 1).time(64)
+
+
+def test_no_law_fits_what_follows_none() -> None:
+    times = np.array([10.0, 4.0, 6.0, 1.5, 3.0])
+    found = Fits(COUNTS, noisy(times, 1))
+    assert not found.fits and found.misfit > 0.1
+
+
+def test_a_misfit_that_noise_explains_is_none() -> None:
+    times = np.array([10.0, 4.6, 3.2, 1.4, 1.0])
+    wild = times * np.exp(np.random.default_rng(1).normal(0, 0.6, (8, 5)))
+    found = Fits(COUNTS, wild)
+    assert found.noise > 0.1 and found.fits
+
+
+def test_too_few_counts_and_too_far_ones_are_refused() -> None:
+    with pytest.raises(ValueError, match="4 counts"):
+        Fits(COUNTS[:4], np.ones((6, 4)))
+    found = Fits(COUNTS, np.tile(EXACT["amdahl"][1](COUNTS), (6, 1)))
+    assert isinstance(found.time(FARTHEST * 16), Expected)
+    for count in (65, 0.5):
+        with pytest.raises(ValueError, match="too far"):
+            found.time(count)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a scaling shows, of runs that are made of numbers."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nodewise.base.errors import InputError
+from nodewise.experiments.scale import ScaleQuestion
+from nodewise.records.columns import Record
+from nodewise.records.experiment import Experiment, Writer, read_experiment
+from nodewise.runner.sample import Sample
+from nodewise.runner.setting import Setting
+from nodewise.verdicts.scale import SCALE, judge_scale, unreachable
+from tests.surfaces import machine
+
+COUNTS = (1, 2, 4, 8, 16)
+BUSY = "other load: it waited 0.5 s for processors that others used"
+
+
+def scaled(
+    path: Path,
+    time: Callable[[int], float] = lambda n: 0.5 + 9.5 / n,
+    counts: tuple[int, ...] = COUNTS,
+    blocks: int = 10,
+    change: Callable[[int, int], Mapping[str, Any]] = lambda count, block: {},
+    **question: Any,
+) -> Experiment:
+    """A stored scaling, its runs with noise of 2 %; `change` has fields of samples by count and block."""
+    asked = ScaleQuestion(
+        ("a",), machine(16, 1), Path("e"), "threads", counts, environment={}, asked=("nodewise", "scale", "a")
+    )
+    noise = np.random.default_rng(5).normal(0, 0.02, (blocks, len(counts)))
+    at = 0.0
+    with Writer(path, {**asked.to_json(), **question}) as writer:
+        for block in range(blocks):
+            for i, n in enumerate(counts):
+                seconds = time(n) * float(np.exp(noise[block, i]))
+                sample = Sample(**{"seconds": seconds, "wall_s": seconds, "started_at": at, **change(n, block)})
+                at += seconds
+                setting = Setting(("a",), values={"threads": n})
+                writer.add(Record(setting.key, SCALE, block + 1, i, sample, at), setting)
+    return read_experiment(path)
+
+
+def test_speedup_and_efficiency_are_those_of_the_blocks(tmp_path: Path) -> None:
+    found = judge_scale(scaled(tmp_path / "x"), "runs")
+    first, *_, last = found.points
+    assert (first.speedup, first.efficiency, first.low) == (1.0, 1.0, None)
+    true = 10 / (0.5 + 9.5 / 16)
+    assert last.low is not None and last.high is not None and last.low <= true <= last.high
+    assert last.ideal == 16 and last.efficiency == pytest.approx((last.speedup or 0) / 16)
+    assert (last.efficiency_low, last.efficiency_high) == pytest.approx((last.low / 16, last.high / 16))
+    assert found.law == "amdahl" and "Amdahl" in found.sentence and found.stopped == "runs"
+    assert [law.left_out_error for law in found.laws] == sorted(law.left_out_error for law in found.laws)
+    assert found.curve[0][0] == 1 and found.curve[-1][0] == 64
+
+
+def test_a_prediction_has_time_speedup_efficiency_and_node_hours(tmp_path: Path) -> None:
+    found = judge_scale(scaled(tmp_path / "x", to=[32, 64], times=3600.0))
+    near, far = found.predictions
+    true = 0.5 + 9.5 / 64
+    assert far.count == 64 and far.seconds.low <= true <= far.seconds.high
+    assert far.job_s.value == pytest.approx(3600 * far.seconds.value)
+    assert far.node_hours.value == pytest.approx(far.seconds.value)
+    assert far.speedup.value == pytest.approx((found.points[0].seconds or 0) / far.seconds.value)
+    assert far.efficiency.value == pytest.approx(far.speedup.value / 64)
+    assert near.seconds.value > far.seconds.value
+
+
+def test_the_least_number_that_ends_in_time_is_named(tmp_path: Path) -> None:
+    # the runs end at some 180 s; a job of 100 times has 200 s more, so a run may take 2 s: 6.3 threads
+    ended = max(r.sample.started_at + r.sample.wall_s for r in scaled(tmp_path / "x").records)
+    found = judge_scale(scaled(tmp_path / "y", by="08:00", by_epoch_s=ended + 200, times=100.0)).deadline
+    assert found is not None and found.surely is not None and found.likely is not None
+    assert found.seconds == pytest.approx(200) and found.likely.count == 7 <= found.surely.count <= 8
+    assert found.surely.job_s.high <= 200 and "are enough" in found.sentence
+    never = judge_scale(scaled(tmp_path / "z", by="08:00", by_epoch_s=ended + 40, times=100.0)).deadline
+    assert never is not None and never.likely is None and never.surely is None
+    assert "no number of threads up to 64 is enough" in never.sentence and never.fastest.count == 64
+    passed = judge_scale(scaled(tmp_path / "w", by="08:00", by_epoch_s=1.0)).deadline
+    assert passed is not None and "had passed" in passed.sentence
+
+
+def test_weak_scaling_is_judged_by_the_time_of_a_unit_of_work(tmp_path: Path) -> None:
+    found = judge_scale(scaled(tmp_path / "x", lambda n: 10 * (0.05 * n + 0.95), weak=True, to=[64]))
+    last = found.points[-1]
+    assert last.speedup == pytest.approx(16 / (0.05 * 16 + 0.95), rel=0.05)
+    assert last.efficiency == pytest.approx(1 / (0.05 * 16 + 0.95), rel=0.05)
+    (far,) = found.predictions
+    assert far.seconds.low <= 10 * (0.05 * 64 + 0.95) <= far.seconds.high
+    assert far.job_s.value == pytest.approx(far.seconds.value / 64)
+
+
+def test_nodes_and_ranks_cost_as_many_nodes_as_they_take(tmp_path: Path) -> None:
+    by_nodes = judge_scale(scaled(tmp_path / "x", over="nodes", per_node=4, to=[32])).predictions[0]
+    by_ranks = judge_scale(scaled(tmp_path / "y", over="ranks", per_node=4, to=[33])).predictions[0]
+    assert by_nodes.node_hours.value == pytest.approx(32 * by_nodes.seconds.value / 3600)
+    assert by_ranks.node_hours.value == pytest.approx(9 * by_ranks.seconds.value / 3600)
+
+
+def test_fewer_than_five_numbers_fit_no_law_and_say_what_to_measure(tmp_path: Path) -> None:
+    found = judge_scale(scaled(tmp_path / "x", counts=(1, 2), to=[4]))
+    assert found.law is None and not found.laws and not found.predictions
+    assert found.no_law == "no law is fitted: 2 numbers of threads were measured, and a law takes 5"
+    assert found.measure.startswith("3 more numbers of threads") and found.sentence == found.no_law
+    assert found.points[1].speedup == pytest.approx(10 / 5.25, rel=0.05)
+
+
+def test_too_few_blocks_fit_no_law(tmp_path: Path) -> None:
+    found = judge_scale(scaled(tmp_path / "x", blocks=5))
+    assert found.no_law == "no law is fitted: 5 whole blocks are too few" and found.points[-1].low is None
+    assert "too few runs" in found.headline
+
+
+def test_no_law_may_fit(tmp_path: Path) -> None:
+    wild = {1: 10.0, 2: 4.0, 4: 6.0, 8: 1.5, 16: 3.0}
+    found = judge_scale(scaled(tmp_path / "x", wild.__getitem__, to=[64]))
+    assert found.law is None and found.no_law.startswith("no law fits: the best one is off by") and found.laws
+    assert not found.predictions and not found.curve
+
+
+def test_a_busy_machine_names_no_law_and_a_few_disturbed_blocks_are_left_out(tmp_path: Path) -> None:
+    busy = judge_scale(scaled(tmp_path / "x", change=lambda n, b: {"marks": (BUSY,)} if b < 6 else {}, to=[64]))
+    assert busy.law is None and "6 of 10 blocks were disturbed" in busy.no_law and not busy.predictions
+    assert busy.points[-1].low is None and busy.headline.endswith("on a busy machine: undecided")
+    few = judge_scale(scaled(tmp_path / "y", change=lambda n, b: {"marks": (BUSY,)} if b < 3 else {}, to=[64]))
+    assert few.law == "amdahl" and (few.left_out, few.blocks, few.points[0].runs) == (3, 7, 7)
+    accepted = judge_scale(
+        scaled(tmp_path / "z", change=lambda n, b: {"marks": (BUSY,)} if b < 6 else {}, accept_disturbed=True)
+    )
+    assert accepted.law == "amdahl" and accepted.blocks == 10
+
+
+def test_a_number_that_fails_is_a_row_with_the_reason(tmp_path: Path) -> None:
+    found = judge_scale(scaled(tmp_path / "x", change=lambda n, b: {"error": "exit code 3"} if n == 8 else {}))
+    failed = found.points[3]
+    assert (failed.seconds, failed.speedup, failed.error) == (None, None, "exit code 3")
+    assert found.law is None and "4 numbers" in found.no_law
+    with pytest.raises(InputError, match="no good run of any count"):
+        judge_scale(scaled(tmp_path / "y", change=lambda n, b: {"error": "exit code 3"}))
+
+
+def test_what_noise_may_be_is_said_so(tmp_path: Path) -> None:
+    found = judge_scale(scaled(tmp_path / "x", lambda n: 10.0, counts=(1, 2)))
+    assert found.headline.endswith("which may be noise")
+
+
+@pytest.mark.parametrize(
+    ("counts", "wanted", "by", "said"),
+    [
+        ((1, 2), (4,), False, "--to takes a law, and a law 5 numbers of threads: 2 are to be measured (1, 2)"),
+        ((1, 2), (), True, "--by takes a law"),
+        (COUNTS, (65,), False, "--to 65 is beyond 4 times the largest measured, 16 threads"),
+        ((2, 4, 6, 8, 10), (1,), False, "--to 1 is below the smallest measured, 2 threads"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(
+    counts: tuple[int, ...], wanted: tuple[int, ...], by: bool, said: str
+) -> None:
+    problem = unreachable("threads", counts, wanted, by)
+    assert problem is not None and problem[0].startswith(said) and problem[1]
+    assert unreachable("threads", COUNTS, (64,), True) is None
