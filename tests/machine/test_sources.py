@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodewise.base.errors import InputError
+from nodewise.machine import sources
 from nodewise.machine.model import machine_from_json
 from nodewise.machine.sources import Source, _topology, hwloc_xml, load_machine
 
@@ -127,9 +128,9 @@ def test_a_source_of_no_known_kind_is_never_taken_for_this_machine() -> None:
 
 
 def test_what_cannot_be_opened_is_one_message_whatever_the_system_says_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def opened(path: Path, mode: str) -> None:
+    def torn(path: Path) -> bytes:
         raise OSError("the tape is torn")
 
-    monkeypatch.setattr(Path, "open", opened)
+    monkeypatch.setattr(sources, "read_bounded", torn)
     with pytest.raises(InputError, match=r"cannot read /x\.xml: the tape is torn"):
         _topology(Source("xml", "/x.xml"))
