@@ -286,7 +286,8 @@ def attack(dice: random.Random, place: Place) -> list[Finding]:
         os.environ.clear()
         os.environ.update(typed)
     found = Ended(tuple(words), code, "", said, (0, 1, 2, 3)).judged()
-    if code and not said.strip():
+    # 1 is an answer: of `check`, which found something, or of a comparison that was to fail
+    if code > 1 and not said.strip():
         found.append(Finding(WRONG, "no word of what is wrong"))
     return [Finding(f.kind, f"{_shown(words, variables)}: {f.what}") for f in found]
 

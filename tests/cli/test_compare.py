@@ -293,5 +293,7 @@ def test_a_flood_of_output_and_input_from_a_file(nodewise: Command, tmp_path: Pa
 def test_thirty_commands_have_one_note_each_kind(nodewise: Command) -> None:
     done = nodewise("compare", "-P", "n=1..30", "true {n}; true", "-r", "2")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("note ") <= 4
+    # those of other experiments on the machine are as many as these are
+    own = [x for x in done.stdout.splitlines() if x.startswith("note ") and "another experiment" not in x]
+    assert len([x for x in own if "more experiments ran" not in x]) <= 4, done.stdout
     assert "n=30" in done.stdout

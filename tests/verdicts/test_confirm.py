@@ -24,7 +24,7 @@ def promise(ratio: float, low: float, high: float) -> Promise:
 def again(ratio: float, low: float, high: float, reason: str = "") -> PairVerdict:
     word = judge(Ratio(ratio, low, high, 20), 0.01, final=True).word
     ends = (low if low > 0 else None, high if math.isfinite(high) else None)
-    return PairVerdict("baseline", "a=1", word, ratio, *ends, 20, 20, 0, 0.01, None, False, reason, "")
+    return PairVerdict("baseline", "a=1", word, ratio, *ends, 20, 20, 0, 0.01, None, False, reason, "", "")
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_a_tune_tells_the_front_in_json_and_lines(tmp_path: Path) -> None:
     assert len(verdict.pareto["peak_bytes"]) > 2
     lines = shown_lines(verdict, labels_of(experiment))
     assert lines[0].startswith("shown     energy_j: baseline ")
-    assert " J, best " in lines[0]
+    assert " J), best " in lines[0]
     assert any("psys" in n for n in verdict.notes)
 
 
