@@ -124,7 +124,7 @@ def _fails(done: subprocess.CompletedProcess[str], *words: str) -> None:
     ("arguments", "words"),
     [
         (("--", "nonexistent-program"), ("no such program", "nonexistent-program")),
-        (("--", "./plain.txt"), ("not executable", "chmod")),
+        (("--", "./plain.txt"), ("is not a program", "name the program first")),
         (("--", "false"), ("exit code 1",)),
         (("--", "sh", "-c", "echo out of bounds; exit 7"), ("exit code 7", "out of bounds")),
         (("--expect", "converged", "--", "echo", "diverged"), ("wrong result", "converged")),

@@ -81,7 +81,7 @@ def _plain(verdict: dict[str, Any] | None) -> dict[str, Any]:
     without = {"experiment", "seconds_spent"}
     cleaned = {k: v for k, v in verdict.items() if k not in without}
     # times of the clock, and what the system counted, are of each run and not of the stream
-    own = {"medians", "disturbed", "metrics", "work", "against_reference", "sentence"}
+    own = {"medians", "disturbed", "metrics", "work", "against_reference", "sentence", "rests_on"}
 
     def without_own(row: Any) -> Any:
         return {k: v for k, v in row.items() if k not in own} if isinstance(row, dict) else row

@@ -148,7 +148,7 @@ def test_explain_counts_what_is_used():
     text = words(load_machine(TWO_SOCKETS), Job(8), policy="compact")
     assert "8 threads on 4 of 8 cores, 8 of 16 processors." in text
     assert "Threads on each socket: 8, 0." in text
-    assert "4 share a core, 3 share only a last-level cache" in text
+    assert "4 share a core, 3 share only a socket" in text
 
 
 def test_explain_names_which_runtime_is_modelled_and_what_the_other_does():

@@ -14,6 +14,7 @@ from typing import Any, Unpack
 from nodewise.api.caller import Notify, question, unheard
 from nodewise.api.command_line import scale_line
 from nodewise.api.given import Command, Duration, Processors, StrPath, seconds_of, words_of
+from nodewise.api.history import remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run
 from nodewise.base.errors import InputError
@@ -58,7 +59,9 @@ class Scaling:
                 note(Note("warning", str(trap)))
         with launcher_for(run.options, question.environment, note, run.wait) as launcher:
             wait = quiet_wait(run.wait_quiet_s, question.machine.allowed, note)
-            return scaler.scale(question, launcher, progress, wait)
+            verdict = scaler.scale(question, launcher, progress, wait)
+        remembered(verdict, question.out, note, verdict)
+        return verdict
 
 
 def prepare_scale(

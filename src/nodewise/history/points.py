@@ -13,6 +13,7 @@ from nodewise.verdicts.compare import COMPARE, CompareVerdict
 from nodewise.verdicts.confirm import Comparison, comparison_of
 from nodewise.verdicts.pair import costs_of
 from nodewise.verdicts.roofline import RoofKind, RooflineVerdict
+from nodewise.verdicts.scale import SCALE, ScaleVerdict
 from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.study import StudyVerdict
 from nodewise.verdicts.tune import BASELINE, CONFIRM, TuneVerdict
@@ -59,6 +60,18 @@ def _point(
 ) -> Point | None:
     named: dict[str, Any] = {"metric": verdict.metric, "maximise": verdict.maximise}
     return point_of(values, program_of(line), line, role=role, failed=failed, **named)
+
+
+def scale_points(stored: Stored[ScaleVerdict]) -> list[Point]:
+    """The program with each number of threads, ranks or nodes, in seconds."""
+    verdict, experiment = stored.verdict, stored.experiment
+    line = quoted_line(experiment.question["asked"])
+    made = []
+    for key, point in zip(experiment.question["settings"], verdict.points, strict=True):
+        command = quoted_line(experiment.settings[key].command) if key in experiment.settings else line
+        values = costs_of(experiment, key, SCALE)
+        made.append(point_of(values, program_of(command), f"{command}, {point.count} {verdict.over}"))
+    return [one for one in made if one is not None]
 
 
 def study_points(stored: Stored[StudyVerdict]) -> list[Point]:

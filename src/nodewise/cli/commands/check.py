@@ -67,7 +67,9 @@ def command(
     html: Path | None,
     list_rules: bool,
 ) -> int:
-    """Find nodes that differ from their peers, or from what they should be.
+    """Find nodes that differ from their peers.
+
+    Or from what they should be by rules and by what the site wants.
 
     SNAPSHOT are files that `nodewise snapshot` wrote, one a line, DIR a folder of such; - is standard input. Without any this node alone is
     judged. Nodes are compared within their hardware class, or within the groups that the site's file names. Exit code 0: nothing found, 1: findings, 2: bad input.

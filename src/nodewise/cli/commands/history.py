@@ -47,7 +47,9 @@ def command(
     as_json: bool,
     words: tuple[str, ...],
 ) -> None:
-    """Show what was measured over time, of PROGRAM or of all, with changes of its level marked.
+    """Show what was measured over time.
+
+    Of PROGRAM or of all, with changes of the level marked.
 
     Every experiment is put into the history when it ends: an SQLite file below your data folder, or what NODEWISE_HISTORY
     names (a file, a PostgreSQL server's URL, or off). PROGRAM is the name of a program, or a part of a command.

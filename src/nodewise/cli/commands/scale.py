@@ -85,7 +85,9 @@ def command(
     command_words: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Measure COMMAND with several numbers of threads, ranks or nodes: speedup, efficiency, and the law they follow.
+    """Show how COMMAND scales, and what to expect of it.
+
+    It is measured with several numbers of threads, ranks or nodes: speedup, efficiency, and the law they follow.
 
     \b
       nodewise scale --to 64 -- ./app

@@ -26,7 +26,9 @@ from nodewise.cli.kinds import PATH, TARGET
 )
 @click.option("--indent", is_flag=True, help="Write it to be read by people, over several lines.")
 def command(output: Path | None, root: Path | None, node: str | None, facts: tuple[str, ...], indent: bool) -> int:
-    """Write down what this node is and how it is set: hardware, firmware, kernel, clocks, memory, mounts, links, software.
+    """Write down what this node is and how it is set.
+
+    Kept are hardware, firmware, kernel, clocks, memory, mounts, links, software.
 
     It only reads, measures no speed and takes less than two seconds. What is not known is null, with the reason under
     `absent`; no user, serial number, address or value of a variable is in it. `nodewise check` compares such snapshots.

@@ -47,4 +47,5 @@ KIND = Kind(
     rows="nodewise.report.exports.rows:sample_rows_csv",
     command="nodewise.cli.commands.scale:command",
     phase="scale",
+    points="nodewise.history.points:scale_points",
 )
