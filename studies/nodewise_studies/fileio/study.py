@@ -97,7 +97,9 @@ STUDY = Study(
         {"kib": "33", "row": "37", "block": "8", "depth": "2", "chunk": "8"},
         {"kib": "37", "row": "100000", "op": "read", "block": "4", "depth": "3", "chunk": "1"},
         {"kib": "64", "row": "1", "block": "12", "folders": "/tmp:/tmp"},
-        {"kib": "1100", "row": "501", "block": "64", "chunk": "100"},
+        {"kib": "300", "row": "501", "block": "64", "chunk": "100"},
+        # more than is checked at a time
+        {"kib": "1100", "variants": "fast", "row": "501", "block": "64", "chunk": "100"},
     ),
     reference=reference,
     published=(

@@ -85,8 +85,9 @@ STUDY = Study(
         _test_point(4099, 300, kind="ties"),
         _test_point(999, 16, kind="same"),
         _test_point(3001, 65, kind="wide"),
-        _test_point(10007, 700, iterations=5, kind="uniform"),
-        _test_point(70001, 257, iterations=5),
+        _test_point(10007, 700, kind="uniform"),
+        # more boxes at the top than one
+        _test_point(20011, 257),
     ),
     reference=reference,
     limits=(Limit("flops", "f32", per="flops"),),

@@ -106,10 +106,10 @@ STUDY = Study(
         {"scheme": "rs", "stripe": "4099", "passes": "1", "lost": "0,8,10"},
         {"scheme": "pq", "stripe": "1000", "passes": "1", "lost": "0,1"},
         {"scheme": "rs", "stripe": "65536", "passes": "1"},
-        {"scheme": "xor", "stripe": "2000000", "passes": "1"},
-        # past the nearest caches, and past all of them
+        {"scheme": "xor", "stripe": "1600000", "passes": "1"},
+        # past the nearest caches, and with one thread past all of them
         {"scheme": "pq", "stripe": "100003", "passes": "1"},
-        {"scheme": "rs", "stripe": "2000003", "passes": "1"},
+        {"scheme": "rs", "stripe": "1300003", "passes": "1"},
         {"scheme": "xor", "stripe": "13571", "passes": "1"},
         {"scheme": "xor", "stripe": "13571", "passes": "2", "lost": "0,11"},
         {"scheme": "xor", "stripe": "700001", "passes": "1", "lost": "6,11"},
