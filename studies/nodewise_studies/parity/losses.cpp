@@ -77,8 +77,12 @@ void rebuild_rows(Copy& copy, Rows there) {
             std::uint8_t* into = &copy.bytes[lost.stripe][lost.row * kAlignment];
             std::memset(into, 0, kAlignment);
             for (const Row& row : sum) {
-                for (std::size_t b = 0; b < kAlignment && (row.stripe != lost.stripe || row.row != lost.row); ++b) {
-                    into[b] ^= copy.bytes[row.stripe][row.row * kAlignment + b];
+                if (row.stripe == lost.stripe && row.row == lost.row) {
+                    continue;
+                }
+                const std::uint8_t* from = &copy.bytes[row.stripe][row.row * kAlignment];
+                for (std::size_t b = 0; b < kAlignment; ++b) {
+                    into[b] ^= from[b];
                 }
             }
             there[lost.stripe] |= 1U << lost.row;
