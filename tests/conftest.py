@@ -38,6 +38,10 @@ def _alone(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
     if "nodewise.records.neighbours" in sys.modules:
         (folder := own / "running").mkdir(parents=True)
         monkeypatch.setattr(sys.modules["nodewise.records.neighbours"], "shared_folder", lambda: folder)
+    # other tests disturb every run, and to look at them for a second in each experiment decides nothing
+    if "nodewise.runner.rests" in sys.modules:
+        for share in ("_FIRST_S", "_SHARE"):
+            monkeypatch.setattr(sys.modules["nodewise.runner.rests"], share, 0.0)
     if "nodewise.records.kept_limits" in sys.modules:
         (kept := own / "kept").mkdir(parents=True)
         monkeypatch.setattr(sys.modules["nodewise.records.kept_limits"], "cache_folder", lambda: kept)

@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nodewise.records import neighbours
+from nodewise.runner import rests
 
 ROOT = Path(__file__).parent.parent
 _LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
@@ -90,6 +91,7 @@ class _Server:
             "umask": _umask(),
             # whose neighbours it has: those of the test that starts it
             "neighbours": str(neighbours.shared_folder()),
+            "rests": [rests._FIRST_S, rests._SHARE],
             "processors": sorted(os.sched_getaffinity(0)),
             "limits": [[name, *resource.getrlimit(name)] for name in _LIMITS],
         }
@@ -183,6 +185,7 @@ def _become(asked: dict[str, object], files: array.array[int]) -> None:
 
         shared = Path(str(asked["neighbours"]))
         neighbours.shared_folder = lambda: shared
+        rests._FIRST_S, rests._SHARE = asked["rests"]
         sys.argv = ["nodewise", *asked["words"]]
         code = start()
     except SystemExit as end:
