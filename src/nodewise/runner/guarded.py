@@ -57,6 +57,9 @@ class Guarded:
         message = self._message()
         self.pid, error = message or (0, 0)
         if not self.pid:
+            if message is None:
+                # the program may run by now, and nobody else would end it
+                _end_all(0.0)
             self.close()
             if message is None:
                 raise _lost(words)
