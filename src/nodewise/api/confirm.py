@@ -182,8 +182,8 @@ def confirm(
     of `nodewise.compare`.
 
     >>> import nodewise
-    >>> then = nodewise.compare("sleep 0.03", "sleep 0.01", runs=8, accept_disturbed=True)
-    >>> now = nodewise.confirm(then.experiment, max_runs=8)
+    >>> then = nodewise.compare("sleep 0.03", "sleep 0.01", runs=10, accept_disturbed=True)
+    >>> now = nodewise.confirm(then.experiment, max_runs=30)
     >>> now.verdict.value, now.promise.ratio > 2
     ('holds', True)
 
