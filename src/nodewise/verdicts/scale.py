@@ -361,11 +361,6 @@ _SAID: Mapping[str, str] = {
 }
 
 
-def law_said(name: str) -> str:
-    """A law in words."""
-    return _SAID[name]
-
-
 def _sentence(law: str | None, no_law: str, over: str) -> str:
     return f"over {over} it follows {_SAID[law]}" if law is not None else no_law
 
