@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is said on a busy machine: programs of known truth beside other users' load, live and replayed.
 
-`busy` makes both parts of all cells, `busy:live` and `busy:replay` one, `busy:live,bursts` that of one cell. Programs do a known amount of work: two that differ by 0, 3 and
-30 %, and one whose second thread halves its time where nothing else runs, and costs time where it waits for a processor. A word is
+`busy` makes both parts of all cells, `busy:live` and `busy:replay` one, `busy:live,bursts` that of one cell, `busy:live,2 threads` what is
+compared with that command. Programs do a known amount of work: two that differ by 0, 3 and
+30 %, and one whose second thread halves its time where nothing else runs, and costs time where it waits for a processor. What two threads
+bring moves with the host, so its truth is that of the quiet seconds before and after each live experiment. A word is
 wrong where it says faster or slower and the quiet machine says otherwise, or no difference beyond a size where there is more
 of one. An interval is good where the quiet truth is inside. NODEWISE_EXPERIMENTS are the live experiments of each
 cell (20 for the bar), NODEWISE_REPLAYED the replayed ones (200), NODEWISE_SERIES a folder in which recorded series are
@@ -14,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -31,6 +34,8 @@ REPLAYED = int(os.environ.get("NODEWISE_REPLAYED", "200"))
 RECORDED_S = float(os.environ.get("NODEWISE_SERIES_SECONDS", "40"))
 BUDGET, WITHIN = "6s", 0.01
 WRONG, INSIDE = 15 / 200, 185 / 200
+#: How long the quiet machine is looked at before and after an experiment whose truth moves with it.
+_QUIET_S = 2.0
 #: Commands whose quiet truth is that of another's work over its own.
 _SIZES = {"base": 1.0, "same": 1.0, "3 %": 1.03, "30 %": 1.3}
 _STREAMS = {"stream": 1.0, "stream 30 %": 1.3}
@@ -92,10 +97,13 @@ def _truths(folder: Path) -> dict[tuple[str, str], float]:
     return truths
 
 
-def _row(cell: str, pair: tuple[str, str], truth: float, said: Iterable[Said]) -> str:
-    found = list(said)
-    wrong = sum(s.wrong(truth) for s in found)
-    inside = [s.inside(truth) for s in found if s.inside(truth) is not None]
+def _row(cell: str, pair: tuple[str, str], judged: Iterable[tuple[Said, float]]) -> str:
+    """The line of a cell's pair, of what was said and the truth that it is held against."""
+    pairs = list(judged)
+    found = [s for s, _ in pairs]
+    truth = statistics.median(t for _, t in pairs)
+    wrong = sum(s.wrong(t) for s, t in pairs)
+    inside = [s.inside(t) for s, t in pairs if s.inside(t) is not None]
     told = sum(s.word != "undecided" for s in found)
     bad = wrong > WRONG * len(found) or sum(map(bool, inside)) < INSIDE * len(inside)
     return (
@@ -127,14 +135,15 @@ def _replayed(folder: Path, cells: Iterable[str], truths: Mapping[tuple[str, str
         for pair, truth in truths.items():
             dice = random.Random(f"{cell} {pair}")
             found = (replay(series, pair, machine, dice).contenders[1].against_reference for _ in range(REPLAYED))
-            yield _row(cell, pair, truth, [Said(str(f.verdict), f.low, f.high) for f in found if f is not None])
+            yield _row(cell, pair, [(Said(str(f.verdict), f.low, f.high), truth) for f in found if f is not None])
 
 
 def _live(program: Path, cells: Iterable[str], truths: Mapping[tuple[str, str], float]) -> Iterator[str]:
     commands = _commands(program)
     for cell in cells:
-        for pair, truth in truths.items():
-            said = []
+        for pair, known in truths.items():
+            judged, truth = [], known
+            quiet = [] if PAIRS[pair] else [_quiet_ratios(commands, pair)]
             for n in range(LIVE):
                 with load(cell, program, seed=1000 * n), tempfile.TemporaryDirectory() as out:
                     words = [
@@ -153,15 +162,26 @@ def _live(program: Path, cells: Iterable[str], truths: Mapping[tuple[str, str], 
                         [*words, "-N", "-n", pair[0], "-n", pair[1], *texts], capture_output=True, text=True, check=True
                     )
                 found = json.loads(done.stdout)["contenders"][1]["against_reference"]
-                said.append(Said(found["verdict"], found["low"], found["high"]))
-            yield _row(cell, pair, truth, said)
+                if quiet:
+                    quiet.append(_quiet_ratios(commands, pair))
+                    truth = statistics.median([*quiet[-2], *quiet[-1]])
+                judged.append((Said(found["verdict"], found["low"], found["high"]), truth))
+            yield _row(cell, pair, judged)
+
+
+def _quiet_ratios(commands: Mapping[str, tuple[str, ...]], pair: tuple[str, str]) -> list[float]:
+    """The first's time over the second's in some seconds of interleaved runs beside no load."""
+    blocks = record({name: commands[name] for name in pair}, _QUIET_S).blocks
+    return [block[pair[0]].seconds / block[pair[1]].seconds for block in blocks]
 
 
 def main(*parts: str) -> None:
     """Print a table of each part: wrong words, intervals that hold the quiet truth, and how often a word was said."""
-    unknown = [part for part in parts if part not in ("live", "replay", *CELLS)]
+    seconds = [other for _, other in PAIRS]
+    unknown = [part for part in parts if part not in ("live", "replay", *CELLS, *seconds)]
     if unknown:
-        raise InputError(f"no such part: {', '.join(unknown)}", f"there are live, replay, {', '.join(CELLS)}")
+        known = ", ".join(["live", "replay", *CELLS, *seconds])
+        raise InputError(f"no such part: {', '.join(unknown)}", f"there are {known}")
     cells = [cell for cell in CELLS if cell in parts] or list(CELLS)
     live, replayed = ("live" in parts or "replay" not in parts), ("replay" in parts or "live" not in parts)
     with tempfile.TemporaryDirectory() as scratch:
@@ -170,7 +190,8 @@ def main(*parts: str) -> None:
         program = build(Path(scratch))
         # the truth of some is what the quiet machine says
         _recorded(folder, program, dict.fromkeys(["quiet", *(cells if replayed else [])]))
-        truths = _truths(folder)
+        named = set(parts) & set(seconds)
+        truths = {pair: truth for pair, truth in _truths(folder).items() if not named or pair[1] in named}
         if replayed:
             print(
                 f"replayed from recorded series, at most {MOST} blocks each; the bar: {WRONG:.1%} wrong, {INSIDE:.1%} inside"

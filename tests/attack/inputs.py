@@ -329,7 +329,7 @@ def _words(dice: random.Random) -> list[str]:
     for option in dice.sample(options, min(len(options), dice.choice([0, 1, 1, 2, 2, 3, 4]))):
         words += _given(dice, option)
     words += _bounded(name, {w for w in words if w.startswith("-")})
-    return words + _rest(dice, command)
+    return words + _rest(dice, name, command)
 
 
 def _given(dice: random.Random, option: click.Option) -> list[str]:
@@ -395,19 +395,19 @@ def _bounded(name: str, given: set[str]) -> list[str]:
     return more
 
 
-def _rest(dice: random.Random, command: click.Command) -> list[str]:
+def _rest(dice: random.Random, name: str, command: click.Command) -> list[str]:
     """What is no option: programs, commands, folders, words."""
     words: list[str] = ["--"] if dice.random() < 0.5 else []
     for _ in (p for p in command.params if isinstance(p, click.Argument)):
-        if command.name in ("run", "tune", "place", "where", "knobs"):
+        if name in ("run", "tune", "place", "where", "knobs"):
             chosen = dice.choice(_PROGRAMS)
-            policy = [dice.choice(["compact", "scatter", "balanced", *_TEXTS])] if command.name == "place" else []
+            policy = [dice.choice(["compact", "scatter", "balanced", *_TEXTS])] if name == "place" else []
             words = [*policy, *(["--", *chosen] if not policy or dice.random() < 0.2 else [])]
-        elif command.name == "compare":
+        elif name == "compare":
             words += [dice.choice(_HARMLESS) for _ in range(dice.choice([0, 1, 2, 2, 3]))]
-        elif command.name == "vec":
+        elif name == "vec":
             words = [dice.choice(["loop.c", "file", "nothing.c", "dir", "\udcff.c"])]
-        elif command.name == "study":
+        elif name == "study":
             words.append(dice.choice(["nothing", "", "./dir", "./file", "\udcff", "n" * 300]))
         else:
             words += [dice.choice([*_PATHS, *_TEXTS]) for _ in range(dice.choice([0, 1, 1, 2]))]

@@ -11,10 +11,11 @@ from nodewise.base.errors import InputError
 from nodewise.experiments.roofline import cache_levels, measure_roofline, roof_points
 from nodewise.machine.model import Cache, Machine
 from nodewise.machine.sources import load_machine
-from nodewise.records.result_store import STUDY, keep_result, read_result
+from nodewise.records.result_store import STUDY, read_result
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.verdicts.stored import read_stored
+from tests.kept_result import keep_result
 from tests.surfaces import machine
 
 KIB, MIB = 1 << 10, 1 << 20

@@ -8,7 +8,8 @@ import pytest
 
 from nodewise.base.errors import InputError
 from nodewise.records.experiment import Writer
-from nodewise.records.result_store import ROOFLINE, STUDY, keep_result, read_result
+from nodewise.records.result_store import ROOFLINE, STUDY, read_result
+from tests.kept_result import keep_result
 from tests.questions import tune_question
 from tests.surfaces import machine
 

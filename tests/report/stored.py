@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nodewise.records.result_store import ROOFLINE, STUDY, keep_result
+from nodewise.records.result_store import ROOFLINE, STUDY
 from nodewise.report.pages.write import write_page
 from nodewise.runner.sample import Sample
 from nodewise.studies.commands import Contender
@@ -26,6 +26,7 @@ from nodewise.verdicts.roofline import (
 )
 from nodewise.verdicts.series import Series
 from nodewise.verdicts.study import StudyVerdict, study_verdict
+from tests.kept_result import keep_result
 from tests.surfaces import machine
 
 BLOCKS = 25

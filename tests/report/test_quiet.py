@@ -76,6 +76,21 @@ def test_a_laptop_on_battery(tmp_path: Path) -> None:
     assert f["counters"].undo == "sysctl kernel.perf_event_paranoid=4"
 
 
+@pytest.mark.parametrize(
+    ("devices", "severity"),
+    [((), OK), (("software",), UNKNOWN), (("cpu",), OK), (("cpu_core", "cpu_atom"), OK), (("armv8_pmuv3_0",), OK)],
+)
+def test_a_machine_without_counters_is_told_apart_from_one_that_grants_them(
+    tmp_path: Path, devices: tuple[str, ...], severity: Severity
+) -> None:
+    root = write(tmp_path, systems.common(2))
+    for name in devices:
+        (root / "sys/bus/event_source/devices" / name).mkdir(parents=True)
+    counters = {x.name: x for x in examine(read_surroundings(root, [0, 1]))}["counters"]
+    assert counters.severity is severity
+    assert ("shows no counters" in counters.summary) == (severity is UNKNOWN)
+
+
 def test_processors_of_different_governors_are_each_put_back(tmp_path: Path) -> None:
     files = {**systems.laptop(), f"{systems.CPU}/cpu7/cpufreq/scaling_governor": "schedutil"}
     f = said_of(tmp_path, files)["governor"]
@@ -148,8 +163,11 @@ def test_other_load_is_named_with_where_it_runs(tmp_path: Path) -> None:
     assert f.summary == "90% of a processor on the 2 that may be used, 50% elsewhere; most of it make"
     assert "make (77) 90% of a processor, on 0" in f.evidence
     assert "kworker/4:1 (5, a thread of the kernel) 20% of a processor, on 4" in f.evidence
-    assert f.do == "end or pause make (kill -STOP 77), or hold it elsewhere: taskset -acp 1 77"
-    assert f.undo == "kill -CONT 77"
+    assert (
+        f.do
+        == "wait until make ended, or ask whose it is: ps -o user,etime,args -p 77; hold what is yours elsewhere: taskset -acp 1 77"
+    )
+    assert f.undo == "before, note where it may run: taskset -acp 77"
     kernel = {
         x.name: x for x in examine(s, idle=watched(busy_s={0: 0.9}, busiest=(Busy(9, "kswapd0", 0.9, (0,), True),)))
     }

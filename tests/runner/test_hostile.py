@@ -21,7 +21,7 @@ from nodewise.runner.program import inspect_program
 from nodewise.runner.protocol import read_metrics
 from nodewise.runner.same_output import Kind, SameOutput
 from nodewise.runner.setting import Setting
-from nodewise.statistics.spoiled import repeat_worthy
+from nodewise.statistics.disturbance import repeat_worthy
 
 
 def _sh(script: str, *words: str, **more: dict[str, str]) -> Setting:

@@ -19,7 +19,6 @@ from nodewise.runner.library_query import query_library
 from nodewise.runner.loaded import (
     Loaded,
     MapsWatcher,
-    libraries_of,
     loaded_from_json,
     mapped_files,
     needs_of,
@@ -30,6 +29,7 @@ from nodewise.runner.loaded import (
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from tests.loaded import libraries_of
 
 LIBRARY = """
 #include <stdlib.h>

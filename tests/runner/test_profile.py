@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from nodewise.base.shapes import fit
 from nodewise.runner import perf_event, profile
-from nodewise.runner.loaded import libraries_of, loaded_from_json
+from nodewise.runner.loaded import loaded_from_json
 from nodewise.runner.perf_event import Record, Sampler, SamplerError
 from nodewise.runner.profile import ANONYMOUS, KERNEL, Profile, Profiler, Tally, allocation_ranges
+from tests.loaded import libraries_of
 
 LIBRARY = """
 double spin_there(long n) { volatile double x = 1; for (long i = 0; i < n; i++) x = x * 1.0000001 + 1e-9; return x; }

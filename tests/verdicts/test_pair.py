@@ -2,10 +2,11 @@
 """Which blocks decide, and when none do."""
 
 import random
+import re
 from dataclasses import replace
 from itertools import pairwise
 
-from nodewise.statistics.spoiled import Met, disturbance
+from nodewise.statistics.disturbance import Met, disturbance
 from nodewise.statistics.verdict import Word
 from nodewise.verdicts.pair import Pairs, PairVerdict, judge_pairs, medians_explained, pair_verdict
 
@@ -44,6 +45,19 @@ def test_accepting_what_was_disturbed_is_said_with_the_verdict() -> None:
     told = _judged(_pairs(40, 1.6, 30), accept=True)
     assert told.verdict is Word.FASTER and told.pairs == 40
     assert "disturbed runs accepted: 30 of 40 blocks" in told.sentence
+
+
+def test_the_headline_has_the_size_and_says_where_disturbed_runs_decided() -> None:
+    assert re.fullmatch(r"1\.[56]\d*× faster", _judged(_pairs(40, 1.6, 0)).headline)
+    assert re.fullmatch(r"1\.[56]\d*× slower", _judged(_pairs(40, 1 / 1.6, 0)).headline)
+    assert re.fullmatch(r"1\.[56]\d*× faster, by disturbed runs", _judged(_pairs(40, 1.6, 30), accept=True).headline)
+    assert _judged(_pairs(40, 1.6, 30)).headline == "Undecided"
+    assert _judged(_pairs(40, 1.0, 0)).headline == "No difference found"
+
+
+def test_a_slowdown_is_the_ratio_turned_over_with_its_interval() -> None:
+    pair = replace(_judged(_pairs(40, 1.0, 0)), ratio=0.5, low=0.4, high=None)
+    assert (pair.slowdown.ratio, pair.slowdown.low, pair.slowdown.high) == (2.0, 0.0, 2.5)
 
 
 def test_fewer_than_six_blocks_have_no_interval() -> None:

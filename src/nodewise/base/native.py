@@ -4,6 +4,7 @@
 NODEWISE_NATIVE names another directory that holds them, such as one of an instrumented build.
 """
 
+import importlib.util
 import os
 from pathlib import Path
 
@@ -18,11 +19,11 @@ def native_path(name: str) -> Path:
     if override := os.environ.get("NODEWISE_NATIVE"):
         path = Path(override) / name
     else:
-        try:
-            from nodewise import _core
-        except ImportError as problem:
-            raise UnavailableError("nodewise's native part is not built", "install with: pip install .") from problem
-        path = Path(_core.__file__).parent / "native" / name
+        # only found, not loaded: a report is drawn where the libraries of the extension are missing, too
+        extension = importlib.util.find_spec("nodewise._core")
+        if extension is None or extension.origin is None:
+            raise UnavailableError("nodewise's native part is not built", "install with: pip install .")
+        path = Path(extension.origin).parent / "native" / name
     if not path.exists():
         raise UnavailableError(
             f"{name} is missing from the installation at {path.parent}", "install again: pip install ."

@@ -7,9 +7,6 @@ from pathlib import Path
 
 from nodewise.base.errors import InputError
 
-#: Pixels of a PNG for one of the SVG's.
-_SCALE = 2.0
-
 
 def write_drawing(svg: Path | None, png: Path | None, drawing: str) -> None:
     """Write an SVG text into one file or both, each whole. Raises StoreError where that fails, InputError where a name ends otherwise."""
@@ -25,6 +22,6 @@ def write_drawing(svg: Path | None, png: Path | None, drawing: str) -> None:
     if svg is not None:
         write_whole(svg, drawing)
     if png is not None:
-        import vl_convert
+        from nodewise.report.exports.rendering import svg_to_png
 
-        write_whole(png, vl_convert.svg_to_png(drawing, scale=_SCALE))
+        write_whole(png, svg_to_png(drawing))

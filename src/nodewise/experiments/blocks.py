@@ -18,8 +18,8 @@ from nodewise.records.recorder import Recorder
 from nodewise.runner.objective import SECONDS, Objective
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from nodewise.statistics.disturbance import repeat_worthy, repeats_due
 from nodewise.statistics.order import BalancedOrder
-from nodewise.statistics.spoiled import repeat_worthy, repeats_due
 
 #: At most so many blocks are made besides for disturbed ones, as a share of the blocks that there are.
 _MOST_AGAIN = 1.0

@@ -31,8 +31,8 @@ from nodewise.runner.objective import SECONDS, Objective, Shown
 from nodewise.runner.same_output import ANY_OUTPUT, SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import Ratio
+from nodewise.statistics.disturbance import Met
 from nodewise.statistics.sequential import OpenLooks
-from nodewise.statistics.spoiled import Met
 from nodewise.statistics.summary import Running
 from nodewise.statistics.verdict import is_settled
 from nodewise.verdicts.compare import (

@@ -7,12 +7,12 @@ import math
 from dataclasses import dataclass
 
 from nodewise.experiments.blocks import Block
+from nodewise.runner.setting import BASELINE
+from nodewise.statistics.disturbance import Disturbance, Met, disturbance
 from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks, plan_looks
-from nodewise.statistics.spoiled import Disturbance, Met, disturbance
 from nodewise.statistics.verdict import Verdict, Word, is_settled
 from nodewise.verdicts.disturbed import met_of
 from nodewise.verdicts.pair import Pairs, judge_pairs
-from nodewise.verdicts.tune import BASELINE
 
 #: What ended a comparison where the candidate failed, and where another setting is surely faster.
 FAILED, OVERTAKEN = "failed", "overtaken"

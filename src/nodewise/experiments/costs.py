@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from nodewise.runner.sample import Sample
+from nodewise.runner.setting import BASELINE
 from nodewise.statistics.summary import Running, median
-from nodewise.verdicts.tune import BASELINE
 
 
 class Costs:

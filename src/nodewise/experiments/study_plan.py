@@ -19,8 +19,8 @@ from nodewise.records.kept_limits import (
     machine_state,
     measured_limit,
 )
+from nodewise.statistics.disturbance import disturbance
 from nodewise.statistics.sequential import FEWEST_BLOCKS
-from nodewise.statistics.spoiled import disturbance
 from nodewise.studies.commands import work_of
 from nodewise.studies.discovery import Found, find_study
 from nodewise.studies.machine_limits import (

@@ -32,7 +32,7 @@ from nodewise.records.recorder import Recorder
 from nodewise.records.sample_lines import Plan
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.sample import Sample
-from nodewise.runner.setting import Setting
+from nodewise.runner.setting import BASELINE, Setting
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.reduce import Reduction
 from nodewise.search.search import AtLeast, Outcome
@@ -45,7 +45,7 @@ from nodewise.tuning.ranks import with_ranks
 from nodewise.tuning.selection import Offer
 from nodewise.verdicts.ablation import REDUCE, ablation_blocks
 from nodewise.verdicts.encoding import encode
-from nodewise.verdicts.tune import BASELINE, CONFIRM, TuneVerdict, tune_verdict
+from nodewise.verdicts.tune import CONFIRM, TuneVerdict, tune_verdict
 
 #: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
 FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS

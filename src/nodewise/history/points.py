@@ -9,6 +9,7 @@ from typing import Any
 
 from nodewise.history.entry import TUNED, Point, point_of
 from nodewise.runner.launch import quoted_line
+from nodewise.runner.setting import BASELINE
 from nodewise.verdicts.compare import COMPARE, CompareVerdict
 from nodewise.verdicts.confirm import Comparison, comparison_of
 from nodewise.verdicts.pair import costs_of
@@ -16,7 +17,7 @@ from nodewise.verdicts.roofline import RoofKind, RooflineVerdict
 from nodewise.verdicts.scale import SCALE, ScaleVerdict
 from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.study import StudyVerdict
-from nodewise.verdicts.tune import BASELINE, CONFIRM, TuneVerdict
+from nodewise.verdicts.tune import CONFIRM, TuneVerdict
 
 
 def program_of(command: str) -> str:

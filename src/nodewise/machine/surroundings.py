@@ -88,7 +88,8 @@ class Kernel:
     """What the kernel was told to do: switches by sysctl, its command line, and which processors it leaves alone.
 
     `autogroup` is the group of sessions that this process is in with its weight, as /proc/self/autogroup says it; None where
-    the control group that it is in shares processors out instead.
+    the control group that it is in shares processors out instead. `counters`: whether the processors' events are counted (None: not
+    shown).
     """
 
     command_line: tuple[str, ...] = ()
@@ -98,6 +99,7 @@ class Kernel:
     huge_page_defrag: str | None = None
     same_page_merging: int | None = None
     perf_paranoid: int | None = None
+    counters: bool | None = None
     nmi_watchdog: int | None = None
     isolated: tuple[int, ...] = ()
     tickless: tuple[int, ...] = ()
@@ -210,6 +212,15 @@ def read_clocks(root: Path, processors: tuple[int, ...]) -> Clocks:
     )
 
 
+def _counters(root: Path) -> bool | None:
+    """Whether the kernel counts a processor's events, None where it does not show what it counts."""
+    devices = root / "sys/bus/event_source/devices"
+    if not devices.is_dir():
+        return None
+    # `cpu`, of hybrid ones cpu_core and cpu_atom, on Arm armv8_pmuv3_0 and the like
+    return any(re.match(r"cpu(_core|_atom)?$|armv\d|arm_pmu", path.name) for path in devices.iterdir())
+
+
 def read_kernel(root: Path) -> Kernel:
     """Switches, command line, isolated processors, clock source and mitigations."""
     huge = root / "sys/kernel/mm/transparent_hugepage"
@@ -224,6 +235,7 @@ def read_kernel(root: Path) -> Kernel:
         huge_page_defrag=first_match(r"\[([\w+]+)\]", read_text(huge / "defrag") or ""),
         same_page_merging=read_number(root / "sys/kernel/mm/ksm/run"),
         perf_paranoid=read_number(sysctl / "perf_event_paranoid"),
+        counters=_counters(root),
         nmi_watchdog=read_number(sysctl / "nmi_watchdog"),
         autogroups=read_number(sysctl / "sched_autogroup_enabled"),
         autogroup=_autogroup(root),

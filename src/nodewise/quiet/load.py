@@ -88,11 +88,13 @@ def _stop(named: list[Busy], free: list[int], hidden: bool) -> tuple[str, str]:
         if hidden or not named:
             return "look from outside of this container or machine: top there", ""
         return "the kernel works for some process, disk or network: see interrupts, and what is written and sent", ""
-    pids = " ".join(str(b.pid) for b in users)
-    away = f", or hold it elsewhere: taskset -acp {free[0]} {users[0].pid}" if free else ""
+    pids = ",".join(str(b.pid) for b in users)
+    names = ", ".join(dict.fromkeys(b.name for b in users))
+    away = f"; hold what is yours elsewhere: taskset -acp {free[0]} {users[0].pid}" if free else ""
+    back = f"before, note where it may run: taskset -acp {users[0].pid}" if free else ""
     return (
-        f"end or pause {', '.join(dict.fromkeys(b.name for b in users))} (kill -STOP {pids}){away}",
-        f"kill -CONT {pids}",
+        f"wait until {names} ended, or ask whose {'they are' if len(users) > 1 else 'it is'}: ps -o user,etime,args -p {pids}{away}",
+        back,
     )
 
 

@@ -357,12 +357,19 @@ def _services(s: Surroundings) -> Finding:
 
 def _counters(s: Surroundings) -> Finding:
     value = s.kernel.perf_paranoid
-    evidence = (f"proc/sys/kernel/perf_event_paranoid: {'not there' if value is None else value}",)
+    evidence: tuple[str, ...] = (f"proc/sys/kernel/perf_event_paranoid: {'not there' if value is None else value}",)
     source = f"{_SYSCTL}#perf-event-paranoid"
     if value is None:
         return Finding(
             "counters", Severity.UNKNOWN, "this kernel has no perf events, or hides them", evidence, source=source
         )
+    if s.kernel.counters is False:
+        evidence += ("sys/bus/event_source/devices: none of a processor",)
+        why = (
+            "a virtual machine is often given none" if s.hypervisor else "the kernel has no driver for this processor's"
+        )
+        summary = f"this machine shows no counters of its processors: {why}"
+        return Finding("counters", Severity.UNKNOWN, summary, evidence, source=source)
     if value <= 2:
         return Finding("counters", Severity.OK, "may be read for one's own programs", evidence, source=source)
     return Finding(

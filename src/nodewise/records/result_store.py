@@ -3,40 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.bounded_json import parse_json, read_bounded
 from nodewise.base.errors import InputError
-from nodewise.machine.model import Machine
-from nodewise.records.experiment import SCHEMA, Writer, inherited_facts, read_question
+from nodewise.records.experiment import read_question
 from nodewise.records.kind_registry import kind_named
 from nodewise.records.secret_file import Through
 
 STUDY, ROOFLINE = "study", "roofline"
 _VERDICT = "verdict.json"
-
-
-def keep_result(
-    folder: Path,
-    kind: str,
-    content: Mapping[str, Any],
-    machine: Machine,
-    environment: Mapping[str, str],
-    asked: Sequence[str],
-) -> dict[str, Any]:
-    """Keep results that were got without an experiment of their own; the record as `read_result` gives it.
-
-    Of `content` `results` or `result` are what was found, the rest belongs to the question. The directory is made. Raises
-    StoreError.
-    """
-    found = {name: content[name] for name in ("results", "result") if name in content}
-    rest = {name: value for name, value in content.items() if name not in found}
-    question = {"kind": kind, **inherited_facts(machine, environment, asked), **rest}
-    with Writer(folder, question) as writer:
-        writer.store_result(found)
-    return {"nodewise_experiment": SCHEMA, **question, **found}
 
 
 def read_result(folder: Path, through: Through | None = None) -> dict[str, Any]:

@@ -294,11 +294,3 @@ def run_watched(
     with watched_launcher(launcher) as watcher:
         sample = launcher.run(setting, timeout_s=timeout_s)
     return sample, loaded if watcher is None else watcher.add_to(loaded, marks)
-
-
-def libraries_of(
-    command: Sequence[str], environment: Mapping[str, str] | None = None, marks: Collection[str] = ()
-) -> Loaded:
-    """What a command loads here, by one run of its own. Raises ProgramError where it cannot be started."""
-    with LocalLauncher(inherited=environment) as launcher:
-        return run_watched(launcher, Setting(command=tuple(command)), environment, marks)[1]

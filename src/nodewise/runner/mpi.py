@@ -55,7 +55,7 @@ FAMILIES = {
     family.name: family
     for family in (
         Family(
-            *("openmpi", "Open MPI", ("mpirun.openmpi", "mpirun", "orterun", "prterun"), r"\(Open MPI\)"),
+            *("openmpi", "Open MPI", ("mpirun.openmpi", "mpirun", "orterun", "prterun"), r"\((Open MPI|OpenRTE)\)"),
             *(("--map-by", "ppr:{n}:node"), ("Open MPI",), "openmpi-bin", "libmpi.so.40"),
         ),
         Family(

@@ -2,7 +2,7 @@
 """Rests: short looks at the machine between two runs, after one that others' load disturbed.
 
 A service on the same machine (a database, say) works for a program whenever that runs, and rests when it does not; another
-user's work mostly goes on. Which of the two it may be, `statistics.spoiled` says by these looks.
+user's work mostly goes on. Which of the two it may be, `statistics.disturbance` says by these looks.
 """
 
 from __future__ import annotations

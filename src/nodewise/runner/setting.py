@@ -11,6 +11,9 @@ from typing import Any
 from nodewise.base.shapes import Scalar, ShapeError, fit
 from nodewise.placement.memory import MODES, MemoryPolicy
 
+#: The key of the setting that changes nothing: the program as its user starts it.
+BASELINE = "baseline"
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -45,7 +48,7 @@ class Setting:
     @property
     def key(self) -> str:
         """A stable name: its own, or `threads=183 placement=balanced`, or `baseline`."""
-        return self.name or " ".join(f"{k}={v}" for k, v in self.values.items()) or "baseline"
+        return self.name or " ".join(f"{k}={v}" for k, v in self.values.items()) or BASELINE
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """The environment that the program gets."""

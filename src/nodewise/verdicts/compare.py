@@ -18,10 +18,10 @@ from nodewise.base.units import format_percent, format_seconds
 from nodewise.records.columns import WARM_UP
 from nodewise.records.experiment import Experiment
 from nodewise.runner.objective import WORK, format_metric
-from nodewise.statistics.compare import Ratio
+from nodewise.statistics.modes import Mode, modes
 from nodewise.statistics.sequential import OpenLooks
-from nodewise.statistics.spoiled import Mode, drift, first_run_differs, modes
 from nodewise.statistics.summary import mad, median
+from nodewise.statistics.trend import drift, first_run_differs
 from nodewise.statistics.verdict import Word, format_ratio
 from nodewise.statistics.work import efficiency
 from nodewise.verdicts.baseline import AgainstBaseline
@@ -37,7 +37,7 @@ from nodewise.verdicts.pair import (
 )
 from nodewise.verdicts.question import AskedContender, Question, question_of
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
-from nodewise.verdicts.tune import seconds_spent
+from nodewise.verdicts.spent import seconds_spent
 
 COMPARE, RUN, CONFIRM = "compare", "run", "confirm"
 #: A drift, or a first run that differs, of less than this is not worth a word.
@@ -490,9 +490,7 @@ def describe(verdict: CompareVerdict, labels: Mapping[str, str] | None = None) -
 def describe_pair(pair: PairVerdict, called: Mapping[str, str]) -> str:
     """`./new is 1.47× faster than ./old (1.45–1.49)`: what was found of two contenders, in a sentence."""
     one, other = (called.get(name, name) for name in (pair.one, pair.other))
-    ratio = pair.interval
-    if pair.verdict is Word.SLOWER:
-        ratio = Ratio(1 / ratio.ratio, 1 / ratio.high, 1 / ratio.low, ratio.pairs)
+    ratio = pair.slowdown if pair.verdict is Word.SLOWER else pair.interval
     if pair.verdict in (Word.FASTER, Word.SLOWER):
         size, _, span = format_ratio(ratio).partition(" ")
         return f"{other} is {size} {pair.verdict.value} than {one} {span}{pair.rests_on}"

@@ -12,13 +12,14 @@ from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
 from nodewise.records.kind_registry import all_kinds, kind_named
 from nodewise.runner.launch import launch_of
+from nodewise.runner.setting import BASELINE
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.verdict import Word, format_factor, format_ratio
 from nodewise.verdicts.compare import CONFIRM, CompareVerdict, compare_verdict, reference_of
 from nodewise.verdicts.pair import PairVerdict, costs_of
 from nodewise.verdicts.question import question_of, read_part, stopped_by
 from nodewise.verdicts.stored import Stored
-from nodewise.verdicts.tune import BASELINE, tune_verdict
+from nodewise.verdicts.tune import tune_verdict
 
 #: A repeated ratio may fall short of the promised interval by this much, and the promise still holds.
 SLACK = 0.02

@@ -13,7 +13,7 @@ import numpy as np
 from nodewise.records.experiment import Experiment
 from nodewise.runner.marks import stolen_s
 from nodewise.runner.sample import Sample
-from nodewise.statistics.spoiled import Disturbance, Met, disturbance
+from nodewise.statistics.disturbance import Disturbance, Met, disturbance
 
 #: What `runner.marks.stolen_s` reads of a run, and what `runner.rests` saw before it.
 _USAGE, _CONDITIONS = (
@@ -23,7 +23,7 @@ _USAGE, _CONDITIONS = (
 
 
 def met_of(block: int, contender: str, sample: Sample) -> Met:
-    """What a run met, as `statistics.spoiled` judges it."""
+    """What a run met, as `statistics.disturbance` judges it."""
     return _met(block, contender, sample.marks, sample.wall_s, sample.usage, sample.conditions)
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from nodewise.base.errors import InputError
 from nodewise.records.experiment import Experiment
+from nodewise.runner.setting import BASELINE
 from nodewise.verdicts.compare import COMPARE, CompareVerdict, compare_verdict, reference_of
 from nodewise.verdicts.confirm import ConfirmVerdict, confirm_verdict
 from nodewise.verdicts.pair import costs_of
 from nodewise.verdicts.question import stopped_by
-from nodewise.verdicts.tune import BASELINE, TuneVerdict, tune_verdict
+from nodewise.verdicts.tune import TuneVerdict, tune_verdict
 
 
 def judge_tune(experiment: Experiment) -> TuneVerdict:

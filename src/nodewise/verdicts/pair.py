@@ -18,7 +18,7 @@ from nodewise.base.units import format_percent
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.carryover import comparable
 from nodewise.statistics.compare import Ratio, ratio_interval
-from nodewise.statistics.spoiled import Disturbance, disturbance
+from nodewise.statistics.disturbance import Disturbance, disturbance
 from nodewise.statistics.verdict import Verdict, Word, format_factor, judge
 from nodewise.verdicts.disturbed import PhaseMet, phase_met
 
@@ -58,6 +58,23 @@ class PairVerdict:
     def interval(self) -> Ratio:
         """The ratio with its interval, endless where there is none."""
         return Ratio(self.ratio, self.low or 0.0, math.inf if self.high is None else self.high, self.pairs)
+
+    @property
+    def slowdown(self) -> Ratio:
+        """How many times as slow `other` is as `one`, with its interval."""
+        high = math.inf if self.low is None else 1 / self.low
+        return Ratio(1 / self.ratio, 0.0 if self.high is None else 1 / self.high, high, self.pairs)
+
+    @property
+    def headline(self) -> str:
+        """`1.47× faster`: what was found in few words, and whether disturbed runs decided it."""
+        found = {
+            Word.FASTER: f"{format_factor(self.interval)} faster",
+            Word.SLOWER: f"{format_factor(self.slowdown)} slower",
+            Word.NO_DIFFERENCE: "No difference found",
+            Word.UNDECIDED: "Undecided",
+        }[self.verdict]
+        return f"{found}, by disturbed runs" if self.rests_on and self.verdict is not Word.UNDECIDED else found
 
 
 @dataclass(frozen=True)

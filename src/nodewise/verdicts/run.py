@@ -10,7 +10,7 @@ from nodewise.base.errors import InputError
 from nodewise.records.experiment import Experiment
 from nodewise.runner.objective import value_of
 from nodewise.runner.sample import Sample
-from nodewise.statistics.spoiled import repeat_worthy
+from nodewise.statistics.disturbance import repeat_worthy
 from nodewise.statistics.summary import mad, median
 from nodewise.verdicts.compare import COMPARE, RUN, CompareVerdict
 from nodewise.verdicts.question import question_of

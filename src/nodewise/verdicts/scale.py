@@ -17,9 +17,9 @@ from nodewise.base.errors import InputError
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.records.experiment import Experiment
 from nodewise.statistics.compare import ratio_interval
+from nodewise.statistics.disturbance import repeat_worthy
 from nodewise.statistics.scaling import FARTHEST, FEWEST_COUNTS, LAWS, LEVEL, Expected, Fits, Numbers
 from nodewise.statistics.sequential import FEWEST_BLOCKS
-from nodewise.statistics.spoiled import repeat_worthy
 from nodewise.statistics.summary import mad, median
 from nodewise.verdicts.question import stopped_by
 
@@ -359,11 +359,6 @@ _SAID: Mapping[str, str] = {
     "halo": "the law of halos: borders are exchanged, as of a divided box",
     "power": "a power of the number, with no law behind it",
 }
-
-
-def law_said(name: str) -> str:
-    """A law in words."""
-    return _SAID[name]
 
 
 def _sentence(law: str | None, no_law: str, over: str) -> str:

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from nodewise.records.kept_limits import KeptLimit
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import Ratio, ratio_interval
+from nodewise.statistics.disturbance import Met, disturbance
 from nodewise.statistics.sequential import FEWEST_BLOCKS
-from nodewise.statistics.spoiled import Met, disturbance
 from nodewise.statistics.summary import median
 from nodewise.statistics.verdict import Word, judge
 from nodewise.studies.commands import Contender

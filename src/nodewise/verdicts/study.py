@@ -13,8 +13,8 @@ from enum import StrEnum
 
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.records.result_store import STUDY
+from nodewise.statistics.disturbance import disturbance
 from nodewise.statistics.sequential import FEWEST_BLOCKS
-from nodewise.statistics.spoiled import disturbance
 from nodewise.statistics.verdict import Word, format_factor, format_ratio
 from nodewise.studies.contract import Published, Study
 from nodewise.verdicts.pair import PairVerdict

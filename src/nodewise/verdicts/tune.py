@@ -11,14 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nodewise.base.masking import masked_names, shell_text, to_be_set
 from nodewise.base.units import format_percent
 from nodewise.records.answers import answer_notes
 from nodewise.records.experiment import Experiment
 from nodewise.records.sample_lines import Plan
-from nodewise.runner.launch import launch_of
-from nodewise.runner.setting import Setting
-from nodewise.search.failures import fails_more
+from nodewise.runner.setting import BASELINE, Setting
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.resolution import MOST_MORE, pairs_to_narrow
 from nodewise.statistics.sequential import FEWEST_BLOCKS, Looks
@@ -26,6 +23,8 @@ from nodewise.statistics.summary import mad, median
 from nodewise.statistics.verdict import Verdict, Word, format_ratio
 from nodewise.verdicts.ablation import Ablations, ablations_of
 from nodewise.verdicts.disturbed import phase_met
+from nodewise.verdicts.failures import failures_of, settings_to_blame, shared_failures
+from nodewise.verdicts.launch import Launch, launched, to_be_set_note
 from nodewise.verdicts.pair import (
     Pairs,
     PairVerdict,
@@ -38,34 +37,14 @@ from nodewise.verdicts.pair import (
 from nodewise.verdicts.question import question_of
 from nodewise.verdicts.ranks import RankTable, ranks_of
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
+from nodewise.verdicts.spent import seconds_spent
 from nodewise.verdicts.untried import untried_notes
 
-BASELINE = "baseline"
 TUNE = "tune"
 #: The phase of the runs that decide.
 CONFIRM = "confirm"
 #: No fewer blocks than this part of those made are said to decide what they left open.
 _LEAST_MORE = 0.5
-
-
-@dataclass(frozen=True)
-class Launch:
-    """How a setting is started: what `Setting` holds, and the line for a shell.
-
-    `threads` is None where nothing sets them; `build` is the command that made the program (empty: none was asked for).
-    """
-
-    key: str
-    values: Mapping[str, Any]
-    env: Mapping[str, str]
-    unset: tuple[str, ...]
-    command: tuple[str, ...]
-    mask: tuple[int, ...] | None
-    places: tuple[tuple[int, ...], ...] | None
-    placement: str
-    threads: int | None
-    launch_line: str
-    build: str
 
 
 @dataclass(frozen=True)
@@ -157,8 +136,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
     sign = -1 if maximise else 1
     return TuneVerdict(
         kind=TUNE,
-        # one that is slower is no answer to what is asked; it is named among the notes
-        verdict=Word.NO_DIFFERENCE if verdict.word is Word.SLOWER else verdict.word,
+        verdict=verdict.word,
         sentence=verdict.sentence if comparison is None else comparison.sentence,
         reason=reason,
         ratio=ratio.ratio,
@@ -167,8 +145,8 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         within=verdict.within,
         beyond=verdict.beyond if math.isfinite(verdict.beyond) else None,
         more_runs=_more_runs(verdict, pairs, _accepting(experiment)),
-        best=_launch(experiment, best),
-        baseline=_launch(experiment, baseline),
+        best=launched(experiment, best),
+        baseline=launched(experiment, baseline),
         candidate=candidate,
         comparison=comparison,
         metric=experiment.objective.metric,
@@ -182,7 +160,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         why=_why(experiment, best),
         settings=tuple(sorted(summaries, key=lambda s: math.inf if s.median is None else sign * s.median)),
         pareto=secondary.pareto_fronts(summaries),
-        notes=(*_notes(experiment, verdict, comparison), *energy_notes(experiment), *_to_be_set(experiment, best)),
+        notes=(*_notes(experiment, verdict, comparison), *energy_notes(experiment), *to_be_set_note(experiment, best)),
         stopped=stopped,
         experiment=str(experiment.path),
         ranks=ranks_of(experiment, best.key),
@@ -198,7 +176,7 @@ def _candidate(experiment: Experiment) -> str:
 
     One that fails more often than the program as it is, is never the candidate.
     """
-    failed = _to_blame(experiment)
+    failed = settings_to_blame(experiment)
     plans = [p for p in experiment.plans if p.candidate in experiment.settings and p.candidate not in failed]
     # of one that was only ever cut off nothing is known but that it is slower
     plans = [p for p in plans if costs_of(experiment, p.candidate)]
@@ -225,39 +203,6 @@ def _looked(experiment: Experiment, plan: Plan) -> bool:
     return len(pair_up(experiment, BASELINE, plan.candidate, CONFIRM).one) >= plan.looks[0]
 
 
-def _failures(experiment: Experiment, key: str) -> tuple[int, int]:
-    """How many runs of a setting failed, and how many ran to an end; what was cut off did neither."""
-    at = experiment.records.of(key)
-    bad = [int(i) for i in at[~experiment.records.ok[at]]]
-    cut = sum(experiment.records[i].sample.cut_off for i in bad)
-    return len(bad) - cut, int(at.size) - cut
-
-
-def _shared_failures(experiment: Experiment, candidate: str) -> list[str]:
-    """A sentence for each value that a setting shares with others which failed, where none failed without that value."""
-    others = {key: _failures(experiment, key) for key in experiment.settings if key not in (BASELINE, candidate)}
-    notes = []
-    for name, value in experiment.settings[candidate].values.items():
-        shared = [key for key in others if experiment.settings[key].values.get(name) == value]
-        failed, runs = (sum(others[key][i] for key in shared) for i in (0, 1))
-        if failed and failed == sum(f for f, _ in others.values()):
-            notes.append(
-                f"other settings with {name}={value} failed in {failed} of {runs} runs, and none without it: "
-                "more runs would show whether this one does, too"
-            )
-    return notes
-
-
-def _to_blame(experiment: Experiment) -> dict[str, str]:
-    """Settings that fail more often than the program as it is, each with the error of its last failure."""
-    own = _failures(experiment, BASELINE)
-    found = {}
-    for key, last in experiment.records.failures().items():
-        if key != BASELINE and fails_more(*_failures(experiment, key), *own):
-            found[key] = (experiment.records[last].sample.error or "it failed").splitlines()[0]
-    return found
-
-
 def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, str]:
     within = question_of(experiment).within
     plan = plan_of(experiment, candidate)
@@ -279,11 +224,11 @@ def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, st
 
 def _unconfirmed(experiment: Experiment) -> str:
     """Why what looks best was not confirmed."""
-    to_blame = _to_blame(experiment)
+    to_blame = settings_to_blame(experiment)
     gone = [key for key in dict.fromkeys(p.candidate for p in experiment.plans) if key in to_blame]
     if not gone:
         return "there were too few runs to confirm it"
-    failed, runs = _failures(experiment, gone[-1])
+    failed, runs = failures_of(experiment, gone[-1])
     others = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
     return f"{gone[-1]}{others} looked faster and failed ({failed} of {runs} runs); too few runs were left to confirm another"
 
@@ -373,18 +318,18 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if comparison is not None and comparison.blocks:
         medians = [median(costs_of(experiment, key, CONFIRM)) for key in (comparison.one, comparison.other)]
         notes += filter(None, [medians_explained(comparison, medians)])
-    failed, runs = _failures(experiment, BASELINE)
+    failed, runs = failures_of(experiment, BASELINE)
     if failed:
         notes.append(f"the program failed in {failed} of {runs} runs as it is")
     notes += untried_notes(experiment)
-    to_blame = _to_blame(experiment)
-    notes += [f"{key} was left out: {error}" for key, error in to_blame.items()]
+    to_blame = settings_to_blame(experiment)
+    notes += [f"{key} {how}" for key, how in to_blame.items()]
     candidate = _candidate(experiment)
-    failed, runs = _failures(experiment, candidate)
+    failed, runs = failures_of(experiment, candidate)
     if failed and candidate != BASELINE:
         notes.append(f"{candidate} failed in {failed} of {runs} runs")
-    if verdict.word is Word.FASTER and not _failures(experiment, BASELINE)[0]:
-        notes += _shared_failures(experiment, candidate)
+    if verdict.word is Word.FASTER and not failures_of(experiment, BASELINE)[0]:
+        notes += shared_failures(experiment, candidate)
     notes += _ablations(experiment, candidate, verdict).notes()
     looked = [plan for plan in experiment.plans if _looked(experiment, plan)]
     if len(looked) > 1:
@@ -400,30 +345,6 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     return notes
 
 
-def _launch(experiment: Experiment, setting: Setting) -> Launch:
-    places = setting.places
-    return Launch(
-        key=setting.key,
-        values=dict(setting.values),
-        env=dict(setting.env),
-        unset=setting.unset,
-        command=setting.command,
-        mask=setting.mask,
-        places=places,
-        placement=str(setting.values.get("placement", "os")),
-        threads=setting.values.get("threads", len(places) if places else None),
-        launch_line=launch_of(setting, question_of(experiment).start).line(),
-        build=shell_text(setting.build),
-    )
-
-
-def _to_be_set(experiment: Experiment, best: Setting) -> list[str]:
-    """The note where the launch line, or the build, names variables in the place of secrets."""
-    names = launch_of(best, question_of(experiment).start).needed
-    names = tuple(dict.fromkeys([*names, *masked_names(best.build)]))
-    return [to_be_set("the launch line", names)] if names else []
-
-
 def _why(experiment: Experiment, best: Setting) -> tuple[str, ...]:
     """For each knob that the best setting changes, what it does, why it helps here, and where that is documented."""
     reported = []
@@ -434,14 +355,3 @@ def _why(experiment: Experiment, best: Setting) -> tuple[str, ...]:
             source = knob.sources.get(value, knob.source)
             reported.append(f"{name}={value} ({knob.variable}): {reason} See {source}")
     return tuple(reported)
-
-
-def seconds_spent(experiment: Experiment) -> float:
-    """What was spent of the budget; of records that do not say so, from the first run's begin to the last one's end."""
-    if not len(experiment.records):
-        return 0.0
-    if experiment.records.spent_s > 0:
-        return experiment.records.spent_s
-    begin = experiment.records.plain("started_at")
-    last = int(np.argmax(begin))
-    return float(begin[last] + experiment.records.plain("wall_s")[last] - begin.min())

@@ -15,8 +15,9 @@ from nodewise.report.figures.pareto import Label, pareto_figures, place_labels, 
 from nodewise.runner.objective import Objective
 from nodewise.runner.setting import Setting
 from nodewise.statistics.verdict import Word
+from nodewise.verdicts.launch import Launch
 from nodewise.verdicts.secondary import MetricSummary
-from nodewise.verdicts.tune import Launch, SettingSummary, TuneVerdict
+from nodewise.verdicts.tune import SettingSummary, TuneVerdict
 
 HOSTILE = 'a "name",\nof </script> two lines'
 

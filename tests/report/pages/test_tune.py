@@ -251,10 +251,15 @@ def test_without_a_good_run_it_says_so(tmp_path: Path) -> None:
         write_page(directory)
 
 
-def test_it_is_written_where_the_native_part_is_missing(tmp_path: Path) -> None:
+def test_it_is_written_where_the_native_part_cannot_be_loaded(tmp_path: Path) -> None:
     directory = _experiment(tmp_path / "x", "many cores")
     code = (
-        "import sys; sys.modules['nodewise._core'] = None\n"
+        "import sys; from importlib.machinery import ExtensionFileLoader as Loader\n"
+        "made = Loader.create_module\n"
+        "def create_module(self, spec):\n"
+        "    if spec.name == 'nodewise._core': raise ImportError('libhwloc.so.15: cannot open shared object file')\n"
+        "    return made(self, spec)\n"
+        "Loader.create_module = create_module\n"
         "from pathlib import Path; from nodewise.report.pages.write import write_page; write_page(Path(sys.argv[1]))"
     )
     subprocess.run([sys.executable, "-c", code, str(directory)], check=True)

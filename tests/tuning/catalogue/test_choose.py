@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.machine.sources import load_machine
-from nodewise.runner.loaded import Loaded, libraries_of
+from nodewise.runner.loaded import Loaded
 from nodewise.tuning.catalogue.choose import (
     Answers,
     allocator_knob,
@@ -24,6 +24,7 @@ from nodewise.tuning.catalogue.choose import (
 )
 from nodewise.tuning.catalogue.knob import apply, cleared
 from tests.catalogue import AVX512, CATALOGUE, OPENBLAS, loading, machine, offered, tried
+from tests.loaded import libraries_of
 
 
 @pytest.mark.parametrize(

@@ -9,26 +9,23 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.base.files import make_directory, write_whole
-
-#: Pixels for each unit of a drawing.
-_SCALE = 2
+from nodewise.report.exports.rendering import chart_to_png, chart_to_svg, svg_to_png
 
 
 def write_pictures(figures: Mapping[str, Any], target: Path, kind: str) -> list[Path]:
     """Write charts, and texts of SVG, as `svg` or `png`: the first alone where `target` has that suffix, else all, as files of a directory.
 
-    Raises InputError for a file of another kind or without figures, StoreError where one cannot be written.
+    Raises InputError for a file of another kind or without figures, StoreError where one cannot be written, UnavailableError
+    without vl-convert.
     """
-    import vl_convert
-
     if not figures:
         raise InputError("there is no figure to write: too little was measured")
 
     def rendered(figure: Any) -> str | bytes:
         if isinstance(figure, str):
-            return figure if kind == "svg" else vl_convert.svg_to_png(figure, scale=_SCALE)
+            return figure if kind == "svg" else svg_to_png(figure)
         spec = figure.to_json()
-        return vl_convert.vegalite_to_svg(spec) if kind == "svg" else vl_convert.vegalite_to_png(spec, scale=_SCALE)
+        return chart_to_svg(spec) if kind == "svg" else chart_to_png(spec)
 
     if target.suffix == f".{kind}":
         write_whole(target, rendered(next(iter(figures.values()))))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,6 @@ from nodewise.report.pages.conditions import sampled_page, sorted_cells, thinnin
 from nodewise.report.tables import labels_of
 from nodewise.report.text.comparison import table_rows
 from nodewise.runner.objective import format_metric
-from nodewise.statistics.verdict import Word, format_factor
 from nodewise.verdicts.compare import CompareVerdict, describe
 from nodewise.verdicts.confirm import ConfirmVerdict, Held
 from nodewise.verdicts.stored import Stored
@@ -51,12 +49,20 @@ def _page(stored: Stored[Any], verdict: CompareVerdict, headline: str, sentence:
         "asked_for": _asked_for(stored.question.command),
         "headline": headline,
         "sentence": sentence,
-        "tone": "faster" if len(verdict.fastest) == 1 and len(table["rows"]) > 1 else "",
+        "tone": _tone(verdict),
         "table": table,
         "pairs": [replace(p, one=labels[p.one], other=labels[p.other]) for p in verdict.pairs] if others else [],
         "limits": [*dict.fromkeys([*notes, *verdict.warnings]), *_of_intervals(verdict), *thinning(experiment)],
     }
     return sampled_page("compare.html", stored, verdict, make_figures(experiment, verdict), values)
+
+
+def _tone(verdict: CompareVerdict) -> str:
+    """Green is for what is faster: of two the second, of more the one that is the best."""
+    rows = [r for r in verdict.contenders if r.runs]
+    if len(rows) == 2 and (pair := rows[1].against_reference) is not None:
+        return pair.verdict.value.replace(" ", "-")
+    return "faster" if len(rows) > 1 and len(verdict.fastest) == 1 else ""
 
 
 def _asked_for(commands: Sequence[str]) -> str:
@@ -110,16 +116,7 @@ def _headline(verdict: CompareVerdict, labels: dict[str, str]) -> str:
     if len(rows) == 2 and any(r.error for r in rows):
         return "A command failed"
     if len(rows) == 2 and (pair := rows[1].against_reference) is not None:
-        found = pair.interval
-        slower = replace(
-            found, ratio=1 / found.ratio, low=1 / found.high, high=1 / found.low if found.low else math.inf
-        )
-        return {
-            Word.FASTER: f"{format_factor(found)} faster",
-            Word.SLOWER: f"{format_factor(slower)} slower",
-            Word.NO_DIFFERENCE: "No difference found",
-            Word.UNDECIDED: "Undecided",
-        }[pair.verdict]
+        return pair.headline
     if len(rows) < 2:
         return format_metric(verdict.metric, rows[0].median or 0.0, verdict.currency)
     return labels[verdict.fastest[0]] if len(verdict.fastest) == 1 else "Several may be the best"

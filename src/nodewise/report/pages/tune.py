@@ -12,9 +12,10 @@ from nodewise.report.pages.conditions import sampled_page, thinning
 from nodewise.report.tables import label, labels_of
 from nodewise.report.text.going_on import going_on, last_budget
 from nodewise.report.text.scale import point_rows
-from nodewise.statistics.verdict import Word, format_factor
+from nodewise.runner.setting import BASELINE
+from nodewise.statistics.verdict import Word
 from nodewise.verdicts.stored import Stored
-from nodewise.verdicts.tune import BASELINE, TuneVerdict, plan_of
+from nodewise.verdicts.tune import TuneVerdict, plan_of
 
 
 def tune_page(stored: Stored[TuneVerdict]) -> str:
@@ -44,17 +45,10 @@ def _values(experiment: Experiment, verdict: TuneVerdict) -> dict[str, Any]:
 
 
 def _headline(verdict: TuneVerdict) -> str:
-    return {
-        Word.FASTER: f"{_factor(verdict)} faster",
-        Word.SLOWER: "No difference found",
-        Word.NO_DIFFERENCE: "No difference found",
-        Word.UNDECIDED: "Undecided",
-    }[verdict.verdict]
-
-
-def _factor(verdict: TuneVerdict) -> str:
-    pair = verdict.comparison
-    return format_factor(verdict.ratio if pair is None else pair.interval)
+    if verdict.verdict is Word.SLOWER:
+        # what one asked for is something faster, and the launch line stays
+        return "Nothing faster found"
+    return "Undecided" if verdict.comparison is None else verdict.comparison.headline
 
 
 def _limitations(experiment: Experiment, verdict: TuneVerdict) -> list[str]:

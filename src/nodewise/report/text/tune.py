@@ -31,7 +31,8 @@ def tune_text(stored: Stored[TuneVerdict], width: int) -> str:
         lines.append("best      as it is: no setting was shown to be faster")
         if verdict.candidate != verdict.baseline.key:
             centre = shown(verdict.summary(verdict.candidate).median)
-            lines.append(f"next      {verdict.candidate}: {centre}, which may be no better")
+            how = "is slower" if verdict.verdict is Word.SLOWER else "may be no better"
+            lines.append(f"next      {verdict.candidate}: {centre}, which {how}")
     lines += shown_lines(verdict, {s.key: label(s.values) for s in verdict.settings})
     interval = "" if verdict.low is None else "95% interval; "
     spent = f"{interval}{verdict.runs} runs, {format_seconds(verdict.seconds_spent)}"

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which settings of a tune failed, how often, and whether that is theirs or the program's own."""
+
+from __future__ import annotations
+
+from nodewise.records.experiment import Experiment
+from nodewise.runner.setting import BASELINE
+from nodewise.search.failures import fails_more
+
+
+def failures_of(experiment: Experiment, key: str) -> tuple[int, int]:
+    """How many runs of a setting failed, and how many ran to an end; what was cut off did neither."""
+    at = experiment.records.of(key)
+    bad = [int(i) for i in at[~experiment.records.ok[at]]]
+    cut = sum(experiment.records[i].sample.cut_off for i in bad)
+    return len(bad) - cut, int(at.size) - cut
+
+
+def shared_failures(experiment: Experiment, candidate: str) -> list[str]:
+    """A sentence for each value that a setting shares with others which failed, where none failed without that value."""
+    others = {key: failures_of(experiment, key) for key in experiment.settings if key not in (BASELINE, candidate)}
+    notes = []
+    for name, value in experiment.settings[candidate].values.items():
+        shared = [key for key in others if experiment.settings[key].values.get(name) == value]
+        failed, runs = (sum(others[key][i] for key in shared) for i in (0, 1))
+        if failed and failed == sum(f for f, _ in others.values()):
+            notes.append(
+                f"other settings with {name}={value} failed in {failed} of {runs} runs, and none without it: "
+                "more runs would show whether this one does, too"
+            )
+    return notes
+
+
+def settings_to_blame(experiment: Experiment) -> dict[str, str]:
+    """Settings that fail more often than the program as it is, each with how often, and the error of its last failure."""
+    own = failures_of(experiment, BASELINE)
+    found = {}
+    for key, last in experiment.records.failures().items():
+        if key != BASELINE and fails_more(*failures_of(experiment, key), *own):
+            error = (experiment.records[last].sample.error or "it failed").splitlines()[0]
+            failed, runs = failures_of(experiment, key)
+            found[key] = (
+                f"was left out: {error}"
+                if failed == runs
+                else f"failed in {failed} of {runs} runs and was left out: {error}"
+            )
+    return found

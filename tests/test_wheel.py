@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The wheels that `./dev wheel` makes, installed where nothing else is."""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from nodewise.base.native import native_path
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheels() -> dict[str, Path]:
+    subprocess.run(["./dev", "wheel"], cwd=ROOT, check=True, capture_output=True)
+    return {path.name.partition("-")[0]: path for path in (ROOT / "build/wheels").iterdir()}
+
+
+def test_the_script_of_pages_can_stand_in_a_page() -> None:
+    script = native_path("page.js").read_text(encoding="utf-8")
+    assert "vegaEmbed" in script
+    assert "</script" not in script.lower() and "<!--" not in script
+
+
+@pytest.mark.long
+def test_the_engine_carries_what_it_links_and_tunes_in_an_empty_environment(
+    wheels: dict[str, Path], tmp_path: Path
+) -> None:
+    names = ZipFile(wheels["nodewise"]).namelist()
+    assert any("nodewise.libs/libhwloc" in name for name in names)
+    # what a study outside is built with comes along, the sources of the studies do not
+    assert "nodewise/native/outside/include/abi/kernel.h" in names
+    assert not any(
+        name.startswith("nodewise/studies/") and name.endswith((".cpp", ".h", "test_is.py")) for name in names
+    )
+    venv.create(tmp_path / "v", with_pip=True)
+    python = tmp_path / "v/bin/python"
+    subprocess.run([python, "-m", "pip", "install", "-q", wheels["nodewise"]], check=True)
+    program = tmp_path / "v/bin/nodewise"
+    # neither this checkout nor the system's hwloc
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "NODEWISE"))}
+    environment |= {"NODEWISE_HISTORY": "off"}
+    (tmp_path / "data").write_bytes(bytes(4_000_000))
+    done = subprocess.run(
+        [program, "tune", "--max-runs", "40", "--out", "x", "--", "sha1sum", "data"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "launch    " in done.stdout and (tmp_path / "x/report.html").exists()
+    png = subprocess.run(
+        [program, "report", "x", "--png", "p"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert png.returncode == 3 and "pip install 'nodewise[figures]'" in png.stderr
+    where = subprocess.run(
+        [
+            python,
+            "-c",
+            "import nodewise._core, pathlib; nodewise._core; print(pathlib.Path('/proc/self/maps').read_text())",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    assert "nodewise.libs/libhwloc" in where.stdout
+
+
+@pytest.mark.long
+def test_the_studies_come_with_their_kernels(wheels: dict[str, Path], tmp_path: Path) -> None:
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    names = ZipFile(wheels["nodewise_studies"]).namelist()
+    assert sum(name.startswith("nodewise_studies/native/") and name.endswith(".so") for name in names) >= 10
+    venv.create(tmp_path / "v", with_pip=True)
+    subprocess.run([tmp_path / "v/bin/python", "-m", "pip", "install", "-q", *wheels.values()], check=True)
+    assert (tmp_path / "v/lib" / version / "site-packages/nodewise_studies").is_dir()
+    done = subprocess.run(
+        [tmp_path / "v/bin/nodewise", "study"], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert "hash" in done.stdout
