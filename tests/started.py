@@ -144,6 +144,10 @@ def _load() -> None:
             # what needs a part that is not here says so when it is used
             with contextlib.suppress(ImportError):
                 importlib.import_module(module.name)
+    from nodewise.report.pages.template import environment
+
+    for name in environment().list_templates(["html"]):
+        environment().get_template(name)
 
 
 def _serve(wire: socket.socket) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
-from nodewise.base.escaping import visible
 from nodewise.nodes.findings import CheckResult, NodeFinding
 from nodewise.nodes.node_names import fold
 from nodewise.quiet.finding import Severity
+from nodewise.report.pages.template import environment
 from nodewise.report.text.check import check_line
 
-_FOLDER = Path(__file__).parent
 _MOST_RULES, _MOST_FINDINGS, _LONGEST = 80, 400, 600
 #: From so many nodes on a cell of the map stands for several, so that it stays readable; a row is as wide as a page.
 _MOST_COLUMNS = 200
@@ -34,26 +32,26 @@ class _Row:
 
 def check_page(result: CheckResult) -> str:
     """The HTML of it, one file."""
-    from jinja2 import Environment, FileSystemLoader
-
-    environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["visible"] = lambda text: visible(str(text))
     names = result.node_names
     rows, columns = _rows(result), min(_MOST_COLUMNS, max(1, len(names)))
     tiles, across = _tiles(result)
-    return environment.get_template("check.html").render(
-        result=result,
-        line=check_line(result),
-        rows=rows,
-        columns=columns,
-        each=math.ceil(len(names) / columns) if names else 1,
-        tiles=tiles,
-        across=across,
-        down=math.ceil(len(tiles) / across) if tiles else 1,
-        tile_nodes=_per_tile(len(names)),
-        findings=[_shown(f) for f in result.findings[:_MOST_FINDINGS]],
-        left_out=max(0, len(result.findings) - _MOST_FINDINGS),
-        suppressed=[_shown(f) for f in result.suppressed[:_MOST_FINDINGS]],
+    return str(
+        environment()
+        .get_template("check.html")
+        .render(
+            result=result,
+            line=check_line(result),
+            rows=rows,
+            columns=columns,
+            each=math.ceil(len(names) / columns) if names else 1,
+            tiles=tiles,
+            across=across,
+            down=math.ceil(len(tiles) / across) if tiles else 1,
+            tile_nodes=_per_tile(len(names)),
+            findings=[_shown(f) for f in result.findings[:_MOST_FINDINGS]],
+            left_out=max(0, len(result.findings) - _MOST_FINDINGS),
+            suppressed=[_shown(f) for f in result.suppressed[:_MOST_FINDINGS]],
+        )
     )
 
 

@@ -61,17 +61,15 @@ def sampled_page(
 ) -> str:
     """The HTML of an experiment whose samples are stored: what its runs met, besides the `values` of its own template."""
     experiment = stored.experiment
-    filters = {
+    met: dict[str, Any] = {
         "metric": lambda value: format_metric(verdict.metric, value, verdict.currency),
         "shown": lambda metrics: sorted_cells(verdict, metrics),
-    }
-    met: dict[str, Any] = {
         "verdict": verdict,
         "conditions": _conditions(experiment, verdict),
         "marks": _marks(experiment),
     }
     met["ranks"] = _ranks(experiment, verdict)
-    return render(template, charts, {**common_values(stored), **met, **values}, filters)
+    return render(template, charts, {**common_values(stored), **met, **values})
 
 
 def sorted_cells(verdict: CompareVerdict | TuneVerdict, metrics: Mapping[str, MetricSummary]) -> list[dict[str, Any]]:

@@ -46,8 +46,9 @@ def study_page(stored: Stored[StudyVerdict]) -> str:
         ],
         "published": published_rows(results),
         "readme": readme_html(stored.question.readme),
+        "line": line_html,
     }
-    return render("study.html", study_figures(results), values, {"line": line_html})
+    return render("study.html", study_figures(results), values)
 
 
 def table_of(result: StudyVerdict) -> dict[str, Any]:

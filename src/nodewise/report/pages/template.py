@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from nodewise.base.escaping import visible
 from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.report.figures.vega import spec_text
 from nodewise.report.pages.bundle import bundle
@@ -14,27 +16,32 @@ from nodewise.report.pages.bundle import bundle
 _FOLDER = Path(__file__).parent
 
 
-def render(
-    template: str,
-    charts: Mapping[str, Any],
-    values: Mapping[str, Any],
-    filters: Mapping[str, Callable[..., Any]] | None = None,
-) -> str:
-    """The HTML of a template with its figures, by the name of the element that each is drawn in."""
+@cache
+def environment() -> Any:
+    """That of all templates, each of which is compiled once."""
     from jinja2 import Environment, FileSystemLoader
+
+    made = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    made.filters |= {"seconds": format_seconds, "percent": format_percent, "bytes": format_bytes}
+    made.filters |= {"commands": _commands, "visible": lambda text: visible(str(text))}
+    return made
+
+
+def render(template: str, charts: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """The HTML of a template with its figures, by the name of the element that each is drawn in."""
     from markupsafe import Markup
 
-    environment = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"seconds": format_seconds, "percent": format_percent, "bytes": format_bytes}
-    environment.filters["commands"] = _commands
-    environment.filters |= dict(filters or {})
     specs = {name: chart.to_dict() for name, chart in charts.items()}
-    return environment.get_template(template).render(
-        figures={name: _least_height(spec) for name, spec in specs.items()},
-        # inside a JSON text every < can be written otherwise, so no string in it can end the script element
-        specs=Markup(spec_text(specs).replace("<", "\\u003c")),
-        bundle=Markup(bundle()),
-        **values,
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            figures={name: _least_height(spec) for name, spec in specs.items()},
+            # inside a JSON text every < can be written otherwise, so no string in it can end the script element
+            specs=Markup(spec_text(specs).replace("<", "\\u003c")),
+            bundle=Markup(bundle()),
+            **values,
+        )
     )
 
 
