@@ -35,7 +35,7 @@ def check_page(result: CheckResult) -> str:
     names = result.node_names
     rows, columns = _rows(result), min(_MOST_COLUMNS, max(1, len(names)))
     tiles, across = _tiles(result)
-    return str(
+    return (
         environment()
         .get_template("check.html")
         .render(

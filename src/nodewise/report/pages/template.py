@@ -6,18 +6,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nodewise.base.escaping import visible
 from nodewise.base.units import format_bytes, format_percent, format_seconds
 from nodewise.report.figures.vega import spec_text
 from nodewise.report.pages.bundle import bundle
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 _FOLDER = Path(__file__).parent
 
 
 @cache
-def environment() -> Any:
+def environment() -> Environment:
     """That of all templates, each of which is compiled once."""
     from jinja2 import Environment, FileSystemLoader
 
