@@ -300,8 +300,10 @@ double Conditions::frequency(const std::vector<int>& processors) const {
 
 double Conditions::load_average() const { return load_.number(); }
 
-// The fourth field of /proc/loadavg, proc_loadavg(5), is how many can run now, and of how many.
 double Conditions::ready() const {
+    // whoever asked for the run, and is on its way to sleep behind this process on its processor, gets there
+    sched_yield();
+    // the fourth field of /proc/loadavg, proc_loadavg(5), is how many can run now, and of how many
     const std::string text = load_.read();
     const std::size_t stroke = text.find('/');
     const std::size_t blank = text.rfind(' ', stroke);

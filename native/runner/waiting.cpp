@@ -122,8 +122,10 @@ void Waiting::end(pid_t pid) { read(pid, pid); }
 std::map<std::string, double> Waiting::stop() const {
     double ran_s = 0;
     double waited_s = 0;
+    double busiest_s = 0;
     for (const auto& [thread, seen] : threads_) {
         ran_s += seen.ran_s;
+        busiest_s = std::max(busiest_s, seen.ran_s);
         waited_s += seen.waited_s;
     }
     if (ran_s <= 0) {
@@ -131,7 +133,10 @@ std::map<std::string, double> Waiting::stop() const {
     }
     const auto busy = std::count_if(threads_.begin(), threads_.end(),
                                     [ran_s](const auto& t) { return t.second.ran_s >= ran_s / 20; });
-    return {{"waited_s", waited_s}, {"watched_s", ran_s}, {"watched_threads", static_cast<double>(busy)}};
+    return {{"waited_s", waited_s},
+            {"watched_s", ran_s},
+            {"busiest_s", busiest_s},
+            {"watched_threads", static_cast<double>(busy)}};
 }
 
 }  // namespace nodewise

@@ -24,8 +24,8 @@ class Waiting {
     // Looks at an ended process that has not been taken away yet.
     void end(pid_t pid);
     // waited_s, the sum over the threads that were seen, until they were seen last; watched_s, the processor time that
-    // they had until then; watched_threads, how many had a twentieth of it or more. Nothing where the kernel does not
-    // say.
+    // they had until then; busiest_s, that of the one that had the most; watched_threads, how many had a twentieth of
+    // all or more. Nothing where the kernel does not say.
     [[nodiscard]] std::map<std::string, double> stop() const;
 
   private:

@@ -380,14 +380,15 @@ def test_a_twentieth_of_its_own_time_disturbs_a_run(usage: dict[str, float], con
 
 
 def test_of_a_run_that_mostly_slept_its_duration_counts() -> None:
-    waited = {"waited_s": 0.02, "watched_s": 0.1, "watched_threads": 1.0}
+    waited = {"waited_s": 0.02, "watched_s": 0.1, "watched_threads": 1.0, "involuntary_switches": 2}
     assert marked(10.0, {"user_s": 0.1, **waited}, {"mask_busy_s": 3.0, "processors": 2.0}) == set()
     assert marked(0.12, {"user_s": 0.1, **waited}, {"mask_busy_s": 0.1, "processors": 2.0}) == {"other load"}
     assert marked(10.0, {"user_s": 0.1}, {"throttled_s": 0.1, "mask_steal_s": 0.1, "mask_busy_s": 0.1}) == set()
 
 
 def threaded(cpu_s: float, waited_s: float, threads: int) -> dict[str, float]:
-    return {"user_s": cpu_s, "waited_s": waited_s, "watched_s": cpu_s, "watched_threads": float(threads)}
+    seen = {"waited_s": waited_s, "watched_s": cpu_s, "watched_threads": float(threads), "involuntary_switches": 2}
+    return {"user_s": cpu_s, **seen}
 
 
 @pytest.mark.parametrize(
@@ -405,6 +406,11 @@ def threaded(cpu_s: float, waited_s: float, threads: int) -> dict[str, float]:
         (1.0, threaded(1.0, 0.001, 1), 2, 1.4, False),
         (1.0, threaded(1.0, 0.06, 1), 2, 1.0, True),
         (1.0, threaded(1.0, 0.04, 1), 2, 1.4, False),
+        # what it waited for small threads of its own, or for a processor that slept, is nobody's load
+        (1.0, {**threaded(1.0, 0.06, 1), "busiest_s": 0.98}, 2, 1.0, False),
+        (1.0, {**threaded(1.0, 0.06, 1), "busiest_s": 1.0}, 2, 1.0, True),
+        (1.0, {**threaded(1.0, 0.06, 1), "involuntary_switches": 0}, 2, 1.0, False),
+        (0.001, threaded(0.001, 0.0005, 1), 2, 0.0, False),
         # where the threads that worked were not seen, room decides
         (1.0, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.01, "watched_threads": 1.0}, 128, 62.0, False),
         (2.0, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.01, "watched_threads": 1.0}, 2, 4.0, True),

@@ -63,6 +63,7 @@ _COUNTED = frozenset(
         "involuntary_switches",
         "waited_s",
         "watched_s",
+        "busiest_s",
         "watched_threads",
         "minor_faults",
         "major_faults",

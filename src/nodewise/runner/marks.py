@@ -22,6 +22,9 @@ _ROUNDING_S = 0.03
 UNREAD = "protocol: "
 #: Runs whose share of ticks is below their rounding are judged by what was ready to run just before and after them.
 _SHORT_S = _ROUNDING_S / SHARE
+#: Whoever loses its processor to another of its priority is back no sooner than this. What waits less was put on another processor, or woke up
+#: one that slept.
+_SLICE_S = 1e-3
 #: A clock below this share of its base was held down.
 _SLOW = 0.95
 #: How long a page fault takes that reads from a disk, where the kernel does not report how long was waited.
@@ -114,13 +117,17 @@ def _shared(wall_s: float, usage: Mapping[str, float], conditions: Mapping[str, 
 def _kept_s(mine: float, usage: Mapping[str, float], others: float, idle: float) -> float:
     """How long other processes kept the run's threads from a processor, in seconds, all threads together.
 
-    Threads wait for each other, too, where there are more of them than processors: what they waited counts no further than
-    others used the processors meanwhile, unless there is one thread alone. `idle` is how many processors were idle.
+    Threads wait for each other, too, and one that wakes up for its processor to: what they waited counts no further than others
+    used the processors meanwhile. One busy thread that was taken from its processor knows better: it waited for others all the time in
+    which no thread of its own ran instead. `idle` is how many processors were idle.
     """
     watched = usage.get("watched_s", 0.0)
     if watched < 0.5 * mine or watched <= 0:
         # not reported, or not of the threads that worked: whoever is ready is served while a processor is idle
         return others * max(0.0, 1 - idle)
     waited = usage["waited_s"] * max(1.0, mine / watched)
-    alone = usage.get("watched_threads") == 1 and watched > 0.9 * mine
-    return waited if alone else min(waited, others)
+    least = min(waited, others)
+    if usage.get("watched_threads") != 1 or watched <= 0.9 * mine or usage.get("involuntary_switches", 0) == 0:
+        return least
+    taken = waited - (watched - usage.get("busiest_s", watched))
+    return max(least, taken) if taken > _SLICE_S else least
