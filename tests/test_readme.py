@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The README's commands, as they are written there."""
+"""The commands of the README and of the pages that it names, as they are written there."""
 
 import json
 import os
@@ -16,7 +16,12 @@ from benchmarks._check.fleets import regular
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text()
-COMMANDS = [line.split("  #")[0].strip() for line in TEXT.splitlines() if line.startswith("    nodewise ")]
+#: Pages whose commands stand by themselves; those of tests/test_docs.py are followed from the first to the last.
+PAGES = ("commands", "compare", "place", "study")
+LINES = [line for name in PAGES for line in (ROOT / f"docs/{name}.md").read_text().splitlines()]
+COMMANDS = sorted(
+    {line.split("  #")[0].strip() for line in [*TEXT.splitlines(), *LINES] if line.startswith("    nodewise ")}
+)
 #: Says how long it takes; with MODE=fast half as long.
 SOLVER = """#!/bin/sh
 test "$MODE" = fast && seconds=0.75123 || seconds=1.50321
@@ -79,7 +84,7 @@ def _works(folder: Path, command: str) -> None:
     assert done.stdout
 
 
-def test_the_readme_shows_every_command() -> None:
+def test_every_command_is_shown() -> None:
     shown = {shlex.split(c)[1] for c in COMMANDS}
     assert shown == {p.stem for p in (ROOT / "src/nodewise/cli/commands").glob("[!_]*.py")}
 

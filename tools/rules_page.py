@@ -29,7 +29,7 @@ def page() -> str:
         "# The rules of `nodewise check`",
         "",
         "Made from `src/nodewise/nodes/rules` by `tools/rules_page.py`. How rules are written: "
-        "[README](../src/nodewise/nodes/rules/README.md) there; how they are used: [checking a cluster](check.md).",
+        "[adding a rule](adding-a-rule.md); how they are used: [checking a cluster](check.md).",
         "",
         *(f"- **{kind}**: {words}" for kind, words in _KINDS.items()),
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the schemas of all that is written as JSON into docs/schemas, from the types of what is written."""
+"""Writes the schemas of all that is written as JSON into docs/schemas, and docs/schemas.md, from the types of what is written."""
 
 import json
 from dataclasses import dataclass
@@ -24,6 +24,15 @@ from nodewise.verdicts.place import PlaceOutput
 from nodewise.verdicts.where import WhereOutput
 
 FOLDER = Path(__file__).parent.parent / "docs/schemas"
+PAGE = FOLDER.parent / "schemas.md"
+_HEAD = """# JSON
+
+All that nodewise prints with `--json` or keeps as JSON has a schema (JSON Schema, 2020-12). `schema_version` is raised where a reader of the old form would be
+wrong. Numbers are in seconds, bytes and joules; an unknown number is null. Masked values read `<masked:NAME>`.
+
+| schema | what it describes |
+| --- | --- |
+"""
 #: Those that other programs write, too, and that are found without looking.
 _ABOVE = ("snapshot",)
 
@@ -80,7 +89,18 @@ def path_of(name: str) -> Path:
     return (FOLDER.parent if name in _ABOVE else FOLDER) / f"{name}.schema.json"
 
 
+def page_text() -> str:
+    """The page that lists them."""
+    rows = []
+    for name in sorted(DOCUMENTS):
+        schema = DOCUMENTS[name].schema()
+        says = schema.get("description") or schema["items"]["description"]
+        rows.append(f"| [{name}]({path_of(name).relative_to(PAGE.parent)}) | {' '.join(says.split())} |\n")
+    return _HEAD + "".join(rows)
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for name in DOCUMENTS:
         path_of(name).write_text(text_of(name))
+    PAGE.write_text(page_text())

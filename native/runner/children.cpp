@@ -2,6 +2,7 @@
 #include "runner/children.h"
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,8 @@ std::vector<pid_t> children_by_search(pid_t parent) {
     return found;
 }
 
+double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; }
+
 std::string name_of(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
     std::string name;
@@ -60,11 +63,14 @@ std::vector<pid_t> own_children() {
     return found;
 }
 
-std::vector<std::string> end_children(pid_t group) {
+Left end_children(pid_t group) {
+    Left left;
     std::map<pid_t, std::string> found;
     for (int round = 0; round < 1000; ++round) {
         int ended = 0;
-        while ((ended = waitpid(-1, nullptr, WNOHANG)) > 0) {
+        rusage used{};
+        while ((ended = wait4(-1, nullptr, WNOHANG, &used)) > 0) {
+            left.processor_s += seconds(used.ru_utime) + seconds(used.ru_stime);
         }
         if (ended < 0) {
             break;
@@ -85,12 +91,11 @@ std::vector<std::string> end_children(pid_t group) {
         const timespec pause{0, 1'000'000};
         nanosleep(&pause, nullptr);
     }
-    std::vector<std::string> names;
-    names.reserve(found.size());
+    left.names.reserve(found.size());
     for (const auto& [pid, name] : found) {
-        names.push_back(name);
+        left.names.push_back(name);
     }
-    return names;
+    return left;
 }
 
 }  // namespace nodewise

@@ -14,8 +14,14 @@ void adopt_orphans();
 
 std::vector<pid_t> own_children();
 
-// Kills the children, and what comes to this process as they die, until there are none; the names of all of them.
+// What a program left: the names of what still ran, and the processor time of that and of orphans that had ended.
+struct Left {
+    std::vector<std::string> names;
+    double processor_s = 0;
+};
+
+// Kills the children, and what comes to this process as they die, until there are none.
 // `group` is killed besides where it is not 0. Gives up after about a second on processes that cannot die.
-std::vector<std::string> end_children(pid_t group = 0);
+Left end_children(pid_t group = 0);
 
 }  // namespace nodewise

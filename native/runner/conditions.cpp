@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -300,10 +301,8 @@ double Conditions::frequency(const std::vector<int>& processors) const {
 
 double Conditions::load_average() const { return load_.number(); }
 
-double Conditions::ready() const {
-    // whoever asked for the run, and is on its way to sleep behind this process on its processor, gets there
-    sched_yield();
-    // the fourth field of /proc/loadavg, proc_loadavg(5), is how many can run now, and of how many
+// The fourth field of /proc/loadavg, proc_loadavg(5), is how many can run now, and of how many.
+double Conditions::ready_now() const {
     const std::string text = load_.read();
     const std::size_t stroke = text.find('/');
     const std::size_t blank = text.rfind(' ', stroke);
@@ -311,6 +310,18 @@ double Conditions::ready() const {
         return 0;
     }
     return std::max(0.0, number_at(text.c_str() + blank).value_or(0) - 1);
+}
+
+double Conditions::ready() const {
+    // whoever asked for this run may still be on its way to sleep, behind this process on its processor
+    constexpr int kLooks = 3;
+    constexpr timespec kPause{0, 50'000};
+    double least = ready_now();
+    for (int look = 1; look < kLooks && least > 0; ++look) {
+        nanosleep(&kPause, nullptr);
+        least = std::min(least, ready_now());
+    }
+    return least;
 }
 
 Reading difference(const Reading& before, const Reading& after) {

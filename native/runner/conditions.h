@@ -51,7 +51,7 @@ class Conditions {
     [[nodiscard]] std::size_t processors(const std::optional<std::vector<int>>& mask) const {
         return mask ? mask->size() : allowed_.size();
     }
-    // How many threads besides the one that asks are running or ready to run now, on the whole machine.
+    // How many threads besides the one that asks are running or ready to run, on the whole machine, and stay so.
     [[nodiscard]] double ready() const;
     // The mean clock of the given processors now, in hertz; 0 where it is not shown.
     [[nodiscard]] double frequency(const std::vector<int>& processors) const;
@@ -60,6 +60,8 @@ class Conditions {
     [[nodiscard]] double load_average() const;
 
   private:
+    [[nodiscard]] double ready_now() const;
+
     std::string root_;
     std::vector<int> allowed_;
     KernelFile stat_;

@@ -370,7 +370,7 @@ Outcome Process::run(const Job& job, Capture& out, Capture& err) {
     err.drain(streams.err_pipe.reader());
     out.finish();
     err.finish();
-    outcome.left_behind = end_children(pid);
+    outcome.left = end_children(pid);
     return outcome;
 }
 

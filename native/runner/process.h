@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runner/capture.h"
+#include "runner/children.h"
 
 namespace nodewise {
 
@@ -50,7 +51,7 @@ struct Outcome {
     // What the program's main thread might use at its end, where that is not within the mask that it was given.
     std::vector<int> rebound;
     // The names of processes that were still there after the program's end, and were killed.
-    std::vector<std::string> left_behind;
+    Left left;
     rusage usage{};
 };
 

@@ -135,6 +135,9 @@ class Server {
         json usage = describe_usage(outcome.usage);
         usage.update(json(counted));
         usage.update(json(waiting_.stop()));
+        if (outcome.left.processor_s > 0) {
+            usage["left_s"] = outcome.left.processor_s;
+        }
         add_frequency(job, outcome.usage, counted, conditions);
         json reply = {{"wall_s", outcome.wall_s},
                       {"started_at", outcome.started_at},
@@ -143,7 +146,7 @@ class Server {
                       {"timed_out", outcome.timed_out},
                       {"cancelled", outcome.cancelled},
                       {"stopped", outcome.stopped},
-                      {"left_behind", outcome.left_behind},
+                      {"left_behind", outcome.left.names},
                       {"rebound", outcome.rebound},
                       {"usage", usage},
                       {"conditions", conditions},

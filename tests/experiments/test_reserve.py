@@ -14,12 +14,13 @@ NONE, A, B = (SPACE.default.having(knob=v) for v in ("", "a", "b"))
 
 
 def _told(a: float, b: float, space: Space = SPACE) -> Reserve:
-    search = GuidedSearch(space)
+    search, costs = GuidedSearch(space), Costs()
+    costs.take("", Sample(1.0, 1.0, 0.0), 1.0, searching=True)
     for k in range(4):
         wobble = 1 + 0.005 * (-1) ** k
         search.tell({NONE: wobble, A: a / wobble})
     search.tell({NONE: 1.0, B: b})
-    return Reserve(search, space, Costs(), 0.01)
+    return Reserve(search, space, costs, 0.01)
 
 
 def test_a_setting_that_ran_once_and_is_far_ahead_overtakes_one_that_gains_nothing() -> None:
@@ -69,5 +70,13 @@ def test_few_runs_are_kept_while_values_that_never_ran_together_are_left() -> No
     while not search.paired and (points := search.ask(left)):
         left -= len(points)
         search.tell(dict.fromkeys(points, 1.0))
-        kept.append(reserve.runs(points[-1], 2.0, left, 100, 0.04))
+        kept.append(reserve.runs(points[-1], 2.0, left, 100, 0.04, timed=False))
     assert left > 30 and max(kept[:-1]) <= 16 < kept[-1]
+
+
+def test_of_a_time_more_is_kept_than_the_fewest_runs_take_now() -> None:
+    reserve = _told(0.4, 1.0)
+    counted, timed = (reserve.runs(A, 2.0, 150, 200, 0.04, timed=t) for t in (False, True))
+    assert counted < timed <= 50
+    # where there are few runs most of them go on searching
+    assert reserve.runs(A, 2.0, 25, 30, 0.04, timed=True) <= 16

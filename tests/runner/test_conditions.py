@@ -411,6 +411,9 @@ def threaded(cpu_s: float, waited_s: float, threads: int) -> dict[str, float]:
         (1.0, {**threaded(1.0, 0.06, 1), "busiest_s": 1.0}, 2, 1.0, True),
         (1.0, {**threaded(1.0, 0.06, 1), "involuntary_switches": 0}, 2, 1.0, False),
         (0.001, threaded(0.001, 0.0005, 1), 2, 0.0, False),
+        # what it left running is its own: mpirun's daemon, say
+        (1.0, threaded(1.0, 0.3, 3), 2, 1.06, True),
+        (1.0, {**threaded(1.0, 0.3, 3), "left_s": 0.06}, 2, 1.06, False),
         # where the threads that worked were not seen, room decides
         (1.0, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.01, "watched_threads": 1.0}, 128, 62.0, False),
         (2.0, {"user_s": 2.0, "waited_s": 0.0, "watched_s": 0.01, "watched_threads": 1.0}, 2, 4.0, True),

@@ -23,12 +23,16 @@ from tests.experiments.test_tune import _question as tuned
 from tests.json_schemas import check_json
 from tests.report.stored import roofline_result, study_result
 from tests.surfaces import Scripted, many_core
-from tools.schemas import DOCUMENTS, path_of, text_of
+from tools.schemas import DOCUMENTS, PAGE, page_text, path_of, text_of
 
 
 @pytest.mark.parametrize("kind", list(DOCUMENTS))
 def test_the_published_schemas_are_those_of_the_verdicts(kind: str) -> None:
     assert path_of(kind).read_text() == text_of(kind), "run: .venv/bin/python tools/schemas.py"
+
+
+def test_the_page_of_the_schemas_is_the_one_that_is_made() -> None:
+    assert PAGE.read_text() == page_text(), "run: .venv/bin/python tools/schemas.py"
 
 
 def _check(kind: str, verdict: Any) -> None:

@@ -131,6 +131,15 @@ def _commands_of_kinds() -> dict[str, Kind]:
     return {kind.name: kind for kind in all_kinds() if kind.command}
 
 
+def _say_include_dir(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    del parameter
+    if asked:
+        from nodewise.markers import INCLUDE_DIR
+
+        click.echo(str(INCLUDE_DIR))
+        context.exit()
+
+
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -139,6 +148,14 @@ def _commands_of_kinds() -> dict[str, Kind]:
 )
 @click.version_option(nodewise.__version__, prog_name="nodewise")
 @click.option("--traceback", "show_traceback", is_flag=True, help="On an error, show where in nodewise it arose.")
+@click.option(
+    "--include-dir",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_say_include_dir,
+    help="Show where nodewise.h and nodewise.f90 are, by which programs say what they measured.",
+)
 @click.pass_context
 def nodewise_command(context: click.Context, /, show_traceback: bool) -> None:
     """Find the fastest way to run a program on this machine, and prove it."""

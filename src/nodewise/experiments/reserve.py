@@ -17,6 +17,9 @@ _SURE = 3.5
 _CONFIRM_SHARES, _USUAL_NOISE = (0.5, 0.65), 0.01
 #: How many runs it has beyond the fewest where the gain is clear: this share of all, and no more than so many.
 _SPARE_SHARE, _MOST_SPARE = 0.08, 60
+#: A machine that has slowed down by so much still comes to an answer, if that takes no more than this share of all runs: hosts of virtual
+#: machines do, from one second to the next.
+_SLOWER, _SLOWER_SHARE = 3.0, 0.25
 #: Runs are kept to find out what a gain of at least this (in log time) comes from: a gain without its cause is half an answer.
 CLEAR_GAIN = 0.08
 #: One setting is taken to be faster than another by so many deviations of the model.
@@ -85,10 +88,10 @@ class Reserve:
         worth = self._within if crossed else max(self._within, _WORTH_ANEW * gain)
         return gain - deviation > self._within and more > max(_OVERTAKEN * apart, worth)
 
-    def runs(self, best: Point | None, pair_s: float, left: int, total: int, alpha: float) -> int:
+    def runs(self, best: Point | None, pair_s: float, left: int, total: int, alpha: float, timed: bool) -> int:
         """How many of the runs `left` of `total` are kept: few for a large gain, most that it may have for a small one.
 
-        `pair_s` is what a run of the baseline and one of the best point take together.
+        `pair_s` is what a run of the baseline and one of the best point take together; `timed`: time ends the budget.
         """
         least_share, most_share = _CONFIRM_SHARES
         share = min(most_share, least_share * max(1.0, self._search.noise / _USUAL_NOISE))
@@ -100,6 +103,8 @@ class Reserve:
             # what never ran may be the best of all
             return math.ceil(fewest)
         enough = self.needed(best, total, alpha) * price + self._to_reduce(best, total)
+        if timed:
+            enough = max(enough, min(_SLOWER * fewest, _SLOWER_SHARE * total))
         return math.ceil(min(max(fewest, total * share), enough))
 
     def _to_reduce(self, best: Point | None, total: int) -> int:

@@ -321,7 +321,8 @@ class Tuner:
         while True:
             left = self._affordable()
             best = self._best()
-            room = left - self._reserve.runs(best, self._pair_s(best), left, left + self._meter.runs, alpha)
+            timed = self._question.budget.seconds is not None
+            room = left - self._reserve.runs(best, self._pair_s(best), left, left + self._meter.runs, alpha, timed)
             room = max(0 if self._search.ranking else _FIRST_RUNS, room)
             points = self._search.ask(room)
             if not points or not self._race({p: self._setting(p) for p in points}, room):

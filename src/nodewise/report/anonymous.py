@@ -64,6 +64,7 @@ _COUNTED = frozenset(
         "waited_s",
         "watched_s",
         "busiest_s",
+        "left_s",
         "watched_threads",
         "minor_faults",
         "major_faults",

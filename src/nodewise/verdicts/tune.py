@@ -38,6 +38,7 @@ from nodewise.verdicts.question import question_of
 from nodewise.verdicts.ranks import RankTable, ranks_of
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
 from nodewise.verdicts.spent import seconds_spent
+from nodewise.verdicts.steadiness import unsteady_notes
 from nodewise.verdicts.untried import untried_notes
 
 TUNE = "tune"
@@ -318,6 +319,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if comparison is not None and comparison.blocks:
         medians = [median(costs_of(experiment, key, CONFIRM)) for key in (comparison.one, comparison.other)]
         notes += filter(None, [medians_explained(comparison, medians)])
+        notes += unsteady_notes(experiment, comparison, CONFIRM) if verdict.word is Word.FASTER else []
     failed, runs = failures_of(experiment, BASELINE)
     if failed:
         notes.append(f"the program failed in {failed} of {runs} runs as it is")

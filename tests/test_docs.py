@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The pages of docs/, as they are written: what is typed there is typed, and what is shown is what comes.
+
+In a block of `console` each line that begins with `$` is run by a shell in the page's own folder, in which the page's files lie (code blocks with
+a caption), and the lines below it are what it prints: numbers and units are free, `…` stands for anything. In `console measured`
+the shown lines are some of those that come, in that order, as far as their first words tell. Blocks of `sh` need what a test has not (a cluster, an hour): the words of nodewise in them are
+read by its command line.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pytest
+
+from nodewise.cli.main import nodewise_command
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [p for p in sorted(DOCS.rglob("*.md")) if "```console" in p.read_text() or "```sh" in p.read_text()]
+#: Pages that measure for long; the others take some seconds.
+LONG = {"first-hour.md", "kernel.md"}
+_BLOCK = re.compile(r"^```(console(?: measured)?|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"^```\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_UNIT = re.compile(r"(ns|µs|ms|s|min|h|[KMGT]i?B|[KMG]Hz|%)[,;.)]?")
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A command and the lines that it prints."""
+
+    command: str
+    shown: list[str]
+    measured: bool
+
+
+def typed(text: str) -> list[Typed]:
+    """The commands of a page's console blocks."""
+    found = []
+    for kind, block in _BLOCK.findall(text):
+        if kind == "sh":
+            continue
+        parts = re.split(r"^\$ ", block, flags=re.MULTILINE)
+        assert not parts[0].strip(), f"a block begins with a command: {parts[0]}"
+        for part in parts[1:]:
+            command, *shown = part.rstrip("\n").split("\n")
+            found.append(Typed(command, shown, kind.endswith("measured")))
+    return found
+
+
+def pattern(line: str) -> str:
+    """What a line may look like that is shown so: numbers, and units behind them, are free."""
+    words = []
+    for word in line.split():
+        if word == "…":
+            words.append(r".*")
+        elif re.search(r"\d", word) or _UNIT.fullmatch(word):
+            words.append(r"\S+")
+        else:
+            words.append(".*".join(re.escape(part) for part in word.split("…")))
+    return r"\s+".join(words)
+
+
+def is_shown(shown: list[str], printed: str) -> bool:
+    """Whether what was printed is what is shown."""
+    parts = [r"(?:.*\n)*" if line.strip() == "…" else rf"\s*{pattern(line)}\s*\n" for line in shown]
+    return re.fullmatch("".join(parts), printed.strip("\n") + "\n") is not None
+
+
+def begins(shown: list[str], printed: str) -> bool:
+    """Whether lines that begin with the first words of the shown ones were printed, in this order."""
+    lines = iter(printed.splitlines())
+    return all(any(line.split()[:1] == start.split()[:1] for line in lines) for start in shown if start.strip() != "…")
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        (["time 0.5 s"], "time   812.25 ms\n", True),
+        (["time 0.5 s"], "tempo 0.5 s\n", False),
+        (["a", "…", "b"], "a\nx\ny\nb\n", True),
+        (["a", "…", "b"], "a\nx\ny\n", False),
+        (["found … here"], "found it all here\n", True),
+        (["one"], "one\ntwo\n", False),
+    ],
+)
+def test_what_is_shown_is_held_against_what_is_printed(shown: list[str], printed: str, same: bool) -> None:
+    assert is_shown(shown, printed) is same
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    scripts = sysconfig.get_path("scripts")
+    return {
+        **{k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "GOMP_", "KMP_"))},
+        "PATH": f"{scripts}:{os.environ['PATH']}",
+        "NODEWISE_HISTORY": str(folder / "history.sqlite"),
+        "COLUMNS": "100",
+    }
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(p, id=p.stem, marks=[pytest.mark.long] if p.name in LONG else [])
+        for p in PAGES
+        if typed(p.read_text())
+    ],
+)
+def test_what_a_page_types_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
+    text = page.read_text()
+    for name, content in _FILE.findall(text):
+        (tmp_path / name).write_text(content)
+    for one in typed(text):
+        done = subprocess.run(
+            ["bash", "-c", one.command],
+            cwd=tmp_path,
+            env=_environment(tmp_path),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        # what was measured may be a bad answer, but it is one
+        assert done.returncode in ((0, 1) if one.measured else (0,)), (one.command, done.stdout, done.stderr)
+        fits = begins if one.measured else is_shown
+        assert not one.shown or fits(one.shown, done.stdout), f"{one.command} printed:\n{done.stdout}"
+
+
+def _words_of(command: str) -> list[list[str]]:
+    """The words behind each `nodewise` in a line for the shell, as far as they are one command's."""
+    found = []
+    for part in re.split(r"[|;&><'\n]|\$\(|\)", command.replace("\\\n", " ")):
+        words = shlex.split(part.split(" #")[0]) if part.count('"') % 2 == 0 else part.split()
+        if "nodewise" in words:
+            found.append(words[words.index("nodewise") + 1 :])
+    return found
+
+
+def _options(command: click.Command, context: click.Context) -> set[str]:
+    return {name for p in command.get_params(context) if isinstance(p, click.Option) for name in p.opts}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[p.stem for p in PAGES])
+def test_options_that_a_page_types_are_there(page: Path) -> None:
+    context = click.Context(nodewise_command)
+    for _, block in _BLOCK.findall(page.read_text()):
+        for words in _words_of(block):
+            if not words or words[0].startswith("-"):
+                assert words[:1] in ([], ["--include-dir"], ["--version"]), words
+                continue
+            command = nodewise_command.get_command(context, words[0])
+            assert command is not None, words
+            if words[0] == "study":
+                # each study has options of its own
+                continue
+            known = _options(command, context)
+            for word in words[1 : words.index("--") if "--" in words else None]:
+                if word.startswith("-"):
+                    assert word.split("=")[0] in known, (page.name, words[0], word)
+
+
+def test_every_page_is_reached() -> None:
+    listed = set()
+    for tree in re.findall(r"^```\{toctree\}\n(.*?)^```", (DOCS / "index.md").read_text(), re.MULTILINE | re.DOTALL):
+        listed |= {line for line in tree.splitlines() if line and not line.startswith(":")}
+    there = {str(p.relative_to(DOCS).with_suffix("")) for p in DOCS.rglob("*.md")}
+    assert there - {"index"} == listed
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    done = subprocess.run(
+        [*words, str(DOCS), str(tmp_path / "site")], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "site/commands.html").read_text()
+    assert "--max-runs" in page and "Find the fastest way to run" in page
