@@ -18,7 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nodewise.cli.main import INTERNAL, main
+from nodewise.base.exit_codes import ExitCode
+from nodewise.cli.main import main
 from nodewise.runner.proc_files import children_of
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -58,7 +59,7 @@ class Ended:
         if self.code is None:
             return [Finding(LONG, shown)]
         broken = _OWN_TRACEBACK.search(self.error) or "a defect in nodewise" in self.error
-        if self.code in (INTERNAL, ESCAPED) or broken:
+        if self.code in (ExitCode.DEFECT, ESCAPED) or broken:
             return [Finding(DEFECT, shown)]
         return [] if self.code in self.allowed else [Finding(WRONG, shown)]
 

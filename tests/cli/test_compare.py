@@ -180,11 +180,24 @@ def test_exit_codes_distinguish_slower_failing_and_unknown(nodewise: Command, tm
     other = nodewise("compare", *one, "--env", "OMP_NUM_THREADS=3")
     assert other.returncode == 2
     assert "OMP_NUM_THREADS: not set then, 3 now" in other.stdout
-    assert "passed" not in other.stdout
+    assert "passed" not in other.stdout and "--any-machine" in other.stdout
+    anyhow = nodewise("compare", *one, "--env", "OMP_NUM_THREADS=3", "--any-machine")
+    assert anyhow.returncode == 0 and "OMP_NUM_THREADS: not set then, 3 now" in anyhow.stdout
     crashing = "echo >> count; test $(wc -l < count) -ne 4"
     failing = nodewise("compare", "true", crashing, "-r", "10", "--fail-if-slower", "9000%")
     assert failing.returncode == 1
     assert "exit code 1" in failing.stdout
+
+
+def test_what_stays_open_fails_where_that_is_asked(nodewise: Command) -> None:
+    few = ("sleep 0.002", "sleep 0.002 ", "-n", "a", "-n", "b", "-r", "2")
+    assert nodewise("compare", *few).returncode == 0
+    assert nodewise("compare", *few, "--undecided", "fail").returncode == 4
+    done = nodewise("compare", *few, "--undecided", "fail", "--fail-if-slower", "5%")
+    assert done.returncode == 4 and "undecided not shown to be slower by more than 5%" in done.stdout
+    # a gate that is shut is no open question
+    slow = ("sleep 0.002", "sleep 0.02", "-r", "10", "--undecided", "fail", "--fail-if-slower", "5%")
+    assert nodewise("compare", *slow).returncode == 1
 
 
 @pytest.mark.parametrize(

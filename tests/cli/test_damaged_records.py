@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nodewise.cli.main import INTERNAL
+from nodewise.base.exit_codes import ExitCode
 from tests.attack.damages import changed, damages, nodewise_here, store
 
 CHOSEN = 10**9 if os.environ.get("NODEWISE_EXPLORE") else 70
@@ -42,7 +42,7 @@ def test_one_thing_changed_is_no_defect(stored: dict[str, Path], kind: str, tmp_
         for words in commands:
             code, said = nodewise_here(*words)
             assert code in (0, 1, 2), (words, name, content[:2000], said)
-            assert code != INTERNAL
+            assert code != ExitCode.DEFECT
 
 
 def test_what_is_damaged_is_named_and_the_rest_is_used(stored: dict[str, Path], tmp_path: Path) -> None:

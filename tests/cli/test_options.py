@@ -18,6 +18,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--all": ("flag", "all that there is to show"),
     "--allow": ("LIST", "use only these processors"),
     "--any-output": ("flag", "outputs may differ"),
+    "--any-machine": ("flag", "across machines, too"),
     "--axes": ("A,B", "what may be changed"),
     "--baseline": ("DIR", "an earlier experiment to hold against"),
     "--blocks": ("N", "how often each contender runs"),
@@ -114,6 +115,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--to": ("DIALECT", "to write in"),
     "--tolerance": ("SHARE", "of numbers in an output"),
     "--trust": ("flag", "another user's commands"),
+    "--undecided": ("pass|fail", "for CI"),
     "--via": ("auto|openmp|preload|mask", "how threads are bound"),
     "--wait": ("flag", "for other experiments"),
     "--wait-quiet": ("TIME", "for a quiet machine"),
@@ -213,6 +215,7 @@ def _said(words: list[str], capfd: pytest.CaptureFixture[str]) -> str:
     [
         ["compare", "--runs", "3", "--max-runs", "9", "true", "true"],
         ["compare", "--runs", "3", "--min-runs", "2", "true", "true"],
+        ["compare", "--any-machine", "true", "true"],
         ["compare", "-N", "--shell", "bash", "true", "true"],
         ["confirm", "--runs", "7", "--max-runs", "9", "."],
         ["knobs", "--timeout", "5s"],

@@ -25,6 +25,7 @@ from nodewise.runner.setting import Setting
 from nodewise.verdicts.baseline import against_baseline
 from nodewise.verdicts.compare import RUN, compare_verdict
 from nodewise.verdicts.encoding import encode
+from nodewise.verdicts.gate import gate_of
 from tests.surfaces import machine
 
 HERE = machine(4, 1, live=True)
@@ -223,6 +224,41 @@ def test_a_later_experiment_is_held_against_an_earlier_one_of_the_same_machine(t
     told = against_baseline(now, then)
     assert "processor: another then" in told.differences[0]
     assert not any(p.comparable for p in told.pairs)
+
+
+def test_with_a_baseline_it_goes_on_until_that_is_decided_or_the_budget_ends(tmp_path: Path) -> None:
+    compare(_question(tmp_path / "then", ["a"], fewest=40, most=40), Stream(_times(a=1.0), sigma=0.02))
+    then = read_experiment(tmp_path / "then/x")
+    # the same, within 3 %: twelve runs do not say it
+    noisy = Stream(_times(a=1.0), sigma=0.05)
+    known = compare(_question(tmp_path / "same", ["a"], baseline=then, within=0.03), noisy)
+    assert known.stopped == "decided" and known.blocks > 20, known.baseline
+    assert known.baseline is not None and known.baseline.pairs[0].verdict == "no difference"
+    # eleven runs of then can be held against no end of runs now
+    compare(_question(tmp_path / "few", ["a"], most=11), Stream(_times(a=1.0), sigma=0.02))
+    few = read_experiment(tmp_path / "few/x")
+    open_ = compare(_question(tmp_path / "open", ["a"], baseline=few, within=0.001), Stream(_times(a=1.0), sigma=0.05))
+    assert 100 <= open_.blocks < 200
+    # and what lies on the edge is not known when all is spent
+    edge = replace(_question(tmp_path / "edge", ["a"], baseline=then), threshold=0.05, budget=Budget(None, 100))
+    spent = compare(edge, Stream(_times(a=1.05), sigma=0.05))
+    assert spent.stopped == "budget" and spent.runs == 100
+    assert gate_of(spent, 0.05).undecided == ("a (baseline)",)
+    # what is far away is known at once
+    far = compare(_question(tmp_path / "far", ["a"], baseline=then), Stream(_times(a=2.0)))
+    assert far.stopped == "decided" and far.blocks < 15
+    assert gate_of(far, 0.05).slower == ("a (baseline)",) and gate_of(far, 0.05).blocked
+
+
+def test_a_baseline_of_another_machine_decides_only_where_that_is_asked(tmp_path: Path) -> None:
+    compare(_question(tmp_path / "then", ["a"], most=20), Stream(_times(a=1.0)))
+    then = read_experiment(tmp_path / "then/x")
+    then.question["machine"]["hostname"] = "another"
+    refused = compare(_question(tmp_path / "refused", ["a"], baseline=then), Stream(_times(a=2.0)))
+    assert refused.blocks == 10 and gate_of(refused, 0.05).incomparable
+    asked = compare(_question(tmp_path / "asked", ["a"], baseline=then, any_machine=True), Stream(_times(a=2.0)))
+    assert asked.baseline is not None and asked.baseline.differences[0].startswith("host: another then")
+    assert gate_of(asked, 0.05).blocked
 
 
 def test_a_full_disk_is_one_clear_message_and_nothing_measured_is_lost(tmp_path: Path, monkeypatch: Any) -> None:

@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 
 from nodewise.machine.model import Machine
+from nodewise.records.experiment import Experiment
+from nodewise.statistics.sequential import OpenLooks
 from nodewise.statistics.verdict import Word
-from nodewise.verdicts.baseline import against_baseline, differences
+from nodewise.verdicts.baseline import against_baseline
+from nodewise.verdicts.baseline import differences as differences_of
+from nodewise.verdicts.question import machine_of, question_of
 from tests.surfaces import machine
 from tests.verdicts.cases import Runs, compared
 
@@ -21,6 +25,10 @@ def _made(
 ) -> Any:
     runs = {name: Runs(a if name == names[0] else 0.5) for name in names}
     return compared(path, runs, blocks, machine=here.to_json(), **question)
+
+
+def differences(now: Experiment, then: Experiment) -> list[str]:
+    return differences_of(machine_of(now), question_of(now).environment, then)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +63,10 @@ def test_memory_that_differs_by_little_more_cores_and_what_was_asked(tmp_path: P
     larger = _made(tmp_path / "larger", here=replace(machine(4, 2), hostname="here"))
     assert {"cores: 2 then, 4 now", "hardware threads: 2 then, 8 now"} <= set(differences(larger, bit))
     rates = _made(tmp_path / "rates", objective={"metric": "rate", "maximise": True})
-    assert differences(rates, bit) == ["what is compared: seconds then, rate now"]
+    assert differences(rates, bit) == []
+    found = against_baseline(rates, bit)
+    assert found.asked[0] == "what is compared: seconds then, rate now"
+    assert not any(p.comparable for p in against_baseline(rates, bit, any_machine=True).pairs)
 
 
 def test_each_is_held_against_the_one_of_its_name(tmp_path: Path) -> None:
@@ -75,7 +86,7 @@ def test_the_only_ones_are_compared_whatever_their_names_and_others_are_not(tmp_
     (pair,) = against_baseline(other, one).pairs
     assert (pair.name, pair.comparable, pair.verdict) == ("z", True, Word.FASTER)
     none = against_baseline(_made(tmp_path / "none", names="xy"), one)
-    assert none.pairs == () and none.differences == ("commands: a then, y, x now",)
+    assert (none.pairs, none.differences) == ((), ()) and none.asked == ("commands: a then, x, y now",)
 
 
 def test_few_runs_have_a_ratio_and_no_interval(tmp_path: Path) -> None:
@@ -83,3 +94,28 @@ def test_few_runs_have_a_ratio_and_no_interval(tmp_path: Path) -> None:
     (pair,) = [p for p in found.pairs if p.name == "a"]
     assert (pair.low, pair.high, pair.verdict) == (None, None, Word.UNDECIDED)
     assert pair.ratio == pytest.approx(1.25, rel=0.05)
+
+
+def test_another_machine_is_compared_where_that_is_asked_and_named(tmp_path: Path) -> None:
+    then, now = _made(tmp_path / "then"), _made(tmp_path / "now", 0.8, here=replace(HERE, hostname="there"))
+    found = against_baseline(now, then, any_machine=True)
+    assert (found.differences, found.any_machine) == (("host: here then, there now",), True)
+    assert {p.name: p.verdict for p in found.pairs} == {"a": Word.FASTER, "b": Word.NO_DIFFERENCE}
+
+
+def test_labels_match_whatever_is_behind_them_and_then_commands_do(tmp_path: Path) -> None:
+    def asked(**texts: str) -> dict[str, Any]:
+        return {"contenders": [{"name": n, "text": t, "shell": None, "steps": {}} for n, t in texts.items()]}
+
+    then = _made(tmp_path / "then", **asked(a="./app 1", b="./b"))
+    labels = against_baseline(_made(tmp_path / "now", **asked(a="./app 2", b="./b")), then)
+    assert [p.name for p in labels.pairs] == ["a", "b"] and all(p.comparable for p in labels.pairs)
+    assert labels.commands == ("a: ./app 1 then, ./app 2 now",)
+    renamed = against_baseline(_made(tmp_path / "renamed", names="xy", **asked(x="./b", y="./app 1")), then)
+    assert [(p.name, p.name_then, p.command_then) for p in renamed.pairs] == [("x", "b", "./b"), ("y", "a", "./app 1")]
+
+
+def test_more_intervals_that_hold_together_are_wider(tmp_path: Path) -> None:
+    then, now = _made(tmp_path / "then"), _made(tmp_path / "now", 0.8)
+    alone, many = (against_baseline(now, then, looks=OpenLooks(0.05, n)).pairs[0] for n in (1, 20))
+    assert alone.high is not None and (many.high is None or alone.high < many.high)

@@ -178,6 +178,7 @@ def compare_line(
     within: Share,
     threshold: Share | None,
     baseline: StrPath | None,
+    any_machine: bool,
     ignore_failure: bool,
     accept_codes: Iterable[int],
     seed: int,
@@ -201,6 +202,7 @@ def compare_line(
         line.option("within", _share(within))
         line.option("fail-if-slower", None if threshold is None else _share(threshold))
         line.option("baseline", None if baseline is None else os.fspath(baseline))
+        line.flag("any-machine", any_machine)
         line.flag("ignore-failure", ignore_failure)
         line.option("accept-codes", ",".join(map(str, accept_codes)) or None)
         line.option("seed", seed)

@@ -23,10 +23,9 @@ from nodewise.experiments.contenders import Contender, make_contenders
 from nodewise.experiments.progress import Progress
 from nodewise.machine.sources import load_machine
 from nodewise.records.budget import Budget
-from nodewise.records.experiment import Experiment, read_experiment
+from nodewise.records.experiment import read_experiment
 from nodewise.runner.launch import quoted_line
 from nodewise.runner.same_output import Kind
-from nodewise.verdicts.baseline import against_baseline
 from nodewise.verdicts.compare import CompareVerdict
 
 #: What it may take where nothing is said of that.
@@ -35,11 +34,10 @@ BUDGET = "60s"
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison that is ready to begin; `earlier` is an earlier experiment that it is also compared with."""
+    """A comparison that is ready to begin."""
 
     question: CompareQuestion
     run: RunChoice
-    earlier: Experiment | None = None
 
     def answer(self, progress: Callable[[Progress], None] = unheard, note: Notify = unheard) -> CompareVerdict:
         """Measure and judge. Ctrl-C ends with what there is. Raises what `experiments.compare.Comparer.run` does."""
@@ -48,9 +46,7 @@ class Comparison:
             wait = quiet_wait(run.wait_quiet_s, question.machine.allowed, note)
             verdict = comparer.compare(question, launcher, progress, wait)
         remembered(verdict, question.out, note, verdict)
-        if self.earlier is None:
-            return verdict
-        return dataclasses.replace(verdict, baseline=against_baseline(read_experiment(question.out), self.earlier))
+        return verdict
 
 
 def accepted_codes(ignore_failure: bool, codes: Iterable[int]) -> frozenset[int] | None:
@@ -74,6 +70,7 @@ def prepare_compare(
     within: Share = 0.01,
     threshold: Share | None = None,
     baseline: StrPath | None = None,
+    any_machine: bool = False,
     ignore_failure: bool = False,
     accept_codes: Iterable[int] = (),
     seed: int = 0,
@@ -96,6 +93,8 @@ def prepare_compare(
         raise InputError("at least one run is needed, and no less than no warm-up", "give --runs 1 or more")
     if most is not None and most < fewest:
         raise InputError(f"--max-runs {most} is less than --min-runs {fewest}")
+    if any_machine and baseline is None:
+        raise InputError("--any-machine would do nothing", "it is for the comparison with a --baseline")
     accepted = accepted_codes(ignore_failure, accept_codes)
     codes = {"accept_codes": sorted(accepted)} if accepted else {}
     run = dataclasses.replace(run, options=dataclasses.replace(run.options, accepted=accepted))
@@ -121,9 +120,11 @@ def prepare_compare(
         accept_disturbed=run.accept_disturbed,
         how={**run.how, **({"ignore_failure": True} if ignore_failure else {}), **codes},
         firm=budget is not None or (runs is None and min_runs == 1) if firm is None else firm,
+        # whether it can be read is to be known before the time is spent
+        baseline=None if baseline is None else read_experiment(Path(baseline)),
+        any_machine=any_machine,
     )
-    # whether it can be answered is to be known before the time is spent
-    return Comparison(question, run, read_experiment(Path(baseline)) if baseline is not None else None)
+    return Comparison(question, run)
 
 
 def check_enough(commands: int, others: bool) -> None:
@@ -133,19 +134,6 @@ def check_enough(commands: int, others: bool) -> None:
             "two commands are needed for a comparison",
             "write each as one text: nodewise compare './old in' './new in'; for one command: nodewise run",
         )
-
-
-def slower_by(verdict: CompareVerdict, threshold: float) -> bool | None:
-    """Whether a contender failed or is surely slower than the reference, or than it was at the baseline, by more than a share.
-
-    None where a baseline was given and nothing could be compared with it.
-    """
-    then = [p for p in verdict.baseline.pairs if p.comparable] if verdict.baseline is not None else []
-    highs = [r.against_reference.high for r in verdict.contenders if r.against_reference] + [p.high for p in then]
-    slower = any(high is not None and high * (1 + threshold) < 1 for high in highs)
-    if slower or any(r.error for r in verdict.contenders):
-        return True
-    return None if verdict.baseline is not None and not then else False
 
 
 @question()
@@ -166,6 +154,7 @@ def compare(
     within: Share = 0.01,
     threshold: Share | None = None,
     baseline: StrPath | None = None,
+    any_machine: bool = False,
     ignore_failure: bool = False,
     accept_codes: Iterable[int] = (),
     seed: int = 0,
@@ -187,7 +176,8 @@ def compare(
     of each and `cleanup` after the last, `prepare` before and `conclude` after each run. `runs` are made of each, or
     `min_runs` to `max_runs`, until it is clear how each compares or the `budget` ends (60 s where no runs are asked for). A
     difference up to `within` counts as none; with `threshold` it goes on until it is clear whether that slowdown is
-    exceeded. `baseline` is the folder of an earlier experiment to compare it with. `same_output`, `tolerance`, `out`,
+    exceeded. `baseline` is the folder of an earlier experiment to compare it with, of this machine or, with
+    `any_machine`, of another. `same_output`, `tolerance`, `out`,
     `resume`, `progress`, `note` and `how` are those of `nodewise.tune`; here outputs are not compared unless that is asked.
 
     >>> import nodewise
@@ -215,6 +205,7 @@ def compare(
             "within": within,
             "threshold": threshold,
             "baseline": baseline,
+            "any_machine": any_machine,
             "ignore_failure": ignore_failure,
             "accept_codes": accept_codes,
             "seed": seed,

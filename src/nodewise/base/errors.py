@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from nodewise.base.exit_codes import ExitCode
+
 
 class NodewiseError(Exception):
     """A failure to be reported to the user in one message; `exit_code` is what the command line returns."""
 
-    exit_code = 2
+    exit_code = ExitCode.BAD_INPUT
 
     def __init__(self, what: str, hint: str | None = None):
         super().__init__(what)
@@ -37,4 +39,4 @@ class StoreError(NodewiseError):
 class UnavailableError(NodewiseError):
     """An optional part is missing here; the hint names what brings it."""
 
-    exit_code = 3
+    exit_code = ExitCode.MISSING

@@ -23,6 +23,7 @@ import nodewise
 from nodewise.base.ends import ended_like_ctrl_c
 from nodewise.base.errors import NodewiseError
 from nodewise.base.escaping import SHOWN
+from nodewise.base.exit_codes import ExitCode
 from nodewise.base.registry import brought_by
 from nodewise.cli import commands
 from nodewise.cli.masked_terminal import masked_terminal
@@ -31,9 +32,6 @@ from nodewise.cli.typed import check_times, option_hint
 if TYPE_CHECKING:
     from nodewise.records.kind import Kind
 
-BAD_INPUT = 2
-INTERRUPTED = 130
-INTERNAL = 70
 #: The runner with its pipes, the experiment's files, and what Python opens besides.
 _FEWEST_FILES = 64
 _LONGEST_SHOWN = 120
@@ -181,13 +179,13 @@ def main(arguments: list[str] | None = None) -> int:
             stream.reconfigure(errors=SHOWN)
     if (missing := _missing(words)) is not None:
         _complain(*missing)
-        return BAD_INPUT
+        return ExitCode.BAD_INPUT
     try:
         with ended_like_ctrl_c(), masked_terminal(words):
             code = _run(words)
     except KeyboardInterrupt:
         # asked once more, while the answer to the first time was on its way out
-        code = INTERRUPTED
+        code = ExitCode.INTERRUPTED
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -195,7 +193,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout = None
         if not isinstance(problem, BrokenPipeError):
             _complain(f"cannot write to standard output: {problem.strerror}", "what was measured is kept")
-            return code or BAD_INPUT
+            return code or ExitCode.BAD_INPUT
     return code
 
 
@@ -230,16 +228,16 @@ def _run(words: list[str]) -> int:
     try:
         code = nodewise_command.main(args=words, prog_name="nodewise", standalone_mode=False)
     except click.exceptions.Abort:
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     except click.ClickException as problem:
         usage = problem.ctx.get_usage() if isinstance(problem, click.UsageError) and problem.ctx else None
         hint = usage and f"{usage.replace('Usage: ', '')} (--help says more)"
         if hint and isinstance(problem, click.NoSuchOption):
             hint += f"; {option_hint(problem)}"
         _complain(problem.format_message(), hint)
-        return BAD_INPUT
+        return ExitCode.BAD_INPUT
     except NodewiseError as problem:
         if "--traceback" in words:
             traceback.print_exc()
@@ -261,7 +259,7 @@ def _run(words: list[str]) -> int:
             name = "cannot write to standard output" if problem.errno in _NO_ROOM else "the system refuses"
         on = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"
         _complain(f"{on}: {problem.strerror}", _OF_THE_SYSTEM[problem.errno])
-        return BAD_INPUT
+        return ExitCode.BAD_INPUT
     except Exception as problem:
         return _defect(problem, words)
     return code if isinstance(code, int) else 0
@@ -275,9 +273,9 @@ def _defect(problem: Exception, words: list[str]) -> int:
             f"{brought} failed: {type(problem).__name__}: {problem}",
             "tell those who make that package, or remove it; `nodewise --traceback …` shows where it failed",
         )
-        return BAD_INPUT
+        return ExitCode.BAD_INPUT
     _complain(
         f"a defect in nodewise: {type(problem).__name__}: {problem}",
         "run again as `nodewise --traceback …` and report what it prints",
     )
-    return INTERNAL
+    return ExitCode.DEFECT

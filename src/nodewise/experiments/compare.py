@@ -17,13 +17,14 @@ from typing import Any
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.masking import Masks
 from nodewise.base.units import format_seconds, whole_duration
+from nodewise.experiments.against import Against
 from nodewise.experiments.blocks import Arm, Block, Blocks, Stop
 from nodewise.experiments.contenders import Contender
 from nodewise.experiments.progress import Progress
 from nodewise.machine.model import Machine
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.columns import WARM_UP
-from nodewise.records.experiment import Writer, inherited_facts, read_experiment
+from nodewise.records.experiment import Experiment, Writer, inherited_facts, read_experiment
 from nodewise.records.recorder import Recorder
 from nodewise.runner.commands import run_whole, will
 from nodewise.runner.launcher import Launcher
@@ -32,9 +33,9 @@ from nodewise.runner.same_output import ANY_OUTPUT, SameOutput
 from nodewise.runner.sample import Sample
 from nodewise.statistics.compare import Ratio
 from nodewise.statistics.disturbance import Met
-from nodewise.statistics.sequential import OpenLooks
 from nodewise.statistics.summary import Running
 from nodewise.statistics.verdict import is_settled
+from nodewise.verdicts.baseline import against_baseline
 from nodewise.verdicts.compare import (
     COMPARE,
     RUN,
@@ -72,7 +73,8 @@ class CompareQuestion:
     `resume`: go on with what `out` holds. With `accept_disturbed` blocks decide that something disturbed, too. `kind` is
     `run` where one command stands alone, `confirm` where a promise is repeated. More blocks are made while it is open on
     which side of the ratio `apart` the others lie. That one of `may_fail` never runs well is an answer, and no bad input.
-    `how` says how the runs are made, as plain values; it and `more` are stored with the question, `masks` are those of an
+    With a `baseline` more blocks are made until it is decided how each compares with what it was then, across machines only
+    with `any_machine`. `how` says how the runs are made, as plain values; it and `more` are stored with the question, `masks` are those of an
     experiment that is repeated.
     """
 
@@ -102,6 +104,8 @@ class CompareQuestion:
     more: Mapping[str, Any] = field(default_factory=dict)
     firm: bool = True
     masks: Masks | None = None
+    baseline: Experiment | None = None
+    any_machine: bool = False
 
     @property
     def needed(self) -> int:
@@ -167,6 +171,20 @@ class Comparer:
         self._known: dict[str, bool] = {}
         self._made: list[int] = []
         self._after: dict[tuple[int, str], str | None] = {}
+        self._against = None if question.baseline is None else self._against_of(question.baseline)
+        self._looks = looks_of(len(comparisons(names)) + self._besides)
+
+    def _against_of(self, then: Experiment) -> Against:
+        question = self._question
+        contenders = [(c.setting.key, c.text) for c in question.contenders]
+        return Against(
+            then, contenders, question.machine, question.environment, question.objective, question.any_machine
+        )
+
+    @property
+    def _besides(self) -> int:
+        """How many intervals hold together with those of the commands."""
+        return 0 if self._against is None else len(self._against.pairs)
 
     def run(self) -> CompareVerdict:
         """Measure and judge. Ctrl-C ends with what there is.
@@ -197,9 +215,14 @@ class Comparer:
                 else:
                     problem.hint = f"{problem.hint or 'mend it'}; what was measured is kept: --resume {question.out}"
                 raise
-            verdict = compare_verdict(read_experiment(question.out), stopped)
+            found = read_experiment(question.out)
+            verdict = compare_verdict(found, stopped, self._besides)
             verdict = replace(verdict, warnings=(*verdict.warnings, *dict.fromkeys(self._left)))
-            return replace(verdict, warnings=(*verdict.warnings, *writer.conclude(encode(verdict))))
+            verdict = replace(verdict, warnings=(*verdict.warnings, *writer.conclude(encode(verdict))))
+            if question.baseline is None:
+                return verdict
+            then = against_baseline(found, question.baseline, question.any_machine, self._looks)
+            return replace(verdict, baseline=then)
 
     @staticmethod
     def _give_up(writer: Writer) -> None:
@@ -257,11 +280,9 @@ class Comparer:
             self._fail(block)
             self._report(WARM_UP)
             self._check_budget(block, left + question.needed)
-        names = [c.setting.key for c in question.contenders]
-        looks = looks_of(len(comparisons(names)))
         stop = Stop(question.fewest, question.most, again=not question.accept_disturbed, firm=question.firm)
-        least = min(2, len(names))
-        ended = self._blocks.repeat(self._arms, COMPARE, stop, self._take, lambda _: self._settled(looks), least)
+        least = min(2, len(question.contenders))
+        ended = self._blocks.repeat(self._arms, COMPARE, stop, self._take, lambda _: self._settled(), least)
         if question.kind == RUN and not self._costs[self._reference]:
             raise self._never_well(self._last_bad)
         return ended
@@ -373,9 +394,18 @@ class Comparer:
             contender.text, sample, f"it failed in each of {self._bad} runs" if self._bad > 1 else None
         )
 
-    def _settled(self, looks: OpenLooks) -> bool:
-        """Whether a verdict is reached on each contender against the reference, and its size is known well enough."""
+    def _settled(self) -> bool:
+        """Whether a verdict is reached on each contender against the reference, and the baseline, and its size is known well enough."""
+        if self._against is None:
+            return self._settled_here()
         question = self._question
+        costs = {key: list(c.values()) for key, c in self._costs.items() if key not in self._failed}
+        then = self._against.settled(costs, self._looks, question.within, question.threshold)
+        return then and self._settled_here()
+
+    def _settled_here(self) -> bool:
+        """The same among those that run."""
+        question, looks = self._question, self._looks
         met = PhaseMet(self._met, question.machine.limits.cpu_quota)
         if len(question.contenders) < 2:
             if question.kind == RUN:

@@ -24,7 +24,7 @@ from nodewise.runner.launcher import Launcher
 from nodewise.runner.setting import Setting
 from nodewise.tuning.custom import put_in
 from nodewise.tuning.ranks import read_ranked
-from nodewise.verdicts.baseline import differences
+from nodewise.verdicts.baseline import unlike
 from nodewise.verdicts.compare import COMPARE, CONFIRM
 from nodewise.verdicts.confirm import ConfirmVerdict, Promise, confirm_verdict, promise_of
 from nodewise.verdicts.encoding import encode
@@ -192,7 +192,7 @@ def confirm(
             "promise": {
                 **asdict(repetition.promise),
                 "command": list(one.setting.command),
-                "differences": differences(now, repetition.earlier),
+                "differences": unlike(now, repetition.earlier),
                 "notes": list(notes),
             }
         },

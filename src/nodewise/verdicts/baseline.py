@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Comparing an experiment with an earlier one: only where machine and conditions are the same, and never as surely."""
+"""Comparing an experiment with an earlier one: where machine and conditions are the same, or that is not asked for, and never as surely."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,10 @@ from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.records.experiment import Experiment
 from nodewise.records.kind_registry import kind_named
+from nodewise.runner.objective import Objective
+from nodewise.statistics.sequential import OpenLooks
 from nodewise.statistics.unpaired import unpaired_interval
-from nodewise.statistics.verdict import Word, judge
+from nodewise.statistics.verdict import Verdict, Word, judge
 from nodewise.verdicts.pair import costs_of
 from nodewise.verdicts.question import machine_of, question_of
 
@@ -33,26 +36,60 @@ def facts_of(machine: Machine) -> dict[str, Any]:
     }
 
 
-def differences(now: Experiment, then: Experiment) -> list[str]:
-    """What differs between the machines and conditions of two experiments, in words; none where they match."""
-    new, old = (facts_of(machine_of(e)) for e in (now, then))
+def differences(machine: Machine, environment: Mapping[str, str], then: Experiment) -> list[str]:
+    """What is another machine or condition now than it was then, in words; none where they match."""
+    new, old = facts_of(machine), facts_of(machine_of(then))
     found = [f"{name}: {old[name]} then, {new[name]} now" for name in new if new[name] != old[name]]
-    if now.objective != then.objective:
-        found.append(f"what is compared: {then.objective.metric} then, {now.objective.metric} now")
-    here, there = question_of(now).environment, question_of(then).environment
-    changed = sorted(k for k in here.keys() | there.keys() if here.get(k) != there.get(k))
-    return found + [f"{k}: {there.get(k, 'not set')} then, {here.get(k, 'not set')} now" for k in changed]
+    there = question_of(then).environment
+    changed = sorted(k for k in environment.keys() | there.keys() if environment.get(k) != there.get(k))
+    return found + [f"{k}: {there.get(k, 'not set')} then, {environment.get(k, 'not set')} now" for k in changed]
 
 
-def _phase(experiment: Experiment) -> str:
+def unlike(now: Experiment, then: Experiment) -> list[str]:
+    """All that is not the same now as it was then, but for the commands."""
+    here = question_of(now).environment
+    return [*differences(machine_of(now), here, then), *asked_otherwise(now.objective, then)]
+
+
+def matches(contenders: Sequence[tuple[str, str]], then: Experiment) -> list[tuple[str, str]]:
+    """The pairs of names, now and then, of contenders that are given by name and command.
+
+    Those of one name are one; else those of one command, else the only one of each. What failed then has none.
+    """
+    texts = {c.name: c.text for c in question_of(then).contenders}
+    old = [k for k in then.settings if costs_of(then, k, phase_of(then))]
+    by_name = [(name, name) for name, _ in contenders if name in old]
+    if by_name:
+        return by_name
+    by_text = [(name, k) for name, text in contenders for k in old if texts.get(k) == text]
+    if by_text:
+        return by_text
+    return [(contenders[0][0], old[0])] if len(contenders) == len(old) == 1 else []
+
+
+def phase_of(experiment: Experiment) -> str:
+    """The phase of the runs that decide."""
     return kind_named(question_of(experiment).kind).phase
+
+
+def judge_unpaired(
+    then: Sequence[float], now: Sequence[float], looks: OpenLooks, within: float, *, final: bool
+) -> Verdict:
+    """How many times faster it is now, from costs then and now.
+
+    The level is that of a look after as many blocks: of unpaired runs the information grows no faster than their number, so that
+    two looks are more alike than `looks` takes them to be, and all intervals still hold together.
+    """
+    return judge(unpaired_interval(then, now, looks.level(len(now))), within, final=final)
 
 
 @dataclass(frozen=True)
 class BaselinePair:
-    """One contender against the one of its name then; without `comparable` there is no ratio."""
+    """One contender against the one that it was then, whose `name_then` and `command_then` these are; without `comparable` there is no ratio."""
 
     name: str
+    name_then: str
+    command_then: str
     comparable: bool
     verdict: Word | None
     ratio: float | None
@@ -63,35 +100,68 @@ class BaselinePair:
 
 @dataclass(frozen=True)
 class AgainstBaseline:
-    """A comparison with an earlier experiment; `differences` name what does not match, and then nothing is comparable."""
+    """A comparison with an earlier experiment.
+
+    `differences` are those of the machine and its conditions, `asked` what was asked otherwise: other commands, another
+    metric. Where there are any nothing is comparable, but that `any_machine` asks for it across the first. `commands` names
+    the commands that are not what they were, which is what a baseline is mostly for.
+    """
 
     experiment: str
     taken_at: str
     differences: tuple[str, ...]
+    asked: tuple[str, ...]
+    any_machine: bool
+    commands: tuple[str, ...]
     pairs: tuple[BaselinePair, ...]
 
 
-def against_baseline(now: Experiment, then: Experiment) -> AgainstBaseline:
-    """Each contender against the one of its name then; the only one of each where no name is the same."""
-    found = differences(now, then)
-    keys = [k for k in now.settings if costs_of(now, k, _phase(now))]
-    old = [k for k in then.settings if costs_of(then, k, _phase(then))]
-    pairs = [(k, k) for k in keys if k in old]
-    if not pairs and len(keys) == len(old) == 1:
-        pairs = [(keys[0], old[0])]
+def against_baseline(
+    now: Experiment, then: Experiment, any_machine: bool = False, looks: OpenLooks | None = None
+) -> AgainstBaseline:
+    """Each contender against the one that it was then; see `matches`. `looks` are those of all comparisons (None: of these alone)."""
+    here = question_of(now)
+    found = differences(machine_of(now), here.environment, then)
+    texts = {c.name: c.text for c in here.contenders}
+    names = [*texts, *(k for k in now.settings if k not in texts)]
+    ran = [(k, texts.get(k, k)) for k in names if costs_of(now, k, phase_of(now))]
+    pairs = matches(ran, then)
+    asked = asked_otherwise(now.objective, then)
     if not pairs:
-        found.append(f"commands: {', '.join(old) or 'none'} then, {', '.join(keys)} now")
-    judged = tuple(_pair(now, then, one, other, not found) for one, other in pairs)
-    return AgainstBaseline(str(then.path), question_of(then).started_at, tuple(found), judged)
+        old = ", ".join(k for k in then.settings if costs_of(then, k, phase_of(then)))
+        asked.append(f"commands: {old or 'none'} then, {', '.join(k for k, _ in ran)} now")
+    looks = looks or OpenLooks(0.05, max(1, len(pairs)))
+    texts_then = {c.name: c.text for c in question_of(then).contenders}
+    comparable = not asked and (any_machine or not found)
+    judged = tuple(_pair(now, then, one, other, comparable, looks) for one, other in pairs)
+    changed = [
+        f"{one}: {texts_then[other]} then, {texts[one]} now"
+        for one, other in pairs
+        if one in texts and other in texts_then and texts_then[other] != texts[one]
+    ]
+    return AgainstBaseline(
+        str(then.path), question_of(then).started_at, tuple(found), tuple(asked), any_machine, tuple(changed), judged
+    )
 
 
-def _pair(now: Experiment, then: Experiment, key: str, old: str, comparable: bool) -> BaselinePair:
+def asked_otherwise(objective: Objective, then: Experiment) -> list[str]:
+    """What was asked otherwise then than now, but for the commands."""
+    if objective == then.objective:
+        return []
+    return [f"what is compared: {then.objective.metric} then, {objective.metric} now"]
+
+
+def _pair(now: Experiment, then: Experiment, key: str, old: str, comparable: bool, looks: OpenLooks) -> BaselinePair:
+    command = next((c.text for c in question_of(then).contenders if c.name == old), old)
     if not comparable:
-        return BaselinePair(key, False, None, None, None, None, None)
-    ratio = unpaired_interval(costs_of(then, old, _phase(then)), costs_of(now, key, _phase(now)))
-    verdict = judge(ratio, question_of(now).within, final=True)
+        return BaselinePair(key, old, command, False, None, None, None, None, None)
+    costs_then, costs_now = costs_of(then, old, phase_of(then)), costs_of(now, key, phase_of(now))
+    verdict = judge_unpaired(costs_then, costs_now, looks, question_of(now).within, final=True)
+    ratio = verdict.ratio
     return BaselinePair(
         key,
+        old,
+        command,
         True,
         verdict.word,
         ratio.ratio,

@@ -399,13 +399,13 @@ def _shape_warnings(experiment: Experiment, row: ContenderSummary, warmup: int) 
     return warnings
 
 
-def compare_verdict(experiment: Experiment, stopped: str) -> CompareVerdict:
-    """Judge a comparison; `stopped`: `decided`, `runs`, `budget`, `failed`, `interrupted` or `cut off`."""
+def compare_verdict(experiment: Experiment, stopped: str, besides: int = 0) -> CompareVerdict:
+    """Judge a comparison; `stopped`: `decided`, `runs`, `budget`, `failed`, `interrupted` or `cut off`. So many intervals `besides` hold, too."""
     question = question_of(experiment)
     contenders = question.contenders
     names = [c.name for c in contenders]
     pairs = comparisons(names)
-    looks = looks_of(len(pairs))
+    looks = looks_of(len(pairs) + besides)
     met = phase_met(experiment, COMPARE)
     judged = [_pair(experiment, question, one, other, looks, met) for one, other in pairs]
     first = {p.other: p for p in judged if p.one == names[0]}

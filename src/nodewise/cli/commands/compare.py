@@ -17,6 +17,7 @@ from click.core import ParameterSource
 
 from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError, ProgramError, StoreError
+from nodewise.base.exit_codes import ExitCode
 from nodewise.cli.experiments import STDOUT, again_in, place_for, print_note
 from nodewise.cli.exports import Exporting, asked_exports, write_export
 from nodewise.cli.hyperfine import HyperfineWords
@@ -40,9 +41,9 @@ if TYPE_CHECKING:
     from nodewise.api.compare import Comparison
     from nodewise.api.options import RunChoice
     from nodewise.verdicts.compare import CompareVerdict
+    from nodewise.verdicts.gate import Gate
     from nodewise.verdicts.stored import Stored
 
-SLOWER, UNDECIDED = 1, 2
 #: What stands where a parameter's value is put in.
 _PLACE = re.compile(r"\{([A-Za-z_][\w-]*)\}")
 #: What may be given again when a comparison is resumed.
@@ -52,6 +53,8 @@ _ANEW = (
     "max_runs",
     "fail_if_slower",
     "baseline",
+    "any_machine",
+    "undecided",
 )
 
 
@@ -125,13 +128,23 @@ class _Compare(HyperfineWords, Exporting):
     "--baseline",
     type=PATH,
     metavar="DIR",
-    help="Compare it with the earlier experiment in DIR, too, where machine and conditions are the same.",
+    help="Compare it with the earlier experiment in DIR, too, where machine and conditions are the same, until that is decided.",
+)
+@click.option(
+    "--any-machine", is_flag=True, help="Compare with a --baseline of another machine or other conditions, too."
 )
 @click.option(
     "--fail-if-slower",
     type=SHARE_OR_NONE,
     metavar="SHARE",
     help="Exit code 1 where one is surely slower than the reference (or than at the baseline) by more, or fails.",
+)
+@click.option(
+    "--undecided",
+    type=click.Choice(["pass", "fail"]),
+    default="pass",
+    show_default=True,
+    help="Where the runs leave it open, fail: exit code 4.",
 )
 @seed_option
 @out_option()
@@ -154,14 +167,15 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     intervals hold together at 95%, however early that is. With one COMMAND and --baseline it is compared with that.
     Ctrl-C ends with what there is. Options of hyperfine mean the same here.
 
-    Exit codes: 0 compared; 1 slower than --fail-if-slower allows; 2 bad input, or a command that does not run.
+    Exit codes: 0 compared; 1 slower than --fail-if-slower allows, or failed; 2 bad input, a command that does not run, or
+    --fail-if-slower and a --baseline that cannot be compared; 4 undecided, with --undecided fail.
     """
     if given["resume"] is not None and not context.obj:
         again_in(context, given["resume"], "compare", (*_ANEW, *(n for n in given if n.startswith("export_"))))
         return int(context.meta.get("nodewise.exit_code", 0))
-    from nodewise.api.compare import slower_by
     from nodewise.cli.progress import ProgressLine
     from nodewise.records.experiment import read_experiment
+    from nodewise.verdicts.gate import gate_of
     from nodewise.verdicts.stored import stored
 
     if context.obj and given["runs"] is not None and given["max_runs"] is not None:
@@ -177,12 +191,19 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     question = comparison.question
     with ProgressLine(question.budget) as line, kept_in(question.out, "compare"), _places_named(given):
         verdict = comparison.answer(line.show, print_note)
-    slower = None if question.threshold is None else slower_by(verdict, question.threshold)
-    code = 0 if question.threshold is None else {True: SLOWER, False: 0, None: UNDECIDED}[slower]
+    code = _exit_code(gate_of(verdict, question.threshold), given["undecided"] == "fail")
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code
     _hand_out(stored(read_experiment(question.out), verdict), targets, given["as_json"])
     return code
+
+
+def _exit_code(gate: Gate, undecided_fails: bool) -> ExitCode:
+    if gate.blocked:
+        return ExitCode.FOUND
+    if gate.incomparable and (gate.threshold is not None or undecided_fails):
+        return ExitCode.BAD_INPUT
+    return ExitCode.UNDECIDED if undecided_fails and gate.undecided else ExitCode.WELL
 
 
 def _hand_out(found: Stored[CompareVerdict], targets: dict[str, Path], as_json: bool) -> None:
@@ -252,6 +273,7 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
         within=0.01 if given["within"] is None else given["within"],
         threshold=given["fail_if_slower"],
         baseline=given["baseline"],
+        any_machine=given["any_machine"],
         ignore_failure=given["ignore_failure"],
         accept_codes=_codes(given["accept_codes"]),
         seed=given["seed"],

@@ -12,6 +12,7 @@ from nodewise.report.tables import BASELINE, labels_of
 from nodewise.runner.objective import format_metric
 from nodewise.statistics.verdict import format_factor, format_ratio
 from nodewise.verdicts.compare import CompareVerdict, ContenderSummary, describe, describe_pair
+from nodewise.verdicts.gate import gate_of
 from nodewise.verdicts.pair import PairVerdict
 from nodewise.verdicts.secondary import MetricSummary
 from nodewise.verdicts.stored import Stored
@@ -137,8 +138,7 @@ def comparison_text(stored: Stored[CompareVerdict], width: int) -> str:
         lines.append(f"compared  {verdict.metric}, {'more' if verdict.maximise else 'less'} is better")
     lines += [f"pair      {describe_pair(p, labels)}" for p in _other_pairs(verdict)]
     lines += _baseline_lines(verdict)
-    if threshold is not None:
-        lines.append(_threshold_line(verdict, threshold))
+    lines += _gate_lines(verdict, threshold)
     lines += [f"note      {text}" for text in verdict.warnings]
     return "\n".join(lines)
 
@@ -153,36 +153,46 @@ def _baseline_lines(verdict: CompareVerdict) -> list[str]:
     base = verdict.baseline
     if base is None:
         return []
-    if base.differences:
+    unlike = [*base.asked, *base.differences]
+    if not any(p.comparable for p in base.pairs):
+        why = "what was asked is not the same" if base.asked else "the machine or its conditions are not the same"
+        hint = [] if base.asked else ["          --any-machine compares it all the same"]
         return [
-            f"baseline  {base.experiment} cannot be compared: the machine or its conditions are not the same",
-            *(f"          {text}" for text in base.differences),
+            f"baseline  {base.experiment} cannot be compared: {why}",
+            *(f"          {text}" for text in unlike),
+            *hint,
         ]
+    lines = [
+        f"baseline  {p.name}{f' (then {p.name_then})' * (p.name_then != p.name)} against {base.taken_at}: {p.sentence}"
+        for p in base.pairs
+    ]
+    lines += [f"          {text}" for text in base.commands]
+    if unlike:
+        lines.append("          --any-machine: this is no longer the program alone, as these differ, too")
+        lines += [f"          {text}" for text in unlike]
     return [
-        *(f"baseline  {p.name} against {base.taken_at}: {p.sentence}" for p in base.pairs),
+        *lines,
         "          (not interleaved: what changed on the machine since then cannot be distinguished from the program's change)",
     ]
 
 
-def _threshold_line(verdict: CompareVerdict, threshold: float) -> str:
-    limit = format_percent(threshold)
-    then = verdict.baseline.pairs if verdict.baseline is not None else ()
-    spans = {r.name: (p.low, p.high) for r in verdict.contenders if (p := r.against_reference) is not None}
-    spans |= {f"{p.name} (baseline)": (p.low, p.high) for p in then if p.comparable}
-    slower = [n for n, (_, high) in spans.items() if high is not None and high * (1 + threshold) < 1]
-    failed = [r.name for r in verdict.contenders if r.error]
-    open_ = [n for n, (low, _) in spans.items() if n not in slower and (low is None or low * (1 + threshold) <= 1)]
-    if slower:
-        return f"failed    slower by more than {limit}: {', '.join(slower)}"
-    if failed:
-        return f"failed    there is no verdict on what fails: {', '.join(failed)}"
-    if verdict.baseline is not None and not any(p.comparable for p in then):
-        return (
+def _gate_lines(verdict: CompareVerdict, threshold: float | None) -> list[str]:
+    if threshold is None:
+        return []
+    gate, limit = gate_of(verdict, threshold), format_percent(threshold)
+    if gate.slower:
+        return [f"failed    slower by more than {limit}: {', '.join(gate.slower)}"]
+    if gate.failed:
+        return [f"failed    there is no verdict on what fails: {', '.join(gate.failed)}"]
+    if gate.incomparable:
+        return [
             f"failed    nothing of the baseline can be compared, so that nobody knows whether it is slower by {limit}"
-        )
-    if open_:
-        return f"passed    not shown to be slower by more than {limit}, nor that it is not: {', '.join(open_)}"
-    return f"passed    nothing is slower by more than {limit}"
+        ]
+    if gate.undecided:
+        return [
+            f"undecided not shown to be slower by more than {limit}, nor that it is not: {', '.join(gate.undecided)}"
+        ]
+    return [f"passed    nothing is slower by more than {limit}"]
 
 
 def metric_line(verdict: CompareVerdict, row: ContenderSummary) -> str:
