@@ -109,6 +109,7 @@ class _Commands(click.Group):
     def _found(self, cmd_name: str) -> click.Command | None:
         if cmd_name in _own_commands():
             command: click.Command = importlib.import_module(f"nodewise.cli.commands.{cmd_name}").command
+            command.name = cmd_name
             return command
         kind = _commands_of_kinds().get(cmd_name)
         return None if kind is None else kind.load("command")
