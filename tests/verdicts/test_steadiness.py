@@ -31,12 +31,27 @@ def _concluded(path: Path, slow: float, searched: int = 8) -> TuneVerdict:
     return tune_verdict(read_experiment(path), "decided")
 
 
-@pytest.mark.parametrize(
-    ("slow", "searched", "named"), [(1.0, 8, 0), (1.09, 8, 0), (0.6, 8, 1), (2.0, 8, 1), (2.0, 5, 0)]
-)
-def test_a_gain_that_changed_since_the_search_is_named(tmp_path: Path, slow: float, searched: int, named: int) -> None:
+@pytest.mark.parametrize(("slow", "searched"), [(1.0, 8), (1.09, 8), (2.0, 5)])
+def test_a_gain_that_is_as_the_search_saw_it_is_promised_alone(tmp_path: Path, slow: float, searched: int) -> None:
     verdict = _concluded(tmp_path / "x", slow, searched)
     assert verdict.verdict == "faster" and verdict.ratio == pytest.approx(2.0, abs=0.01)
-    notes = [note for note in verdict.notes if note.startswith("the gain was another one in the search")]
-    assert len(notes) == named
-    assert all(f"{slow / 0.5:.1f}" in note for note in notes)
+    assert verdict.high is not None and verdict.high < 2.02
+    assert not [note for note in verdict.notes if "in the search" in note]
+
+
+@pytest.mark.parametrize("slow", [0.6, 2.0])
+def test_of_a_gain_that_changed_since_the_search_both_are_promised(tmp_path: Path, slow: float) -> None:
+    verdict = _concluded(tmp_path / "x", slow)
+    assert verdict.verdict == "faster" and verdict.ratio == pytest.approx(2.0, abs=0.01)
+    assert verdict.low == pytest.approx(min(2.0, slow / 0.5), rel=0.01)
+    assert verdict.high == pytest.approx(max(2.0, slow / 0.5), rel=0.01)
+    (note,) = (note for note in verdict.notes if "in the search" in note)
+    assert note.startswith(f"the gain was {slow / 0.5:.1f}")
+
+
+def test_a_gain_that_was_none_in_the_search_is_not_promised(tmp_path: Path) -> None:
+    verdict = _concluded(tmp_path / "x", 0.5)
+    assert verdict.verdict == "undecided" and verdict.reason.startswith(
+        "the gain came and went: in the search it was 1.0"
+    )
+    assert verdict.best == verdict.baseline and verdict.more_runs is None

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether the gain that a tune confirmed is the one that its search had seen."""
+"""Whether the gain that a tune confirmed is the one that its search had seen, and what may be promised where it is not.
+
+The processors of a virtual machine may come to lie on others, a clock may fall, a neighbour may go: then a program has two speeds, each of
+which lasts for longer than a comparison takes. What was measured under one of them alone is not promised for both.
+"""
 
 from __future__ import annotations
 
+import math
+
 from nodewise.records.columns import WARM_UP
 from nodewise.records.experiment import Experiment
-from nodewise.runner.setting import Setting
+from nodewise.runner.setting import BASELINE
+from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS
-from nodewise.statistics.unpaired import unpaired_interval
-from nodewise.statistics.verdict import format_ratio
-from nodewise.verdicts.pair import PairVerdict, costs_of
+from nodewise.statistics.verdict import Verdict, Word, format_ratio
+from nodewise.verdicts.pair import pair_up
 from nodewise.verdicts.question import machine_of, question_of
 
 #: The settings of a search are among others, and its winner was lucky: what lies closer than this factor is no other gain.
@@ -17,30 +23,39 @@ _APART = 1.1
 _LEVEL = 0.99
 
 
-def unsteady_notes(experiment: Experiment, comparison: PairVerdict, phase: str) -> list[str]:
-    """A sentence where the settings that `phase` compared had another ratio in the blocks before it; none where they had not.
-
-    The processors of a virtual machine may come to lie on other ones, a clock may fall: what holds under one condition alone is not
-    promised for all.
-    """
-    if comparison.low is None or comparison.high is None:
-        return []
-    one, other = (_costs_before(experiment, experiment.settings[k], phase) for k in (comparison.one, comparison.other))
-    if min(len(one), len(other)) < FEWEST_BLOCKS:
-        return []
-    then = unpaired_interval(one, other, _LEVEL)
-    if max(then.low / comparison.high, comparison.low / then.high) <= _APART:
-        return []
-    return [
-        f"the gain was another one in the search, {format_ratio(then)}: machine or program changed their speed meanwhile, and which of both holds "
-        "tomorrow is not known; `nodewise confirm` asks again"
-    ]
-
-
-def _costs_before(experiment: Experiment, setting: Setting, phase: str) -> list[float]:
-    """The costs of all settings that start as this one does, in other phases than that."""
+def other_gain(experiment: Experiment, candidate: str, verdict: Verdict, phase: str) -> Ratio | None:
+    """What the candidate gained before `phase`, which found it faster, where that is another gain; None where it is not, or not known."""
+    now = verdict.ratio
+    if verdict.word is not Word.FASTER or not math.isfinite(now.high):
+        return None
     inherited, processors = question_of(experiment).environment, machine_of(experiment).allowed
-    start = setting.start(inherited, processors)
+    start = experiment.settings[candidate].start(inherited, processors)
     alike = [key for key, other in experiment.settings.items() if other.start(inherited, processors) == start]
     phases = [one for one in experiment.records.phases if one not in (phase, WARM_UP)]
-    return [cost for key in alike for one in phases for cost in costs_of(experiment, key, one)]
+    found = [pair_up(experiment, BASELINE, key, before) for key in alike for before in phases]
+    one = [cost for pairs in found for cost in pairs.one]
+    other = [cost for pairs in found for cost in pairs.other]
+    if len(one) < FEWEST_BLOCKS:
+        return None
+    then = ratio_interval(one, other, _LEVEL)
+    if not then.has_interval or max(then.low / now.high, now.low / then.high) <= _APART:
+        return None
+    return then
+
+
+def of_both(verdict: Verdict, then: Ratio) -> tuple[Verdict, str]:
+    """The verdict whose interval holds both gains, with the reason where it is undecided."""
+    now = verdict.ratio
+    both = Ratio(now.ratio, min(now.low, then.low), max(now.high, then.high), now.pairs)
+    if both.low > 1 + verdict.within:
+        return Verdict(Word.FASTER, both, verdict.within), ""
+    reason = f"the gain came and went: in the search it was {format_ratio(then)}"
+    return Verdict(Word.UNDECIDED, both, verdict.within), reason
+
+
+def unsteady_note(then: Ratio, now: Ratio) -> str:
+    """What is said of it; `now` is the interval of the confirmation alone."""
+    return (
+        f"the gain was {format_ratio(then)} in the search and {format_ratio(now)} in the confirmation: machine or program changed their speed "
+        "meanwhile, and the interval holds both; `nodewise confirm` asks again"
+    )

@@ -38,7 +38,7 @@ from nodewise.verdicts.question import question_of
 from nodewise.verdicts.ranks import RankTable, ranks_of
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
 from nodewise.verdicts.spent import seconds_spent
-from nodewise.verdicts.steadiness import unsteady_notes
+from nodewise.verdicts.steadiness import of_both, other_gain, unsteady_note
 from nodewise.verdicts.untried import untried_notes
 
 TUNE = "tune"
@@ -122,6 +122,10 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
     """
     candidate = _candidate(experiment)
     pairs, verdict, reason = _compare(experiment, candidate)
+    unsteady = []
+    if (then := other_gain(experiment, candidate, verdict, CONFIRM)) is not None:
+        unsteady.append(unsteady_note(then, verdict.ratio))
+        verdict, reason = of_both(verdict, then)
     comparison = (
         None
         if candidate == BASELINE
@@ -145,7 +149,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         high=ratio.high if math.isfinite(ratio.high) else None,
         within=verdict.within,
         beyond=verdict.beyond if math.isfinite(verdict.beyond) else None,
-        more_runs=_more_runs(verdict, pairs, _accepting(experiment)),
+        more_runs=None if unsteady else _more_runs(verdict, pairs, _accepting(experiment)),
         best=launched(experiment, best),
         baseline=launched(experiment, baseline),
         candidate=candidate,
@@ -161,7 +165,12 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         why=_why(experiment, best),
         settings=tuple(sorted(summaries, key=lambda s: math.inf if s.median is None else sign * s.median)),
         pareto=secondary.pareto_fronts(summaries),
-        notes=(*_notes(experiment, verdict, comparison), *energy_notes(experiment), *to_be_set_note(experiment, best)),
+        notes=(
+            *unsteady,
+            *_notes(experiment, verdict, comparison),
+            *energy_notes(experiment),
+            *to_be_set_note(experiment, best),
+        ),
         stopped=stopped,
         experiment=str(experiment.path),
         ranks=ranks_of(experiment, best.key),
@@ -319,7 +328,6 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if comparison is not None and comparison.blocks:
         medians = [median(costs_of(experiment, key, CONFIRM)) for key in (comparison.one, comparison.other)]
         notes += filter(None, [medians_explained(comparison, medians)])
-        notes += unsteady_notes(experiment, comparison, CONFIRM) if verdict.word is Word.FASTER else []
     failed, runs = failures_of(experiment, BASELINE)
     if failed:
         notes.append(f"the program failed in {failed} of {runs} runs as it is")
