@@ -9,7 +9,18 @@ from tools import house
 
 ROOT = Path(__file__).parent.parent
 LAYERS = [
-    *("markers", "base", "machine", "placement", "runner", "statistics", "search", "vectorization", "studies"),
+    *(
+        "markers",
+        "base",
+        "machine",
+        "placement",
+        "runner",
+        "statistics",
+        "search",
+        "vectorization",
+        "profile",
+        "studies",
+    ),
     *("quiet", "nodes", "records", "tuning", "jobs", "verdicts", "history", "experiments", "report", "api", "cli"),
 ]
 NATIVE = ["abi", "simd_math", "simd", "machine", "pin", "runner", "worker", "bindings", "fuzz"]

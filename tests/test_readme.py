@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks._check.fleets import regular
+from nodewise.base.exit_codes import ExitCode
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text()
@@ -80,6 +81,8 @@ def test_a_command_of_the_readme_works_as_written(command: str, folder: Path) ->
 
 def _works(folder: Path, command: str) -> None:
     done = _run(folder, *("kept" if word == "DIR" else word for word in shlex.split(command)))
+    if done.returncode == ExitCode.MISSING:
+        pytest.skip(done.stderr)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

@@ -17,6 +17,7 @@ from nodewise.history.trend import Trends
 from nodewise.machine.model import MACHINE_VERSION, Machine
 from nodewise.nodes.findings import CheckResult
 from nodewise.nodes.snapshot import SNAPSHOT_VERSION, Snapshot
+from nodewise.profile.result import ProfileResult
 from nodewise.records.kind import Kind
 from nodewise.records.kind_registry import all_kinds
 from nodewise.verdicts.encoding import schema_of
@@ -73,6 +74,7 @@ DOCUMENTS = {
     "check": Document(CheckResult, ("junit", "html")),
     "snapshot": Document(Snapshot, version=("nodewise_snapshot", SNAPSHOT_VERSION)),
     "vec": Document(VecOutput),
+    "profile": Document(ProfileResult, ("report",)),
     "history": Document(Trends, ("page",)),
     "history-diff": Document(Difference),
     "history-filled": Document(Filled),

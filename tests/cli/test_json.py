@@ -14,6 +14,7 @@ from nodewise.history.store import Store
 from tests.cli.conftest import Command
 from tests.history.entries import entry
 from tests.json_schemas import check_json
+from tests.profile.programs import need_perf
 from tests.report.stored import roofline_page_of, roofline_result, study_page_of, study_result
 from tools.schemas import DOCUMENTS
 
@@ -51,6 +52,7 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "snapshot": [("snapshot",), ("snapshot", "--fact", "dgemm=812.3")],
     "quiet": [("quiet", "--seconds", "0.2", "--json"), ("quiet", "--seconds", "0", "--json")],
     "vec": [("vec", "--json", "loops.c")],
+    "profile": [("profile", "--json", "--", "sleep", "0.2")],
     "history": [("history", *STORE, "--json"), ("history", "solver", *STORE, "--all", "--html", "p.html", "--json")],
     "history-diff": [("history", "diff", "1", "2", *STORE, "--json")],
     "history-filled": [("history", "import", "stored", *STORE, "--json")],
@@ -63,6 +65,8 @@ KEPT = ("tune", "compare", "confirm", "scale", "study")
 def test_what_a_command_writes_holds_to_its_schema(nodewise_here: Command, tmp_path: Path, name: str) -> None:
     if name == "vec" and not shutil.which("gcc") and not shutil.which("clang"):
         pytest.skip("no compiler")
+    if name == "profile":
+        need_perf()
     (tmp_path / "loops.c").write_text(LOOPS)
     (tmp_path / "nodes.json").write_text("".join(json.dumps(n) + "\n" for n in regular(3, 1)))
     if name == "roofline":

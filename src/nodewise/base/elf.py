@@ -75,6 +75,18 @@ class Elf:
             raise InputError("an ELF file without the loader that it names")
         return text[: text.index(b"\0")].decode(errors="replace")
 
+    def sections(self) -> list[str]:
+        """The names of its sections, such as `.symtab`; empty where their table was taken out."""
+        wide = self.bits == 64
+        (start,) = self._read("Q" if wide else "I", 40 if wide else 32)
+        size, count, names_at = self._read("HHH", 58 if wide else 46)
+        if not start or names_at >= count:
+            return []
+        heads = [self._read("IIQQQQ" if wide else "IIIIII", start + i * size) for i in range(count)]
+        offset, length = heads[names_at][4:6]
+        table = self._data[offset : offset + length]
+        return [table[head[0] : table.find(b"\0", head[0])].decode(errors="replace") for head in heads]
+
     @cached_property
     def _entries(self) -> list[tuple[int, int]]:
         segment = next((s for s in self._segments if s.kind == _DYNAMIC), None)

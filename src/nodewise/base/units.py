@@ -19,6 +19,8 @@ TIME_UNITS = {
 }
 _PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-zµμ]+)\s*")
 _LONGEST_S = 1e9
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d{0,18})?|\.\d{1,18})\s*([kKmMgGtTpP]?)(i?)[bB]?")
+_LARGEST = 1 << 60
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -76,6 +78,22 @@ def format_seconds(seconds: float) -> str:
 def whole_duration(seconds: float) -> str:
     """A duration as it is typed, rounded up to a whole number of seconds or minutes."""
     return f"{math.ceil(seconds)}s" if seconds < 300 else f"{math.ceil(seconds / 60)}min"
+
+
+def parse_bytes(text: str, option: str) -> int:
+    """Read a size such as `500MB` (500 · 10⁶), `64KiB` (64 · 2¹⁰) or `4096` (bytes), above zero. Raises InputError."""
+    match = _SIZE.fullmatch(text.strip())
+    prefix = match[2].upper() if match else ""
+    size = (
+        round(float(match[1]) * (1024 if match[3] else 1000) ** ("KMGTP".index(prefix) + 1 if prefix else 0))
+        if match
+        else 0
+    )
+    if match is None or (match[3] and not prefix):
+        raise InputError(f"{option}: not a size: {text!r}", f"write it such as {option} 500MB or {option} 64KiB")
+    if not 0 < size <= _LARGEST:
+        raise InputError(f"{option}: a size must be above zero and below an exbibyte: {text!r}")
+    return size
 
 
 def format_bytes(count: float) -> str:

@@ -32,12 +32,12 @@ _LONGEST_NAME = 100
 STDOUT = Path("-")
 
 
-def place_for(name: str) -> Path:
+def place_for(name: str, among: Path = _FOLDER) -> Path:
     """A directory of its own for each experiment, made: what it is about and the time. One that stays empty goes. Raises StoreError."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "experiment"
-    base = _FOLDER / f"{plain[:_LONGEST_NAME]}-{datetime.now():%Y%m%d-%H%M%S}"
+    base = among / f"{plain[:_LONGEST_NAME]}-{datetime.now():%Y%m%d-%H%M%S}"
     path, count = base, 1
-    make_directory(_FOLDER)
+    make_directory(among)
     while True:
         # made at once, so that no other one of the same second takes it
         try:
@@ -54,10 +54,10 @@ def place_for(name: str) -> Path:
     return path
 
 
-def place_for_command(words: Sequence[str]) -> Path:
+def place_for_command(words: Sequence[str], among: Path = _FOLDER) -> Path:
     """The same, called as the program is whose words these are, with variables before it or not."""
     _, program = split_variables(words)
-    return place_for(Path(program[0]).name if program else "experiment")
+    return place_for(Path(program[0]).name if program else "experiment", among)
 
 
 def _forget(path: Path) -> None:

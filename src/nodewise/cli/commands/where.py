@@ -5,11 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import shutil
-import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +17,6 @@ from nodewise.base.units import format_seconds
 from nodewise.cli.kinds import PATH, TIME, TIME_OR_NONE, json_option, refuse_ignored, svg_option
 
 if TYPE_CHECKING:
-    from nodewise.runner.guarded import Guarded
     from nodewise.runner.observe import Observation
 
 
@@ -113,55 +108,16 @@ def _mask(seen: Observation, words: tuple[str, ...]) -> None:
 
 def _run(words: tuple[str, ...], interval: float, quiet: bool, timeout: float | None) -> tuple[Observation, int | None]:
     """What was seen of the command, and its exit code; None where it was ended after `timeout` seconds."""
-    from nodewise.runner.guarded import Guarded
+    from nodewise.cli.foreground import interrupts_are_the_programs, output_to_errors, start_in_foreground
     from nodewise.runner.observe import Observer
     from nodewise.runner.proc_files import children_of
 
-    program = shutil.which(words[0])
-    if program is None:
-        raise ProgramError(f"no such program: {words[0]}", "give its path, or a name that is found on PATH")
-    with _interrupts_are_the_programs() as children:
-        try:
-            with _output_to_errors() if quiet else contextlib.nullcontext():
-                child = Guarded(words, program)
-        except OSError as problem:
-            raise ProgramError(f"{words[0]} cannot be executed: {problem.strerror}") from problem
+    with interrupts_are_the_programs() as children:
+        with output_to_errors() if quiet else contextlib.nullcontext():
+            child = start_in_foreground(words)
         children.append(child)
         with child:
             observer = Observer(child.pid, interval, lambda: children_of(child.guard))
             seen = observer.watch(lambda wait: child.wait(wait) is not None, timeout)
             status = child.wait(0.0 if timeout is not None and seen.seconds >= timeout else None)
     return seen, 128 - status if status is not None and status < 0 else status
-
-
-@contextlib.contextmanager
-def _output_to_errors() -> Iterator[None]:
-    """What is started here prints to standard error: standard output is the answer's."""
-    sys.stdout.flush()
-    own = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        yield
-    finally:
-        os.dup2(own, 1)
-        os.close(own)
-
-
-@contextlib.contextmanager
-def _interrupts_are_the_programs() -> Iterator[list[Guarded]]:
-    """Ctrl-C and Ctrl-\\, and the same signals sent to this process alone, end the program; what was seen is still reported.
-
-    Whatever program is put into the list gets them.
-    """
-    children: list[Guarded] = []
-
-    def forward(number: int, _: object) -> None:
-        for child in children:
-            child.signalled(number)
-
-    before = {s: signal.signal(s, forward) for s in (signal.SIGINT, signal.SIGQUIT)}
-    try:
-        yield children
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

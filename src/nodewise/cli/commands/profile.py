@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise profile`: where a program's time goes, by function, line and thread."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nodewise.base.errors import InputError
+from nodewise.cli.kinds import PATH, json_option, refuse_ignored
+
+if TYPE_CHECKING:
+    from nodewise.api.profile import Prepared
+    from nodewise.profile.result import Profiled
+
+_FOLDER = Path("nodewise-profiles")
+
+
+@click.command()
+@click.option(
+    "--rate",
+    type=int,
+    default=99,
+    show_default=True,
+    metavar="N",
+    help="Samples a second on each processor. Not 100, so that it keeps no step with what a program does by the clock.",
+)
+@click.option(
+    "--call-graph",
+    "chains",
+    type=click.Choice(["dwarf", "fp", "none"]),
+    help="How callers are found: by unwinding a copy of the stack, by frame pointers, or not. [default: what the program allows]",
+)
+@click.option("--off-cpu", is_flag=True, help="Report, too, in which functions threads wait, and for how long.")
+@click.option(
+    "--only-ranks",
+    "ranks",
+    default="",
+    metavar="LIST",
+    help="The ranks of an MPI program that are recorded, such as 0,8-11; the others run as they are. [default: all]",
+)
+@click.option("--max-size", default="", metavar="SIZE", help="End the recording at that size, such as 500MB.")
+@click.option(
+    "--top", type=click.IntRange(1, 60), default=15, show_default=True, metavar="N", help="How many rows a table has."
+)
+@click.option("--collapsed", type=PATH, metavar="FILE", help="Write collapsed stacks, as flame graph tools read them.")
+@click.option("--speedscope", type=PATH, metavar="FILE", help="Write a profile for speedscope.")
+@click.option(
+    "--out", type=PATH, metavar="DIR", help="Directory of the profile. [default: a new one in nodewise-profiles]"
+)
+@click.option(
+    "--read", "stored", type=PATH, metavar="DIR", help="Report a stored profile again instead of running a command."
+)
+@click.option(
+    "--against", type=PATH, metavar="DIR", help="Colour the flame graph by what changed since the profile in DIR."
+)
+@json_option("the profile", "; what COMMAND prints goes to standard error then")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.pass_context
+def command(
+    context: click.Context,
+    rate: int,
+    chains: str | None,
+    off_cpu: bool,
+    ranks: str,
+    max_size: str,
+    top: int,
+    collapsed: Path | None,
+    speedscope: Path | None,
+    out: Path | None,
+    stored: Path | None,
+    against: Path | None,
+    as_json: bool,
+    words: tuple[str, ...],
+) -> None:
+    """Report where a program's time goes.
+
+    Run COMMAND under Linux perf and report where its time goes: functions and source lines with 95% intervals, threads with how
+    long they waited, and a page with a flame graph. The recording is kept.
+
+    Exits as COMMAND does.
+
+    \b
+    Examples:
+      nodewise profile -- ./solver input.dat
+      nodewise profile --only-ranks 0,3 -- mpirun -n 4 ./solver
+    """
+    from nodewise.api.profile import read_profile
+    from nodewise.base.files import write_whole
+    from nodewise.profile.stacks import collapsed as collapsed_text
+    from nodewise.profile.stacks import speedscope as speedscope_text
+    from nodewise.profile.stacks import summed
+    from nodewise.report.pages.profile import by_thread, profile_page
+    from nodewise.report.text.profile import profile_text
+    from nodewise.verdicts.encoding import encode
+
+    if (stored is None) == (not words):
+        raise InputError("name either a command after -- or a stored profile with --read")
+    before = None if against is None else read_profile(against)
+    if stored is not None:
+        refuse_ignored(
+            context, "--read reports what was recorded", ("rate", "chains", "off_cpu", "ranks", "max_size", "out")
+        )
+        profiled, folder = read_profile(stored), stored
+    else:
+        profiled, folder = _record(words, rate, chains, off_cpu, ranks, max_size, out, as_json)
+    page = folder / "report.html"
+    write_whole(page, profile_page(profiled, before))
+    result = profiled.result
+    if collapsed is not None:
+        write_whole(collapsed, collapsed_text(summed(profiled.samples)))
+    if speedscope is not None:
+        write_whole(speedscope, speedscope_text(by_thread(profiled), result.rate, " ".join(result.command)))
+    if as_json:
+        print(json.dumps(encode(result, report=page), indent=1))
+    else:
+        width = min(120, shutil.get_terminal_size((100, 24)).columns)
+        print(f"{profile_text(result, top, width)}\nreport    {page}", file=sys.stderr)
+    if result.exit_code and stored is None:
+        raise click.exceptions.Exit(result.exit_code)
+
+
+def _record(
+    words: tuple[str, ...],
+    rate: int,
+    chains: str | None,
+    off_cpu: bool,
+    ranks: str,
+    max_size: str,
+    out: Path | None,
+    quiet: bool,
+) -> tuple[Profiled, Path]:
+    from nodewise.api.profile import conclude_profile, prepare_profile, recordings_in
+    from nodewise.base.files import make_directory
+    from nodewise.base.units import parse_bytes
+    from nodewise.cli.experiments import place_for_command
+
+    most = parse_bytes(max_size, "--max-size") if max_size else 0
+    folder = place_for_command(words, _FOLDER) if out is None else out
+    if out is not None:
+        make_directory(out)
+        if recordings_in(out):
+            raise InputError(f"{out} holds a profile already", "name another directory with --out")
+    prepared = prepare_profile(words, folder, rate=rate, chains=chains, off_cpu=off_cpu, ranks=ranks, most_bytes=most)
+    for note in prepared.notes:
+        print(f"note      {note}", file=sys.stderr)
+    begin = time.monotonic()
+    status = _run(prepared, quiet)
+    return conclude_profile(prepared, time.monotonic() - begin, status), folder
+
+
+def _run(prepared: Prepared, quiet: bool) -> int:
+    """The exit code of what was recorded; that of a signal as a shell has it."""
+    from nodewise.cli.foreground import interrupts_are_the_programs, output_to_errors, start_in_foreground
+
+    with interrupts_are_the_programs() as children:
+        with output_to_errors() if quiet else contextlib.nullcontext():
+            child = start_in_foreground(prepared.words)
+        children.append(child)
+        with child:
+            status = child.wait()
+    assert status is not None
+    return 128 - status if status < 0 else status

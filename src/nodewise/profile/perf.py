@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Linux perf: whether it works here, how a program is recorded, and the text of what was."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodewise.base.errors import ProgramError, UnavailableError
+
+#: Kinds of call chains, and what perf is asked for: frame pointers, or a copy of the stack's top that is unwound afterwards.
+CHAINS = {"fp": "fp", "dwarf": "dwarf,8192", "none": ""}
+#: What one sample of each takes in the file, in bytes, as seen of programs of some ten frames.
+SAMPLE_BYTES = {"fp": 250, "dwarf": 8700, "none": 100}
+_PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+_WAITING = "sched:sched_switch"
+
+
+@dataclass(frozen=True)
+class Perf:
+    """The program, its version, and what it can sample here: `cycles`, or without counters `cpu-clock`.
+
+    `waiting` says whether switches can be recorded with where they happened, which needs the kernel's tracing files.
+    """
+
+    path: str
+    version: str
+    event: str
+    waiting: bool
+
+
+def perf_program() -> str:
+    """Its path. Raises UnavailableError where it is missing."""
+    path = shutil.which("perf")
+    if path is None:
+        raise UnavailableError(
+            "profiling needs Linux perf", "Debian: apt-get install linux-perf; Ubuntu: linux-tools-generic"
+        )
+    return path
+
+
+def find_perf() -> Perf:
+    """Linux perf, tried on `true`. Raises UnavailableError where it is missing or not allowed."""
+    path = perf_program()
+    version = _said([path, "--version"]).removeprefix("perf version").strip()
+    event = next((e for e in ("cycles:u", "cpu-clock") if _samples(path, e)), "")
+    if not event:
+        paranoid = _PARANOID.read_text().strip() if _PARANOID.exists() else "not there"
+        raise UnavailableError(
+            f"perf may not sample programs here (kernel.perf_event_paranoid is {paranoid})",
+            "as root: sysctl kernel.perf_event_paranoid=2; in a container: its runtime must allow perf_event_open",
+        )
+    return Perf(path, version, event, _samples(path, _WAITING))
+
+
+def _said(words: Sequence[str]) -> str:
+    try:
+        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=10).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def _samples(path: str, event: str) -> bool:
+    """Whether that event can be recorded of a program of one's own."""
+    words = [path, "record", "-q", "-o", "-", "-e", event, "--", "true"]
+    try:
+        done = subprocess.run(words, capture_output=True, check=False, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0 and len(done.stdout) > 0
+
+
+@dataclass(frozen=True)
+class Recording:
+    """How a program is recorded: into which file, how often in a second, with which chains, up to how many bytes (0: no limit)."""
+
+    perf: Perf
+    into: Path
+    rate: int
+    chains: str
+    off_cpu: bool
+    most_bytes: int = 0
+
+    def words(self, command: Sequence[str]) -> list[str]:
+        """The command that records `command`; the program's exit code is its own."""
+        chains = ["--call-graph", CHAINS[self.chains]] if CHAINS[self.chains] else []
+        # each switch counts, not some of them in a second
+        waiting = ["-c", "1", "-e", _WAITING] if self.off_cpu else []
+        limit = [f"--max-size={self.most_bytes}B"] if self.most_bytes else []
+        name, _, privileges = self.perf.event.partition(":")
+        words = [self.perf.path, "record", "-q", "-o", str(self.into), "-e", f"{name}/freq={self.rate}/{privileges}"]
+        # switches say for how long a thread waited, and need no rights
+        return [*words, *waiting, *chains, *limit, "--switch-events", "--", *command]
+
+
+#: Columns of what is read back; a chain's frames follow, one a line.
+_FIELDS = "comm,pid,tid,time,event,ip,sym,dso"
+
+
+def script_lines(perf: str, recorded: Path) -> Iterator[str]:
+    """The lines that `perf script` prints of a recording, switches among them. Raises ProgramError where it cannot be read."""
+    words = [
+        perf,
+        "script",
+        "-i",
+        str(recorded),
+        "--show-switch-events",
+        "--show-lost-events",
+        "--no-inline",
+        "-F",
+        _FIELDS,
+    ]
+    # perf is asked to translate nothing by the user's settings or language
+    environment = {**os.environ, "LC_ALL": "C", "PERF_CONFIG": os.devnull}
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True, errors="replace"
+    ) as child:
+        assert child.stdout is not None and child.stderr is not None
+        yield from child.stdout
+        problem = child.stderr.read()
+    if child.returncode:
+        first = next((line for line in problem.splitlines() if line.strip()), "no reason given")
+        raise ProgramError(f"perf cannot read {recorded}: {first}", "was it ended before the recording was complete?")
+
+
+def rank_words(recording: Recording, ranks: str, command: Sequence[str]) -> list[str]:
+    """A command for each rank of an MPI program: those in the list `ranks` (`0,3,8-15`; empty: all) are recorded, the others only run.
+
+    A rank knows its number from its launcher's variables; each recorded one has a file of its own, `.NUMBER` after its name.
+    """
+    line = " ".join(
+        f'{shlex.quote(word)}."$r"' if word == str(recording.into) else shlex.quote(word)
+        for word in recording.words([])
+    )
+    script = (
+        "r=${PMIX_RANK:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-${ALPS_APP_PE:-0}}}}}; "
+        + (f'case ,{ranks_text(ranks)}, in *,$r,*) ;; *) exec "$@";; esac; ' if ranks else "")
+        + f'exec {line} "$@"'
+    )
+    return ["sh", "-c", script, "sh", *command]
+
+
+def ranks_text(ranks: str, most: int = 10_000) -> str:
+    """Ranks written out: `0-2,7` is `0,1,2,7`. Raises ValueError for what is no list of numbers."""
+    found: list[int] = []
+    for part in ranks.split(","):
+        match = re.fullmatch(r"(\d{1,7})(?:-(\d{1,7}))?", part)
+        if match is None:
+            raise ValueError(part)
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first or last - first >= most:
+            raise ValueError(part)
+        found += range(first, last + 1)
+        # they have to fit into one word of a command
+        if len(found) > most:
+            raise ValueError(part)
+    return ",".join(map(str, dict.fromkeys(found)))

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A profile in lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nodewise.base.escaping import visible
+from nodewise.base.units import format_percent, format_seconds
+from nodewise.profile.result import ProfileResult, object_name
+
+_LONGEST = 40
+
+
+def profile_text(result: ProfileResult, top: int = 15, width: int = 80) -> str:
+    """Tables of functions, lines, threads and waiting, of each the `top` first, in `width` columns."""
+    head = f"{result.samples} samples of {result.event}, {result.rate} a second; callers by {result.chains}: {result.chains_why}"
+    lines = [head, ""]
+    lines += _table(
+        ("self", "95% interval", "with callees", "function", "in"),
+        [
+            (
+                format_percent(f.share),
+                _span(f.low, f.high),
+                format_percent(f.total),
+                visible(f.function),
+                object_name(f.object),
+            )
+            for f in result.functions[:top]
+        ],
+        width,
+    )
+    if result.lines:
+        lines += [
+            "",
+            *_table(
+                ("self", "95% interval", "line", "in"),
+                [
+                    (format_percent(x.share), _span(x.low, x.high), f"{visible(x.file)}:{x.line}", visible(x.function))
+                    for x in result.lines[:top]
+                ],
+                width,
+            ),
+        ]
+    ranked = any(t.rank is not None for t in result.threads)
+    lines += [
+        "",
+        *_table(
+            (*(("rank",) if ranked else ()), "work", "seen", "waited", "held back", "thread"),
+            [
+                (
+                    *((str(t.rank),) if ranked else ()),
+                    *(
+                        format_percent(t.share),
+                        format_seconds(t.seconds),
+                        format_seconds(t.waited_s),
+                        format_seconds(t.preempted_s),
+                    ),
+                    f"{visible(t.name)} ({t.tid})",
+                )
+                for t in result.threads[:top]
+            ],
+            width,
+        ),
+    ]
+    if result.waiting:
+        lines += [
+            "",
+            *_table(
+                ("waited", "share", "in", "called by"),
+                [
+                    (format_seconds(w.seconds), format_percent(w.share), visible(w.function), visible(w.caller))
+                    for w in result.waiting[:top]
+                ],
+                width,
+            ),
+        ]
+    lines += ["", *(f"note      {note}" for note in result.notes)]
+    return "\n".join(lines).rstrip()
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low * 100:.1f}–{high * 100:.1f}%"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Columns of equal width, numbers to the right; names, which come last, are cut in the middle where there is no room."""
+    if not rows:
+        return []
+    names = 2 if heads[-1] in ("in", "called by") else 1
+    numbers = len(heads) - names
+    widths = [max(len(row[i]) for row in (heads, *rows)) for i in range(len(heads))]
+    room = max(20, width - sum(w + 2 for w in widths[:numbers]))
+    last = min(widths[-1], room // 2 if names == 2 else room)
+    first = min(widths[numbers], room - last - 2) if names == 2 else last
+
+    def line(row: Sequence[str]) -> str:
+        left = [cell.rjust(w) for cell, w in zip(row[:numbers], widths, strict=False)]
+        right = [_cut(row[numbers], first).ljust(first), _cut(row[-1], last)] if names == 2 else [_cut(row[-1], last)]
+        return "  ".join([*left, *right]).rstrip()
+
+    return [line(row) for row in (heads, *rows)]
+
+
+def _cut(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    half = (width - 1) // 2
+    return f"{text[: width - 1 - half]}…{text[len(text) - half :]}"

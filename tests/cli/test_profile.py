@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise profile` on programs whose profile is known."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.profile.programs import SHARES, compiled, need_perf
+from tests.started import started
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need_perf()
+    return compiled(tmp_path_factory.mktemp("work"))
+
+
+def test_functions_have_the_shares_that_they_take(nodewise: Command, work: Path, tmp_path: Path) -> None:
+    out = tmp_path / "kept"
+    files = ("--collapsed", str(tmp_path / "stacks"), "--speedscope", str(tmp_path / "scope.json"))
+    done = nodewise("profile", "--rate", "499", "--out", str(out), *files, "--json", "--", str(work), "1000000")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    found = {f["function"]: f for f in told["functions"]}
+    assert told["samples"] > 100
+    for name, share in SHARES.items():
+        assert abs(found[name]["share"] - share) < 0.12, (name, found[name])
+        assert found[name]["low"] <= found[name]["share"] <= found[name]["high"]
+    if told["chains"] == "dwarf":
+        assert found.get("phases", {"total": 0})["total"] > 0.9 or any(
+            "phases" in line for line in (tmp_path / "stacks").read_text().splitlines()
+        )
+    lines = {line["line"] for line in told["lines"]}
+    assert not lines or lines <= set(range(1, 50))
+    counted = sum(int(line.rsplit(" ", 1)[1]) for line in (tmp_path / "stacks").read_text().splitlines())
+    assert counted == told["samples"]
+    assert json.loads((tmp_path / "scope.json").read_text())["profiles"]
+    page = (out / "report.html").read_text()
+    assert "half" in page and "<script" in page
+    again = nodewise("profile", "--read", str(out), "--json")
+    assert json.loads(again.stdout)["functions"] == told["functions"]
+    against = nodewise("profile", "--read", str(out), "--against", str(out))
+    assert against.returncode == 0 and "half" in against.stderr
+
+
+def test_a_thread_that_waits_is_shown_to_wait(nodewise: Command, work: Path, tmp_path: Path) -> None:
+    done = nodewise("profile", "--out", str(tmp_path / "x"), "--json", "--", str(work), "200000", "threads")
+    told = json.loads(done.stdout)
+    main = next(t for t in told["threads"] if t["pid"] == t["tid"])
+    other = next(t for t in told["threads"] if t["pid"] != t["tid"])
+    assert main["waited_s"] > 0.08 and other["share"] > 0.9
+
+
+def test_its_exit_code_is_the_programs(nodewise: Command, work: Path, tmp_path: Path) -> None:
+    done = nodewise("profile", "--out", str(tmp_path / "x"), "--", str(work), "1000", "threads", "7")
+    assert done.returncode == 7, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--", "no-such-program"), "no such program"),
+        ((), "name either a command"),
+        (("--rate", "0", "--", "true"), "not a rate"),
+        (("--max-size", "much", "--", "true"), "not a size"),
+        (("--only-ranks", "0", "--", "true"), "MPI launcher"),
+        (("--read", "nowhere"), "holds no profile"),
+        (("--read", "nowhere", "--rate", "50"), "--rate"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_message(
+    nodewise: Command, words: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    need_perf()
+    done = nodewise("profile", *words)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert not list(tmp_path.rglob("report.html"))
+
+
+def test_without_perf_the_package_is_named(tmp_path: Path) -> None:
+    (tmp_path / "true").symlink_to("/bin/true")
+    done = started("profile", "--", "true", cwd=tmp_path, env={**os.environ, "PATH": str(tmp_path)})
+    assert done.returncode == 3 and "linux-perf" in done.stderr

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What perf prints, read: samples, chains, switches, what was lost."""
+
+from nodewise.profile.samples import Frame, read_samples
+
+SAID = """
+work 100/100 10.000000: cpu-clock/freq=99/:
+\t            1139 half+0x9 (/tmp/work)
+\t            1201 phases+0x20 (/tmp/work)
+\t            1300 main+0x10 (/tmp/work)
+
+work 100/101 10.010000: PERF_RECORD_SWITCH_CPU_WIDE OUT          next pid/tid:     0/0
+work 100/101 10.260000: PERF_RECORD_SWITCH IN
+work 100/100 10.300000: PERF_RECORD_SWITCH OUT preempt
+work 100/100 10.310000: PERF_RECORD_SWITCH IN
+a b 3 100/102 10.400000: sched:sched_switch:
+\tffffffff81000000 __schedule ([kernel.kallsyms])
+\t    7f0000001000 read+0x10 (/lib/libc.so.6)
+\t            1500 load file (/tmp/work)
+
+a b 3 100/102 10.400010: PERF_RECORD_SWITCH OUT
+a b 3 100/102 10.900010: PERF_RECORD_SWITCH IN
+work 100/100 10.950000: PERF_RECORD_LOST lost 7
+work 100/100 10.960000: PERF_RECORD_COMM something else
+work 100/100 10.970000: cpu-clock/freq=99/:
+\t             abc [unknown] ([unknown])
+what nobody understands
+"""
+
+
+def test_samples_have_their_chains_from_the_innermost_function_on() -> None:
+    found = read_samples(SAID.splitlines())
+    first, waited, last = found.samples
+    assert first.chain[0] == Frame("half+0x9", "/tmp/work", 0x1139) or first.chain[0].function == "half"
+    assert [frame.function.split("+")[0] for frame in first.chain] == ["half", "phases", "main"]
+    assert (first.pid, first.tid, first.time, first.waited) == (100, 100, 10.0, None)
+    assert waited.waited == 0.5 and waited.chain[0].object == "[kernel.kallsyms]"
+    assert waited.chain[2].function == "load file"
+    assert last.chain[0].function == "[unknown]"
+    assert (found.lost, found.event) == (7, "cpu-clock")
+
+
+def test_threads_wait_or_are_held_back() -> None:
+    threads = read_samples(SAID.splitlines()).threads
+    assert threads[100, 101].waited_s == 0.25 and threads[100, 101].preempted_s == 0
+    assert abs(threads[100, 100].preempted_s - 0.01) < 1e-9 and threads[100, 100].waited_s == 0
+    assert threads[100, 102].name == "a b 3"
+
+
+def test_of_nothing_nothing_is_known() -> None:
+    found = read_samples([])
+    assert (found.samples, found.threads, found.lost) == ([], {}, 0)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Intervals of shares, against what they promise."""
+
+import math
+
+import numpy as np
+import pytest
+
+from nodewise.statistics.shares import share_intervals, wilson
+
+
+def test_wilson_is_what_its_formula_says() -> None:
+    # E. B. Wilson's own form: both ends solve (p - s)² = z² p (1 - p) / n
+    z = 1.959963984540054
+    for count, total in ((0, 10), (3, 10), (50, 100), (100, 100)):
+        for end in wilson(count, total):
+            if 1e-9 < end < 1 - 1e-9:
+                assert math.isclose((end - count / total) ** 2, z * z * end * (1 - end) / total, rel_tol=1e-9)
+    assert wilson(0, 10)[0] < 1e-9 and wilson(10, 10)[1] > 1 - 1e-9
+
+
+@pytest.mark.parametrize("phase", [1, 10, 25, 50])
+def test_the_share_lies_inside_nineteen_times_in_twenty(phase: int) -> None:
+    # phases of 25 samples alike: intervals that took them for independent would hold the share in half of the cases
+    rng, inside, rounds = np.random.default_rng(3), 0, 200
+    for _ in range(rounds):
+        kinds = np.repeat(rng.choice(3, size=1000 // phase, p=[0.5, 0.3, 0.2]), phase)
+        low, high = share_intervals(list(kinds), 3)[0]
+        inside += low <= 0.5 <= high
+    assert inside >= 0.93 * rounds
+
+
+def test_samples_of_no_kind_belong_to_the_whole() -> None:
+    (span,) = share_intervals([0, -1, 5, -1] * 25, 1)
+    assert span[0] < 0.25 < span[1] < 0.5
+
+
+def test_shares_of_no_samples_are_refused() -> None:
+    with pytest.raises(ValueError, match="no samples"):
+        share_intervals([], 2)
