@@ -11,7 +11,7 @@ INTERRUPTED = 130
 
 def start() -> int:
     """Run the command line; its exit code. Ctrl-C is answered while it is still being loaded, too."""
-    if sys.argv[1:] == ["--version"] and _said_version():
+    if sys.argv[1:] in (["--version"], ["-V"]) and _said_version():
         return 0
     try:
         from nodewise.cli.main import main

@@ -2,7 +2,6 @@
 """An exporter and a kind of experiment that packages outside bring, used as those of the house: the documents' own examples."""
 
 import json
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -33,14 +32,14 @@ def done(folder: Path, *words: str) -> str:
 
 def test_an_exporter_has_its_option_its_help_and_its_file(outside: Path, tmp_path: Path) -> None:
     for command in ("compare", "report"):
-        assert "A test for each command, as JUnit writes it; - is" in " ".join(done(outside, command, "--help").split())
-    kept, written = str(tmp_path / "x"), tmp_path / "speed.xml"
-    words = ("compare", "-r", "12", "--accept-disturbed", "--out", kept, "--export-junit", str(written))
+        assert "A test for each command, as TAP writes it; - is" in " ".join(done(outside, command, "--help").split())
+    kept, written = str(tmp_path / "x"), tmp_path / "speed.tap"
+    words = ("compare", "-r", "12", "--accept-disturbed", "--out", kept, "--export-tap", str(written))
     done(outside, *words, "sleep 0.001", "sleep 0.05")
-    suite = ET.fromstring(written.read_text())
-    assert [case.get("name") for case in suite] == ["sleep 0.001", "sleep 0.05"]
-    assert suite.get("failures") == "1" and "slower" in str(suite[1][0].get("message"))
-    assert done(outside, "report", kept, "--export-junit", "-") == written.read_text()
+    first, second = written.read_text().splitlines()[2:]
+    assert first == "ok 1 - sleep 0.001"
+    assert second.startswith("not ok 2 - sleep 0.05 # ") and "slower" in second
+    assert done(outside, "report", kept, "--export-tap", "-") == written.read_text()
 
 
 def test_a_kind_of_experiment_is_measured_drawn_exported_and_gone_on_with(outside: Path, tmp_path: Path) -> None:
@@ -67,7 +66,7 @@ def test_what_a_kind_does_not_do_is_one_message(outside: Path, tmp_path: Path) -
     kept = str(tmp_path / "heat")
     done(outside, "drift", "--runs", "3", "--out", kept, "--", "true")
     for words, message in (
-        (("report", kept, "--export-junit", "-"), "--export-junit is not for a drift"),
+        (("report", kept, "--export-tap", "-"), "--export-tap is not for a drift"),
         (("confirm", kept), "holds a drift, which promises nothing; these do: compare, tune"),
         (("tune", "--resume", kept), "holds no tune that can be continued"),
     ):

@@ -24,6 +24,7 @@ from nodewise.base.ends import ended_like_ctrl_c
 from nodewise.base.errors import NodewiseError
 from nodewise.base.escaping import SHOWN
 from nodewise.base.exit_codes import ExitCode
+from nodewise.base.meant import meant
 from nodewise.base.registry import brought_by
 from nodewise.cli import commands
 from nodewise.cli.masked_terminal import masked_terminal
@@ -32,6 +33,8 @@ from nodewise.cli.typed import check_times, option_hint
 if TYPE_CHECKING:
     from nodewise.records.kind import Kind
 
+#: What commands stand under in the help, in this order.
+SECTIONS = ("Measure", "Place", "Understand", "Studies", "Nodes", "Keep", "Others")
 #: The runner with its pipes, the experiment's files, and what Python opens besides.
 _FEWEST_FILES = 64
 _LONGEST_SHOWN = 120
@@ -101,10 +104,24 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the words name; what is typed apart from its number is found before it is taken for a program."""
+        if args and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(f"no such command: {args[0]}{meant(args[0], self.list_commands(ctx))}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
             check_times(command, rest)
         return name, command, rest
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands under the heading that each has, in the order of work."""
+        rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in SECTIONS}
+        for name in self.list_commands(ctx):
+            if (command := self.get_command(ctx, name)) is not None:
+                rows[_section(name)].append((name, command.get_short_help_str(100)))
+        width = max(len(name) for several in rows.values() for name, _ in several)
+        for heading, several in rows.items():
+            if several:
+                with formatter.section(heading):
+                    formatter.write_dl([(name.ljust(width), said) for name, said in several])
 
     def _found(self, cmd_name: str) -> click.Command | None:
         if cmd_name in _own_commands():
@@ -113,6 +130,13 @@ class _Commands(click.Group):
             return command
         kind = _commands_of_kinds().get(cmd_name)
         return None if kind is None else kind.load("command")
+
+
+def _section(name: str) -> str:
+    """The heading of a command: its module says it; those of other packages have the last."""
+    if name not in _own_commands():
+        return SECTIONS[-1]
+    return str(importlib.import_module(f"nodewise.cli.commands.{name}").SECTION)
 
 
 def _own_commands() -> set[str]:
@@ -145,7 +169,7 @@ def _say_include_dir(context: click.Context, parameter: click.Parameter, asked: 
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
 )
-@click.version_option(nodewise.__version__, prog_name="nodewise")
+@click.version_option(nodewise.__version__, "-V", "--version", prog_name="nodewise")
 @click.option("--traceback", "show_traceback", is_flag=True, help="On an error, show where in nodewise it arose.")
 @click.option(
     "--include-dir",

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import statistics
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 
@@ -150,3 +151,37 @@ def test_tables_hold_whatever_name_a_command_has(
         assert len(set(cells)) == 1, "each row has as many cells"
     if kind == "markdown":
         assert "`` `x` <b>&</b> ``" in text
+
+
+def _gated(made: Callable[..., Made], *names: str, threshold: float | None = None) -> Made:
+    found = made(*names)
+    found.experiment.question["threshold"] = threshold
+    return found
+
+
+def test_junit_fails_what_failed_and_skips_what_is_open(made: Callable[..., Made]) -> None:
+    suite = ET.fromstring(export_text("junit", _gated(made, "a", "breaks", *NAMES, "\x01\x1b[31m")))
+    cases = {case.get("name"): case for case in suite}
+    assert list(cases)[:2] == ["a", "breaks"] and len(cases) == int(suite.get("tests") or 0) == 7
+    assert cases["a"].get("time") and list(cases["a"]) == []
+    (failure,) = cases["breaks"]
+    assert failure.tag == "failure" and "exit code 9" in str(failure.get("message"))
+    kinds = [one.tag for case in suite for one in case]
+    assert (kinds.count("failure"), kinds.count("skipped")) == (
+        int(suite.get("failures") or 0),
+        int(suite.get("skipped") or 0),
+    )
+
+
+def test_what_is_slower_than_allowed_fails(made: Callable[..., Made]) -> None:
+    # each run takes a little longer than the one before, so that both are alike within some percent
+    within = ET.fromstring(export_text("junit", _gated(made, "a", "b", threshold=0.5)))
+    assert within.get("failures") == "0"
+
+
+def test_annotations_are_lines_that_github_reads(made: Callable[..., Made]) -> None:
+    lines = export_text("github", _gated(made, "a", "breaks", "100%: x,y\nz")).splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("::notice title=a::the reference")
+    assert lines[1].startswith("::error title=breaks::") and "exit code 9" in lines[1]
+    assert "title=100%25%3A x%2Cy%0Az::" in lines[2]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nodewise.nodes.rule import Rule
     from nodewise.nodes.site import Site
 
+SECTION = "Nodes"
 _STDIN = Path("-")
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from nodewise.verdicts.gate import Gate
     from nodewise.verdicts.stored import Stored
 
+SECTION = "Measure"
 #: What stands where a parameter's value is put in.
 _PLACE = re.compile(r"\{([A-Za-z_][\w-]*)\}")
 #: What may be given again when a comparison is resumed.

@@ -31,6 +31,7 @@ from nodewise.runner.same_output import Kind
 if TYPE_CHECKING:
     from nodewise.api.options import RunChoice
 
+SECTION = "Measure"
 BROKEN = 1
 
 

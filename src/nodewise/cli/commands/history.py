@@ -14,6 +14,7 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.cli.kinds import PATH, json_option, refuse_ignored, within_option
 
+SECTION = "Keep"
 _WIDE = 140
 _DIFF, _IMPORT = "diff", "import"
 

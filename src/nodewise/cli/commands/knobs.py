@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nodewise.tuning.catalogue.knob import Follower, Knob, Library
     from nodewise.tuning.catalogue.priority import Prioritized, Spent
 
+SECTION = "Understand"
 _WIDTH = 118
 #: How a list is read.
 _LEGEND = """Each knob stands with the variable that sets it and the values that `tune` may try; `default` sets nothing. `nodewise knobs -- ./app`

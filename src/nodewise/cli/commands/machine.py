@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from nodewise.machine.model import Machine
 
 
+SECTION = "Understand"
+
+
 @click.command()
 @machine_option
 @allow_option

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nodewise.placement.resolve import Request
     from nodewise.runner.setting import Setting
 
+SECTION = "Place"
 #: What OMP_PROC_BIND may be.
 _BINDINGS = ("spread", "close", "master", "primary", "true", "false")
 #: Where the options that dialects bring are kept for the time of one call.

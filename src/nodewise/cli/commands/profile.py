@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nodewise.api.profile import Prepared
     from nodewise.profile.result import Profiled
 
+SECTION = "Understand"
 _FOLDER = Path("nodewise-profiles")
 
 

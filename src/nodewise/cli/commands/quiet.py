@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nodewise.quiet.finding import Finding
     from nodewise.runner.spin import Spin
 
+SECTION = "Understand"
 WATCH_S = 1.0
 
 

@@ -14,6 +14,7 @@ from nodewise.cli.experiments import STDOUT
 from nodewise.cli.exports import Exporting, asked_exports, write_export
 from nodewise.cli.keeping import print_answer
 
+SECTION = "Keep"
 _FILE = click.Path(path_type=Path)
 
 

@@ -22,6 +22,7 @@ from nodewise.cli.wrapping import print_wrapped
 if TYPE_CHECKING:
     from nodewise.api.options import RunChoice
 
+SECTION = "Measure"
 FAILED = 1
 #: What may be given again when a run is resumed.
 _ANEW = ("as_json", "budget")

@@ -28,6 +28,7 @@ from nodewise.cli.typed import options_left_out
 if TYPE_CHECKING:
     from nodewise.api.options import RunChoice
 
+SECTION = "Measure"
 #: What may be given again when a scaling is resumed.
 _ANEW = ("as_json", "budget")
 

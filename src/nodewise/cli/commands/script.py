@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from nodewise.api.options import RunChoice
 
 
+SECTION = "Keep"
+
+
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option(
     "--for",

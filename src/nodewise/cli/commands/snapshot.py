@@ -12,6 +12,8 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.cli.kinds import PATH, TARGET
 
+SECTION = "Nodes"
+
 
 @click.command()
 @click.option("-o", "--output", type=TARGET, metavar="FILE", help="Write it here. [default: standard output]")

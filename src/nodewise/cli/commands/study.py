@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nodewise.studies.contract import Used
 
 
+SECTION = "Studies"
 #: In place of a name: then the contract is checked.
 _CHECK = "check"
 

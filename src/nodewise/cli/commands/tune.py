@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from nodewise.api.tune import Tuning
 
 
+SECTION = "Measure"
 #: What may be given again when a tune is resumed.
 _ANEW = ("as_json", "budget", "max_runs", "script")
 

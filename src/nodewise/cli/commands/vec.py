@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from nodewise.report.vectorization.loop_reports import LoopReport
 
 
+SECTION = "Understand"
+
+
 @click.command()
 @click.option(
     "--compiler",

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from nodewise.runner.observe import Observation
 
 
+SECTION = "Place"
+
+
 @click.command()
 @click.option("--pid", type=int, metavar="N", help="Watch a process that runs already, and what it starts.")
 @click.option(

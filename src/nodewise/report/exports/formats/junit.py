@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""JUnit's XML: each command is a test."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+from nodewise.base.escaping import visible
+from nodewise.report.exports.cells import one_line
+from nodewise.report.exports.exporter import Exporter
+from nodewise.report.exports.outcomes import State, outcomes
+from nodewise.verdicts.confirm import Comparison
+from nodewise.verdicts.stored import Stored
+
+
+def export(stored: Stored[Comparison]) -> str:
+    """A suite with a test for each command: slower than is allowed is a failure, undecided is skipped."""
+    found = outcomes(stored)
+    counted = {name: str(sum(one.state is state for one in found)) for name, state in _COUNTED.items()}
+    suite = ET.Element("testsuite", {"name": "nodewise", "tests": str(len(found)), "errors": "0", **counted})
+    for one in found:
+        case = ET.SubElement(suite, "testcase", {"classname": "nodewise", "name": _plain(one.name)})
+        if one.median is not None:
+            case.set("time", f"{one.median:.9g}")
+        if (kind := _ELEMENTS.get(one.state)) is not None:
+            ET.SubElement(case, kind, {"message": _plain(one.message)})
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _plain(text: str) -> str:
+    """XML has no control characters, however they are written."""
+    return visible(one_line(text))
+
+
+_COUNTED = {"failures": State.FAILED, "skipped": State.OPEN}
+_ELEMENTS = {State.FAILED: "failure", State.OPEN: "skipped"}
+EXPORTER = Exporter("junit", "A test for each command, as JUnit's XML", export)

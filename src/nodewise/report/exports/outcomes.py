@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a comparison is to a continuous integration: for each command whether it passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from nodewise.statistics.verdict import Word
+from nodewise.verdicts.confirm import Comparison, comparison_of
+from nodewise.verdicts.gate import gate_of
+from nodewise.verdicts.stored import Stored
+
+
+class State(StrEnum):
+    """Whether a command passes; `open` where the runs do not say."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of a command, or ` (baseline)` behind it against what it was then: its median in the metric's unit (None: none), and why."""
+
+    name: str
+    median: float | None
+    state: State
+    message: str
+
+
+def outcomes(stored: Stored[Comparison]) -> list[Outcome]:
+    """One for each command, and each that was held against an earlier experiment.
+
+    Without a threshold (`--fail-if-slower`) a command fails that is slower than the reference by more than counts as none.
+    """
+    verdict, threshold = comparison_of(stored), stored.experiment.question.get("threshold")
+    gate = gate_of(verdict, threshold)
+    found: list[tuple[str, float | None, Word | None, str]] = []
+    for one in verdict.contenders:
+        pair = one.against_reference
+        if pair is None:
+            found.append((one.name, one.median, None, one.error or "the reference"))
+        else:
+            found.append((one.name, one.median, pair.verdict, one.error or pair.sentence))
+    then = verdict.baseline.pairs if verdict.baseline is not None else ()
+    found += [(f"{p.name} (baseline)", None, p.verdict, p.sentence or "cannot be compared") for p in then]
+
+    def state(name: str, word: Word | None) -> State:
+        if name in gate.failed or name in gate.slower or (threshold is None and word == Word.SLOWER):
+            return State.FAILED
+        return State.OPEN if name in gate.undecided else State.PASSED
+
+    return [Outcome(name, median, state(name, word), message) for name, median, word, message in found]
