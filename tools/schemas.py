@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nodewise.api.doctor import Diagnosis
 from nodewise.cli.outputs.knobs import CatalogueOutput, KnobsOutput
 from nodewise.cli.outputs.outline import OutlineOutput
 from nodewise.cli.outputs.quiet import QuietOutput
@@ -74,6 +75,7 @@ DOCUMENTS = {
     "check": Document(CheckResult, ("junit", "html")),
     "snapshot": Document(Snapshot, version=("nodewise_snapshot", SNAPSHOT_VERSION)),
     "vec": Document(VecOutput),
+    "doctor": Document(Diagnosis),
     "profile": Document(ProfileResult, ("report",)),
     "history": Document(Trends, ("page",)),
     "history-diff": Document(Difference),

@@ -52,6 +52,7 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "snapshot": [("snapshot",), ("snapshot", "--fact", "dgemm=812.3")],
     "quiet": [("quiet", "--seconds", "0.2", "--json"), ("quiet", "--seconds", "0", "--json")],
     "vec": [("vec", "--json", "loops.c")],
+    "doctor": [("doctor", "--json")],
     "profile": [("profile", "--json", "--", "sleep", "0.2")],
     "history": [("history", *STORE, "--json"), ("history", "solver", *STORE, "--all", "--html", "p.html", "--json")],
     "history-diff": [("history", "diff", "1", "2", *STORE, "--json")],

@@ -27,4 +27,5 @@ def test_a_guard_that_is_killed_before_it_says_that_the_program_runs_leaves_none
     before = children_of(os.getpid())
     with pytest.raises(ProgramError, match="the guard above it was killed"):
         Guarded(["sleep", "60"], "/bin/sleep")
-    assert children_of(os.getpid()) == before
+    # what another test left may have ended meanwhile
+    assert set(children_of(os.getpid())) <= set(before)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What works here and what does not: the optional parts, what each is for, and what brings it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from nodewise.runner.local import LocalLauncher
+from nodewise.runner.setting import Setting
+
+#: Of a part that is here, that can be had, or that this system does not have.
+WORKS, MISSING, OFF = "works", "missing", "off"
+
+
+@dataclass(frozen=True)
+class Part:
+    """An optional part: what it is `needed_for`, its `state` (`works`, `missing`, `off`), what was `found`, and what to do where it does not
+    work (`remedy`).
+    """
+
+    name: str
+    needed_for: str
+    state: str
+    found: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All parts, in the order in which they are shown."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A program, by the first of its names that is on PATH."""
+
+    names: tuple[str, ...]
+    needed_for: str
+    package: str
+
+
+_PROGRAMS = (
+    _Program(("g++",), "vec, studies of your own", "g++"),
+    _Program(("clang",), "vec: what Clang says", "clang"),
+    _Program(("perf",), "profile", "linux-perf (Ubuntu: linux-tools-generic)"),
+    _Program(("addr2line",), "profile: source lines", "binutils"),
+    _Program(("git",), "history by commit", "git"),
+    _Program(("mpirun.openmpi", "ompi_info"), "ranks by Open MPI", "openmpi-bin"),
+    _Program(("mpiexec.mpich", "mpiexec.hydra"), "ranks by MPICH", "mpich"),
+    _Program(("srun",), "ranks by Slurm, tune --submit", "slurm-client"),
+)
+_PACKAGES = (
+    ("nodewise-studies", "dgemm, hash, store and other studies", "pip install nodewise-studies"),
+    ("vl-convert-python", "figures as files: report --png, --svg", "pip install 'nodewise[figures]'"),
+    ("psycopg", "history on a PostgreSQL server", "pip install 'nodewise[postgres]'"),
+)
+
+
+def diagnose(environment: Mapping[str, str] | None = None) -> Diagnosis:
+    """Every optional part, tried. Changes nothing."""
+    search = (os.environ if environment is None else environment).get("PATH", "")
+    return Diagnosis(
+        (
+            *(_program(one, search) for one in _PROGRAMS),
+            *(_package(*one) for one in _PACKAGES),
+            *_of_a_run(),
+            *(part() for part in _OF_THE_SYSTEM),
+        )
+    )
+
+
+def _program(one: _Program, search: str) -> Part:
+    path = next((found for name in one.names if (found := shutil.which(name, path=search))), None)
+    state = WORKS if path else MISSING
+    return Part(
+        one.names[0], one.needed_for, state, path or "not on PATH", "" if path else f"apt-get install {one.package}"
+    )
+
+
+def _package(name: str, needed_for: str, remedy: str) -> Part:
+    try:
+        return Part(name, needed_for, WORKS, importlib.metadata.version(name), "")
+    except importlib.metadata.PackageNotFoundError:
+        return Part(name, needed_for, MISSING, "not installed in this Python", remedy)
+
+
+def _of_a_run() -> tuple[Part, Part]:
+    """What the runner says of hardware counters and energy after a run of `true`."""
+    with LocalLauncher() as launcher:
+        launcher.run(Setting(command=(shutil.which("true") or sys.executable,)))
+        counters, energy = launcher.counters_missing, launcher.energy_missing
+    return (
+        Part(
+            "hardware counters",
+            "cycles and clock of each run",
+            OFF if counters else WORKS,
+            counters or "cycles are counted",
+            "a virtual machine shows none unless its host does; else: sysctl kernel.perf_event_paranoid=2"
+            if counters
+            else "",
+        ),
+        Part(
+            "energy",
+            "energy_j: --minimize energy_j",
+            OFF if energy else WORKS,
+            energy or "the kernel's counters",
+            "a virtual machine has none; else, as root: chmod a+r /sys/class/powercap/*/energy_uj" if energy else "",
+        ),
+    )
+
+
+def _file(name: str, needed_for: str, path: str, remedy: str) -> Callable[[], Part]:
+    def part() -> Part:
+        there = os.access(path, os.R_OK)
+        return Part(
+            name,
+            needed_for,
+            WORKS if there else OFF,
+            path if there else f"{path} is not there",
+            "" if there else remedy,
+        )
+
+    return part
+
+
+_OF_THE_SYSTEM: tuple[Callable[[], Part], ...] = (
+    _file(
+        "pressure",
+        "marks of runs that waited for memory or disks",
+        "/proc/pressure/memory",
+        "a kernel with CONFIG_PSI, started with psi=1",
+    ),
+    _file(
+        "waiting", "marks of runs that waited for processors", "/proc/self/schedstat", "a kernel with CONFIG_SCHED_INFO"
+    ),
+    _file(
+        "clock",
+        "quiet: governors and limits of the clock",
+        "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+        "a virtual machine does not show it",
+    ),
+)
