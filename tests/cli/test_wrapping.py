@@ -85,6 +85,9 @@ def test_help_breaks_nothing_that_one_copies(
 
 def test_each_command_has_a_short_sentence(nodewise_here: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    listed = nodewise_here("--help").stdout.partition("Commands:")[2].strip().splitlines()
-    assert len(listed) >= 12
-    assert [line for line in listed if not re.fullmatch(r"\s*[a-z]+  +[A-Z].{8,}[^.]\.", line)] == []
+    listed = nodewise_here("--help").stdout.partition("Measure:")[2].strip().splitlines()
+    rows = [line for line in listed if line.startswith(" ") or not line.endswith(":")]
+    headings = {line for line in listed if line and line not in rows}
+    assert headings == {"Place:", "Understand:", "Studies:", "Nodes:", "Keep:"}
+    assert len(list(filter(None, rows))) >= 12
+    assert [line for line in rows if line and not re.fullmatch(r"\s*[a-z]+  +[A-Z].{8,}[^.]\.", line)] == []
