@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define NW_ABI 3
+#define NW_ABI 4
 
 // What a field is that a designated initialiser leaves out: in C zero, in C++ said so that no compiler warns.
 #ifdef __cplusplus
@@ -57,7 +57,11 @@ typedef struct {
 // there is one, else of any.
 enum { NW_HUGE = 1, NW_FAST = 2 };
 
-// One run: so many threads, these knobs, these arrays. `own` is the study's, from layout to release.
+// In place of a rank.
+enum { NW_NOBODY = -1 };
+
+// One run: so many threads, these knobs, these arrays. `own` is the study's, from layout to release. Over ranks each
+// rank has a run of its own, with its part of the arrays.
 typedef struct nw_run {
     int threads;
     uint64_t seed;
@@ -73,6 +77,17 @@ typedef struct nw_run {
     // Memory for a variant's own use, 64-byte aligned, not cleared; freed by the worker when the run ends. `how` is of
     // NW_HUGE and NW_FAST. Null, with `error` set, where there is none. Not for several threads at once.
     void* (*memory)(struct nw_run*, size_t bytes, unsigned how);
+    // This is `rank` of `ranks`, 0 of 1 where the study does not run over ranks. Below is what all of them call
+    // together, one thread of each; over one rank it does nothing. A rank that fails ends them all.
+    int rank;
+    int ranks;
+    void (*sum)(struct nw_run*, double* values, size_t count);      // element by element, in place
+    void (*largest)(struct nw_run*, double* values, size_t count);  // likewise
+    void (*broadcast)(struct nw_run*, void* data, size_t bytes, int from);
+    void (*barrier)(struct nw_run*);
+    // Sends so many bytes to rank `to` and receives so many from rank `from`; NW_NOBODY for either leaves that part
+    // out.
+    void (*exchange)(struct nw_run*, const void* out, size_t out_bytes, int to, void* in, size_t in_bytes, int from);
 } nw_run;
 
 // How much work one repetition is. `items` is what the study's rate counts; the rest is 0 where it means nothing.
@@ -102,9 +117,9 @@ typedef struct nw_variant {
 } nw_variant;
 
 // A study. Functions return 0, or not 0 with the reason in `error`. In order: layout declares the buffers of the knobs;
-// fill writes the inputs from the seed, equal for any number of threads; reset, before each repetition, puts back what
-// a run changes; a variant's run is what is timed; check judges the outputs by what they must be, not by how they were
-// made. reset and release may be left out.
+// fill writes the inputs from the seed, equal for any number of threads and ranks; reset, before each repetition, puts
+// back what a run changes; a variant's run is what is timed; check judges the outputs by what they must be, not by how
+// they were made. reset and release may be left out.
 typedef struct nw_study {
     uint32_t abi;
     const char* name;
@@ -193,6 +208,14 @@ static inline uint64_t nw_mix(uint64_t state) {
 // The random number of an index, so that threads can fill any part of an array. Each stream has numbers of its own: the
 // run's seed for one array, `run->seed * 4 + 0`, `+ 1` … for several.
 static inline uint64_t nw_random(uint64_t stream, uint64_t index) { return nw_mix(nw_mix(stream) + index); }
+
+// Where a rank's part of `count` things begins: equal neighbouring parts, the first ones larger by one where they do
+// not divide. The part of `rank` ends where that of `rank + 1` begins.
+static inline uint64_t nw_begin(uint64_t count, int rank, int ranks) {
+    const uint64_t each = count / (uint64_t)ranks;
+    const uint64_t rest = count % (uint64_t)ranks;
+    return (uint64_t)rank * each + ((uint64_t)rank < rest ? (uint64_t)rank : rest);
+}
 
 // A random number as one in [0, 1), of which all 53 bits are random.
 static inline double nw_uniform(uint64_t random) { return (double)(random >> 11U) / 9007199254740992.0; }

@@ -14,6 +14,7 @@ namespace {
 void bind_values(nb::module_& module) {
     using nodewise::Cache;
     using nodewise::CoreKind;
+    using nodewise::Device;
     using nodewise::NumaNode;
     using nodewise::Object;
     nb::class_<Object>(module, "Object")
@@ -40,6 +41,12 @@ void bind_values(nb::module_& module) {
         .def_ro("efficiency", &CoreKind::efficiency)
         .def_ro("pus", &CoreKind::pus)
         .def_ro("infos", &CoreKind::infos);
+    nb::class_<Device>(module, "Device")
+        .def_ro("name", &Device::name)
+        .def_ro("kind", &Device::kind)
+        .def_ro("bus", &Device::bus)
+        .def_ro("model", &Device::model)
+        .def_ro("pus", &Device::pus);
 }
 
 void bind_topology(nb::module_& module) {
@@ -50,6 +57,7 @@ void bind_topology(nb::module_& module) {
         .def_ro("caches", &Description::caches)
         .def_ro("numa_nodes", &Description::numa_nodes)
         .def_ro("distances", &Description::distances)
+        .def_ro("devices", &Description::devices)
         .def_ro("kinds", &Description::kinds)
         .def_ro("infos", &Description::infos);
     nb::class_<Topology>(module, "Topology")

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <string_view>
 #include <system_error>
 
@@ -166,6 +167,82 @@ std::vector<CoreKind> kinds_of(hwloc_topology_t topology) {
     return kinds;
 }
 
+// What of the system's devices is of use here; empty for any other.
+const char* kind_of_os_device(hwloc_obj_osdev_type_t type) {
+    switch (type) {
+        case HWLOC_OBJ_OSDEV_BLOCK:
+            return "block";
+        case HWLOC_OBJ_OSDEV_NETWORK:
+            return "network";
+        case HWLOC_OBJ_OSDEV_OPENFABRICS:
+            return "openfabrics";
+        case HWLOC_OBJ_OSDEV_GPU:
+            return "gpu";
+        case HWLOC_OBJ_OSDEV_COPROC:
+            return "coprocessor";
+        default:
+            return "";
+    }
+}
+
+std::string bus_of(const hwloc_obj_attr_u::hwloc_pcidev_attr_s& at) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%04x:%02x:%02x.%01x", static_cast<unsigned>(at.domain),
+                  static_cast<unsigned>(at.bus), static_cast<unsigned>(at.dev), static_cast<unsigned>(at.func));
+    return text;
+}
+
+// What lspci calls it, as far as the file or the system say.
+std::string model_of(hwloc_obj_t pci) {
+    const Infos infos = infos_of(pci->infos, pci->infos_count);
+    std::string model;
+    for (const char* name : {"PCIVendor", "PCIDevice"}) {
+        const auto found = infos.find(name);
+        if (found != infos.end()) {
+            model += (model.empty() ? "" : " ") + found->second;
+        }
+    }
+    return model;
+}
+
+void place_device(hwloc_topology_t topology, hwloc_obj_t object, Device& device) {
+    hwloc_obj_t pci = object;
+    while (pci != nullptr && pci->type != HWLOC_OBJ_PCI_DEVICE) {
+        pci = pci->parent;
+    }
+    if (pci != nullptr) {
+        device.bus = bus_of(pci->attr->pcidev);
+        device.model = model_of(pci);
+    }
+    device.pus = in_set(hwloc_get_non_io_ancestor_obj(topology, object)->cpuset);
+}
+
+std::vector<Device> devices_of(hwloc_topology_t topology) {
+    std::vector<Device> devices;
+    for (hwloc_obj_t object = hwloc_get_next_osdev(topology, nullptr); object != nullptr;
+         object = hwloc_get_next_osdev(topology, object)) {
+        Device device;
+        device.name = object->name != nullptr ? object->name : "";
+        device.kind = kind_of_os_device(object->attr->osdev.type);
+        if (!device.kind.empty() && !device.name.empty()) {
+            place_device(topology, object, device);
+            devices.push_back(std::move(device));
+        }
+    }
+    // a graphics processor without a driver has no name, and is one all the same
+    constexpr unsigned kDisplay = 0x03;
+    for (hwloc_obj_t object = hwloc_get_next_pcidev(topology, nullptr); object != nullptr;
+         object = hwloc_get_next_pcidev(topology, object)) {
+        if (object->attr->pcidev.class_id >> 8 == kDisplay) {
+            Device device;
+            device.kind = "gpu";
+            place_device(topology, object, device);
+            devices.push_back(std::move(device));
+        }
+    }
+    return devices;
+}
+
 }  // namespace
 
 void Topology::Destroy::operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
@@ -175,6 +252,7 @@ Topology Topology::prepare() {
     check(hwloc_topology_init(&topology));
     Topology prepared(topology);
     check(hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL));
+    check(hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT));
     // Processors that this process may not use are part of the machine all the same.
     check(hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED));
     return prepared;
@@ -220,6 +298,7 @@ Description Topology::describe() const {
     description.numa_nodes = numa_nodes_of(topology);
     description.distances = distances_of(topology);
     description.kinds = kinds_of(topology);
+    description.devices = devices_of(topology);
     description.infos = infos_of(root->infos, root->infos_count);
     if (hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0)) {
         description.infos.merge(infos_of(package->infos, package->infos_count));

@@ -50,12 +50,22 @@ struct CoreKind {
     Infos infos;
 };
 
+// A device that threads may sit near to: a disk, an adapter, an accelerator.
+struct Device {
+    std::string name;  // the system's, such as nvme0n1; empty for one that has none
+    std::string kind;  // block, network, openfabrics, gpu, coprocessor
+    std::string bus;   // its PCI address, 0000:3b:00.0; empty where it is on none
+    std::string model;
+    Processors pus;  // the nearest ones
+};
+
 struct Description {
     Object tree;
     std::vector<Cache> caches;
     std::vector<NumaNode> numa_nodes;
     std::vector<std::vector<std::uint64_t>> distances;  // in the order of numa_nodes; empty where unknown
     std::vector<CoreKind> kinds;
+    std::vector<Device> devices;
     Infos infos;  // of the machine and of its first socket
 };
 

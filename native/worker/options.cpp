@@ -23,10 +23,10 @@ Storage parse_storage(const std::string& text) {
 bool read_valued(Options& options, const std::string& word, const std::string* value) {
     static const std::map<std::string, std::string Options::*> texts = {
         {"--variant", &Options::variant}, {"--simd", &Options::simd},       {"--library", &Options::library},
-        {"--dump", &Options::dump},       {"--corrupt", &Options::corrupt},
+        {"--dump", &Options::dump},       {"--corrupt", &Options::corrupt}, {"--mpi", &Options::mpi},
     };
-    static const std::map<std::string, int Options::*> numbers = {{"--threads", &Options::threads},
-                                                                  {"--repeat", &Options::repeat}};
+    static const std::map<std::string, int Options::*> numbers = {
+        {"--threads", &Options::threads}, {"--repeat", &Options::repeat}, {"--ranks", &Options::ranks}};
     const auto text = texts.find(word);
     const auto counted = numbers.find(word);
     if (text == texts.end() && counted == numbers.end() && word != "--seed" && word != "--storage") {

@@ -26,6 +26,8 @@ struct Options {
     std::string library;
     std::string dump;
     std::string corrupt;
+    std::string mpi;
+    int ranks = 1;
     std::vector<std::pair<std::string, std::string>> knobs;
 };
 

@@ -26,7 +26,24 @@ void* Run::take(nw_run* run, std::size_t bytes, unsigned how) {
     return data;
 }
 
-Run::Run(const nw_study& study, const Options& options) : study_(study) {
+Ranks& Run::ranks_of(nw_run* run) { return *reinterpret_cast<Reachable*>(run)->ranks; }
+
+// What a study calls of the ranks.
+void Run::offer_ranks(Ranks& ranks) {
+    reachable_.ranks = &ranks;
+    run_.rank = ranks.rank();
+    run_.ranks = ranks.count();
+    run_.sum = [](nw_run* run, double* values, std::size_t count) { ranks_of(run).sum(values, count); };
+    run_.largest = [](nw_run* run, double* values, std::size_t count) { ranks_of(run).largest(values, count); };
+    run_.broadcast = [](nw_run* run, void* data, std::size_t bytes, int from) {
+        ranks_of(run).broadcast(data, bytes, from);
+    };
+    run_.barrier = [](nw_run* run) { ranks_of(run).barrier(); };
+    run_.exchange = [](nw_run* run, const void* out, std::size_t out_bytes, int to, void* in, std::size_t in_bytes,
+                       int from) { ranks_of(run).exchange(out, out_bytes, to, in, in_bytes, from); };
+}
+
+Run::Run(const nw_study& study, const Options& options, Ranks& ranks) : study_(study) {
     for (const auto& [name, text] : options.knobs) {
         knobs_.push_back({name.c_str(), text.c_str(), std::strtod(text.c_str(), nullptr)});
     }
@@ -36,6 +53,7 @@ Run::Run(const nw_study& study, const Options& options) : study_(study) {
     run_.knobs = knobs_.data();
     run_.knob_count = knobs_.size();
     run_.memory = take;
+    offer_ranks(ranks);
     must(study.layout(&run_), "layout");
     need_memory();
     unsigned how = options.storage == Storage::plain ? 0 : NW_HUGE;
@@ -63,11 +81,13 @@ void Run::need_memory() const {
     for (std::size_t i = 0; i < run_.buffer_count; ++i) {
         bytes += static_cast<double>(run_.buffers[i].count) * static_cast<double>(size_of(run_.buffers[i].type));
     }
+    bytes *= run_.ranks > 1 ? Ranks::on_node() : 1;
     const double there = available_memory();
     if (there > 0 && bytes > there) {
         char text[160];
         std::snprintf(text, sizeof text,
-                      "not enough memory: the arrays take %.1f GiB, %.1f GiB are free\nhint: make the problem smaller",
+                      "not enough memory: the arrays take %.1f GiB on this node, %.1f GiB are free\nhint: make the "
+                      "problem smaller",
                       bytes / kGib, there / kGib);
         throw std::runtime_error(text);
     }

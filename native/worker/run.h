@@ -9,13 +9,15 @@
 #include "worker/first_touch.h"
 #include "worker/memory.h"
 #include "worker/options.h"
+#include "worker/ranks.h"
 
 namespace nodewise {
 
 class Run {
   public:
-    // Lays out and allocates the arrays; `options` has to stay. Throws std::runtime_error with the study's reason.
-    Run(const nw_study& study, const Options& options);
+    // Lays out and allocates the arrays of one of the ranks; `options` and `ranks` have to stay. Throws
+    // std::runtime_error with the study's reason.
+    Run(const nw_study& study, const Options& options, Ranks& ranks);
     ~Run();
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
@@ -45,11 +47,14 @@ class Run {
     struct Reachable {
         nw_run run;
         Memory* memory;
+        Ranks* ranks;
     };
     Reachable reachable_{};
     nw_run& run_ = reachable_.run;
 
     void need_memory() const;
+    void offer_ranks(Ranks& ranks);
+    static Ranks& ranks_of(nw_run* run);
     static void* take(nw_run* run, std::size_t bytes, unsigned how);
 };
 

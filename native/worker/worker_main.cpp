@@ -3,24 +3,27 @@
 //
 //     nodewise-worker STUDY.so --list
 //     nodewise-worker STUDY.so --variant NAME [--threads T] [--repeat R] [--seed S] [--storage plain|huge|fast]
-//                     [--simd TARGET] [--library FILE] [--dump DIR] [--corrupt NAME:INDEX] [--pages] [knob=value …]
-//     nodewise-worker STUDY.so --work [knob=value …]
+//                     [--simd TARGET] [--library FILE] [--mpi LIBRARY --ranks N] [--dump DIR] [--corrupt NAME:INDEX]
+//                     [--pages] [knob=value …]
+//     nodewise-worker STUDY.so --work [--ranks N] [knob=value …]
 //     nodewise-worker STUDY.so --serve [--threads T] [--seed S] [knob=value …]
 //
 // Checked before it is timed and again after; a wrong result prints no time that could be believed. --dump writes every
 // input and output as NAME.npy, for a trusted result elsewhere; --corrupt changes one element of an output before the
 // check, which has to notice. --simd takes an instruction set of Highway's; --library is that of a peer, or
 // NAME=FILE,NAME=FILE of which it takes its own. --pages says
-// how many pages of the arrays lie on the NUMA node of the thread whose share they are. --work says how much there is
-// to do, without doing it. --serve is for a peer in another program: it writes what work there is as a line of JSON and
-// the inputs as arrays, reads the outputs, and judges them. NODEWISE_BIND has places such as 0,4:1,5, one for each of
-// the threads that a peer works with.
+// how many pages of the arrays lie on the NUMA node of the thread whose share they are. --mpi is the library by which
+// it joins the other ranks of the job that it was started in; each prints its own part, and dumps it into DIR/RANK
+// where there are several. --work says how much there is to do for all ranks, without doing it. --serve is for a peer
+// in another program: it writes what work there is as a line of JSON and the inputs as arrays, reads the outputs, and
+// judges them. NODEWISE_BIND has places such as 0,4:1,5, one for each of the threads that a peer works with.
 #include <dlfcn.h>
 #include <omp.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -32,6 +35,7 @@
 #include "worker/arrays.h"
 #include "worker/bind.h"
 #include "worker/options.h"
+#include "worker/ranks.h"
 #include "worker/run.h"
 #include "worker/study_file.h"
 
@@ -40,6 +44,7 @@ namespace {
 using nlohmann::json;
 using nodewise::missing_features;
 using nodewise::Options;
+using nodewise::Ranks;
 using nodewise::Run;
 using nodewise::StudyFile;
 
@@ -62,7 +67,11 @@ void corrupt(Run& run, const std::string& where) {
     bytes[real ? size - 1 : 0] ^= real ? 0x40 : 0x01;
 }
 
-void dump(const nw_run& run, const std::string& directory) {
+void dump(const nw_run& run, const std::string& whole) {
+    const std::string directory = run.ranks > 1 ? whole + "/" + std::to_string(run.rank) : whole;
+    if (run.ranks > 1) {
+        std::filesystem::create_directory(directory);
+    }
     for (std::size_t i = 0; i < run.buffer_count; ++i) {
         if (run.buffers[i].role == NW_SCRATCH) {
             continue;
@@ -141,34 +150,50 @@ struct Around {
     std::function<void()> after = [] {};
 };
 
-// Seconds of one repetition, or less than 0 where its result is wrong.
-double once(const nw_study& study, const nw_variant& variant, const Options& options, Run& run, const Around& around) {
+// Whether the result is wrong on any of the ranks; who found it says so.
+bool wrong_anywhere(const nw_study& study, const nw_variant& variant, Run& run, Ranks& ranks) {
+    const bool wrong = variant.kind != NW_LIMIT && study.check(run.get()) != 0;
+    if (wrong) {
+        std::fprintf(stderr, "wrong result of %s: %s\n", variant.name, run.get()->error);
+        std::printf("{\"nodewise\": 1, \"verified\": false}\n");
+    }
+    double any = wrong ? 1 : 0;
+    ranks.largest(&any, 1);
+    return any > 0;
+}
+
+// Seconds of one repetition, or less than 0 where its result is wrong. All ranks begin together.
+double once(const nw_study& study, const nw_variant& variant, const Options& options, Run& run, Ranks& ranks,
+            const Around& around) {
     if (study.reset != nullptr) {
         run.must(study.reset(run.get()), "reset");
     }
     around.before();
+    ranks.barrier();
     const auto begin = std::chrono::steady_clock::now();
     run.must(variant.run(run.get()), "run");
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     around.after();
-    if (!options.corrupt.empty()) {
+    if (!options.corrupt.empty() && ranks.rank() == ranks.count() - 1) {
         corrupt(run, options.corrupt);
     }
-    if (variant.kind != NW_LIMIT && study.check(run.get()) != 0) {
-        std::fprintf(stderr, "wrong result of %s: %s\n", variant.name, run.get()->error);
-        std::printf("{\"nodewise\": 1, \"verified\": false}\n");
-        return -1.0;
-    }
-    return took.count();
+    return wrong_anywhere(study, variant, run, ranks) ? -1.0 : took.count();
 }
 
-int run_variant(const StudyFile& file, const Options& options) {
-    const nw_study& study = file.study();
-    const nw_variant& variant = file.variant(options.variant);
-    if (const std::string missing = missing_features(variant); !missing.empty()) {
-        throw std::runtime_error(options.variant + " needs " + missing + ", which this processor lacks");
+// Once with the threads of a peer watched, then bound one by one as NODEWISE_BIND says; false where its result is
+// wrong.
+bool bind_peer(const std::function<double(const Around&)>& run_once, nodewise::Binder& binder, Run& run) {
+    int bound = 0;
+    if (run_once({[&] { binder.begin(); }, [&] { bound = binder.bind(); }}) < 0) {
+        return false;
     }
-    Run run(study, options);
+    binder.free_first();
+    nw_report(run.get(), "bound", bound);
+    return true;
+}
+
+int run_joined(const nw_study& study, const nw_variant& variant, const Options& options, Ranks& ranks) {
+    Run run(study, options, ranks);
     omp_set_num_threads(run.get()->threads);
     run.fill();
     run.get()->library = open_library(variant, options.library);
@@ -178,22 +203,17 @@ int run_variant(const StudyFile& file, const Options& options) {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment
     nodewise::Binder binder(variant.kind == NW_PEER ? nodewise::places_asked(std::getenv("NODEWISE_BIND"))
                                                     : std::vector<cpu_set_t>{});
+    const auto run_once = [&](const Around& around) { return once(study, variant, options, run, ranks, around); };
     const Around timed = {[&] { binder.ready(); }, [&] { binder.free_first(); }};
-    if (binder.asked()) {
-        int bound = 0;
-        const Around watched = {[&] { binder.begin(); }, [&] { bound = binder.bind(); }};
-        if (once(study, variant, options, run, watched) < 0) {
-            return 1;
-        }
-        binder.free_first();
-        nw_report(run.get(), "bound", bound);
+    if (binder.asked() && !bind_peer(run_once, binder, run)) {
+        return 1;
     }
     // the first run in its places warms up and is checked; each timed one is checked after its clock has stopped
-    if (once(study, variant, options, run, timed) < 0) {
+    if (run_once(timed) < 0) {
         return 1;
     }
     for (int i = 0; i < options.repeat; ++i) {
-        const double seconds = once(study, variant, options, run, timed);
+        const double seconds = run_once(timed);
         if (seconds < 0) {
             return 1;
         }
@@ -211,20 +231,43 @@ int run_variant(const StudyFile& file, const Options& options) {
     return 0;
 }
 
+int run_variant(const StudyFile& file, const Options& options) {
+    const nw_variant& variant = file.variant(options.variant);
+    if (const std::string missing = missing_features(variant); !missing.empty()) {
+        throw std::runtime_error(options.variant + " needs " + missing + ", which this processor lacks");
+    }
+    const std::unique_ptr<Ranks> ranks = nodewise::join_ranks(options.mpi, options.ranks);
+    const int code = run_joined(file.study(), variant, options, *ranks);
+    std::fflush(stdout);
+    ranks->leave();
+    return code;
+}
+
 int print_work(const StudyFile& file, const Options& options) {
-    Run run(file.study(), options);
-    nw_work work{};
-    file.study().work(run.get(), &work);
+    nw_work all{};
+    double working_set = 0;
+    for (int rank = 0; rank < options.ranks; ++rank) {
+        const std::unique_ptr<Ranks> ranks = nodewise::lone_rank(rank, options.ranks);
+        Run run(file.study(), options, *ranks);
+        nw_work work{};
+        file.study().work(run.get(), &work);
+        all.items += work.items;
+        all.flops += work.flops;
+        all.bytes_read += work.bytes_read;
+        all.bytes_written += work.bytes_written;
+        working_set += run.working_set();
+    }
     json line = json::object();
-    add_work(line, work);
-    line["working_set"] = run.working_set();
+    add_work(line, all);
+    line["working_set"] = working_set;
     print(line);
     return 0;
 }
 
 int serve(const StudyFile& file, const Options& options) {
     const nw_study& study = file.study();
-    Run run(study, options);
+    Ranks alone;
+    Run run(study, options, alone);
     omp_set_num_threads(run.get()->threads);
     run.fill();
     if (study.reset != nullptr) {

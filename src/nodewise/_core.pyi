@@ -30,12 +30,20 @@ class CoreKind:
     pus: list[int]
     infos: dict[str, str]
 
+class Device:
+    name: str
+    kind: str
+    bus: str
+    model: str
+    pus: list[int]
+
 class Description:
     tree: Object
     caches: list[Cache]
     numa_nodes: list[NumaNode]
     distances: list[list[int]]
     kinds: list[CoreKind]
+    devices: list[Device]
     infos: dict[str, str]
 
 class Topology:

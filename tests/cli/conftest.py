@@ -68,9 +68,9 @@ def nodewise_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest
     for name in [n for n in os.environ if n.startswith(("OMP_", "KMP_", "GOMP_"))]:
         monkeypatch.delenv(name)
 
-    def run(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, timeout: float = 60, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
         del timeout
-        monkeypatch.chdir(tmp_path)
+        monkeypatch.chdir(cwd)
         monkeypatch.setattr(sys, "argv", ["nodewise", *on_any_machine(arguments)])
         capfd.readouterr()
         code = main()

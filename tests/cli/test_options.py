@@ -58,6 +58,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--fail-on": ("noisy|note", "for CI"),
     "--files": ("DIR", "for rank files"),
     "--for": ("FORM", "of a launch script"),
+    "--git": ("REF REF", "commits of a repository"),
     "--function": ("NAME", "of loops"),
     "--history": ("DIR", "earlier snapshots"),
     "--hosts": ("A,B", "names of nodes"),
@@ -95,6 +96,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--prepare": ("COMMAND", "before each run"),
     "--prologue": ("flag", "one line for a batch system"),
     "--quick": ("flag", "within a minute"),
+    "--near": ("DEVICE,...", "devices, the processors nearest to them"),
     "--ranks": ("N", "of MPI"),
     "--ranks-per-node": ("N", "of the ranks that are started"),
     "--rebuild": ("flag", "history from folders"),
@@ -139,6 +141,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
 KNOWN = {
     "--machine": "a machine that is not this one; in history those on which something was measured, by a part of their names",
     "--max-runs": "of each command in compare and confirm as in hyperfine; of all settings together in tune, whose runs it bounds",
+    "-c": "--cleanup in compare as in hyperfine; likwid's expression in place, as in likwid-pin",
     "-p": "--prepare in compare as in hyperfine; the compile database in vec, as of clang's tools",
 }
 #: Commands whose options are looked at elsewhere.

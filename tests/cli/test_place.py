@@ -274,3 +274,20 @@ def test_a_mask_of_taskset_is_reported():
     done = place("--taskset", "7", "--threads", "3", "--json", "--machine", "synthetic:core:8 pu:1")
     assert json.loads(done.stdout)["places"] == [[0, 1, 2]] * 3
     assert "taskset takes 7 for a mask: processors 0-2; a list is -c 7" in done.stderr
+
+
+@pytest.mark.parametrize("word", ["spread", "close"])
+def test_what_openmp_calls_its_policies_is_placed_over_cores(word):
+    named = places(word, *TWO, "--threads", "4")["places"]
+    assert named == places("--places", "cores", "--bind", word, *TWO, "--threads", "4")["places"]
+    assert len(named) == 4
+
+
+def test_likwids_short_option_is_understood():
+    assert places("-c", "S0:0-1@S1:0-1", *TWO)["places"] == places("--likwid", "S0:0-1@S1:0-1", *TWO)["places"]
+
+
+def test_a_device_that_is_not_there_is_said():
+    done = place("compact", "--threads", "2", *TWO, "--near", "gpu0")
+    assert done.returncode == 2
+    assert "--near: there is no device 'gpu0' here" in done.stderr

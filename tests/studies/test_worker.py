@@ -76,6 +76,33 @@ int prepare(nw_run* run) {
     nw_report(run, "reported_again", 2);
     return 0;
 }
+// what each rank gives the others: reported, so that a test sees it
+int together(nw_run* run) {
+    double sums[2] = {run->rank + 1.0, 10.0 * (run->rank + 1)};
+    run->sum(run, sums, 2);
+    double largest = run->rank * 3.0;
+    run->largest(run, &largest, 1);
+    int said = run->rank == run->ranks - 1 ? 77 : 0;
+    run->broadcast(run, &said, sizeof said, run->ranks - 1);
+    // to the next and from the one before, the first from nobody, the last to nobody; each as many as its number and one
+    double out[8] = {100.0 + run->rank, 0, 0, 0, 0, 0, 0, 200.0 + run->rank};
+    double in[8] = {-1, 0, 0, 0, 0, 0, 0, -1};
+    const int to = run->rank + 1 < run->ranks ? run->rank + 1 : NW_NOBODY;
+    run->exchange(run, out, sizeof out, to, in, sizeof in, run->rank - 1);
+    run->barrier(run);
+    nw_report(run, "rank", run->rank);
+    nw_report(run, "ranks", run->ranks);
+    nw_report(run, "sum", sums[0]);
+    nw_report(run, "sum_of_tens", sums[1]);
+    nw_report(run, "largest", largest);
+    nw_report(run, "said", said);
+    nw_report(run, "first_in", in[0]);
+    nw_report(run, "last_in", in[7]);
+    if (nw_number(run, "unlucky", -1) == run->rank) { return nw_fail(run, "rank %d is out of luck", run->rank); }
+    const int wrong = nw_number(run, "wrong", -1) == run->rank;
+    for (std::uint64_t i = 0; i < run->buffers[0].count; ++i) { data(run, "y")[i] = 2 * data(run, "x")[i] + wrong; }
+    return 0;
+}
 int too_much(nw_run* run) { return run->memory(run, SIZE_MAX / 4, 0) == nullptr ? 1 : 0; }
 int by_library(nw_run* run) {
     auto* absolute = reinterpret_cast<int (*)(int)>(dlsym(run->library, "abs"));
@@ -85,11 +112,12 @@ constexpr nw_variant kVariants[] = {
     {"twice", NW_VARIANT, "", twice, prepare, nullptr, nullptr},
     {"redundant", NW_VARIANT, "", twice, nullptr, twice_the_work, nullptr},
     {"greedy", NW_VARIANT, "", twice, too_much, nullptr, nullptr},
+    {"together", NW_VARIANT, "", together, nullptr, nullptr, nullptr},
     {"libc", NW_PEER, "", by_library, nullptr, nullptr, "c"},
     {"nowhere", NW_PEER, "", by_library, nullptr, nullptr, "none"},
     {"nothing", NW_LIMIT, "", twice, nullptr, nullptr, nullptr},
 };
-constexpr nw_study kStudy{NW_ABI, "mine", layout, fill, nullptr, check, work, nullptr, kVariants, 6};
+constexpr nw_study kStudy{NW_ABI, "mine", layout, fill, nullptr, check, work, nullptr, kVariants, 7};
 }
 const nw_study* nodewise_study(void) { return &kStudy; }
 """
@@ -220,7 +248,7 @@ def test_one_file_can_stand_for_several_contenders_with_metrics(mine: Found) -> 
 def test_a_point_can_be_for_some_contenders_only(mine: Found) -> None:
     chosen = replace(mine, study=replace(mine.study, select=lambda point: ("twice", "first")))
     assert [c.name for c in contenders_of(chosen, {"n": "7"})] == ["twice", "first"]
-    assert len(contenders_of(mine, {"n": "7"})) == 9
+    assert len(contenders_of(mine, {"n": "7"})) == 10
 
 
 @pytest.mark.parametrize(

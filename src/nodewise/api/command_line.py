@@ -240,6 +240,9 @@ def study_line(
     *,
     knobs: Sequence[str],
     threads: int | None,
+    launcher: str | None,
+    ranks: int | None,
+    ranks_per_node: int | None,
     quick: bool,
     only: Sequence[str],
     blocks: int,
@@ -253,6 +256,9 @@ def study_line(
     if any("," in one for one in only):
         return ()
     line.option("threads", threads)
+    line.option("launcher", launcher)
+    line.option("ranks", ranks)
+    line.option("ranks-per-node", ranks_per_node)
     line.flag("quick", quick)
     line.option("only", ",".join(only) or None)
     line.option("blocks", blocks)

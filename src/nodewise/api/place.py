@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nodewise.api.caller import question
@@ -60,14 +61,25 @@ class Placed:
         )
 
 
-def request_of(policy: str | None, zones: str, runtime: str, texts: dict[str, str | None]) -> Request:
+#: What OMP_PROC_BIND calls its two policies; over cores they are placements, too.
+BINDINGS = ("spread", "close")
+
+
+def request_of(
+    policy: str | None, zones: str, runtime: str, texts: dict[str, str | None], near: Sequence[str] = ()
+) -> Request:
     """What is asked for, in whatever dialects. Raises InputError for what is not known, and where nothing is."""
     for name, value, known in (("zones", zones, ZONES), ("runtime", runtime, RUNTIMES)):
         if value not in known:
             raise InputError(f"--{name} {value!r} is not known", f"known are: {', '.join(known)}")
+    if policy in BINDINGS and all(text is None for text in texts.values()):
+        policy, texts = None, {**texts, "places": "cores", "bind": policy}
     if policy is not None:
         describe_policy(policy)
-    request = Request(policy, zones, runtime, **texts)
+    if near and policy is None and all(text is None for text in texts.values()):
+        # near a device, and else as the system likes
+        policy = "os"
+    request = Request(policy, zones, runtime, near, **texts)
     if not request.given():
         raise InputError(
             "nothing says where threads are to go",
@@ -120,6 +132,7 @@ def place(
     nodes: int = 1,
     zones: str = "share",
     runtime: str = "intel",
+    near: str | Sequence[str] = (),
     machine: Machine | StrPath | None = None,
     allow: Processors | None = None,
     memory: str | None = None,
@@ -130,7 +143,8 @@ def place(
 
     `texts` say it in the words of any tool, each by the name of the command's option: `places="cores", bind="close"`,
     `slurm="--cpu-bind=cores"`. `threads` are those of each rank (None: what fits), `ranks` those of all `nodes` like this
-    one; `zones` is what ranks get where no launcher is named, `runtime` whose rules OpenMP's variables follow. `memory` is where pages go,
+    one; `zones` is what ranks get where no launcher is named, `near` the devices whose nearest processors are kept to
+    (`"nvme0n1"`; of several each rank gets one in turn: `["gpu0", "gpu1"]`), `runtime` whose rules OpenMP's variables follow. `memory` is where pages go,
     such as `"bind:0"`. What it returns is written in another dialect by its `render`.
 
     >>> import nodewise
@@ -142,7 +156,8 @@ def place(
 
     Raises InputError for what cannot be read, or cannot be.
     """
-    request = request_of(policy, zones, runtime, dict(texts))
+    devices = (near,) if isinstance(near, str) else tuple(near)
+    request = request_of(policy, zones, runtime, dict(texts), devices)
     placed = prepare_place(
         the_machine(machine, allow=allow),
         request,

@@ -17,6 +17,7 @@ from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interr
 from nodewise.base.errors import InputError
 from nodewise.experiments.progress import Note, StudyProgress
 from nodewise.experiments.study import StudyQuestion, run_study
+from nodewise.experiments.study_ranks import asked_ranks
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
 from nodewise.runner.launcher import RunOptions
@@ -39,7 +40,7 @@ class Study:
 
     def answer(self, progress: Callable[[StudyProgress], None] = unheard, note: Notify = unheard) -> StudyVerdict:
         """Measure every contender and judge them. Ctrl-C ends with what there is. Raises what `experiments.study.run_study` does."""
-        threads, processors = self.question.threads, self.machine.parallelism
+        threads, processors = self.question.all_threads, self.machine.parallelism
         if threads > processors:
             note(Note("warning", f"{threads} threads share {processors} processors, and wait for each other"))
         with launcher_for(RunOptions(), self.question.environment, note, self.wait) as launcher:
@@ -54,6 +55,9 @@ def prepare_study(
     *,
     knobs: Sequence[str] = (),
     threads: int | None = None,
+    launcher: str | None = None,
+    ranks: int | None = None,
+    ranks_per_node: int | None = None,
     quick: bool = False,
     only: Sequence[str] = (),
     blocks: int = 25,
@@ -69,10 +73,15 @@ def prepare_study(
     if blocks < 1:
         raise InputError(f"{blocks} blocks measure nothing", "give --blocks 1 or more")
     machine = load_machine()
+    started = asked_ranks(found, launcher, ranks, ranks_per_node)
+    usual = found.study.threads or machine.parallelism
+    if started is not None:
+        usual = max(1, machine.parallelism // started.ranks)
     question = StudyQuestion(
         found=found,
         point=found.study.point(parse_knobs(knobs), quick),
-        threads=threads or found.study.threads or machine.parallelism,
+        threads=threads or usual,
+        ranks=started,
         blocks=min(blocks, _QUICK_BLOCKS) if quick else blocks,
         seconds=_QUICK_S if quick else _USUAL_S,
         firm=quick or budget is not None,
@@ -95,6 +104,9 @@ def study(
     *,
     knobs: Mapping[str, str | int | float] | None = None,
     threads: int | None = None,
+    launcher: str | None = None,
+    ranks: int | None = None,
+    ranks_per_node: int | None = None,
     quick: bool = False,
     only: Sequence[str] = (),
     blocks: int = 25,
@@ -110,7 +122,8 @@ def study(
     """Run a study: its variants, its peers and the machine's limit, interleaved, each a row against the others.
 
     `name` is that of one that is installed, or the folder of another; `knobs` are its own, such as `{"class": "A"}`, and
-    `only` the contenders to run. Each runs in `blocks` at most, within the `budget` (2 min, or longer where each has not
+    `only` the contenders to run. With `launcher` and `ranks` each runs as so many ranks of `threads` threads, where the study
+    can. Each runs in `blocks` at most, within the `budget` (2 min, or longer where each has not
     run six times by then); `quick` ends within a minute. The runs are kept where `out` is given. `resume`, `progress` and `note`
     are those of `nodewise.tune`, `wait_quiet` and `wait` those of `nodewise.HowToRun`.
 
@@ -126,6 +139,9 @@ def study(
         given: dict[str, Any] = {
             "knobs": [f"{knob}={value}" for knob, value in (knobs or {}).items()],
             "threads": threads,
+            "launcher": launcher,
+            "ranks": ranks,
+            "ranks_per_node": ranks_per_node,
             "quick": quick,
             "only": only,
             "blocks": blocks,

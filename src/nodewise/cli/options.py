@@ -151,13 +151,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
             is_flag=True,
             help="Count only the share of --cost of the processors that a setting may use.",
         ),
-        click.option(
-            "--launcher",
-            type=click.Choice([*FAMILIES]),
-            help="Start --ranks ranks of the program with it, as mpirun -n 4 would.",
-        ),
-        click.option("--ranks", type=click.IntRange(1), metavar="N", help="How many ranks --launcher starts."),
-        click.option("--ranks-per-node", type=click.IntRange(1), metavar="N", help="How many of them on each node."),
+        launcher_options("Start --ranks ranks of the program with it, as mpirun -n 4 would."),
         click.option(
             "--over-ranks",
             multiple=True,
@@ -170,6 +164,24 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         trust_option,
     ]
     return _with(_handing_run(function, _PARAMETERS), [*_START, *judging])
+
+
+def launcher_options(does: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options that start ranks; `does` says what --launcher does there."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        return _with(
+            function,
+            [
+                click.option("--launcher", type=click.Choice([*FAMILIES]), help=does),
+                click.option("--ranks", type=click.IntRange(1), metavar="N", help="How many ranks --launcher starts."),
+                click.option(
+                    "--ranks-per-node", type=click.IntRange(1), metavar="N", help="How many of them on each node."
+                ),
+            ],
+        )
+
+    return decorate
 
 
 def same_output_keywords(params: Mapping[str, Any]) -> dict[str, Any]:

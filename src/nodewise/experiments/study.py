@@ -7,7 +7,7 @@ import os
 import random
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from nodewise.experiments.study_plan import (
     plan_study,
     told_of_size,
 )
+from nodewise.experiments.study_ranks import StudyRanks, able_to_join, ranked_setting
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import load_machine
 from nodewise.placement.policies import place
@@ -62,6 +63,7 @@ SETTLE = "settle"
 class StudyQuestion:
     """Which contenders at which point, with how many threads, in how many blocks within how many seconds.
 
+    With `ranks` each contender runs as so many ranks, of `threads` threads each.
     `only` names contenders, all by default; limits of the machine are always measured. The budget `seconds` holds once each
     contender ran six times; a `firm` one is exceeded by one run at most, and has to hold those. With `limit_s` it may hold
     fewer, and no block begins that would end after so many seconds. `out` is the directory
@@ -77,6 +79,7 @@ class StudyQuestion:
     limit_s: float | None = None
     seed: int = 0
     only: Sequence[str] = ()
+    ranks: StudyRanks | None = None
     out: Path | None = None
     resume: bool = False
     accept_disturbed: bool = False
@@ -92,6 +95,7 @@ class StudyQuestion:
             "study": self.found.study.name,
             "point": dict(self.point),
             "threads": self.threads,
+            **({} if self.ranks is None else asdict(self.ranks)),
             "blocks": self.blocks,
             "only": list(self.only),
             "seed": self.seed,
@@ -99,6 +103,16 @@ class StudyQuestion:
             "readme": readme.read_text() if readme.is_file() else "",
             **inherited_facts(self.machine or load_machine(), self.environment, self.asked),
         }
+
+    @property
+    def processes(self) -> int:
+        """How many processes share the work."""
+        return 1 if self.ranks is None else self.ranks.ranks
+
+    @property
+    def all_threads(self) -> int:
+        """The threads of all ranks."""
+        return self.threads * self.processes
 
 
 def run_study(
@@ -117,9 +131,9 @@ def run_study(
     Raises InputError where the budget was asked for and does not hold six blocks, after the first one.
     """
     if question.out is not None:
-        return _Run(question, launcher, observe, before_block, note).result(question.out)
+        return _Run(question, question.out, launcher, observe, before_block, note).result()
     with tempfile.TemporaryDirectory() as folder:
-        return _Run(question, launcher, observe, before_block, note).result(Path(folder) / "study")
+        return _Run(question, Path(folder) / "study", launcher, observe, before_block, note).result()
 
 
 class _Run:
@@ -128,42 +142,59 @@ class _Run:
     def __init__(
         self,
         question: StudyQuestion,
+        out: Path,
         launcher: Launcher,
         observe: Callable[[StudyProgress], None],
         before_block: Callable[[], None],
         note: Callable[[str], None],
     ):
-        self._question, self._launcher = question, launcher
+        self._question, self._out, self._launcher = question, out, launcher
         self._observe, self._before_block, self._note = observe, before_block, note
         found, threads = question.found, question.threads
         self._machine = question.machine or load_machine()
         self._meter = Meter(Budget(question.seconds))
-        wanted = _wanted(contenders_of(found, question.point), question.only)
+        wanted = self._wanted(question.point)
         self._contenders = sum(c.not_run is None for c in wanted)
         self._plan = self._planned()
         self._point = point = self._plan.point
         if point != question.point:
             # commands hold the sizes
-            wanted = _wanted(contenders_of(found, point), question.only)
-        self._work = work_of(found, point, threads)
-        self._work.pop("working_set", None)
+            wanted = self._wanted(point)
+        work = work_of(found, point, threads, question.processes)
+        self._work = {name: amount for name, amount in work.items() if name != "working_set"}
         self._series = [Series(c) for c in wanted]
-        for limit in limits_of(found, point, self._machine, threads, self._plan.limit_s):
+        for limit in limits_of(found, point, self._machine, question.all_threads, work, self._plan.limit_s):
             name = limit.contender.name
             told = replace(limit.contender, not_run=self._plan.left_out.get(name))
             self._series.append(Series(told, limit, self._work, self._plan.kept.get(name)))
         near = found.study.processors(point) if found.study.processors is not None else None
-        self._settings = {
-            s.contender.name: replace(setting_of(s.contender, question.threads, near), name=s.contender.name)
-            for s in self._series
-        }
+        self._settings = {s.contender.name: self._setting(s, near) for s in self._series}
         self._made = 0
         self._free: tuple[str, ...] = ()
         self._other_load: list[str] = []
 
-    def result(self, out: Path) -> StudyVerdict:
-        """Measure and judge. Ctrl-C ends with what there is, once each contender ran."""
+    def _wanted(self, point: Mapping[str, str]) -> list[Contender]:
         question = self._question
+        wanted = _wanted(contenders_of(question.found, point), question.only)
+        if question.ranks is None:
+            return wanted
+        return [able_to_join(c, question.ranks, question.environment) for c in wanted]
+
+    def _setting(self, one: Series, near: Collection[int] | None) -> Setting:
+        """How a contender is started; a limit of the machine in one process, with the threads of all ranks."""
+        question, contender = self._question, one.contender
+        alone = question.ranks is None or one.machine_limit is not None
+        setting = setting_of(contender, question.all_threads if alone else question.threads, near)
+        if not alone and contender.not_run is None:
+            assert question.ranks is not None
+            setting = ranked_setting(
+                setting, contender, self._machine, question.ranks, question.threads, self._out, question.environment
+            )
+        return replace(setting, name=contender.name)
+
+    def result(self) -> StudyVerdict:
+        """Measure and judge. Ctrl-C ends with what there is, once each contender ran."""
+        question, out = self._question, self._out
         stopped = "runs"
         asked = {**question.to_json(), "plan": self._plan.to_json()}
         with Writer(out, None if question.resume else asked) as writer:
@@ -193,7 +224,9 @@ class _Run:
                 raise
             self._other_load = [n.sentence for n in writer.note_neighbours()]
             quota = self._machine.limits.cpu_quota
-            keep_what_was_measured(question.found, self._point, self._machine, question.threads, self._series, quota)
+            keep_what_was_measured(
+                question.found, self._point, self._machine, question.all_threads, self._series, quota
+            )
             result = self._judged(stopped)
             writer.store_result({"results": [encode(result)]})
         return result
@@ -212,10 +245,11 @@ class _Run:
             question.found,
             question.point,
             self._machine,
-            question.threads,
+            question.all_threads,
             self._contenders,
             question.seconds,
             question.firm,
+            question.processes,
         )
 
     @staticmethod
@@ -320,6 +354,7 @@ class _Run:
             self._point,
             question.threads,
             self._made,
+            ranks=question.processes,
             work=self._work,
             stopped=stopped,
             seconds_spent=self._meter.seconds,
@@ -336,7 +371,7 @@ class _Run:
         elif study.advise is not None:
             lines.append(f"no advice: it takes {FEWEST_BLOCKS} blocks, of {self._made}")
         lines += told_of_size(
-            question.found, question.point, self._point, self._machine, question.threads, self._contenders
+            question.found, question.point, self._point, self._machine, question.all_threads, self._contenders
         )
         return replace(found, report_lines=tuple(lines))
 

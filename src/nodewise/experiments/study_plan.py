@@ -69,14 +69,19 @@ def plan_study(
     contenders: int,
     seconds: float,
     firm: bool,
+    ranks: int = 1,
 ) -> StudyPlan:
-    """What so many contenders and a budget of so many seconds allow; one that is `firm` is not exceeded for a limit's sake."""
+    """What so many contenders and a budget of so many seconds allow; one that is `firm` is not exceeded for a limit's sake.
+
+    `threads` are those of all ranks.
+    """
     each_s = _RUNS_SHARE * seconds / (FEWEST_BLOCKS * max(1, contenders))
     limit_s = _LIMIT_SHARE * seconds / FEWEST_BLOCKS
     point = sized_point(found, point, machine, each_s, threads)
     kept: dict[str, KeptLimit] = {}
     left_out: dict[str, str] = {}
-    for one in limits_of(found, point, machine, threads, limit_s):
+    work = work_of(found, point, threads // ranks, ranks) if found.study.limits else {}
+    for one in limits_of(found, point, machine, threads, work, limit_s):
         name = one.contender.name
         if not one.memory:
             continue
@@ -92,12 +97,17 @@ def plan_study(
 
 
 def limits_of(
-    found: Found, point: Mapping[str, str], machine: Machine, threads: int, limit_s: float
+    found: Found,
+    point: Mapping[str, str],
+    machine: Machine,
+    threads: int,
+    work: Mapping[str, float],
+    limit_s: float,
 ) -> list[MachineLimit]:
-    """The machine's limits of a study at a point."""
+    """The machine's limits of a study at a point, which is so much work."""
     if not found.study.limits:
         return []
-    return machine_limits(found, machine, threads, work_of(found, point, threads), limit_s)
+    return machine_limits(found, machine, threads, work, limit_s)
 
 
 def told_of_size(

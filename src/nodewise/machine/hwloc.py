@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nodewise.machine.model import Cache, Core, CoreKind, Node, NumaNode
+from nodewise.machine.model import Cache, Core, CoreKind, Device, Node, NumaNode
 
 if TYPE_CHECKING:
     from nodewise import _core
@@ -23,6 +23,7 @@ class Hardware:
     numa_nodes: tuple[NumaNode, ...]
     distances: tuple[tuple[int, ...], ...]
     kinds: tuple[CoreKind, ...]
+    devices: tuple[Device, ...]
     infos: dict[str, str]
 
 
@@ -70,6 +71,22 @@ def _owners(nodes: Sequence[_core.NumaNode]) -> set[int]:
     return owners
 
 
+def _devices(found: Sequence[_core.Device], ordered: Callable[[list[int]], tuple[int, ...]]) -> tuple[Device, ...]:
+    """The system's devices by their names, and the graphics processors counted in the order of their addresses.
+
+    One that is known by several drivers (`card0`, `renderD128`) is there under each of its names.
+    """
+    named = [Device(d.name, d.kind, ordered(d.pus), d.bus, d.model) for d in found if d.name]
+    gpus = {d.bus or d.name: d for d in found if d.kind == "gpu"}
+    # a number of its own a vendor's library gives by the same order, unless it is told otherwise
+    gpus |= {d.bus or d.name: d for d in found if d.kind == "coprocessor" and d.name.startswith(("cuda", "rsmi", "ze"))}
+    counted = [
+        Device(f"gpu{i}", "gpu", ordered(gpus[at].pus), gpus[at].bus, gpus[at].model)
+        for i, at in enumerate(sorted(gpus))
+    ]
+    return tuple(sorted({d.name: d for d in (*named, *counted)}.values(), key=lambda d: (d.kind, d.name)))
+
+
 def hardware(description: _core.Description) -> Hardware:
     """Translate a description from the bridge."""
     tree = _tree(description.tree)
@@ -102,4 +119,5 @@ def hardware(description: _core.Description) -> Hardware:
         Cache(c.level, c.content, c.size_bytes, c.line_bytes, ordered(c.pus))
         for c in sorted(description.caches, key=lambda c: (-c.level, c.content == "instruction"))
     )
-    return Hardware(tree, cores, caches, nodes, distances, kinds, dict(description.infos))
+    devices = _devices(description.devices, ordered)
+    return Hardware(tree, cores, caches, nodes, distances, kinds, devices, dict(description.infos))

@@ -80,6 +80,21 @@ class CoreKind:
 
 
 @dataclass(frozen=True)
+class Device:
+    """A device that threads may sit near to: `kind` is `block`, `network`, `openfabrics`, `gpu` or `coprocessor`, `pus` are its nearest.
+
+    `name` is the system's (`nvme0n1`, `mlx5_0`; graphics processors are counted, `gpu0`), `bus` its PCI address (`0000:3b:00.0`),
+    empty where it is on none.
+    """
+
+    name: str
+    kind: str
+    pus: tuple[int, ...]
+    bus: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True)
 class Processor:
     """What the system says of the processor; None where it does not (many virtual machines hide clocks).
 
@@ -132,6 +147,7 @@ class Machine:
     hostname: str = ""
     transparent_huge_pages: str | None = None
     hypervisor: str | None = None
+    devices: tuple[Device, ...] = ()
 
     @property
     def live(self) -> bool:
@@ -197,11 +213,12 @@ def check_machine(machine: Machine, at: str = "") -> None:
     if not every or len(every) < len(machine.pus) or min(every) < 0 or max(every) >> 20:
         raise ShapeError(f"{at}tree.pus", "its processors are no different numbers")
     _check_node(machine.tree, every, f"{at}tree")
-    parts: dict[str, Sequence[Core | Cache | NumaNode | CoreKind]] = {
+    parts: dict[str, Sequence[Core | Cache | NumaNode | CoreKind | Device]] = {
         "cores": machine.cores,
         "caches": machine.caches,
         "numa_nodes": machine.numa_nodes,
         "kinds": machine.kinds,
+        "devices": machine.devices,
     }
     for name, those in parts.items():
         for i, part in enumerate(those):

@@ -178,6 +178,7 @@ def _planned(source: Source) -> Machine:
         numa_nodes=found.numa_nodes,
         distances=found.distances,
         kinds=found.kinds,
+        devices=found.devices,
         processor=Processor(model=infos.get("CPUModel", ""), vendor=infos.get("CPUVendor", "")),
         limits=Limits(tuple(sorted(found.tree.pus))),
         memory_bytes=sum(n.size_bytes for n in found.numa_nodes),
@@ -204,6 +205,7 @@ def _live(root: Path) -> Machine:
         numa_nodes=found.numa_nodes,
         distances=found.distances,
         kinds=found.kinds,
+        devices=found.devices,
         processor=state.processor
         if state.processor.model
         else replace(state.processor, model=found.infos.get("CPUModel", "")),

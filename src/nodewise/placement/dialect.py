@@ -52,7 +52,8 @@ class Text:
 
     `variable` is the environment variable that holds it, where one does, and `read` its reader, which raises InputError for
     a value that is ignored by what reads the variable. `runtimes` are the OpenMP runtimes that read it; with none, whatever
-    the dialect belongs to does. A text that does not bind narrows what threads are bound to by others.
+    the dialect belongs to does. A text that does not bind narrows what threads are bound to by others. `short` is a second, shorter
+    spelling of the option.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Text:
     read: Callable[[str], object] | None = None
     runtimes: tuple[str, ...] = ()
     binds: bool = True
+    short: str = ""
 
     @property
     def option(self) -> str:

@@ -58,7 +58,7 @@ def _other_runtime(machine: Machine, placement: Placement, request: Request) -> 
     runtime = "intel" if gnu else "gnu"
     kept = {text.name: request.texts[text.name] for text in texts if not text.runtimes or runtime in text.runtimes}
     try:
-        there = resolve(machine, job, Request(zones=request.zones, runtime=runtime, **kept))
+        there = resolve(machine, job, Request(zones=request.zones, runtime=runtime, near=request.near, **kept))
     except InputError as problem:
         return [f"Modelled is {mine} runtime; {other} does not take it: {problem.what}."]
     differ = [

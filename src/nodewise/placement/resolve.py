@@ -16,6 +16,7 @@ from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Mask, Outcome, ThreadReader
 from nodewise.placement.job import Job, share_zones, within
 from nodewise.placement.layers import layers_of
+from nodewise.placement.near import near_notes, near_zones
 from nodewise.placement.openmp.subset import apply_subset, rank_subset, read_subset
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
@@ -30,16 +31,22 @@ ZONES = ("share", "packed", "none")
 class Request:
     """What was asked for: a policy's name, and texts by name in the registry's order.
 
-    `zones` is one of `ZONES`, `runtime` one of the OpenMP runtimes.
+    `zones` is one of `ZONES`, `runtime` one of the OpenMP runtimes, `near` names devices whose processors are to be kept to.
     """
 
     policy: str | None
     texts: Mapping[str, str]
     zones: str
     runtime: str
+    near: tuple[str, ...]
 
     def __init__(
-        self, policy: str | None = None, zones: str = "share", runtime: str = "intel", **texts: str | None
+        self,
+        policy: str | None = None,
+        zones: str = "share",
+        runtime: str = "intel",
+        near: Sequence[str] = (),
+        **texts: str | None,
     ) -> None:
         """Each text by its name; None is as good as none. Raises InputError where no dialect reads one of that name."""
         known = all_texts()
@@ -49,6 +56,7 @@ class Request:
         given = {name: text for name in known if (text := texts.get(name)) is not None}
         for name, value in (("policy", policy), ("texts", given), ("zones", zones), ("runtime", runtime)):
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "near", tuple(near))
 
     def given(self) -> dict[str, str]:
         """The policy, where there is one, and the texts."""
@@ -72,6 +80,7 @@ def resolve(machine: Machine, job: Job, request: Request) -> Resolved:
     """The Placement that a request means for a job on a machine. Raises InputError where it cannot be read, or cannot be."""
     _check(request)
     launched, notes, order = _zones(machine, job, request)
+    notes += near_notes(machine, request.near)
     job = Job(job.threads if launched is None else len(launched.by_rank[0]), *_shape(job, launched))
     bound_by_launcher = launched is not None and any(len(set(rank)) > 1 for rank in launched.by_rank)
     zones = launched.zones if launched is not None else _own_zones(machine, job, request)
@@ -81,7 +90,7 @@ def resolve(machine: Machine, job: Job, request: Request) -> Resolved:
     seen: dict[tuple[int, ...], tuple[Outcome, tuple[int, ...]]] = {}
     for r, zone in enumerate(zones):
         if zone not in seen or bound_by_launcher:
-            part = within(machine, zone) if job.ranks else machine
+            part = within(machine, zone) if job.ranks or request.near else machine
             mask = _mask(machine, part, request)
             if mask is not None:
                 part, memory = within(machine, mask.processors), mask.memory
@@ -102,6 +111,10 @@ def resolve(machine: Machine, job: Job, request: Request) -> Resolved:
 def _check(request: Request) -> None:
     given = request.dialects()
     launchers = [d.name for d in given if d.launch is not None]
+    if request.near and launchers:
+        raise InputError(
+            f"--near and {launchers[0]}'s options both say which processors a rank gets", "leave one of them out"
+        )
     masks = [d.name for d in given if d.mask is not None]
     for kind, names in (("launchers", launchers), ("masks", masks)):
         if len(names) > 1:
@@ -136,6 +149,8 @@ def _zones(machine: Machine, job: Job, request: Request) -> tuple[Placement | No
 
 def _own_zones(machine: Machine, job: Job, request: Request) -> list[tuple[int, ...]]:
     everything = tuple(sorted(machine.allowed))
+    if request.near:
+        return near_zones(machine, request.near, job.per_node)
     if not job.ranks or request.zones == "none":
         return [everything] * job.per_node
     if request.zones == "share":
@@ -184,12 +199,13 @@ def fitting_threads(machine: Machine, job: Job, request: Request) -> int:
     listed = None if reader is None else reader.listed(machine, request)
     if listed is not None:
         return listed
-    if job.ranks or any(d.launch is not None for d in request.dialects()):
+    if job.ranks or request.near or any(d.launch is not None for d in request.dialects()):
+        kept = Request(zones=request.zones, runtime=request.runtime, near=request.near, **request.texts)
         try:
-            placed = resolve(machine, job, Request(zones=request.zones, runtime=request.runtime, **request.texts))
+            placed = resolve(machine, job, kept)
         except InputError:
             return 1
-        return max(1, len(placed.placement.zones[0]))
+        return max(1, min(len(zone) for zone in placed.placement.zones))
     mask = _mask(machine, machine, request)
     narrowed = machine if mask is None else within(machine, mask.processors)
     # a runtime counts the processors that its subset leaves

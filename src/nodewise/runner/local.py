@@ -32,7 +32,7 @@ from nodewise.placement.memory import MODES
 from nodewise.runner.answer import NO_ANSWER, AnswerReader
 from nodewise.runner.find_program import find_program
 from nodewise.runner.launcher import RunOptions
-from nodewise.runner.marks import STOPPED, UNREAD, find_marks
+from nodewise.runner.marks import OTHER_LOAD, STOPPED, UNREAD, find_marks
 from nodewise.runner.objective import value_of
 from nodewise.runner.outlived import RUN_VARIABLE, end_outlived, now_s
 from nodewise.runner.patterns import PatternError, limited
@@ -41,6 +41,7 @@ from nodewise.runner.proc_files import children_of, read_stat
 from nodewise.runner.protocol import Reported, read_metrics, read_protocol
 from nodewise.runner.rests import Rests
 from nodewise.runner.sample import Sample
+from nodewise.runner.served import Served
 from nodewise.runner.setting import Setting
 
 _KEPT_OUTPUT = 4000
@@ -95,6 +96,7 @@ class LocalLauncher:
         self._run = ("", 0.0)
         self._needed = self._options.needed
         self._rests = Rests(root or Path("/"))
+        self._served = Served()
         self._answers = AnswerReader(self._options.same, self._options.cwd)
         self._limits = [(_limit_number(name), value) for name, value in self._options.limits.items()]
 
@@ -114,6 +116,7 @@ class LocalLauncher:
         request = self._request(setting, timeout_s or self._options.timeout_s)
         rest = self._rests.before(setting.mask or os.sched_getaffinity(0))
         self._answers.before()
+        self._served.begin()
         started_at, begin = time.time(), time.monotonic()
         self._run = (setting.env.get(RUN_VARIABLE, ""), now_s())
         try:
@@ -126,7 +129,10 @@ class LocalLauncher:
         self.counters_missing = reply["counters_missing"]
         self.energy_missing = reply["energy_missing"]
         reply["conditions"] |= rest
+        if seconds := self._served.end():
+            reply["usage"]["served_s"] = seconds
         sample = self._sample(setting, reply)
+        self._served.wanted |= any(mark.startswith(OTHER_LOAD) for mark in sample.marks)
         self._rests.after(sample)
         if sample.ok and self._needed:
             self._check_needed(sample, reply)
@@ -283,17 +289,26 @@ class LocalLauncher:
         assert runner.stdout is not None
         parts = []
         while count:
-            until = time.monotonic() + limit_s
-            while not select.select([runner.stdout], [], [], min(_LOOK_S, limit_s))[0]:
+            begin = time.monotonic()
+            until = begin + limit_s
+            while not select.select([runner.stdout], [], [], self._pause_s(begin, limit_s))[0]:
                 if time.monotonic() >= until:
                     raise _MalformedError
-                _set_going(runner.pid)
+                if self._served.next_look_s(time.monotonic() - begin) == 0:
+                    self._served.look(runner.pid)
+                else:
+                    _set_going(runner.pid)
             part = runner.stdout.read(count)
             if not part:
                 raise self._lost(runner)
             parts.append(part)
             count -= len(part)
         return b"".join(parts)
+
+    def _pause_s(self, begin: float, limit_s: float) -> float:
+        """How long to wait for an answer at once: something else may be due meanwhile."""
+        look_s = self._served.next_look_s(time.monotonic() - begin)
+        return min(_LOOK_S, limit_s, math.inf if look_s is None else look_s)
 
     def _lost(self, runner: subprocess.Popen[bytes]) -> NodewiseError:
         self.close()

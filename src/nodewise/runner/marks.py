@@ -90,7 +90,9 @@ def _shared(wall_s: float, usage: Mapping[str, float], conditions: Mapping[str, 
     rounding = _ROUNDING_S * max(1.0, math.sqrt(processors / 2))
     held = conditions.get("mask_busy_s", conditions.get("busy_s"))
     ticks = 0.0 if held is None else held - mine - usage.get("left_s", 0.0)
-    others = ticks if ticks > rounding else 0.0
+    # a server of the program's may have worked on other processors than it
+    served = usage.get("served_s", 0.0)
+    others = ticks - served if ticks - served > rounding else 0.0
     steal = conditions.get("mask_steal_s", conditions.get("steal_s", 0.0))
     idle = max(0.0, processors * wall_s - mine - others - steal)
     # what is ready may be so on processors that the run does not use: it only shows whose fault waiting is
@@ -98,7 +100,7 @@ def _shared(wall_s: float, usage: Mapping[str, float], conditions: Mapping[str, 
     blamed = max(others, conditions.get("ready", 0.0) * wall_s) if short else others
     marks = []
     kept = _kept_s(mine, usage, blamed, idle / wall_s if wall_s > 0 else 0.0)
-    near = conditions.get("domain_busy_s", 0.0) - mine - usage.get("left_s", 0.0)
+    near = conditions.get("domain_busy_s", 0.0) - mine - usage.get("left_s", 0.0) - served
     if kept > limit:
         marks.append(f"{OTHER_LOAD}: it waited {format_seconds(kept)} for processors that others used")
     elif others > max(limit, 0.25 * wall_s) and mine > 0.5 * wall_s and idle < 0.5 * wall_s:
@@ -129,5 +131,5 @@ def _kept_s(mine: float, usage: Mapping[str, float], others: float, idle: float)
     least = min(waited, others)
     if usage.get("watched_threads") != 1 or watched <= 0.9 * mine or usage.get("involuntary_switches", 0) == 0:
         return least
-    taken = waited - (watched - usage.get("busiest_s", watched))
+    taken = waited - (watched - usage.get("busiest_s", watched)) - usage.get("served_s", 0.0)
     return max(least, taken) if taken > _SLICE_S else least

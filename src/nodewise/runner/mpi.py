@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
-from nodewise.runner.program import find_on_path, inspect_program
+from nodewise.runner.program import find_on_path, inspect_program, libraries_of
 
 _ASK_S = 20.0
 _PROBE_S = 60.0
@@ -135,6 +135,16 @@ def start_words(name: str, ranks: int, per_node: int, environment: Mapping[str, 
     return family.words(program, ranks, per_node)
 
 
+def library_for(launcher: str, environment: Mapping[str, str]) -> str:
+    """The MPI library that a program which is linked with none joins a launcher's ranks by, as the loader knows it."""
+    family = FAMILIES[launcher]
+    if family.file:
+        return family.file
+    # what Slurm starts by PMIx is Open MPI's (slurm.schedmd.com/mpi_guide.html); Cray's MPI is an MPICH
+    by_pmix = family.name == "srun" and environment.get("SLURM_MPI_TYPE", "").startswith("pmix")
+    return FAMILIES["openmpi" if by_pmix else "mpich"].file
+
+
 def read_per_node(head: Sequence[str]) -> int:
     """How many ranks on each node the options of a launcher ask for; 0 where they say nothing of it."""
     text = " ".join(head)
@@ -169,6 +179,12 @@ def library_of(program: Sequence[str], environment: Mapping[str, str], cwd: Path
     if "mpi4py" not in program and not any(b"mpi4py" in text for text in texts):
         return None
     return Library("", "mpi4py", (str(path), "-c", _ASK_MPI4PY))
+
+
+def family_in(library: Path, environment: Mapping[str, str]) -> str:
+    """The family of the MPI that a shared library needs; empty where it needs none."""
+    names = libraries_of(library, environment)
+    return next((family for name in names for pattern, family in _LIBRARIES if pattern.match(name)), "")
 
 
 def _beginning(script: Path) -> bytes:

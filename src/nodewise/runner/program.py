@@ -92,6 +92,15 @@ def _inspect(path: Path, library_path: str, changed_ns: int, mode: int) -> Progr
     return Program("elf", "dynamic", openmp, threads, guarded, interpreter, foreign, tuple(libraries))
 
 
+def libraries_of(path: Path, environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The names of what a program or a shared library needs, two steps deep; none of what cannot be read."""
+    try:
+        elf = Elf(read_bounded(path, _MOST_BYTES))
+        return tuple(_libraries(path, elf, (environment or {}).get("LD_LIBRARY_PATH", "")))
+    except (OSError, ValueError, InputError):
+        return ()
+
+
 @lru_cache(maxsize=1)
 def _own() -> Elf:
     """The program that is installed next to the preload library, and is linked as it is."""

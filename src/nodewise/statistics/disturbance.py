@@ -47,7 +47,7 @@ class Met:
 
     `used_s` is the larger of its processor time and its duration, as in `runner.marks`; `stolen_s` is that of
     `runner.marks.stolen_s`. `rest_s` is how long its processors were looked at before it, while nothing of the experiment ran,
-    and `rest_busy_s` their processor time meanwhile, in seconds.
+    and `rest_busy_s` their processor time meanwhile, in seconds. `served_s` is what servers worked for it.
     """
 
     block: int
@@ -57,6 +57,7 @@ class Met:
     stolen_s: float = 0.0
     rest_s: float = 0.0
     rest_busy_s: float = 0.0
+    served_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ def disturbance(runs: Sequence[Met], quota: float | None = None) -> Disturbance:
             "others' load came with the runs and rested between them: where it works for the program, as a database does, let it "
             "count by --accept-disturbed"
         )
+    if any(run.served_s > _SHARE * run.used_s for run in runs):
+        conditions.append("servers that it is connected to worked for it: their processor time counts as its own")
     counts = Counter(kind for kinds in spoiled for kind in sorted(kinds))
     if ordinary >= _NAMED:
         conditions.append(f"steal of {ordinary * 100:.0f}% in all runs")

@@ -61,6 +61,11 @@ def worker_command(found: Found, variant: str, point: Mapping[str, str]) -> list
     return [str(native_path("nodewise-worker")), str(found.binary), "--variant", variant, *_words(point)]
 
 
+def rank_command(command: Sequence[str], library: str, ranks: int, threads: int) -> tuple[str, ...]:
+    """What each of so many ranks runs of a native contender, joined by that MPI library."""
+    return (*command, "--mpi", library, "--ranks", str(ranks), "--threads", str(threads))
+
+
 def script_command(found: Found, script: Path, name: str, point: Mapping[str, str]) -> list[str]:
     """The process that runs a contender in Python once at a point, on the inputs of the study's worker, which judges it."""
     module = [sys.executable, "-m", "nodewise.studies.peer_worker"]
@@ -141,13 +146,15 @@ def native_contenders(found: Found, point: Mapping[str, str]) -> list[Contender]
     return [_native(found, answer, point) for answer in json.loads(done.stdout)["variants"]]
 
 
-def work_of(found: Found, point: Mapping[str, str], threads: int | None = None) -> dict[str, float]:
+def work_of(found: Found, point: Mapping[str, str], threads: int | None = None, ranks: int = 1) -> dict[str, float]:
     """How much work a point is: `items` and, where they mean anything, `flops` and `bytes`; `working_set`, bytes of its arrays.
 
-    Raises InputError with the study's reason where the point cannot be run, with that many threads (None: all).
+    All of it is that of all ranks. Raises InputError with the study's reason where the point cannot be run, with that many
+    threads (None: all).
     """
     command = [str(native_path("nodewise-worker")), str(found.binary), "--work", *_words(point)]
     command += ["--threads", str(threads)] if threads is not None else []
+    command += ["--ranks", str(ranks)] if ranks > 1 else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise _refused(found, done)

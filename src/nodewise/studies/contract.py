@@ -126,6 +126,9 @@ class Study:
     point, those that it has to run on (None: any), such as those near a disk. `picture` names two metrics, more of both being
     better: the page draws the contenders by them, with those that no other beats. `uses` puts the kernels to use on what its
     user has, without measuring: by the option that asks for it (`--files`), given all options and the number of threads.
+
+    `joined` is there where the study runs over ranks too: given the arrays of all ranks in turn, and the point, it gives
+    those that one rank alone would have.
     """
 
     name: str
@@ -150,6 +153,7 @@ class Study:
     processors: Callable[[Point], Collection[int] | None] | None = None
     picture: tuple[str, str] | None = None
     uses: Mapping[str, Callable[[Mapping[str, Sequence[str]], int], Used]] = field(default_factory=dict)
+    joined: Callable[[Sequence[Arrays], Point], Arrays] | None = None
 
     def point(self, given: Point, quick: bool = False) -> dict[str, str]:
         """The knobs' values, those given over the defaults. Raises InputError for an unknown knob or value."""

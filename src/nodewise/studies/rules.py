@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.runner.mpi import find_launcher, library_for, start_words
 from nodewise.studies.building import build_rule
 from nodewise.studies.commands import (
     Contender,
     native_contenders,
+    rank_command,
     script_contenders,
     simd_targets,
     tunable,
@@ -35,6 +37,15 @@ from nodewise.studies.discovery import Found, find_study
 _MEASURES_LIMITS = ("flops", "bandwidth")
 #: One thread and two at every other test point, and at each a number that divides nothing.
 _THREADS = (("1", "5"), ("2", "5"))
+#: Which of those that are here starts ranks, how many, and that they may be more than processors and root's.
+_LAUNCHERS = ("mpich", "openmpi", "intelmpi")
+_RANKS = (1, 2, 3)
+_ANY_NUMBER = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMP_WAIT_POLICY": "passive",
+}
 _SHORTEST_PAGE = 300
 _FEWEST_POINTS = 5
 _FEWEST_VALUES = 10
@@ -149,7 +160,7 @@ def a_variant_is_right(found: Found, contender: Contender, point: Point) -> Iter
             if not (answer["verified"] is True and answer["seconds"] > 0 and answer["items"] > 0):
                 yield f"{at}: it printed {done.stdout.strip()}"
             if contender.kind == "variant":
-                wrong = list(_unlike(found, point, Path(name)))
+                wrong = list(_unlike(found, point, _load(Path(name))))
                 yield from (f"{at}: {what}" for what in wrong)
                 if wrong:
                     return
@@ -246,6 +257,55 @@ def a_library_is_right_somewhere(found: Found) -> Iterator[str]:
                 yield f"{peer.name} is wrong at every test point"
 
 
+def variants_are_right_over_ranks(found: Found) -> Iterator[str]:
+    """Where it runs over ranks: 1, 2 and 3 of them give what `reference` gives, of the inputs that one has, and one may be wrong."""
+    if found.study.joined is None:
+        return
+    launcher = next((name for name in _LAUNCHERS if launcher_here(name)), None)
+    if launcher is None:
+        raise UnavailableError("there is no MPI to start ranks with", "apt-get install mpich")
+    plain = _plain(found)
+    for i, point in enumerate(found.study.test_points):
+        with tempfile.TemporaryDirectory(prefix="nodewise-") as name:
+            if run_worker(found, plain, point, "--dump", name).returncode != 0:
+                continue
+            alone = _load(Path(name))
+        cases = [contender for contender, at in variant_cases(found) if at is point and contender.kind == "variant"]
+        for j, contender in enumerate(cases):
+            ranks = _RANKS[(i + j) % len(_RANKS)]
+            faults = list(_right_over_ranks(found, contender, point, launcher, ranks, alone))
+            yield from faults
+            if faults:
+                return
+
+
+def _right_over_ranks(
+    found: Found, contender: Contender, point: Point, launcher: str, ranks: int, alone: Mapping[str, Any]
+) -> Iterator[str]:
+    at = f"{contender.name} at {dict(point)} over {ranks} ranks"
+    joined = found.study.joined
+    assert joined is not None
+    with tempfile.TemporaryDirectory(prefix="nodewise-") as name:
+        done = run_ranks(found, contender, point, launcher, ranks, "--dump", name)
+        if done.returncode != 0:
+            yield f"{at}: {done.stderr.strip() or f'ended with code {done.returncode}'}"
+            return
+        parts = [_load(Path(name, str(rank))) for rank in range(ranks)] if ranks > 1 else [_load(Path(name))]
+    arrays = joined(parts, found.study.point(point))
+    outputs = found.study.reference(alone, found.study.point(point)).keys()
+    for array in sorted(alone.keys() - outputs):
+        if not _same(arrays[array], alone[array]):
+            yield f"{at}: {array} is another one than that of one rank"
+    yield from (f"{at}: {what}" for what in _unlike(found, point, arrays))
+    if point is not found.study.test_points[-1]:
+        # of a small one the last rank may have nothing
+        return
+    last = sorted(outputs)[-1]
+    done = run_ranks(found, contender, point, launcher, ranks, "--corrupt", f"{last}:0")
+    if done.returncode == 0 or "wrong result" not in done.stderr:
+        yield f"{at}: check does not notice that {last}[0] of the last rank is wrong"
+
+
 def files_for_an_instruction_set_share_no_symbols(found: Found) -> Iterator[str]:
     """No symbols that the linker merges: its copy for a newer processor could be the one that it keeps."""
     if platform.machine() not in ("x86_64", "AMD64"):
@@ -287,6 +347,7 @@ def contract(taken: Collection[str]) -> list[Rule]:
         Rule("peers are right, or say why they do not run", peers_are_right_or_say_why_they_do_not_run),
         Rule("a library is right somewhere", a_library_is_right_somewhere),
         Rule("files for an instruction set share no symbols", files_for_an_instruction_set_share_no_symbols),
+        Rule("every variant is right over ranks", variants_are_right_over_ranks),
     ]
 
 
@@ -295,6 +356,26 @@ def run_worker(found: Found, contender: Contender, point: Point, *options: str) 
     library = contender.command[contender.command.index("--library") :] if "--library" in contender.command else ()
     command = [*worker_command(found, contender.name, found.study.point(point)), *library, *options]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=_environment(contender))
+
+
+def launcher_here(name: str) -> bool:
+    """Whether that launcher of ranks is installed."""
+    try:
+        find_launcher(name, os.environ)
+    except InputError:
+        return False
+    return True
+
+
+def run_ranks(
+    found: Found, contender: Contender, point: Point, launcher: str, ranks: int, *options: str
+) -> subprocess.CompletedProcess[str]:
+    """As `run_worker`, over so many ranks of two threads each, however few processors there are."""
+    environment = {**_environment(contender), **_ANY_NUMBER}
+    command = worker_command(found, contender.name, found.study.point(point))
+    words = rank_command(command, library_for(launcher, environment), ranks, 2)
+    started = [*start_words(launcher, ranks, 0, environment), *words, *options]
+    return subprocess.run(started, capture_output=True, text=True, check=False, env=environment)
 
 
 def _environment(contender: Contender) -> dict[str, str]:
@@ -316,9 +397,8 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one.shape == other.shape and one.tobytes() == other.tobytes())
 
 
-def _unlike(found: Found, point: Point, folder: Path) -> Iterator[str]:
+def _unlike(found: Found, point: Point, arrays: Mapping[str, Any]) -> Iterator[str]:
     """The outputs that are not those of the reference."""
-    arrays = _load(folder)
     for name, want in _DUE.results(found, point, arrays).items():
         relative, absolute = found.study.tolerance.get(name, (0.0, 0.0))
         try:

@@ -68,11 +68,24 @@ def _memory(machine: Machine, inherited: Mapping[str, str]) -> Axis:
     return Axis("memory", tuple(values), tuple(values), "default")
 
 
+def _near(machine: Machine, inherited: Mapping[str, str]) -> Axis:
+    """Near which devices the threads sit: all of a kind, where those are not as near to every processor."""
+    every = set(machine.allowed)
+    kinds: dict[str, list[str]] = {}
+    for device in machine.devices:
+        if every & set(device.pus) and not every <= set(device.pus):
+            kinds.setdefault(device.kind, []).append(device.name)
+    gpus = [name for name in kinds.get("gpu", []) if name.startswith("gpu")]
+    values = ["any", *(",".join(gpus if kind == "gpu" else names) for kind, names in kinds.items())]
+    return Axis("near", tuple(values), tuple(values), "any")
+
+
 _KNOWN: dict[str, Callable[[Machine, Mapping[str, str]], Axis]] = {
     "threads": _threads,
     "placement": _placement,
     "hugepages": _hugepages,
     "memory": _memory,
+    "near": _near,
 }
 #: Axes that are there on every machine; `knobs` stands for what is worth trying of the program's libraries.
 AXES = (*_KNOWN, "ranks", "schedule", "wait", "allocator", "knobs", "flags")
@@ -138,7 +151,7 @@ class Options:
         self._holding.threads = self._defaults.get("threads")
         self._placed = lru_cache(maxsize=1 << 14)(self._holding.placement)
         # without one of them every point sits alike
-        sits = {"threads", "placement", "ranks"} & {a.name for a in axes if len(a.values) > 1}
+        sits = {"threads", "placement", "ranks", "near"} & {a.name for a in axes if len(a.values) > 1}
         features = machine_features(machine, self._processors) if sits else None
         allowed = lru_cache(maxsize=1 << 14)(self._allowed)
         self.space = Space(tuple(axes), lru_cache(maxsize=1 << 14)(self._identity), allowed, features)
@@ -180,6 +193,11 @@ class Options:
 
     def _known(self, name: str) -> Option:
         axis = _KNOWN[name](self._machine, self._environment)
+        if name == "near" and len(axis.values) == 1:
+            raise InputError(
+                "the axis near has nothing to choose: no device here is nearer to some of the processors than to others",
+                "leave it out; `nodewise machine` lists the devices that hwloc sees",
+            )
         ranked = self._holding.ranked
         if name == "threads":
             ranks = 1 if ranked is None else ranked.ranks
@@ -261,7 +279,7 @@ class Options:
         return None if placement is None else [place[0] for place in placement.places]
 
     def _identity(self, point: Point) -> Hashable:
-        rest = tuple((k, v) for k, v in point.items() if k not in ("threads", "placement", "ranks"))
+        rest = tuple((k, v) for k, v in point.items() if k not in ("threads", "placement", "ranks", "near"))
         return (self._holding.identity(point), rest)
 
     def _allowed(self, point: Point) -> bool:
@@ -269,6 +287,8 @@ class Options:
             return True
         ranks, threads = self._holding.shape(point)
         if self._holding.ranked is not None and ranks * threads > len(self._machine.allowed):
+            return False
+        if not self._holding.fits(point):
             return False
         values = {**self._defaults, **point}
         return self._agree(values) and all(c.holds(values) for c in self._constraints)

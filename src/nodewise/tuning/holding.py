@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from nodewise.machine.model import Machine
+from nodewise.placement.job import Job
+from nodewise.placement.near import near_zones
 from nodewise.placement.openmp.places import openmp_environment
 from nodewise.placement.placement import Placement
 from nodewise.placement.registry import binding_variables
@@ -19,7 +21,7 @@ from nodewise.search.space import Point
 from nodewise.tuning.catalogue.choose import follow
 from nodewise.tuning.catalogue.knob import Follower
 from nodewise.tuning.option import Draft
-from nodewise.tuning.ranks import Ranked, place_ranks, rank_wrapper, read_ranked, unbound
+from nodewise.tuning.ranks import Ranked, place_near, place_ranks, rank_wrapper, read_ranked, unbound
 
 
 def inherited_processors() -> frozenset[int]:
@@ -93,7 +95,23 @@ class Holding:
     def placement(self, point: Mapping[str, object]) -> Placement | None:
         """Where the point's threads sit; None where the operating system decides."""
         ranks, threads = self.shape(point)
-        return place_ranks(self._machine, str(point.get("placement", "os")), ranks, threads)
+        policy = str(point.get("placement", "os"))
+        if (near := self._near(point)) is not None:
+            return place_near(self._machine, policy, near, Job(threads, ranks))
+        return place_ranks(self._machine, policy, ranks, threads)
+
+    @staticmethod
+    def _near(point: Mapping[str, object]) -> list[str] | None:
+        """The devices that the point keeps near to; None where it keeps to none."""
+        text = str(point.get("near", "any"))
+        return None if text == "any" else text.split(",")
+
+    def fits(self, point: Mapping[str, object]) -> bool:
+        """Whether each rank has as many processors near its device as threads."""
+        if (near := self._near(point)) is None:
+            return True
+        ranks, threads = self.shape(point)
+        return all(threads <= len(zone) for zone in near_zones(self._machine, near, ranks))
 
     def identity(self, point: Point) -> Hashable:
         """Equal for points whose ranks and threads are started and held alike."""
@@ -124,7 +142,7 @@ class Holding:
             elif self.openmp and "threads" in point and not self._taken_anyway(threads, draft.environment):
                 draft.env["OMP_NUM_THREADS"] = str(threads)
             draft.mask = mask
-        if self.openmp and "placement" in point:
+        if self.openmp and ("placement" in point or self._near(point) is not None):
             draft.unset += [v for v in binding_variables() if v not in draft.env]
         held = self.openmp or ranked is not None or mask is not None
         draft.places = placement.places if placement is not None and held else None

@@ -13,7 +13,8 @@ from pathlib import Path
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Starter
-from nodewise.placement.job import Job
+from nodewise.placement.job import Job, within
+from nodewise.placement.near import near_zones
 from nodewise.placement.placement import Placement
 from nodewise.placement.policies import place
 from nodewise.placement.registry import all_dialects
@@ -134,6 +135,15 @@ def place_ranks(machine: Machine, policy: str, ranks: int, threads: int) -> Plac
         return None
     by_rank = [every.places[r * threads : (r + 1) * threads] for r in range(ranks)]
     return Job(threads, ranks).placement(policy, by_rank)
+
+
+def place_near(machine: Machine, policy: str, devices: Sequence[str], job: Job) -> Placement:
+    """Where the threads of all ranks sit near their devices, by the policy within each rank's zone (`os`: anywhere in it)."""
+    by_rank = []
+    for zone in near_zones(machine, devices, job.ranks):
+        inside = place(within(machine, zone), policy, job.threads)
+        by_rank.append([zone] * job.threads if inside is None else list(inside.places))
+    return job.placement(policy, by_rank)
 
 
 def unbound(ranked: Ranked, environment: Mapping[str, str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from nodewise.statistics.disturbance import Disturbance, Met, disturbance
 
 #: What `runner.marks.stolen_s` reads of a run, and what `runner.rests` saw before it.
 _USAGE, _CONDITIONS = (
-    ("user_s", "system_s"),
+    ("user_s", "system_s", "served_s"),
     ("mask_steal_s", "steal_s", "mask_busy_s", "busy_s", "rest_s", "rest_busy_s"),
 )
 
@@ -37,7 +37,7 @@ def _met(
 ) -> Met:
     used = max(usage.get("user_s", 0.0) + usage.get("system_s", 0.0), wall_s)
     rest = (conditions.get("rest_s", 0.0), conditions.get("rest_busy_s", 0.0))
-    return Met(block, contender, marks, used, stolen_s(usage, conditions), *rest)
+    return Met(block, contender, marks, used, stolen_s(usage, conditions), *rest, usage.get("served_s", 0.0))
 
 
 class PhaseMet:

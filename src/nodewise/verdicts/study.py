@@ -73,6 +73,7 @@ class StudyVerdict:
 
     `verdict` is that of the fastest variant, `best`, against the fastest peer, `best_peer` (None: there is none, or it did not run
     six times, below which none is named); `headline` and `sentence` say it in words. `work` is what the study counts of its own, `report_lines` what it reports of its result.
+    Over several `ranks` each has so many `threads`, and `work` is that of all.
     """
 
     kind: str
@@ -97,6 +98,7 @@ class StudyVerdict:
     work: Mapping[str, float]
     published: tuple[Published, ...]
     picture: tuple[str, str] | None
+    ranks: int = 1
 
     def row(self, contender: str | None) -> StudyRow | None:
         """The row of a contender, None where there is none of that name."""
@@ -111,7 +113,9 @@ class StudyVerdict:
     @property
     def where(self) -> str:
         """Knobs and threads in words."""
-        return ", ".join([*(f"{k} {v}" for k, v in self.point.items()), _count(self.threads, "thread")])
+        threads = _count(self.threads, "thread")
+        shared = f"{_count(self.ranks, 'rank')} of {threads}" if self.ranks > 1 else threads
+        return ", ".join([*(f"{k} {v}" for k, v in self.point.items()), shared])
 
     def ratio_to_peer(self, row: StudyRow) -> float | None:
         """How many times as fast as the fastest peer, which is 1 for that itself; None without a peer."""
@@ -137,6 +141,7 @@ def study_verdict(
     threads: int,
     blocks: int,
     *,
+    ranks: int = 1,
     work: Mapping[str, float] | None = None,
     stopped: str = "runs",
     seconds_spent: float = 0.0,
@@ -193,6 +198,7 @@ def study_verdict(
         work=dict(work or {}),
         published=study.published,
         picture=study.picture,
+        ranks=ranks,
     )
     return replace(found, headline=_headline(found), sentence=_sentence(found))
 

@@ -53,10 +53,15 @@ bool near(double got, double want) {
     return std::fabs(got - want) <= kAllowed * std::fabs(want) || got == want || (std::isnan(got) && std::isnan(want));
 }
 
+// The first element of a rank's part.
+std::uint64_t begin(const nw_run* run, int rank) {
+    return nw_begin(static_cast<std::uint64_t>(nw_number(run, "n", 1)), rank, run->ranks);
+}
+
 }  // namespace
 
 int layout(nw_run* run) {
-    const auto count = static_cast<std::uint64_t>(nw_number(run, "n", 1));
+    const std::uint64_t count = begin(run, run->rank + 1) - begin(run, run->rank);
     nw_declare(run, "a", NW_F64, NW_INPUT, count);
     nw_declare(run, "b", NW_F64, NW_INPUT, count);
     nw_declare(run, "c", NW_F64, NW_OUTPUT, count);
@@ -74,7 +79,7 @@ int fill(nw_run* run) {
     auto* a = static_cast<double*>(run->buffers[0].data);
     auto* b = static_cast<double*>(run->buffers[1].data);
     const std::int64_t n = size(run);
-    const std::uint64_t start = nw_mix(run->seed);
+    const std::uint64_t start = nw_mix(run->seed) + 2 * begin(run, run->rank);
 #pragma omp parallel for schedule(static) num_threads(run->threads)
     for (std::int64_t i = 0; i < n; ++i) {
         const auto at = start + 2 * static_cast<std::uint64_t>(i);

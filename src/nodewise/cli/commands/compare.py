@@ -123,6 +123,15 @@ class _Compare(HyperfineWords, Exporting):
     "--reference", metavar="COMMAND", help="A command that the others are compared with. [default: the first one]"
 )
 @click.option("--reference-name", metavar="NAME", help="A name for --reference.")
+@click.option(
+    "--git",
+    nargs=2,
+    metavar="REF REF",
+    help="Compare two commits of the repository that you are in: COMMAND in each, checked out and built apart.",
+)
+@click.option(
+    "--build", metavar="COMMAND", help="With --git: make what COMMAND runs, by this shell command, once for each."
+)
 @budget_option("60s", " Where --runs or --min-runs is given and this is not, it waits for those runs.")
 @within_option
 @click.option(
@@ -163,6 +172,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     \b
       nodewise compare './old in.dat' './new in.dat'
       nodewise compare -P t=1,2,4 'env OMP_NUM_THREADS={t} ./app'
+      nodewise compare --git main HEAD --build make -- ./bench
 
     The first one is the reference. It ends as soon as each comparison is decided, or the budget is spent; all
     intervals hold together at 95%, however early that is. With one COMMAND and --baseline it is compared with that.
@@ -248,7 +258,12 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
         commands.insert(0, given["reference"])
         if names or given["reference_name"]:
             names.insert(0, given["reference_name"] or given["reference"])
-    _check_quoted(commands, run.options.cwd is not None)
+    if given["git"]:
+        commands, names = _of_commits(given, run, commands, names)
+    elif given["build"]:
+        raise InputError("--build would do nothing", "it is for the commits of --git")
+    else:
+        _check_quoted(commands, run.options.cwd is not None)
     parameters = [*given["parameter"], *("=".join(pair) for pair in given["parameter_list"])]
     check_enough(len(commands), bool(given["baseline"] or parameters))
     contenders = make_contenders(
@@ -282,6 +297,25 @@ def _asked(run: RunChoice, given: dict[str, Any], budget_given: bool) -> Compari
         asked=("nodewise", *sys.argv[1:]),
         firm=budget_given or not (given["runs"] or given["min_runs"] > 1),
     )
+
+
+def _of_commits(
+    given: Mapping[str, Any], run: RunChoice, commands: Sequence[str], names: list[str]
+) -> tuple[list[str], list[str]]:
+    """The command in each commit of --git, and what each is called."""
+    from nodewise.api.refs import check_out
+    from nodewise.experiments.progress import Note
+    from nodewise.runner.launch import quoted_line
+
+    if not commands or given["reference"]:
+        raise InputError("--git compares one COMMAND in two commits", "write: --git main HEAD --build make -- ./bench")
+    if names and len(names) != len(given["git"]):
+        raise InputError("--git gives two commands their names", "give --command-name for both, or for none")
+    text = commands[0] if len(commands) == 1 else quoted_line(commands)
+    found = check_out(given["git"], given["build"], run.options.cwd or Path.cwd())
+    for one in found:
+        print_note(Note("note", f"{one.name} is {one.commit[:12]}, in {one.folder}"))
+    return [one.command(text) for one in found], names or [one.name for one in found]
 
 
 @contextmanager

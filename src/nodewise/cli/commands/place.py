@@ -70,12 +70,13 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
     found = fixed[:1]
     for dialect in all_dialects():
         for text in dialect.texts:
-            if taken & {text.option, text.name}:
+            if taken & {text.option, text.name, *filter(None, (text.short,))}:
                 raise InputError(
                     f"the dialect {dialect.name} brings the option {text.option}, which `nodewise place` has already",
                     "give its text another name",
                 )
-            found.append(click.Option([text.option, text.name], metavar="TEXT", help=text.help))
+            spelled = [*filter(None, (text.short,)), text.option, text.name]
+            found.append(click.Option(spelled, metavar="TEXT", help=text.help))
     return [*found, *fixed[1:]]
 
 
@@ -85,6 +86,12 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
 @click.option("--nodes", type=int, metavar="N", default=1, help="On how many nodes like this machine.")
 @click.option(
     "--zones", default="share", metavar="share|packed|none", help="What each rank gets where no launcher is named."
+)
+@click.option(
+    "--near",
+    default="",
+    metavar="DEVICE,...",
+    help="Keep to the processors nearest to gpu0, mlx5_0, nvme0n1 …; of several, each rank gets one in turn.",
 )
 @click.option("--hosts", metavar="A,B", default="", help="The nodes' names, for rank files: a,b,c.")
 @machine_option
@@ -108,6 +115,7 @@ def command(
     threads: int | None,
     ranks: int,
     nodes: int,
+    near: str,
     machine_spec: str | None,
     allow: str | None,
     hosts: str,
@@ -137,6 +145,7 @@ def command(
 
     machine = load_machine(machine_spec, allow)
     only_memory = (memory is not None or huge_pages != "default") and threads is None and not ranks
+    asked["near"] = tuple(filter(None, near.split(",")))
     request, command_words = _request(asked, words, only_memory)
     untouched = only_memory and command_words == words and set(request.given()) == {"policy"}
     placed = prepare_place(
@@ -200,20 +209,21 @@ def _request(
 ) -> tuple[Request, tuple[str, ...]]:
     """What was asked for, and the command: the first word is a policy only where no text is given.
 
-    With `only_memory` a command alone will do: its threads are the system's to place.
+    With `only_memory`, or near a device, a command alone will do: its threads are the system's to place.
     """
     from nodewise.api.place import request_of
     from nodewise.placement.policies import POLICIES
 
-    texts = {name: text for name, text in asked.items() if name not in ("zones", "runtime")}
+    near = asked["near"]
+    texts = {name: text for name, text in asked.items() if name not in ("zones", "runtime", "near")}
     policy, rest = None, words
     _check_one_policy(words, any(text is not None for text in texts.values()))
     if words and all(text is None for text in texts.values()):
-        alone = only_memory and words[0] not in POLICIES
+        alone = (only_memory or bool(near)) and words[0] not in POLICIES
         if not alone:
             _check_policy_first(words)
         policy, rest = ("os", words) if alone else (words[0], words[1:])
-    return request_of(policy, asked["zones"], asked["runtime"], texts), rest
+    return request_of(policy, asked["zones"], asked["runtime"], texts, near), rest
 
 
 def _check_one_policy(words: tuple[str, ...], by_text: bool) -> None:
@@ -237,6 +247,7 @@ def _check_one_policy(words: tuple[str, ...], by_text: bool) -> None:
 
 def _check_policy_first(words: tuple[str, ...]) -> None:
     """Raises InputError where the first word is not meant as a policy: it stands behind --, is a program, or binds by a text."""
+    from nodewise.api.place import BINDINGS
     from nodewise.placement.policies import POLICIES
 
     line = shlex.join(words)
@@ -246,7 +257,7 @@ def _check_policy_first(words: tuple[str, ...]) -> None:
             f"nothing says where the threads of {words[0]} are to go",
             f"name a policy ({', '.join(POLICIES)}) before --: nodewise place compact -- {line}",
         )
-    if words[0].lower() in _BINDINGS:
+    if words[0].lower() in _BINDINGS and words[0] not in BINDINGS:
         raise InputError(
             f"{words[0]} is no policy, but what OMP_PROC_BIND says; is --bind {words[0]} meant?",
             f"write it with its places: --places cores --bind {words[0]}; the policies are {', '.join(POLICIES)}",
@@ -259,7 +270,7 @@ def _compared(machine: Machine, other: str, asked: dict[str, Any], job: Job) -> 
     from nodewise.placement.registry import all_texts
     from nodewise.placement.resolve import Request, resolve
 
-    keep = {name: asked[name] for name in ("zones", "runtime")}
+    keep = {name: asked[name] for name in ("zones", "runtime", "near")}
     if other in POLICIES:
         return resolve(machine, job, Request(**keep, policy=other)).placement
     names = all_texts()

@@ -19,7 +19,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.units import format_seconds
 from nodewise.cli.kinds import budget_option, json_option, out_option, refuse_ignored, resume_option
 from nodewise.cli.masked_terminal import redrawn
-from nodewise.cli.options import disturbed_option, wait_option, wait_quiet_option
+from nodewise.cli.options import disturbed_option, launcher_options, wait_option, wait_quiet_option
 from nodewise.cli.trust import trust_option
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ _ROOFLINE = ("roofline", "threads", "budget", "out", "wait", "as_json")
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--threads", type=int, metavar="N", help="How many threads. [default: all that may be used]")
+@launcher_options("Run each contender as --ranks ranks by it, of --threads each.")
 @click.option("--quick", is_flag=True, help="End within a minute.")
 @click.option("--only", default="", metavar="A,B", help="The contenders to run. [default: all]")
 @click.option(
@@ -74,6 +75,9 @@ _ROOFLINE = ("roofline", "threads", "budget", "out", "wait", "as_json")
 def command(
     context: click.Context,
     threads: int | None,
+    launcher: str | None,
+    ranks: int | None,
+    ranks_per_node: int | None,
     quick: bool,
     only: str,
     blocks: int,
@@ -137,6 +141,9 @@ def command(
         resume or result_place(out, f"study-{found.study.name}"),
         knobs=words,
         threads=threads,
+        launcher=launcher,
+        ranks=ranks,
+        ranks_per_node=ranks_per_node,
         quick=quick,
         only=tuple(filter(None, only.split(","))),
         blocks=blocks,

@@ -297,7 +297,7 @@ def _traps(machine: Machine, placement: Placement, request: Request, environment
 
 DIALECT = Dialect(
     name="likwid",
-    texts=(Text("likwid", "A likwid-pin expression, such as S0:0-3@S1:0-3 or E:N:8:1:2."),),
+    texts=(Text("likwid", "A likwid-pin expression, such as S0:0-3@S1:0-3 or E:N:8:1:2.", short="-c"),),
     threads=ThreadReader(_place, _count),
     write_process=write_likwid,
     traps=_traps,

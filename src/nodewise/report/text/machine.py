@@ -52,7 +52,19 @@ def machine_text(machine: Machine, placement: Placement | None = None, width: in
     lines += [
         f"NUMA node {n.os_index}: {format_bytes(n.size_bytes)}, no processors" for n in machine.numa_nodes if not n.pus
     ]
+    if seating is None:
+        lines += [row for text in _devices(machine) for row in _wrapped(text, width)]
     return "\n".join([*lines, *(line for note in painter.notes(large) for line in _wrapped(note, width))])
+
+
+def _devices(machine: Machine) -> list[str]:
+    """`gpu: gpu0 near 0-15, gpu1 near 16-31`, a line for each kind; what is as near to every processor is only named."""
+    every = set(machine.pus)
+    by_kind: dict[str, list[str]] = {}
+    for device in machine.devices:
+        near = "" if every <= set(device.pus) else f" near {format_processors(device.pus)}"
+        by_kind.setdefault(device.kind, []).append(device.name + near)
+    return [f"{kind}: {', '.join(names)}" for kind, names in by_kind.items()]
 
 
 class _Painter:
