@@ -23,6 +23,7 @@ from nodewise.records.kind import Kind
 from nodewise.records.kind_registry import all_kinds
 from nodewise.verdicts.encoding import schema_of
 from nodewise.verdicts.place import PlaceOutput
+from nodewise.verdicts.suite import SuiteVerdict
 from nodewise.verdicts.where import WhereOutput
 
 FOLDER = Path(__file__).parent.parent / "docs/schemas"
@@ -76,6 +77,7 @@ DOCUMENTS = {
     "snapshot": Document(Snapshot, version=("nodewise_snapshot", SNAPSHOT_VERSION)),
     "vec": Document(VecOutput),
     "doctor": Document(Diagnosis),
+    "suite": Document(SuiteVerdict),
     "profile": Document(ProfileResult, ("report",)),
     "history": Document(Trends, ("page",)),
     "history-diff": Document(Difference),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Find the fastest way to run a program on a machine, and prove it.
 
-`tune`, `compare`, `confirm`, `run`, `study`, `scale`, `roofline`, `place`, `where` and `machine` answer what the commands of these names answer, with typed
+`tune`, `compare`, `confirm`, `run`, `study`, `scale`, `roofline`, `suite`, `place`, `where` and `machine` answer what the commands of these names answer, with typed
 results. Nothing is printed; what goes wrong is a `NodewiseError`. See docs/python.md.
 """
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nodewise.api.run import run
     from nodewise.api.scale import scale
     from nodewise.api.study import study
+    from nodewise.api.suite import suite
     from nodewise.api.tune import tune
     from nodewise.api.where import where
     from nodewise.experiments.progress import Note, Progress, StudyProgress
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from nodewise.verdicts.run import RunSummary
     from nodewise.verdicts.scale import ScaleVerdict
     from nodewise.verdicts.study import StudyVerdict
+    from nodewise.verdicts.suite import SuiteVerdict
     from nodewise.verdicts.tune import TuneVerdict
     from nodewise.verdicts.where import WhereOutput
 
@@ -57,6 +59,7 @@ __all__ = [
     "StoreError",
     "StudyProgress",
     "StudyVerdict",
+    "SuiteVerdict",
     "TuneVerdict",
     "UnavailableError",
     "WhereOutput",
@@ -69,6 +72,7 @@ __all__ = [
     "run",
     "scale",
     "study",
+    "suite",
     "tune",
     "where",
 ]
@@ -87,6 +91,7 @@ _LATER = {
     "ScaleVerdict": "nodewise.verdicts.scale",
     "StudyProgress": "nodewise.experiments.progress",
     "StudyVerdict": "nodewise.verdicts.study",
+    "SuiteVerdict": "nodewise.verdicts.suite",
     "TuneVerdict": "nodewise.verdicts.tune",
     "WhereOutput": "nodewise.verdicts.where",
     "Word": "nodewise.statistics.verdict",
@@ -97,6 +102,7 @@ _LATER = {
     "run": "nodewise.api.run",
     "scale": "nodewise.api.scale",
     "study": "nodewise.api.study",
+    "suite": "nodewise.api.suite",
     "tune": "nodewise.api.tune",
     "where": "nodewise.api.where",
 }

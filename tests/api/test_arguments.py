@@ -35,6 +35,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "run": {"command": "true"},
     "scale": {"command": "true"},
     "study": {"name": "is"},
+    "suite": {"file": "nodewise.toml", "out": "suite"},
     "tune": {"command": "true"},
     "place": {"policy": "compact"},
     "where": {"command": "true"},
@@ -104,6 +105,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
         tune.Tuning,
     ):
         monkeypatch.setattr(kind, "answer", reached)
+    (tmp_path / "nodewise.toml").write_text('[command.nothing]\nrun = "true"\n')
     monkeypatch.setattr(where, "_watch_command", reached)
     monkeypatch.setattr(where, "watch_for", reached)
     monkeypatch.chdir(tmp_path)

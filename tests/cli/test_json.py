@@ -53,6 +53,7 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "quiet": [("quiet", "--seconds", "0.2", "--json"), ("quiet", "--seconds", "0", "--json")],
     "vec": [("vec", "--json", "loops.c")],
     "doctor": [("doctor", "--json")],
+    "suite": [("suite", "run", "--accept-disturbed", "--json")],
     "profile": [("profile", "--json", "--", "sleep", "0.2")],
     "history": [("history", *STORE, "--json"), ("history", "solver", *STORE, "--all", "--html", "p.html", "--json")],
     "history-diff": [("history", "diff", "1", "2", *STORE, "--json")],
@@ -69,6 +70,7 @@ def test_what_a_command_writes_holds_to_its_schema(nodewise_here: Command, tmp_p
     if name == "profile":
         need_perf()
     (tmp_path / "loops.c").write_text(LOOPS)
+    (tmp_path / "nodewise.toml").write_text('[command.nap]\nrun = "sleep 0.01"\nruns = 6\n')
     (tmp_path / "nodes.json").write_text("".join(json.dumps(n) + "\n" for n in regular(3, 1)))
     if name == "roofline":
         roofline_page_of(roofline_result(), tmp_path / "roofline")

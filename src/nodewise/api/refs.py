@@ -52,7 +52,7 @@ def check_out(names: Sequence[str], build: str | None, cwd: Path) -> list[Checko
         raise UnavailableError("there is no git here, which has the commits to compare", "apt-get install git")
     top = Path(_git(cwd, "rev-parse", "--show-toplevel") or "")
     if not top.is_absolute():
-        raise InputError(f"{cwd} is in no git repository", "--git compares two commits of the one that you are in")
+        raise InputError(f"{cwd} is in no git repository", "begin in the repository whose commits are to be compared")
     inside = _git(cwd, "rev-parse", "--show-prefix") or ""
     commits = {name: _commit(cwd, name) for name in names}
     if len({*commits.values()}) < len(commits):

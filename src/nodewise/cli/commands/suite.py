@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise suite`: the commands that a project keeps to be measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nodewise.base.exit_codes import ExitCode
+from nodewise.cli.kinds import PATH, SHARE_OR_NONE, json_option, out_option, refuse_ignored
+from nodewise.cli.options import disturbed_option
+
+if TYPE_CHECKING:
+    from nodewise.api.suite_file import Case
+    from nodewise.verdicts.suite import SuiteVerdict
+
+SECTION = "Measure"
+_ACTIONS = ("run", "list", "check")
+
+
+@click.command()
+@click.option("--file", type=PATH, metavar="FILE", help="The suite. [default: nodewise.toml here or above]")
+@click.option(
+    "--tag", "tags", multiple=True, metavar="TAG", help="Only commands that have this tag, or one of several."
+)
+@click.option("--baseline", type=PATH, metavar="DIR", help="Compare each with what it was in this earlier suite.")
+@click.option(
+    "--any-machine", is_flag=True, help="Compare with a --baseline of another machine or other conditions, too."
+)
+@click.option(
+    "--fail-if-slower",
+    type=SHARE_OR_NONE,
+    metavar="SHARE",
+    help="Exit code 1 where one is surely slower than at the baseline by more.",
+)
+@click.option(
+    "--undecided",
+    type=click.Choice(["pass", "fail"]),
+    default="pass",
+    show_default=True,
+    help="Where the runs leave it open, fail: exit code 4.",
+)
+@out_option("Directory of all its experiments.")
+@disturbed_option
+@json_option("the rows")
+@click.argument("action", type=click.Choice(_ACTIONS), metavar="run|list|check")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.pass_context
+def command(
+    context: click.Context,
+    file: Path | None,
+    tags: tuple[str, ...],
+    baseline: Path | None,
+    any_machine: bool,
+    fail_if_slower: float | None,
+    undecided: str,
+    out: Path | None,
+    accept_disturbed: bool,
+    as_json: bool,
+    action: str,
+    names: tuple[str, ...],
+) -> int:
+    """Measure the commands that a project keeps in its nodewise.toml.
+
+    Run them, each against what it was then; list them; or check the file.
+
+    \b
+      [defaults]
+      budget = "30s"
+      [command.solve]
+      run = "./solve {n}"
+      build = "make solve"
+      parameters = {n = [100, 1000]}
+      tags = ["quick"]
+
+    Exit codes: 0 well; 1 one is slower than --fail-if-slower allows, or failed; 2 bad input; 4 undecided, with --undecided fail.
+    """
+    from nodewise.api.suite_file import find_suite, read_suite
+
+    suite = read_suite(find_suite(file))
+    cases = suite.chosen(names, tags)
+    if action != "run":
+        refuse_ignored(
+            context,
+            f"`suite {action}` measures nothing",
+            ("baseline", "any_machine", "fail_if_slower", "undecided", "out", "accept_disturbed"),
+        )
+        if as_json:
+            from nodewise.verdicts.encoding import encode
+
+            print(json.dumps([encode(case) for case in cases], indent=1))
+        elif action == "list":
+            _list(cases)
+        else:
+            print(f"{suite.file}: {len(cases)} command{'s' * (len(cases) != 1)}, and nothing is wrong with them")
+        return ExitCode.WELL
+    if any_machine:
+        refuse_ignored(context, "it is for the comparison with a --baseline", () if baseline else ("any_machine",))
+    verdict = _run(cases, file, baseline, any_machine, fail_if_slower, accept_disturbed, out)
+    if as_json:
+        from nodewise.verdicts.encoding import encode
+
+        print(json.dumps(encode(verdict), indent=1))
+    else:
+        _show(verdict)
+    code = _code(verdict, fail_if_slower is not None, undecided == "fail")
+    if context.parent is not None:
+        context.parent.meta["nodewise.exit_code"] = code
+    return code
+
+
+def _run(
+    cases: tuple[Case, ...],
+    file: Path | None,
+    baseline: Path | None,
+    any_machine: bool,
+    threshold: float | None,
+    accept_disturbed: bool,
+    out: Path | None,
+) -> SuiteVerdict:
+    from nodewise.api.suite import run_suite
+    from nodewise.api.suite_file import find_suite, read_suite
+    from nodewise.cli.experiments import print_note, result_place
+    from nodewise.cli.progress import ProgressLine
+    from nodewise.records.budget import Budget
+
+    folder = result_place(out, "suite").absolute()
+    with ProgressLine(Budget(None)) as line:
+        return run_suite(
+            read_suite(find_suite(file)),
+            cases,
+            folder,
+            baseline=baseline,
+            any_machine=any_machine,
+            threshold=threshold,
+            accept_disturbed=accept_disturbed,
+            asked=("nodewise", *sys.argv[1:]),
+            progress=line.show,
+            note=print_note,
+        )
+
+
+def _code(verdict: SuiteVerdict, gated: bool, undecided_fails: bool) -> ExitCode:
+    if verdict.failed or (gated and verdict.slower):
+        return ExitCode.FOUND
+    return ExitCode.UNDECIDED if undecided_fails and verdict.undecided else ExitCode.WELL
+
+
+def _list(cases: tuple[Case, ...]) -> None:
+    width = max((len(case.name) for case in cases), default=0)
+    for case in cases:
+        more = [f"[{tag}]" for tag in case.tags] + ([f"on {', '.join(case.machines)}"] if case.machines else [])
+        print(" ".join([f"{case.name:<{width}}", case.command, *more]))
+
+
+def _show(verdict: SuiteVerdict) -> None:
+    from nodewise.report.text.suite import suite_lines
+
+    print("\n".join(suite_lines(verdict)))
+    if verdict.rows:
+        print(f"suite      {Path(verdict.rows[0].experiment).parent}")

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The rows of a suite in lines of text."""
+
+from __future__ import annotations
+
+from nodewise.runner.objective import format_metric
+from nodewise.verdicts.suite import SuiteRow, SuiteVerdict
+
+
+def suite_lines(verdict: SuiteVerdict) -> list[str]:
+    """A table, and what could not be measured with its reason."""
+    heads = ("command", "median", "95% interval", "runs", "against then" if any(_told(r) for r in verdict.rows) else "")
+    rows = [heads, *map(_cells, verdict.rows)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines += [f"{row.name}: {row.error}" for row in verdict.rows if row.error is not None]
+    return [*lines, *(f"{name}: left out, it is for other machines" for name in verdict.left_out)]
+
+
+def _told(row: SuiteRow) -> str:
+    return (row.then.sentence if row.then is not None else None) or row.why
+
+
+def _cells(row: SuiteRow) -> tuple[str, ...]:
+    if row.median is None:
+        return row.name, "–", "–", str(row.runs), "failed"
+    interval = "–"
+    if row.low is not None and row.high is not None:
+        interval = f"{format_metric(row.metric, row.low)} – {format_metric(row.metric, row.high)}"
+    return row.name, format_metric(row.metric, row.median), interval, str(row.runs), _told(row)

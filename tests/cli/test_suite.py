@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`nodewise suite`: the file, what it refuses, and the runs."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodewise.api.suite_file import find_suite, read_suite
+from nodewise.base.errors import InputError
+from tests.cli.conftest import Command
+
+SUITE = """
+[defaults]
+runs = 6
+warmup = 0
+budget = "20s"
+env = {COMMON = "1", OWN = "default"}
+[command.nap]
+run = "sleep {s}"
+parameters = {s = [0.01, 0.02]}
+tags = ["quick", "sleep"]
+about = "two naps"
+[command.rate]
+run = "cat rate.txt"
+cwd = "part"
+metric = {speed = 'speed: ([0-9.]+)'}
+maximize = "speed"
+prepare = "echo prepared >> ../prepared"
+tags = ["quick"]
+[command.built]
+run = "sh -c '[ $OWN = mine ] && [ $COMMON = 1 ] && ./made'"
+env = {OWN = "mine"}
+build = "echo built >> builds; printf '#!/bin/sh\\\\nsleep 0.01\\\\n' > made && chmod +x made"
+[command.elsewhere]
+run = "true"
+machines = ["no-such-host-*"]
+"""
+
+
+@pytest.fixture
+def nodewise(nodewise_here: Command) -> Command:
+    """The command line, in this process."""
+    return nodewise_here
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "nodewise.toml").write_text(SUITE)
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "rate.txt").write_text("speed: 12.5\n")
+    return tmp_path
+
+
+def rows(nodewise: Command, *words: str, code: int = 0) -> dict[str, Any]:
+    done = nodewise("suite", "run", "--accept-disturbed", "--json", *words)
+    assert done.returncode == code, done.stderr
+    return {row["name"]: row for row in json.loads(done.stdout)["rows"]}
+
+
+def test_each_command_is_measured_in_a_folder_of_its_own(nodewise: Command, project: Path) -> None:
+    found = rows(nodewise, "--out", "kept")
+    assert list(found) == ["nap s=0.01", "nap s=0.02", "rate", "built"]
+    assert found["nap s=0.02"]["median"] > found["nap s=0.01"]["median"] > 0.01
+    assert (found["rate"]["metric"], found["rate"]["median"]) == ("speed", 12.5)
+    assert found["built"]["error"] is None and found["built"]["runs"] == 6
+    assert sorted(p.name for p in (project / "kept").iterdir()) == ["built", "nap_s=0.01", "nap_s=0.02", "rate"]
+    assert (project / "prepared").read_text().count("prepared") == 6
+    assert (project / "builds").read_text() == "built\n"
+    assert nodewise("report", "kept/rate", "--text").returncode == 0
+
+
+def test_names_and_tags_choose(nodewise: Command, project: Path) -> None:
+    assert list(rows(nodewise, "rate", "nap s=0.01")) == ["nap s=0.01", "rate"]
+    assert list(rows(nodewise, "nap")) == ["nap s=0.01", "nap s=0.02"]
+    assert list(rows(nodewise, "--tag", "sleep")) == ["nap s=0.01", "nap s=0.02"]
+
+
+def test_a_later_one_is_compared_with_it(nodewise: Command, project: Path) -> None:
+    rows(nodewise, "--out", "then", "nap")
+    same = rows(nodewise, "--baseline", "then", "--fail-if-slower", "50%", "nap")
+    assert all(row["then"]["comparable"] and not row["slower"] for row in same.values())
+    text = SUITE.replace("sleep {s}", "sleep {s}; sleep 0.03")
+    (project / "nodewise.toml").write_text(text)
+    now = rows(nodewise, "--baseline", "then", "--fail-if-slower", "50%", "nap", code=1)
+    assert all(row["slower"] for row in now.values())
+    new = rows(nodewise, "--baseline", "then", "nap", "built")
+    assert (new["built"]["then"], new["built"]["why"]) == (None, "it was not measured then")
+
+
+def test_a_command_that_fails_is_a_row_and_the_others_go_on(nodewise: Command, project: Path) -> None:
+    more = "[command.fails]\nrun = 'false'\n[command.unbuilt]\nrun = 'true'\nbuild = 'echo no compiler; exit 3'\n"
+    (project / "nodewise.toml").write_text(
+        more + SUITE.replace("[command.elsewhere]", "[command.last]\nrun='true'\n[command.elsewhere]")
+    )
+    found = rows(nodewise, "fails", "unbuilt", "last", code=1)
+    assert "exit code 1" in found["fails"]["error"]
+    assert "failed with exit code 3" in found["unbuilt"]["error"] and "no compiler" in found["unbuilt"]["error"]
+    assert found["last"]["median"] is not None
+
+
+def test_the_list_and_the_table_are_for_people(nodewise: Command, project: Path) -> None:
+    listed = nodewise("suite", "list").stdout
+    assert "sleep 0.01 [quick] [sleep]" in listed
+    assert "on no-such-host-*" in listed
+    shown = nodewise("suite", "run", "--accept-disturbed", "rate", "elsewhere")
+    assert "rate" in shown.stdout and "12.5" in shown.stdout
+    assert "elsewhere: left out, it is for other machines" in shown.stdout
+    assert "nothing is wrong with them" in nodewise("suite", "check").stdout
+
+
+def test_it_is_found_above(project: Path, tmp_path: Path) -> None:
+    below = project / "part" / "deep"
+    below.mkdir()
+    assert find_suite(start=below) == project / "nodewise.toml"
+    assert read_suite(find_suite(project)).cases[0].how["cwd"] == str(project)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "names no command"),
+        ("[command.a]\nrun = 1\n", "command.a.run: a text is needed, not 1"),
+        ("[command.a]\nruns = 3\n", "command.a does not say what to run"),
+        ("[command.a]\nrun = 'x'\nbugdet = '3s'\n", "command.a.bugdet: there is no such key; is budget meant?"),
+        ("[comand.a]\nrun = 'x'\n", "comand: there is no such table; is command meant?"),
+        ("[command.'a b']\nrun = 'x'\n", "a name has letters, digits, dots and hyphens"),
+        ("[command.a]\nrun = 'x'\nruns = -1\n", "command.a.runs: a whole number is needed, not -1"),
+        ("[command.a]\nrun = 'x'\nruns = true\n", "command.a.runs: a whole number is needed, not True"),
+        ("[command.a]\nrun = 'x'\ntags = 'quick'\n", "command.a.tags: a list of texts is needed"),
+        ("[command.a]\nrun = 'x'\nparameters = {n = []}\n", "command.a.parameters.n: a list of texts or numbers"),
+        ("[command.a]\nrun = 'x'\nparameters = {n = [1]}\n", "nothing has {n}"),
+        ("[command.a]\nrun = 'x'\nmetric = {m = 3}\n", "command.a.metric.m: a pattern is needed, not 3"),
+        ("[command.a\n", "is no TOML: Expected ']'"),
+        ("defaults = 3\n[command.a]\nrun = 'x'\n", "defaults is no table"),
+        ('a = "' + "x" * 10 + "\n", "is no TOML"),
+        ("command = " + "[" * 5000 + "]" * 5000, "is no TOML"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_key(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "nodewise.toml").write_text(text)
+    with pytest.raises(InputError) as problem:
+        read_suite(tmp_path / "nodewise.toml")
+    assert told in str(problem.value)
+    assert "nodewise.toml" in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("run", "nup"), "has no command 'nup'; is nap meant?"),
+        (("list", "--tag", "quik"), "has the tag 'quik'; is quick meant?"),
+        (("list", "--baseline", "x"), "would do nothing"),
+        (("run", "--baseline", "nowhere"), "holds none of these commands"),
+        (("run", "--any-machine"), "--any-machine would do nothing"),
+        (("run", "--file", "none.toml"), "cannot read none.toml"),
+    ],
+)
+def test_what_is_asked_wrongly_is_said(nodewise: Command, project: Path, words: tuple[str, ...], told: str) -> None:
+    done = nodewise("suite", *words)
+    assert done.returncode == 2, done.stdout
+    assert told in " ".join(done.stderr.split())
+
+
+def test_without_a_file_one_is_shown(nodewise: Command, tmp_path: Path) -> None:
+    done = nodewise("suite", "run")
+    assert done.returncode == 2
+    assert "there is no nodewise.toml in" in done.stderr and "[command.solve]" in done.stderr
+    shutil.rmtree(tmp_path / "nodewise-experiments", ignore_errors=True)
