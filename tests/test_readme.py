@@ -39,6 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "snapshots").mkdir()
     for node in regular(5, 1):
         (made / f"snapshots/{node['node']}.json").write_text(json.dumps({**node, "taken": time.time()}))
+    (made / "nodewise.toml").write_text('[command.nap]\nrun = "sleep 0.02"\nruns = 6\n')
     (made / "solver.c").write_text("void add(float* a, int n) { for (int i = 0; i < n; ++i) a[i] += 1; }\n")
     # what is confirmed: the solver of the README has nothing to gain, and on a busy machine its tune would be undecided
     words = ("--accept-disturbed", "--axes", "MODE", "--env-axis", "MODE=fast", "--max-runs", "60", "--out", "kept")

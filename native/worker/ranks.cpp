@@ -188,9 +188,9 @@ int Ranks::on_node() {
     // of Open MPI, of MPICH's and Intel's hydra
     for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
         const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing changes the environment
-        const int number = text == nullptr ? 0 : std::atoi(text);  // NOLINT(cert-err34-c): 0 where it is none
+        const long number = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
         if (number > 0) {
-            return number;
+            return static_cast<int>(number);
         }
     }
     return 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "problem.h"
@@ -32,7 +33,8 @@ std::int64_t first_unlike(nw_run* run, const Problem& p, const double* given, co
     std::vector<double> r_signs(count);
     std::vector<double> r_sizes(count);
     for (int j = 0; j < p.vectors; ++j) {
-        const std::uint64_t random = nw_random(run->seed * 4 + 3, static_cast<std::uint64_t>(attempt * p.vectors + j));
+        const std::int64_t at = std::int64_t{attempt} * p.vectors + j;
+        const std::uint64_t random = nw_random(run->seed * 4 + 3, static_cast<std::uint64_t>(at));
         signs[static_cast<std::size_t>(j)] = (random >> 63) != 0 ? 1.0 : -1.0;
     }
     for (int i = 0; i < p.vectors; ++i) {
@@ -189,12 +191,12 @@ int check(nw_run* run) {
     }
     for (int attempt = 0; attempt < kTries; ++attempt) {
         if (const std::int64_t at = first_unlike(run, p, p.v, p.q, attempt); at >= 0) {
-            return nw_fail(run, "Q R is not V in element %lld of the vectors", static_cast<long long>(p.before + at));
+            return nw_fail(run, "Q R is not V in element %s of the vectors", std::to_string(p.before + at).c_str());
         }
         if (p.update) {
             if (const std::int64_t at = first_unlike(run, p, p.d0, p.d, attempt); at >= 0) {
-                return nw_fail(run, "D R is not D0 in element %lld of the vectors",
-                               static_cast<long long>(p.before + at));
+                return nw_fail(run, "D R is not D0 in element %s of the vectors",
+                               std::to_string(p.before + at).c_str());
             }
         }
     }

@@ -111,7 +111,9 @@ int prepare_petsc(nw_run* run) {
 
 int petsc_modified(nw_run* run) {
     Petsc lib{};
-    load(run, lib);
+    if (!load(run, lib)) {
+        return nw_fail(run, "the library is no PETSc with real numbers");
+    }
     const Problem p = problem(run);
     Scratch& s = scratch(run);
     std::fill(p.r, p.r + std::int64_t{p.vectors} * p.vectors, 0.0);
@@ -136,7 +138,9 @@ int petsc_modified(nw_run* run) {
 
 int petsc_classic(nw_run* run) {
     Petsc lib{};
-    load(run, lib);
+    if (!load(run, lib)) {
+        return nw_fail(run, "the library is no PETSc with real numbers");
+    }
     const Problem p = problem(run);
     Scratch& s = scratch(run);
     std::fill(p.r, p.r + std::int64_t{p.vectors} * p.vectors, 0.0);
