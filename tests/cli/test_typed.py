@@ -144,7 +144,7 @@ def test_a_line_in_place_of_a_program_is_named_whole(nodewise_here: Command, wor
         (["compare", "true", "no-such-500"], "quote each command: nodewise compare 'true no-such-500' ANOTHER"),
         (["compare", "--", "A=1", "true", "5"], "nodewise compare 'A=1 true 5' ANOTHER"),
         (["place", "scater"], "is scatter meant?"),
-        (["place", "spread"], "is --bind spread meant?"),
+        (["place", "master"], "is --bind master meant?"),
         (["place", "compact", "--to", "openmp"], "is omp meant?"),
         (["place", "compact", "--to", "likwit"], "is likwid meant?"),
         (["study", "isx"], "is is meant?"),

@@ -80,7 +80,8 @@ def study_points(stored: Stored[StudyVerdict]) -> list[Point]:
     made = []
     for verdict in stored.verdicts:
         at = " ".join(f"{k}={v}" for k, v in verdict.point.items())
-        name = f"study {verdict.study} {at} threads={verdict.threads}"
+        ranks = f" ranks={verdict.ranks}" if verdict.ranks > 1 else ""
+        name = f"study {verdict.study} {at}{ranks} threads={verdict.threads}"
         for row in verdict.rows:
             times = [] if row.not_run else [t for t in row.times if t is not None]
             made.append(point_of(times, verdict.study, f"{name}: {row.contender}"))
