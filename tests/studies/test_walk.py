@@ -50,7 +50,7 @@ def test_it_keeps_the_contract(clip: Path) -> None:
     done = nodewise(clip, "study", "check", "./clip")
     assert done.returncode == 0, done.stdout + done.stderr
     *rules, last = done.stdout.splitlines()
-    assert len(rules) == 10 and all(rule.startswith("right  ") for rule in rules)
+    assert len(rules) == 11 and all(rule.startswith("right  ") for rule in rules)
     assert last == "it keeps the contract"
 
 
