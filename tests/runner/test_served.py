@@ -132,6 +132,22 @@ def test_what_a_server_does_is_no_other_load() -> None:
     assert find_marks(0.8, {**USAGE, "served_s": 0.5}, conditions)
 
 
+def test_who_keeps_a_server_from_its_processor_disturbs_the_program() -> None:
+    """The client waits for the server, and the server for a hog: nothing of the client's own threads shows that."""
+    usage = {
+        "user_s": 0.05,
+        "system_s": 0.02,
+        "watched_s": 0.07,
+        "waited_s": 0.0,
+        "watched_threads": 1.0,
+        "served_s": 0.3,
+    }
+    hog = {"mask_busy_s": 0.72, "processors": 2.0}
+    assert any(mark.startswith("other load") for mark in find_marks(0.36, usage, hog))
+    alone = {"mask_busy_s": 0.38, "processors": 2.0}
+    assert find_marks(0.36, usage, alone) == ()
+
+
 def test_a_server_elsewhere_does_not_hide_who_left_its_processors() -> None:
     marks = find_marks(0.8, {**USAGE, "served_s": 1.0}, {"mask_busy_s": 0.2, "processors": 1.0})
     assert any(mark.startswith("outside") for mark in marks)

@@ -85,16 +85,17 @@ def _paged_s(faults: float, conditions: Mapping[str, float]) -> float:
 def _shared(wall_s: float, usage: Mapping[str, float], conditions: Mapping[str, float]) -> list[str]:
     """Marks of processors that were shared, or left."""
     mine = _own_s(usage)
-    limit = SHARE * max(mine, wall_s)
+    # what a server works for the program is its own; it may have done so on other processors
+    served = usage.get("served_s", 0.0)
+    working = mine + served
+    limit = SHARE * max(working, wall_s)
     processors = conditions.get("processors", 1.0)
     rounding = _ROUNDING_S * max(1.0, math.sqrt(processors / 2))
     held = conditions.get("mask_busy_s", conditions.get("busy_s"))
     ticks = 0.0 if held is None else held - mine - usage.get("left_s", 0.0)
-    # a server of the program's may have worked on other processors than it
-    served = usage.get("served_s", 0.0)
     others = ticks - served if ticks - served > rounding else 0.0
     steal = conditions.get("mask_steal_s", conditions.get("steal_s", 0.0))
-    idle = max(0.0, processors * wall_s - mine - others - steal)
+    idle = max(0.0, processors * wall_s - working - others - steal)
     # what is ready may be so on processors that the run does not use: it only shows whose fault waiting is
     short = max(mine, wall_s) < _SHORT_S
     blamed = max(others, conditions.get("ready", 0.0) * wall_s) if short else others
@@ -103,7 +104,7 @@ def _shared(wall_s: float, usage: Mapping[str, float], conditions: Mapping[str, 
     near = conditions.get("domain_busy_s", 0.0) - mine - usage.get("left_s", 0.0) - served
     if kept > limit:
         marks.append(f"{OTHER_LOAD}: it waited {format_seconds(kept)} for processors that others used")
-    elif others > max(limit, 0.25 * wall_s) and mine > 0.5 * wall_s and idle < 0.5 * wall_s:
+    elif others > max(limit, 0.25 * wall_s) and working > 0.5 * wall_s and idle < 0.5 * wall_s:
         # it may not have waited, but neither had it room, and caches, memory and clock were those of a full machine
         marks.append(f"{OTHER_LOAD}: others used {format_seconds(others)} of processor time and left none idle")
     elif near > max(limit, rounding):
@@ -124,8 +125,8 @@ def _kept_s(mine: float, usage: Mapping[str, float], others: float, idle: float)
     which no thread of its own ran instead. `idle` is how many processors were idle.
     """
     watched = usage.get("watched_s", 0.0)
-    if watched < 0.5 * mine or watched <= 0:
-        # not reported, or not of the threads that worked: whoever is ready is served while a processor is idle
+    if watched < 0.5 * (mine + usage.get("served_s", 0.0)) or watched <= 0:
+        # not reported, or not of the threads that worked, such as a server's: whoever is ready runs while a processor is idle
         return others * max(0.0, 1 - idle)
     waited = usage["waited_s"] * max(1.0, mine / watched)
     least = min(waited, others)
