@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Find the fastest way to run a program on a machine, and prove it.
 
-`tune`, `compare`, `confirm`, `run`, `study`, `scale`, `roofline`, `suite`, `place`, `where` and `machine` answer what the commands of these names answer, with typed
+`tune`, `compare`, `confirm`, `run`, `study`, `scale`, `roofline`, `submit`, `suite`, `place`, `where` and `machine` answer what the commands of these names answer, with typed
 results. Nothing is printed; what goes wrong is a `NodewiseError`. See docs/python.md.
 """
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nodewise.api.run import run
     from nodewise.api.scale import scale
     from nodewise.api.study import study
+    from nodewise.api.submit import submit
     from nodewise.api.suite import suite
     from nodewise.api.tune import tune
     from nodewise.api.where import where
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from nodewise.verdicts.run import RunSummary
     from nodewise.verdicts.scale import ScaleVerdict
     from nodewise.verdicts.study import StudyVerdict
+    from nodewise.verdicts.submitted import Submitted
     from nodewise.verdicts.suite import SuiteVerdict
     from nodewise.verdicts.tune import TuneVerdict
     from nodewise.verdicts.where import WhereOutput
@@ -59,6 +61,7 @@ __all__ = [
     "StoreError",
     "StudyProgress",
     "StudyVerdict",
+    "Submitted",
     "SuiteVerdict",
     "TuneVerdict",
     "UnavailableError",
@@ -72,6 +75,7 @@ __all__ = [
     "run",
     "scale",
     "study",
+    "submit",
     "suite",
     "tune",
     "where",
@@ -91,6 +95,7 @@ _LATER = {
     "ScaleVerdict": "nodewise.verdicts.scale",
     "StudyProgress": "nodewise.experiments.progress",
     "StudyVerdict": "nodewise.verdicts.study",
+    "Submitted": "nodewise.verdicts.submitted",
     "SuiteVerdict": "nodewise.verdicts.suite",
     "TuneVerdict": "nodewise.verdicts.tune",
     "WhereOutput": "nodewise.verdicts.where",
@@ -102,6 +107,7 @@ _LATER = {
     "run": "nodewise.api.run",
     "scale": "nodewise.api.scale",
     "study": "nodewise.api.study",
+    "submit": "nodewise.api.submit",
     "suite": "nodewise.api.suite",
     "tune": "nodewise.api.tune",
     "where": "nodewise.api.where",

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import nodewise
 from nodewise.api import compare as compare_module
 from nodewise.api import confirm, roofline, run, scale, study, tune, where
+from nodewise.api import submit as submit_module
 from nodewise.api.caller import in_keywords
 from nodewise.base.arguments import checked_arguments, keywords_of
 from nodewise.base.errors import InputError
@@ -35,6 +36,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "run": {"command": "true"},
     "scale": {"command": "true"},
     "study": {"name": "is"},
+    "submit": {"command": "true", "out": "submitted"},
     "suite": {"file": "nodewise.toml", "out": "suite"},
     "tune": {"command": "true"},
     "place": {"policy": "compact"},
@@ -106,6 +108,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
     ):
         monkeypatch.setattr(kind, "answer", reached)
     (tmp_path / "nodewise.toml").write_text('[command.nothing]\nrun = "true"\n')
+    monkeypatch.setattr(submit_module, "submit_job", reached)
     monkeypatch.setattr(where, "_watch_command", reached)
     monkeypatch.setattr(where, "watch_for", reached)
     monkeypatch.chdir(tmp_path)

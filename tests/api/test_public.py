@@ -72,6 +72,7 @@ def test_answers_are_typed() -> None:
         "run": nodewise.RunSummary,
         "scale": nodewise.ScaleVerdict,
         "study": nodewise.StudyVerdict,
+        "submit": nodewise.Submitted,
         "suite": nodewise.SuiteVerdict,
         "place": nodewise.PlaceOutput,
         "where": nodewise.WhereOutput,

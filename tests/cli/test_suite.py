@@ -3,6 +3,7 @@
 
 import json
 import shutil
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -169,3 +170,44 @@ def test_without_a_file_one_is_shown(nodewise: Command, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "there is no nodewise.toml in" in done.stderr and "[command.solve]" in done.stderr
     shutil.rmtree(tmp_path / "nodewise-experiments", ignore_errors=True)
+
+
+def test_one_that_was_cut_off_goes_on(nodewise: Command, project: Path) -> None:
+    rows(nodewise, "--out", "kept", "nap")
+    before = {p: p.read_bytes() for p in sorted((project / "kept").rglob("samples.jsonl"))}
+    half = project / "kept" / "nap_s=0.02" / "samples.jsonl"
+    half.write_text("".join(half.read_text().splitlines(keepends=True)[:3]))
+    found = rows(nodewise, "--resume", "kept")
+    assert [row["runs"] for row in found.values()] == [6, 6, 6, 6]
+    whole = project / "kept" / "nap_s=0.01" / "samples.jsonl"
+    assert whole.read_bytes() == before[whole]
+    assert half.read_text().splitlines()[:3] == before[half].decode().splitlines()[:3]
+
+
+def test_a_suite_that_is_not_there_cannot_go_on(nodewise: Command, project: Path) -> None:
+    done = nodewise("suite", "run", "--resume", "nowhere")
+    assert done.returncode == 2
+    assert "there is no directory nowhere" in done.stderr
+    assert nodewise("suite", "run", "--resume", ".", "--out", "x").returncode == 2
+
+
+def test_its_rows_are_exported_for_continuous_integration(nodewise: Command, project: Path) -> None:
+    rows(nodewise, "--out", "then", "nap")
+    changed = SUITE.replace("sleep {s}", "sleep {s}; sleep 0.03") + "[command.fails]\nrun = 'false'\n"
+    (project / "nodewise.toml").write_text(changed)
+    words = ("--baseline", "then", "--fail-if-slower", "50%", "--export-junit", "j.xml", "--export-markdown", "m.md")
+    done = nodewise("suite", "run", "--accept-disturbed", *words, "--export-github", "-", "nap", "rate", "fails")
+    assert done.returncode == 1
+    levels = {line.split("title=")[1].split("::")[0]: line.split(" ")[0] for line in done.stdout.splitlines()}
+    assert levels == {"nap s=0.01": "::error", "nap s=0.02": "::error", "rate": "::notice", "fails": "::error"}
+    suite = ET.parse(project / "j.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("4", "3", "0")
+    table = (project / "m.md").read_text().splitlines()
+    assert table[0] == "| command | median | 95% interval | runs | against then |"
+    assert table[2].startswith("| `nap s=0.01` | ") and "slower" in table[2]
+
+
+def test_exports_of_what_measures_nothing_are_refused(nodewise: Command, project: Path) -> None:
+    done = nodewise("suite", "list", "--export-junit", "j.xml")
+    assert done.returncode == 2 and "would do nothing" in done.stderr
+    assert nodewise("suite", "run", "--export-junit", "none/j.xml").returncode == 2

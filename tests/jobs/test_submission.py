@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import nodewise as public
 from nodewise.base.errors import InputError
 from nodewise.jobs.submission import JOB, LOG, job_text, queued, read_options, submit
 from nodewise.records.experiment import read_experiment
@@ -275,3 +276,18 @@ def test_a_job_of_a_real_slurm_decides_as_undisturbed_after_twenty_requeues_and_
     every_run_once(tmp_path / "x")
     assert decided(tmp_path / "x") == decided(alone / "x")
     assert cluster.processes(str(tmp_path / "program")) == []
+
+
+def test_python_hands_in_the_same_job(here: Path) -> None:
+    ask: dict[str, Any] = {"parameters": {"n": [4, 1, 2]}, "axes": ["n"], "max_runs": 40, "budget": None}
+    found = public.submit("./program {n}", out="tuned", sbatch="time=1:00:00", accept_disturbed=True, **ask)
+    assert (found.job, found.experiment, found.log) == (7, str(here / "tuned"), str(here / "tuned" / LOG))
+    assert "--time=1:00:00" in (here / "sbatch").read_text()
+    done = subprocess.run(["sh", "job.sh"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    verdict = public.tune("./program {n}", out="tuned", resume=True, accept_disturbed=True, **ask)
+    assert (verdict.verdict, verdict.best.command) == (public.Word.FASTER, ("./program", "1"))
+    with pytest.raises(InputError, match="holds an experiment already"):
+        public.submit("./program {n}", out="tuned", accept_disturbed=True, **ask)
+    public.submit("./program {n}", out="tuned", resume=True)
+    assert "tune --resume" in (here / "job.sh").read_text()

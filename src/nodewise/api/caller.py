@@ -35,6 +35,7 @@ _KEYWORDS = {
     "input": "stdin",
     "limit": "limits",
     "metric": "metrics",
+    "submit": "sbatch",
 }
 
 

@@ -37,12 +37,14 @@ def run_suite(
     any_machine: bool = False,
     threshold: Share | None = None,
     accept_disturbed: bool = False,
+    resume: bool = False,
     asked: Sequence[str] = (),
     progress: Callable[[Progress], None] = unheard,
     note: Notify = unheard,
 ) -> SuiteVerdict:
     """Measure cases one after the other, each in a folder below `out`, against that of its name below `baseline`.
 
+    With `resume` one whose folder is there goes on where it was; what is finished is judged again, and not measured.
     One that fails is a row that says so. Raises InputError where `baseline` holds none of them, StoreError, and
     KeyboardInterrupt on Ctrl-C.
     """
@@ -68,6 +70,7 @@ def run_suite(
                     any_machine,
                     threshold,
                     accept_disturbed,
+                    resume and (out / case.folder / "question.json").exists(),
                     asked,
                     progress,
                     note,
@@ -89,6 +92,7 @@ def _measured(
     any_machine: bool,
     threshold: Share | None,
     accept_disturbed: bool,
+    resume: bool,
     asked: Sequence[str],
     progress: Callable[[Progress], None],
     note: Notify,
@@ -112,6 +116,7 @@ def _measured(
         threshold=threshold,
         baseline=baseline,
         any_machine=any_machine and baseline is not None,
+        resume=resume,
         asked=asked,
         firm=True,
     )
@@ -168,6 +173,7 @@ def suite(
     any_machine: bool = False,
     threshold: Share | None = None,
     accept_disturbed: bool = False,
+    resume: bool = False,
     progress: Callable[[Progress], None] | None = None,
     note: Notify | None = None,
 ) -> SuiteVerdict:
@@ -175,7 +181,8 @@ def suite(
 
     `file` is found in this folder or above it where none is named; `names` and `tags` choose among its commands. With `baseline`, the
     `out` of an earlier suite, each goes on until it is decided how it compares with what it was then; `threshold` is a
-    slowdown of which is said whether it is exceeded. `any_machine`, `progress` and `note` are those of `nodewise.compare`.
+    slowdown of which is said whether it is exceeded. With `resume` and the same `out` a suite that was cut off goes on. `any_machine`,
+    `progress` and `note` are those of `nodewise.compare`.
 
     >>> import nodewise, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -196,6 +203,7 @@ def suite(
         any_machine=any_machine,
         threshold=threshold,
         accept_disturbed=accept_disturbed,
+        resume=resume,
         progress=progress or unheard,
         note=note or unheard,
     )

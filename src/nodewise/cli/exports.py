@@ -16,8 +16,11 @@ from nodewise.cli.kinds import TARGET
 
 if TYPE_CHECKING:
     from nodewise.verdicts.stored import Stored
+    from nodewise.verdicts.suite import SuiteVerdict
 
 
+#: In place of a kind of experiment: exports of a suite's rows.
+SUITE = "suite"
 #: Where the options of exporters are kept for the time of one call.
 _OPTIONS = "nodewise.exports.options"
 
@@ -41,7 +44,7 @@ class Exporting(click.Command):
 
 
 def _export_options(kind: str | None) -> list[click.Option]:
-    from nodewise.report.exports.registry import exporters
+    from nodewise.report.exports.registry import exporters, suite_exporters
 
     return [
         click.Option(
@@ -50,7 +53,7 @@ def _export_options(kind: str | None) -> list[click.Option]:
             metavar="FILE",
             help=f"{exporter.help.rstrip('.')}; - is standard output.",
         )
-        for exporter in exporters(kind).values()
+        for exporter in (suite_exporters() if kind == SUITE else exporters(kind)).values()
     ]
 
 
@@ -73,10 +76,23 @@ def asked_exports(parameters: Mapping[str, Any], as_json: bool) -> dict[str, Pat
 
 def write_export(name: str, stored: Stored[Any], target: Path) -> None:
     """Write one. Raises InputError where the format is not for such an experiment, StoreError where it cannot be written."""
-    from nodewise.base.files import write_whole
     from nodewise.report.exports.registry import export_text
 
-    text = export_text(name, stored)
+    _write(export_text(name, stored), target)
+
+
+def write_suite_export(name: str, verdict: SuiteVerdict, target: Path) -> None:
+    """Write a suite's rows. Raises StoreError where they cannot be written."""
+    from nodewise.report.exports.registry import suite_exporters
+
+    make = suite_exporters()[name].suite
+    assert make is not None, "only those are offered"
+    _write(make(verdict), target)
+
+
+def _write(text: str, target: Path) -> None:
+    from nodewise.base.files import write_whole
+
     if target == STDOUT:
         sys.stdout.write(text)
     else:

@@ -127,6 +127,8 @@ class Study:
     better: the page draws the contenders by them, with those that no other beats. `uses` puts the kernels to use on what its
     user has, without measuring: by the option that asks for it (`--files`), given all options and the number of threads.
 
+    `fixed` are inputs that are the same for each seed, such as which entries a matrix has.
+
     `joined` is there where the study runs over ranks too: given the arrays of all ranks in turn, and the point, it gives
     those that one rank alone would have.
     """
@@ -154,6 +156,7 @@ class Study:
     picture: tuple[str, str] | None = None
     uses: Mapping[str, Callable[[Mapping[str, Sequence[str]], int], Used]] = field(default_factory=dict)
     joined: Callable[[Sequence[Arrays], Point], Arrays] | None = None
+    fixed: tuple[str, ...] = ()
 
     def point(self, given: Point, quick: bool = False) -> dict[str, str]:
         """The knobs' values, those given over the defaults. Raises InputError for an unknown knob or value."""

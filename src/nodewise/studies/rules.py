@@ -167,7 +167,7 @@ def a_variant_is_right(found: Found, contender: Contender, point: Point) -> Iter
 
 
 def inputs_vary_and_follow_the_seed_alone(found: Found) -> Iterator[str]:
-    """Inputs that vary, differ by the seed, and do not by the number of threads."""
+    """Inputs that vary and differ by the seed, but for those that are `fixed`, and do not by the number of threads."""
     if not found.study.test_points:
         return
     point, plain = found.study.test_points[-1], _plain(found)
@@ -182,11 +182,15 @@ def inputs_vary_and_follow_the_seed_alone(found: Found) -> Iterator[str]:
     inputs = seen[0].keys() - found.study.reference(seen[0], found.study.point(point)).keys()
     if not inputs:
         yield "it has no inputs: `reference` gives every array"
+    if inputs and inputs <= set(found.study.fixed):
+        yield "all of its inputs are fixed"
     for name in sorted(inputs):
-        if len(np.unique(seen[0][name])) <= _FEWEST_VALUES:
-            yield f"{name} has no more than {_FEWEST_VALUES} different values at {dict(point)}"
         if not _same(seen[0][name], seen[1][name]):
             yield f"{name} depends on the number of threads"
+        if name in found.study.fixed:
+            continue
+        if len(np.unique(seen[0][name])) <= _FEWEST_VALUES:
+            yield f"{name} has no more than {_FEWEST_VALUES} different values at {dict(point)}"
         if _same(seen[0][name], seen[2][name]):
             yield f"{name} does not depend on the seed"
 

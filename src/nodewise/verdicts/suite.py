@@ -31,6 +31,11 @@ class SuiteRow:
     slower: bool = False
     undecided: bool = False
 
+    @property
+    def told(self) -> str:
+        """What is said of it against then; empty where it was held against nothing."""
+        return (self.then.sentence if self.then is not None else None) or self.why
+
 
 @dataclass(frozen=True)
 class SuiteVerdict:

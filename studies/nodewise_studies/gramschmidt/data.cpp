@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "problem.h"
+#include "simd_math/vectors.h"
 #include "study.h"
-#include "vectors.h"
 
 namespace gramschmidt {
 namespace {
+
+using simd_math::dots;
 
 constexpr double kRounding = std::numeric_limits<double>::epsilon() / 2;
 

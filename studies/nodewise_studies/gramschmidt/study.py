@@ -121,4 +121,5 @@ STUDY = Study(
         Published("classic", "time in sums over the ranks", "6.28 s (modified: 36 s)", "16 processes"),
     ),
     bench=({}, {"n": "262144"}, {"n": "4096"}, {"update": "no"}, {"condition": "1e8"}),
+    report=report,
 )

@@ -5,11 +5,18 @@
 #include <cmath>
 
 #include "problem.h"
+#include "simd_math/vectors.h"
 #include "study.h"
-#include "vectors.h"
 
 namespace gramschmidt {
 namespace {
+
+using simd_math::axpy;
+using simd_math::dot;
+using simd_math::dots;
+using simd_math::dots_of_two;
+using simd_math::scale;
+using simd_math::subtract;
 
 Scratch& scratch(nw_run* run) { return *static_cast<Scratch*>(run->own); }
 

@@ -6,11 +6,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodewise.base.errors import InputError
 from nodewise.base.exit_codes import ExitCode
+from nodewise.cli.experiments import STDOUT, result_place
+from nodewise.cli.exports import SUITE, Exporting, asked_exports, write_suite_export
 from nodewise.cli.kinds import PATH, SHARE_OR_NONE, json_option, out_option, refuse_ignored
 from nodewise.cli.options import disturbed_option
 
@@ -22,7 +25,13 @@ SECTION = "Measure"
 _ACTIONS = ("run", "list", "check")
 
 
-@click.command()
+class _Suite(Exporting):
+    """With the exports of a suite's rows."""
+
+    exports_of = SUITE
+
+
+@click.command(cls=_Suite)
 @click.option("--file", type=PATH, metavar="FILE", help="The suite. [default: nodewise.toml here or above]")
 @click.option(
     "--tag", "tags", multiple=True, metavar="TAG", help="Only commands that have this tag, or one of several."
@@ -45,6 +54,12 @@ _ACTIONS = ("run", "list", "check")
     help="Where the runs leave it open, fail: exit code 4.",
 )
 @out_option("Directory of all its experiments.")
+@click.option(
+    "--resume",
+    type=PATH,
+    metavar="DIR",
+    help="Go on with the suite in DIR, which was its --out; what is finished there is not measured again.",
+)
 @disturbed_option
 @json_option("the rows")
 @click.argument("action", type=click.Choice(_ACTIONS), metavar="run|list|check")
@@ -52,6 +67,7 @@ _ACTIONS = ("run", "list", "check")
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     file: Path | None,
     tags: tuple[str, ...],
     baseline: Path | None,
@@ -59,10 +75,12 @@ def command(
     fail_if_slower: float | None,
     undecided: str,
     out: Path | None,
+    resume: Path | None,
     accept_disturbed: bool,
     as_json: bool,
     action: str,
     names: tuple[str, ...],
+    **exports: Any,
 ) -> int:
     """Measure the commands that a project keeps in its nodewise.toml.
 
@@ -87,7 +105,10 @@ def command(
         refuse_ignored(
             context,
             f"`suite {action}` measures nothing",
-            ("baseline", "any_machine", "fail_if_slower", "undecided", "out", "accept_disturbed"),
+            (
+                *("baseline", "any_machine", "fail_if_slower", "undecided", "out", "resume", "accept_disturbed"),
+                *exports,
+            ),
         )
         if as_json:
             from nodewise.verdicts.encoding import encode
@@ -100,12 +121,23 @@ def command(
         return ExitCode.WELL
     if any_machine:
         refuse_ignored(context, "it is for the comparison with a --baseline", () if baseline else ("any_machine",))
-    verdict = _run(cases, file, baseline, any_machine, fail_if_slower, accept_disturbed, out)
+    if resume is not None:
+        refuse_ignored(context, "--resume says where the suite is", ("out",))
+        if not resume.is_dir():
+            raise InputError(
+                f"--resume: there is no directory {resume}", "name the --out of the suite that was cut off"
+            )
+    # whether they can be written is to be known before the time is spent
+    targets = asked_exports(exports, as_json)
+    folder = (result_place(out, "suite") if resume is None else resume).absolute()
+    verdict = _run(cases, file, baseline, any_machine, fail_if_slower, accept_disturbed, folder, resume is not None)
+    for name, target in targets.items():
+        write_suite_export(name, verdict, target)
     if as_json:
         from nodewise.verdicts.encoding import encode
 
         print(json.dumps(encode(verdict), indent=1))
-    else:
+    elif STDOUT not in targets.values():
         _show(verdict)
     code = _code(verdict, fail_if_slower is not None, undecided == "fail")
     if context.parent is not None:
@@ -120,15 +152,15 @@ def _run(
     any_machine: bool,
     threshold: float | None,
     accept_disturbed: bool,
-    out: Path | None,
+    folder: Path,
+    resume: bool,
 ) -> SuiteVerdict:
     from nodewise.api.suite import run_suite
     from nodewise.api.suite_file import find_suite, read_suite
-    from nodewise.cli.experiments import print_note, result_place
+    from nodewise.cli.experiments import print_note
     from nodewise.cli.progress import ProgressLine
     from nodewise.records.budget import Budget
 
-    folder = result_place(out, "suite").absolute()
     with ProgressLine(Budget(None)) as line:
         return run_suite(
             read_suite(find_suite(file)),
@@ -138,6 +170,7 @@ def _run(
             any_machine=any_machine,
             threshold=threshold,
             accept_disturbed=accept_disturbed,
+            resume=resume,
             asked=("nodewise", *sys.argv[1:]),
             progress=line.show,
             note=print_note,

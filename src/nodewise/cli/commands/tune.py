@@ -201,34 +201,23 @@ def _submit(
     context: click.Context, options: str, resume: Path | None, out: Path | None, command_words: tuple[str, ...]
 ) -> None:
     """Hand the same command to Slurm, to be run there, and gone on with where it was."""
-    from nodewise.jobs.submission import LOG, job_text, queued, read_options, submit
-    from nodewise.records.experiment import read_question
+    from nodewise.api.submit import submit_tune
 
     refuse_ignored(context, "a job prints its answer when it ends", ("as_json", "dry_run"))
-    sbatch = read_options(options)
     if not command_words and resume is None:
         raise InputError("there is no program to run", "write it behind the options: tune --submit -- ./app")
-    if resume is not None:
-        # one that waits in the queue has measured nothing yet
-        if queued(resume) is None:
-            read_question(resume)
-    elif out is not None and (out / "question.json").exists():
-        raise InputError(f"{out} holds an experiment already", f"go on with it: --resume {out} --submit")
     folder = resume or out or place_for_command(command_words)
     own = sys.argv[1 : len(sys.argv) - len(command_words)]
     typed = [w for w in own if w != "--submit" and not w.startswith("--submit=")]
     at = typed.index("tune") + 1
-    nodewise = (sys.executable, "-m", "nodewise")
     place = [] if out or resume else ["--out", str(folder.absolute())]
-    first = (*nodewise, *typed[:at], *place, *typed[at:], *command_words)
+    first = (*typed[:at], *place, *typed[at:], *command_words)
     script = context.params["script"]
     also = [] if script is None else ["--script", "=".join([script[0], *([str(script[1])] if script[1] else [])])]
-    resumed = first if resume else (*nodewise, "tune", "--resume", str(folder.absolute()), *also)
-    text = job_text(folder.absolute(), folder.name, str(Path.cwd()), first, resumed)
-    job = submit(folder.absolute(), text, sbatch)
-    print(f"job       {job}, one for the whole experiment: it goes on when it is requeued or at its time limit")
+    found = submit_tune(folder, first, also, options, resume is not None)
+    print(f"job       {found.job}, one for the whole experiment: it goes on when it is requeued or at its time limit")
     print(f"kept in   {folder}")
-    print(f"log       {folder / LOG}")
+    print(f"log       {found.log}")
 
 
 def _dry(tuning: Tuning, as_json: bool) -> None:

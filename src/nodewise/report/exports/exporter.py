@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nodewise.verdicts.stored import Stored
+    from nodewise.verdicts.suite import SuiteVerdict
 
 
 @dataclass(frozen=True)
@@ -16,9 +17,11 @@ class Exporter:
     """One format: `--export-NAME FILE` writes it, with `help` as that option's text.
 
     `export` makes the text of the file of a stored experiment; `kinds` are the kinds of experiments (`records.kinds`) that it takes.
+    `suite` makes that of a suite's rows, where the format has something for them.
     """
 
     name: str
     help: str
     export: Callable[[Stored[Any]], str]
     kinds: tuple[str, ...] = ("compare", "run", "confirm")
+    suite: Callable[[SuiteVerdict], str] | None = None

@@ -10,6 +10,7 @@ from nodewise.statistics.verdict import Word
 from nodewise.verdicts.confirm import Comparison, comparison_of
 from nodewise.verdicts.gate import gate_of
 from nodewise.verdicts.stored import Stored
+from nodewise.verdicts.suite import SuiteRow, SuiteVerdict
 
 
 class State(StrEnum):
@@ -53,3 +54,15 @@ def outcomes(stored: Stored[Comparison]) -> list[Outcome]:
         return State.OPEN if name in gate.undecided else State.PASSED
 
     return [Outcome(name, median, state(name, word), message) for name, median, word, message in found]
+
+
+def outcomes_of_suite(verdict: SuiteVerdict) -> list[Outcome]:
+    """One for each command of a suite; without a threshold one fails that is slower than it was by more than counts as none."""
+
+    def state(row: SuiteRow) -> State:
+        slower = row.slower or (verdict.threshold is None and row.then is not None and row.then.verdict == Word.SLOWER)
+        if row.error is not None or slower:
+            return State.FAILED
+        return State.OPEN if row.undecided else State.PASSED
+
+    return [Outcome(row.name, row.median, state(row), row.error or row.told) for row in verdict.rows]

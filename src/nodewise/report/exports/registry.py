@@ -48,6 +48,11 @@ def exporters(kind: str | None = None) -> dict[str, Exporter]:
     return {name: found[name] for name in sorted(found) if kind is None or kind in found[name].kinds}
 
 
+def suite_exporters() -> dict[str, Exporter]:
+    """The exporters of a suite's rows, by name in alphabetical order."""
+    return {name: exporter for name, exporter in exporters().items() if exporter.suite is not None}
+
+
 def export_text(name: str, stored: Stored[object]) -> str:
     """An experiment in a format. Raises InputError where that format is not for experiments of its kind."""
     able = exporters(stored.kind.name)

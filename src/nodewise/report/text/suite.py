@@ -9,16 +9,19 @@ from nodewise.verdicts.suite import SuiteRow, SuiteVerdict
 
 def suite_lines(verdict: SuiteVerdict) -> list[str]:
     """A table, and what could not be measured with its reason."""
-    heads = ("command", "median", "95% interval", "runs", "against then" if any(_told(r) for r in verdict.rows) else "")
-    rows = [heads, *map(_cells, verdict.rows)]
+    heads, cells = suite_table(verdict)
+    rows = [heads, *cells]
     widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
     lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines += [f"{row.name}: {row.error}" for row in verdict.rows if row.error is not None]
     return [*lines, *(f"{name}: left out, it is for other machines" for name in verdict.left_out)]
 
 
-def _told(row: SuiteRow) -> str:
-    return (row.then.sentence if row.then is not None else None) or row.why
+def suite_table(verdict: SuiteVerdict) -> tuple[list[str], list[list[str]]]:
+    """Its heads and its rows."""
+    against = ["against then"] if any(row.told for row in verdict.rows) else []
+    heads = ["command", "median", "95% interval", "runs", *against]
+    return heads, [list(_cells(row))[: len(heads)] for row in verdict.rows]
 
 
 def _cells(row: SuiteRow) -> tuple[str, ...]:
@@ -27,4 +30,4 @@ def _cells(row: SuiteRow) -> tuple[str, ...]:
     interval = "–"
     if row.low is not None and row.high is not None:
         interval = f"{format_metric(row.metric, row.low)} – {format_metric(row.metric, row.high)}"
-    return row.name, format_metric(row.metric, row.median), interval, str(row.runs), _told(row)
+    return row.name, format_metric(row.metric, row.median), interval, str(row.runs), row.told

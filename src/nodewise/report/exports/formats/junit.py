@@ -4,18 +4,28 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 
 from nodewise.base.escaping import visible
 from nodewise.report.exports.cells import one_line
 from nodewise.report.exports.exporter import Exporter
-from nodewise.report.exports.outcomes import State, outcomes
+from nodewise.report.exports.outcomes import Outcome, State, outcomes, outcomes_of_suite
 from nodewise.verdicts.confirm import Comparison
 from nodewise.verdicts.stored import Stored
+from nodewise.verdicts.suite import SuiteVerdict
 
 
 def export(stored: Stored[Comparison]) -> str:
     """A suite with a test for each command: slower than is allowed is a failure, undecided is skipped."""
-    found = outcomes(stored)
+    return _xml(outcomes(stored))
+
+
+def export_suite(verdict: SuiteVerdict) -> str:
+    """Likewise of a suite's commands, each against what it was then."""
+    return _xml(outcomes_of_suite(verdict))
+
+
+def _xml(found: Sequence[Outcome]) -> str:
     counted = {name: str(sum(one.state is state for one in found)) for name, state in _COUNTED.items()}
     suite = ET.Element("testsuite", {"name": "nodewise", "tests": str(len(found)), "errors": "0", **counted})
     for one in found:
@@ -35,4 +45,4 @@ def _plain(text: str) -> str:
 
 _COUNTED = {"failures": State.FAILED, "skipped": State.OPEN}
 _ELEMENTS = {State.FAILED: "failure", State.OPEN: "skipped"}
-EXPORTER = Exporter("junit", "A test for each command, as JUnit's XML", export)
+EXPORTER = Exporter("junit", "A test for each command, as JUnit's XML", export, suite=export_suite)

@@ -6,8 +6,10 @@ from __future__ import annotations
 from nodewise.report.exports.cells import one_line
 from nodewise.report.exports.exporter import Exporter
 from nodewise.report.text.comparison import table_rows
+from nodewise.report.text.suite import suite_table
 from nodewise.verdicts.confirm import Comparison, comparison_of
 from nodewise.verdicts.stored import Stored
+from nodewise.verdicts.suite import SuiteVerdict
 
 
 def _code(text: str) -> str:
@@ -27,4 +29,9 @@ def export(stored: Stored[Comparison]) -> str:
     return "\n".join(_markdown(*table_rows(comparison_of(stored)))) + "\n"
 
 
-EXPORTER = Exporter("markdown", "The table as markdown", export)
+def export_suite(verdict: SuiteVerdict) -> str:
+    """The table of a suite's commands."""
+    return "\n".join(_markdown(*suite_table(verdict))) + "\n"
+
+
+EXPORTER = Exporter("markdown", "The table as markdown", export, suite=export_suite)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "vectors.h"
+#include "simd_math/vectors.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "vectors.cpp"
+#define HWY_TARGET_INCLUDE "simd_math/vectors.cpp"
 #include "hwy/foreach_target.h"
 // after foreach_target
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace gramschmidt {
+namespace simd_math {
 namespace HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -171,11 +171,11 @@ void subtract_part(double* HWY_RESTRICT y, const double* basis, std::int64_t str
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace gramschmidt
+}  // namespace simd_math
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace gramschmidt {
+namespace simd_math {
 
 HWY_EXPORT(dot_part);
 HWY_EXPORT(axpy_part);
@@ -202,5 +202,5 @@ void subtract(double* y, const double* basis, std::int64_t stride, int count, co
     HWY_DYNAMIC_DISPATCH(subtract_part)(y, basis, stride, count, a, n);
 }
 
-}  // namespace gramschmidt
+}  // namespace simd_math
 #endif

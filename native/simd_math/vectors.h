@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace gramschmidt {
+namespace simd_math {
 
 double dot(const double* x, const double* y, std::int64_t n);
 
@@ -24,4 +24,4 @@ void dots_of_two(const double* basis, std::int64_t stride, int count, const doub
 // y -= sum of a[i] basis_i
 void subtract(double* y, const double* basis, std::int64_t stride, int count, const double* a, std::int64_t n);
 
-}  // namespace gramschmidt
+}  // namespace simd_math
