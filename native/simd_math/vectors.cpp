@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "simd_math/vectors.h"
 
+#include <algorithm>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simd_math/vectors.cpp"
 #include "hwy/foreach_target.h"
@@ -131,41 +133,70 @@ void dots_part(const double* basis, std::int64_t stride, int count, const double
             dots_of_four<false>(four, x, nullptr, n, out_x + k, nullptr);
         }
     }
-    for (; k < count; ++k) {
-        out_x[k] += dot_part(basis + k * stride, x, n);
-        if (y != nullptr) {
-            out_y[k] += dot_part(basis + k * stride, y, n);
+    if (k < count) {
+        // those that are left, the last of them in place of what is missing
+        const double* four[4];
+        double rest_x[4] = {};
+        double rest_y[4] = {};
+        for (int i = 0; i < 4; ++i) {
+            four[i] = basis + std::min(k + i, count - 1) * stride;
         }
+        if (y != nullptr) {
+            dots_of_four<true>(four, x, y, n, rest_x, rest_y);
+        } else {
+            dots_of_four<false>(four, x, nullptr, n, rest_x, nullptr);
+        }
+        for (int i = 0; k + i < count; ++i) {
+            out_x[k + i] += rest_x[i];
+            if (y != nullptr) {
+                out_y[k + i] += rest_y[i];
+            }
+        }
+    }
+}
+
+void subtract_four(double* HWY_RESTRICT y, const double* const* b, const double* a, std::int64_t n) {
+    const Tag d;
+    const std::int64_t step = lanes();
+    const double* HWY_RESTRICT b0 = b[0];
+    const double* HWY_RESTRICT b1 = b[1];
+    const double* HWY_RESTRICT b2 = b[2];
+    const double* HWY_RESTRICT b3 = b[3];
+    const V a0 = hn::Set(d, a[0]);
+    const V a1 = hn::Set(d, a[1]);
+    const V a2 = hn::Set(d, a[2]);
+    const V a3 = hn::Set(d, a[3]);
+    std::int64_t i = 0;
+    for (; i + step <= n; i += step) {
+        V sum = hn::NegMulAdd(a0, hn::LoadU(d, b0 + i), hn::LoadU(d, y + i));
+        sum = hn::NegMulAdd(a1, hn::LoadU(d, b1 + i), sum);
+        sum = hn::NegMulAdd(a2, hn::LoadU(d, b2 + i), sum);
+        hn::StoreU(hn::NegMulAdd(a3, hn::LoadU(d, b3 + i), sum), d, y + i);
+    }
+    for (; i < n; ++i) {
+        y[i] -= a[0] * b0[i] + a[1] * b1[i] + a[2] * b2[i] + a[3] * b3[i];
     }
 }
 
 void subtract_part(double* HWY_RESTRICT y, const double* basis, std::int64_t stride, int count, const double* a,
                    std::int64_t n) {
-    const Tag d;
-    const std::int64_t step = lanes();
     int k = 0;
     for (; k + 4 <= count; k += 4) {
-        const double* HWY_RESTRICT b0 = basis + k * stride;
-        const double* HWY_RESTRICT b1 = b0 + stride;
-        const double* HWY_RESTRICT b2 = b1 + stride;
-        const double* HWY_RESTRICT b3 = b2 + stride;
-        const V a0 = hn::Set(d, a[k]);
-        const V a1 = hn::Set(d, a[k + 1]);
-        const V a2 = hn::Set(d, a[k + 2]);
-        const V a3 = hn::Set(d, a[k + 3]);
-        std::int64_t i = 0;
-        for (; i + step <= n; i += step) {
-            V sum = hn::NegMulAdd(a0, hn::LoadU(d, b0 + i), hn::LoadU(d, y + i));
-            sum = hn::NegMulAdd(a1, hn::LoadU(d, b1 + i), sum);
-            sum = hn::NegMulAdd(a2, hn::LoadU(d, b2 + i), sum);
-            hn::StoreU(hn::NegMulAdd(a3, hn::LoadU(d, b3 + i), sum), d, y + i);
-        }
-        for (; i < n; ++i) {
-            y[i] -= a[k] * b0[i] + a[k + 1] * b1[i] + a[k + 2] * b2[i] + a[k + 3] * b3[i];
-        }
+        const double* first = basis + k * stride;
+        const double* const four[4] = {first, first + stride, first + 2 * stride, first + 3 * stride};
+        subtract_four(y, four, a + k, n);
     }
-    for (; k < count; ++k) {
+    if (k + 1 == count) {
         axpy_part(y, -a[k], basis + k * stride, n);
+    } else if (k < count) {
+        // of the last one nothing more, in place of what is missing
+        const double* four[4];
+        double factors[4];
+        for (int i = 0; i < 4; ++i) {
+            four[i] = basis + std::min(k + i, count - 1) * stride;
+            factors[i] = k + i < count ? a[k + i] : 0;
+        }
+        subtract_four(y, four, factors, n);
     }
 }
 

@@ -99,15 +99,17 @@ double loss_of_orthogonality(nw_run* run, const Problem& p) {
     return std::sqrt(squares);
 }
 
-// As many vectors as stay in half of the last cache along with w, the others of it being on its way; all where not even
-// one does: then they are read twice anyway. The ranks of a node share its cache.
+// As many vectors as stay in most of the last cache along with those that are read meanwhile, w, and one on its way;
+// all where not even one does: then they are read twice anyway. The ranks of a node share its cache.
 int panel_of(const Problem& p, int asked, int ranks) {
     if (asked > 0) {
         return asked;
     }
     const auto whole = static_cast<double>(p.n) * ranks * sizeof(double);
-    const auto fitting = static_cast<std::int64_t>(0.5 * last_cache() / std::max(1.0, whole)) - 1;
-    return static_cast<int>(fitting < 1 ? p.vectors : std::min<std::int64_t>(fitting, p.vectors));
+    const auto fitting = (static_cast<std::int64_t>(0.75 * last_cache() / std::max(1.0, whole)) - 2) / 2;
+    // the kernels take four at a time
+    const auto taken = fitting > 4 ? fitting / 4 * 4 : fitting;
+    return static_cast<int>(taken < 1 ? p.vectors : std::min<std::int64_t>(taken, p.vectors));
 }
 
 }  // namespace
@@ -127,7 +129,7 @@ Problem problem(const nw_run* run) {
     p.vectors = static_cast<int>(nw_number(run, "vectors", 1));
     const char* update = nw_text(run, "update");
     p.update = update == nullptr || strcmp(update, "yes") == 0;
-    p.chunk = static_cast<std::int64_t>(nw_number(run, "chunk", 2048));
+    p.chunk = static_cast<std::int64_t>(nw_number(run, "chunk", 16384));
     p.condition = nw_number(run, "condition", 1);
     p.panel = panel_of(p, static_cast<int>(nw_number(run, "panel", 0)), run->ranks);
     p.v = static_cast<const double*>(nw_data(run, "V"));

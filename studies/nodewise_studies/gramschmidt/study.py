@@ -68,9 +68,9 @@ STUDY = Study(
         Knob(
             "chunk",
             "elements that a blocked pass takes at a time",
-            "2048",
+            "16384",
             least=16,
-            tries=("256", "512", "1024", "2048", "4096", "8192"),
+            tries=("512", "2048", "4096", "8192", "16384", "32768"),
         ),
         Knob(
             "panel",

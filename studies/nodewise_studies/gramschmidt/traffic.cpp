@@ -103,16 +103,17 @@ void classic_twice_work(const nw_run* run, nw_work* out) {
         2);
 }
 
-// A panel is read once where it stays in the cache, else twice; w and d once for each panel, unless they stay.
+// A panel is read once where it stays in the cache until the next one was read, else twice; w once for each panel,
+// unless it stays; d once.
 void panels_work(const nw_run* run, nw_work* out) {
     const Problem p = problem(run);
-    const double passes = stay(run, p.panel + 1) ? 1 : 2;
-    const bool kept = stay(run, p.panel + 3);
+    const bool kept = stay(run, 2 * p.panel + 2);
+    const double passes = kept ? 1 : 2;
     add_up(
         run, out,
         [&](double j, double second) -> Moved {
             const double rounds = kept ? 0 : std::ceil(j / p.panel);
-            return {(passes + second) * j + 1 + second + rounds * (2 + second), (kept ? 1 : rounds + 1) * (1 + second)};
+            return {(passes + second) * j + 1 + second + rounds, (kept ? 1 : rounds + 1) + second};
         },
         1 + 0.5 / std::max(1, p.vectors / p.panel));
 }

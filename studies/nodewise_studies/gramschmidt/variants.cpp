@@ -3,6 +3,7 @@
 // before all those before it are done but for a factor.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "problem.h"
 #include "simd_math/vectors.h"
@@ -142,23 +143,15 @@ struct Panel {
     [[nodiscard]] bool ends() const { return first + count == j; }
 };
 
-// The products of a panel with w, and of the last panel those with the last vector, over all threads and ranks.
-void multiply_panel(nw_run* run, const Problem& p, Scratch& s, const Panel& panel) {
-    const double* w = p.vector_of(panel.begins() ? p.v : p.q, panel.j);
-    const double* last = p.vector_of(p.q, panel.j - 1);
-    s.sums.clear();
-    on_parts(run, p.n, [&](int thread, std::int64_t begin, std::int64_t end) {
-        double* out = s.sums.of(thread);
-        on_chunks(begin, end, p.chunk, [&](std::int64_t at, std::int64_t count) {
-            const double* basis = p.vector_of(p.q, panel.first) + at;
-            if (panel.ends()) {
-                dots_of_two(basis, p.n, panel.count, w + at, last + at, count, out, out + panel.count);
-            } else {
-                dots(basis, p.n, panel.count, w + at, count, out);
-            }
-        });
-    });
-    s.sums.total(run, panel.ends() ? 2 * panel.count : panel.count, s.a.data());
+// The products of a panel with a chunk of w, and of the last panel those with the last vector.
+void multiply_panel(const Problem& p, const Panel& panel, std::int64_t at, std::int64_t count, double* out) {
+    const double* w = p.vector_of(panel.begins() ? p.v : p.q, panel.j) + at;
+    const double* basis = p.vector_of(p.q, panel.first) + at;
+    if (panel.ends()) {
+        dots_of_two(basis, p.n, panel.count, w, p.vector_of(p.q, panel.j - 1) + at, count, out, out + panel.count);
+    } else {
+        dots(basis, p.n, panel.count, w, count, out);
+    }
 }
 
 // What is to be subtracted for a panel, in place of its products; gives the factor that makes the last vector's norm 1,
@@ -192,35 +185,76 @@ double solve_panel(const Problem& p, Scratch& s, const Panel& panel) {
     return factor;
 }
 
-// to -= basis a, chunk by chunk, of what was given for the first panel; the last vector gets its factor on the way.
-void subtract_panel(const Problem& p, const Panel& panel, const double* given, double* basis, const double* a,
-                    double factor, std::int64_t at, std::int64_t count) {
-    double* to = p.vector_of(basis, panel.j) + at;
+// q_j -= Q a, a chunk of it, of what was given for the first panel; the last vector gets its factor on the way.
+void subtract_panel(const Problem& p, const Panel& panel, const double* a, double factor, std::int64_t at,
+                    std::int64_t count) {
+    double* to = p.vector_of(p.q, panel.j) + at;
     if (panel.begins()) {
-        const double* from = p.vector_of(given, panel.j) + at;
+        const double* from = p.vector_of(p.v, panel.j) + at;
         std::copy(from, from + count, to);
     }
     if (panel.ends()) {
-        scale(p.vector_of(basis, panel.j - 1) + at, factor, count);
+        scale(p.vector_of(p.q, panel.j - 1) + at, factor, count);
     }
-    subtract(to, p.vector_of(basis, panel.first) + at, p.n, panel.count, a, count);
+    subtract(to, p.vector_of(p.q, panel.first) + at, p.n, panel.count, a, count);
 }
 
-// Takes the part of a panel out of vector j; false where the last vector is none.
-bool take_panel(nw_run* run, const Problem& p, Scratch& s, const Panel& panel) {
-    multiply_panel(run, p, s, panel);
-    const double factor = solve_panel(p, s, panel);
-    if (factor == 0) {
-        return false;
-    }
-    on_parts(run, p.n, [&](int, std::int64_t begin, std::int64_t end) {
+// One pass: what `before` takes out of vector j is subtracted, chunk by chunk, and the rest multiplied with `next`,
+// whose products go into a; either may be null.
+void pass_panels(nw_run* run, const Problem& p, Scratch& s, const Panel* before, double factor, const Panel* next) {
+    s.sums.clear();
+    on_parts(run, p.n, [&](int thread, std::int64_t begin, std::int64_t end) {
         on_chunks(begin, end, p.chunk, [&](std::int64_t at, std::int64_t count) {
-            subtract_panel(p, panel, p.v, p.q, s.a.data(), factor, at, count);
-            if (p.update) {
-                subtract_panel(p, panel, p.d0, p.d, s.a.data(), factor, at, count);
+            if (before != nullptr) {
+                subtract_panel(p, *before, s.b.data(), factor, at, count);
+            }
+            if (next != nullptr) {
+                multiply_panel(p, *next, at, count, s.sums.of(thread));
             }
         });
     });
+    if (next != nullptr) {
+        s.sums.total(run, next->ends() ? 2 * next->count : next->count, s.a.data());
+    }
+}
+
+// d_j is combined as q_j was, and the one before it scaled as that was, in a pass of its own: what it reads would drive
+// panels out of the cache.
+void follow(nw_run* run, const Problem& p, int j) {
+    double* a = scratch(run).a.data();
+    for (int i = 0; i < j; ++i) {
+        a[i] = p.r_of(i, j);
+    }
+    const double factor = 1 / p.r_of(j - 1, j - 1);
+    on_parts(run, p.n, [&](int, std::int64_t begin, std::int64_t end) {
+        on_chunks(begin, end, p.chunk, [&](std::int64_t at, std::int64_t count) {
+            const double* from = p.vector_of(p.d0, j) + at;
+            double* to = p.vector_of(p.d, j) + at;
+            std::copy(from, from + count, to);
+            scale(p.vector_of(p.d, j - 1) + at, factor, count);
+            subtract(to, p.d + at, p.n, j, a, count);
+        });
+    });
+}
+
+// Makes vector j orthogonal to all before it; false where the one before it is none.
+bool take_panels(nw_run* run, const Problem& p, Scratch& s, int j) {
+    Panel before{};
+    double factor = 1;
+    for (int first = 0; first < j; first += p.panel) {
+        const Panel next{j, first, std::min(p.panel, j - first)};
+        pass_panels(run, p, s, first > 0 ? &before : nullptr, factor, &next);
+        factor = solve_panel(p, s, next);
+        if (factor == 0) {
+            return false;
+        }
+        std::swap(s.a, s.b);
+        before = next;
+    }
+    pass_panels(run, p, s, &before, factor, nullptr);
+    if (p.update) {
+        follow(run, p, j);
+    }
     return true;
 }
 
@@ -278,9 +312,10 @@ int classic_twice(nw_run* run) {
 
 // Modified Gram-Schmidt by panels of vectors: the products of a panel with w in one pass, and in another what the
 // modified method would subtract for them, which is a with (I + L) a = Q'w, L what is below the diagonal of the panel's
-// Q'Q (Świrydowicz, Langou, Ananthan, Yang, Thomas 2021, doi 10.1002/nla.2343). A panel that stays in the cache between
-// its two passes is read from memory once. The last vector's row of L and its norm come from the pass of the last
-// panel, so it is normalised one step late, while it is read anyway.
+// Q'Q (Świrydowicz, Langou, Ananthan, Yang, Thomas 2021, doi 10.1002/nla.2343). A panel is subtracted in the pass that
+// multiplies with the next one; where it stayed in the cache until then it is read from memory once. The last vector's
+// row of L and its norm come from the pass of the last panel, so it is normalised one step late, while it is read
+// anyway.
 int panels(nw_run* run) {
     const Problem p = problem(run);
     clear_r(p);
@@ -289,10 +324,8 @@ int panels(nw_run* run) {
         if (j == 0) {
             take(run, p, j);
         }
-        for (int first = 0; first < j; first += p.panel) {
-            if (!take_panel(run, p, s, {j, first, std::min(p.panel, j - first)})) {
-                return nw_fail(run, "vector %d depends on those before it", j - 1);
-            }
+        if (j > 0 && !take_panels(run, p, s, j)) {
+            return nw_fail(run, "vector %d depends on those before it", j - 1);
         }
     }
     const int end = p.vectors - 1;

@@ -71,7 +71,7 @@ Problem problem(const nw_run* run) {
     p.restart = static_cast<int>(nw_number(run, "restart", 30));
     p.tolerance = nw_number(run, "tolerance", 1e-8);
     p.most = static_cast<int>(nw_number(run, "most", 10000));
-    p.chunk = static_cast<std::int64_t>(nw_number(run, "chunk", 2048));
+    p.chunk = static_cast<std::int64_t>(nw_number(run, "chunk", 16384));
     p.precondition = is(run, "precondition", "none")     ? Kind::none
                      : is(run, "precondition", "jacobi") ? Kind::jacobi
                                                          : Kind::ilu;
