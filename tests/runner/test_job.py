@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
+from nodewise.base.processors import parse_processors
 from nodewise.machine.sources import load_machine
 from nodewise.runner.job import JobLauncher
 from nodewise.runner.launcher import RunOptions
@@ -98,6 +100,26 @@ def test_one_layer_binds_the_ranks_of_a_real_mpi_and_it_is_read_back(mpi: mpis.M
     # the places of the setting, of which the launcher took nothing away
     assert [r.allowed for r in sample.ranks] == [setting.places[0], setting.places[1]]
     assert sample.ranks[0].allowed != sample.ranks[1].allowed
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_intel_mpi_says_the_same_places(ranks: int, tmp_path: Path) -> None:
+    """By its own table, which I_MPI_DEBUG=4 prints; a single rank it would leave all processors."""
+    intel, machine = mpis.find("intelmpi", tmp_path), load_machine()
+    if len(machine.allowed_cores) < 2:
+        pytest.skip("one core: places cannot be distinguished")
+    environment = {**os.environ, **intel.environment, "I_MPI_DEBUG": "4"}
+    options = Options(
+        machine, intel.command(ranks), ["ranks", "threads", "placement"], environment, folder=tmp_path / "launch"
+    )
+    setting = options.setting(Point({"ranks": ranks, "threads": 1, "placement": "compact"}))
+    printed = subprocess.run(
+        setting.command, env={**environment, **setting.env}, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    table = printed.partition("Pin cpu\n")[2]
+    rows = re.findall(r"startup\(\): (\d+) +\d+ +\S+ +\{?([\d,-]+)\}?\s*$", table, re.MULTILINE)
+    assert setting.places is not None
+    assert {int(rank): tuple(parse_processors(cpus)) for rank, cpus in rows} == dict(enumerate(setting.places)), printed
 
 
 def test_a_rank_of_a_real_mpi_that_dies_is_named_and_the_others_end(mpi: mpis.Mpi) -> None:
