@@ -291,3 +291,28 @@ def test_python_hands_in_the_same_job(here: Path) -> None:
         public.submit("./program {n}", out="tuned", accept_disturbed=True, **ask)
     public.submit("./program {n}", out="tuned", resume=True)
     assert "tune --resume" in (here / "job.sh").read_text()
+
+
+def test_a_suite_is_one_job_that_goes_on(here: Path) -> None:
+    (here / "nodewise.toml").write_text(
+        '[defaults]\nruns = 12\nwarmup = 0\n[command.a]\nrun = "./program 4"\n[command.b]\nrun = "./program 1"\n'
+    )
+    done = nodewise(here, "suite", "run", "--accept-disturbed", "--out", "kept", "--submit=time=5")
+    assert done.returncode == 0 and "job       7, one for the whole suite" in done.stdout, done.stderr
+    assert (here / "sbatch").read_text().splitlines() == ["--parsable", f"--output={here}/kept/{LOG}", "--time=5"]
+    job = subprocess.Popen(["sh", "job.sh"], env={**os.environ, "SLURM_JOB_ID": "7"}, stdout=-3, stderr=-3)
+    samples = here / "kept/a/samples.jsonl"
+    while not samples.exists() or samples.stat().st_size < 800:
+        assert job.poll() is None
+        time.sleep(0.005)
+    job.send_signal(signal.SIGUSR1)
+    job.wait(timeout=60)
+    assert (here / "requeued").read_text() == "requeue 7\n"
+    before = samples.read_bytes()
+    subprocess.run(["sh", "job.sh"], env={**os.environ, "SLURM_JOB_ID": "7"}, check=True, capture_output=True)
+    assert samples.read_bytes().startswith(before)
+    for name in "ab":
+        every_run_once(here / "kept" / name)
+        assert len(read_experiment(here / "kept" / name).records) == 12
+    again = nodewise(here, "suite", "run", "--resume", "kept", "--submit", "--json")
+    assert again.returncode == 2 and "a job prints its answer when it ends" in again.stderr

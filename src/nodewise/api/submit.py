@@ -19,6 +19,17 @@ from nodewise.records.experiment import read_question
 from nodewise.verdicts.submitted import Submitted
 
 
+def submit_suite(folder: Path, words: Sequence[str], options: str) -> Submitted:
+    """Hand a suite's run to Slurm by the words behind `nodewise`, which go on with what `folder` holds. Raises as `submit_tune`."""
+    return _handed(folder.absolute(), words, words, read_options(options), "suite run")
+
+
+def _handed(folder: Path, first: Sequence[str], again: Sequence[str], sbatch: Sequence[str], command: str) -> Submitted:
+    nodewise = (sys.executable, "-m", "nodewise")
+    text = job_text(folder, folder.name, str(Path.cwd()), (*nodewise, *first), (*nodewise, *again), command)
+    return Submitted("submitted", submit_job(folder, text, sbatch), str(folder), str(folder / LOG))
+
+
 def submit_tune(folder: Path, first: Sequence[str], more: Sequence[str], options: str, resume: bool) -> Submitted:
     """Hand `first`, the words behind `nodewise`, to Slurm, to be gone on with in `folder`; `more` is said again then.
 
@@ -32,11 +43,8 @@ def submit_tune(folder: Path, first: Sequence[str], more: Sequence[str], options
     elif (folder / "question.json").exists():
         raise InputError(f"{folder} holds an experiment already", f"go on with it: --resume {folder} --submit")
     folder = folder.absolute()
-    nodewise = (sys.executable, "-m", "nodewise")
-    begun = (*nodewise, *first)
-    resumed = begun if resume else (*nodewise, "tune", "--resume", str(folder), *more)
-    job = submit_job(folder, job_text(folder, folder.name, str(Path.cwd()), begun, resumed), sbatch)
-    return Submitted("submitted", job, str(folder), str(folder / LOG))
+    again = first if resume else ("tune", "--resume", str(folder), *more)
+    return _handed(folder, first, again, sbatch, "tune")
 
 
 @question()

@@ -32,18 +32,19 @@ _OVER = {
     *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"),
     *("REVOKED", "TIMEOUT"),
 }
-#: What follows the head: one nodewise at a time, asked to end by TERM so that what it measured is whole. `wait` ends early where a
+#: What follows the head, of an experiment's folder or one of experiments: one nodewise at a time, asked to end by TERM so that what it measured is whole. `wait` ends early where a
 #: trap ran, and a process that was not waited for is still there. No more is asked of a job that measures nothing in its time.
 _TEXT = """
 folder={folder}
 cd {asked_in}
-size() {{ wc -c 2>/dev/null < "$folder/samples.jsonl" || echo 0; }}
+found() {{ find "$folder" -maxdepth 2 -name "$1" 2>/dev/null; }}
+size() {{ found samples.jsonl | tr '\\n' '\\0' | xargs -0 -r cat 2>/dev/null | wc -c; }}
 before=$(size)
 again=
 pid=
 trap 'again=1; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null' USR1
 trap 'trap "" TERM; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null; wait "$pid"; exit 143' TERM
-if [ -s "$folder/question.json" ]; then
+if [ -n "$(found question.json)" ]; then
     {resumed} &
 else
     {first} &
@@ -90,8 +91,12 @@ def read_options(text: str) -> tuple[str, ...]:
     return tuple(f"--{word}" for word in words)
 
 
-def job_text(folder: Path, name: str, asked_in: str, first: Sequence[str], resumed: Sequence[str]) -> str:
+def job_text(
+    folder: Path, name: str, asked_in: str, first: Sequence[str], resumed: Sequence[str], by_hand: str = "tune"
+) -> str:
     """The script of an experiment's job: `first` begins it, in the directory `asked_in`, and `resumed` goes on with it.
+
+    `by_hand` is the command that does so with `--resume DIR --submit`.
 
     It has whole nodes to itself, is asked to stop a minute before its time limit, and then is requeued: it stays one job.
     """
@@ -104,7 +109,7 @@ def job_text(folder: Path, name: str, asked_in: str, first: Sequence[str], resum
         asked_in=quoted(asked_in),
         first=quoted_line(first),
         resumed=quoted_line(resumed),
-        by_hand=quoted(f"nodewise tune --resume {quoted(str(folder))} --submit"),
+        by_hand=quoted(f"nodewise {by_hand} --resume {quoted(str(folder))} --submit"),
     )
     return "\n".join(["#!/bin/sh", *(f"#SBATCH {d}" for d in directives)]) + text
 

@@ -60,6 +60,14 @@ class _Suite(Exporting):
     metavar="DIR",
     help="Go on with the suite in DIR, which was its --out; what is finished there is not measured again.",
 )
+@click.option(
+    "--submit",
+    is_flag=False,
+    flag_value="",
+    metavar="[OPTIONS]",
+    help="Run it as one job of Slurm, which goes on by itself when it is requeued, killed or at its time limit; "
+    "OPTIONS of sbatch: --submit='partition=long time=4:00:00'.",
+)
 @disturbed_option
 @json_option("the rows")
 @click.argument("action", type=click.Choice(_ACTIONS), metavar="run|list|check")
@@ -76,6 +84,7 @@ def command(
     undecided: str,
     out: Path | None,
     resume: Path | None,
+    submit: str | None,
     accept_disturbed: bool,
     as_json: bool,
     action: str,
@@ -106,7 +115,8 @@ def command(
             context,
             f"`suite {action}` measures nothing",
             (
-                *("baseline", "any_machine", "fail_if_slower", "undecided", "out", "resume", "accept_disturbed"),
+                *("baseline", "any_machine", "fail_if_slower", "undecided", "out", "resume", "submit"),
+                "accept_disturbed",
                 *exports,
             ),
         )
@@ -130,6 +140,10 @@ def command(
     # whether they can be written is to be known before the time is spent
     targets = asked_exports(exports, as_json)
     folder = (result_place(out, "suite") if resume is None else resume).absolute()
+    if submit is not None:
+        refuse_ignored(context, "a job prints its answer when it ends", ("as_json",))
+        _submit(folder, submit)
+        return ExitCode.WELL
     verdict = _run(cases, file, baseline, any_machine, fail_if_slower, accept_disturbed, folder, resume is not None)
     for name, target in targets.items():
         write_suite_export(name, verdict, target)
@@ -175,6 +189,25 @@ def _run(
             progress=line.show,
             note=print_note,
         )
+
+
+def _submit(folder: Path, options: str) -> None:
+    """Hand the same suite to Slurm, to be run there, and gone on with where it was."""
+    from nodewise.api.submit import submit_suite
+
+    typed: list[str] = []
+    words = iter(sys.argv[1:])
+    for word in words:
+        if word in ("--out", "--resume"):
+            next(words)
+        elif word != "--submit" and not word.startswith(("--out=", "--resume=", "--submit=")):
+            typed.append(word)
+    at = typed.index("suite") + 1
+    # the folder is there by then, and who begins goes on with nothing
+    found = submit_suite(folder, (*typed[:at], "--resume", str(folder), *typed[at:]), options)
+    print(f"job       {found.job}, one for the whole suite: it goes on when it is requeued or at its time limit")
+    print(f"kept in   {folder}")
+    print(f"log       {found.log}")
 
 
 def _code(verdict: SuiteVerdict, gated: bool, undecided_fails: bool) -> ExitCode:
