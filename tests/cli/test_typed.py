@@ -92,7 +92,12 @@ def says(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    "command", [["run", "-r", "1", "-w", "0"], ["tune", "--max-runs", "20", "--axes", "hugepages"], ["place", "os"]]
+    "command",
+    [
+        ["run", "-r", "1", "-w", "0"],
+        ["tune", "--max-runs", "20", "--axes", "hugepages", "--within", "90%"],
+        ["place", "os"],
+    ],
 )
 def test_variables_before_the_program_are_its_environment(
     nodewise: Command, says: str, tmp_path: Path, command: list[str]
