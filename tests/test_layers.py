@@ -21,7 +21,20 @@ LAYERS = [
         "profile",
         "studies",
     ),
-    *("quiet", "nodes", "records", "tuning", "jobs", "verdicts", "history", "experiments", "report", "api", "cli"),
+    *(
+        "quiet",
+        "fabric",
+        "nodes",
+        "records",
+        "tuning",
+        "jobs",
+        "verdicts",
+        "history",
+        "experiments",
+        "report",
+        "api",
+        "cli",
+    ),
 ]
 NATIVE = ["abi", "simd_math", "simd", "machine", "pin", "runner", "worker", "bindings", "fuzz"]
 #: The one door to the native core, and who may look for its files.

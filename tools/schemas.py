@@ -12,6 +12,8 @@ from nodewise.cli.outputs.outline import OutlineOutput
 from nodewise.cli.outputs.quiet import QuietOutput
 from nodewise.cli.outputs.studies import StudyOutput
 from nodewise.cli.outputs.vec import VecOutput
+from nodewise.fabric.result import Fabric, Links, Ports
+from nodewise.fabric.translate import Translation
 from nodewise.history.difference import Difference
 from nodewise.history.fill import Filled
 from nodewise.history.trend import Trends
@@ -76,6 +78,10 @@ DOCUMENTS = {
     "check": Document(CheckResult, ("junit", "html")),
     "snapshot": Document(Snapshot, version=("nodewise_snapshot", SNAPSHOT_VERSION)),
     "vec": Document(VecOutput),
+    "fabric": Document(Fabric),
+    "fabric-link": Document(Links),
+    "fabric-ports": Document(Ports),
+    "fabric-translate": Document(Translation),
     "doctor": Document(Diagnosis),
     "suite": Document(SuiteVerdict),
     "profile": Document(ProfileResult, ("report",)),
