@@ -36,7 +36,7 @@ LAYERS = [
         "cli",
     ),
 ]
-NATIVE = ["abi", "simd_math", "simd", "machine", "pin", "runner", "worker", "bindings", "fuzz"]
+NATIVE = ["abi", "simd_math", "simd", "machine", "pin", "runner", "transport", "worker", "bindings", "fuzz"]
 #: The one door to the native core, and who may look for its files.
 CORE_USERS = {"machine/hwloc.py", "machine/sources.py", "base/native.py"}
 

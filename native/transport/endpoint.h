@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every transport has to do; transport.h says what each function means. All throw Error.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "transport/error.h"
+#include "transport/os.h"
+
+struct nwt_endpoint {
+    nwt_endpoint() = default;
+    nwt_endpoint(const nwt_endpoint&) = delete;
+    nwt_endpoint& operator=(const nwt_endpoint&) = delete;
+    virtual ~nwt_endpoint() = default;
+
+    // These return false where the time is over.
+    virtual bool send(const void* data, std::uint64_t size, nodewise::transport::Deadline deadline) = 0;
+    virtual bool peek(std::uint64_t& size, nodewise::transport::Deadline deadline) = 0;
+    virtual bool receive(void* buffer, std::uint64_t room, std::uint64_t& size,
+                         nodewise::transport::Deadline deadline) = 0;
+    virtual bool receive_loan(nwt_view& view, nodewise::transport::Deadline deadline) = 0;
+    virtual bool loan(std::uint64_t size, void*& data, nodewise::transport::Deadline deadline) = 0;
+    virtual bool wait_peers(std::uint32_t at_least, nodewise::transport::Deadline deadline) = 0;
+    virtual bool close(nodewise::transport::Deadline deadline) = 0;
+
+    virtual void give_back(const nwt_view& view) = 0;
+    virtual void send_loan() = 0;
+    virtual void drop_loan() = 0;
+    // In a child of a fork: nothing that the parent still has is touched.
+    virtual void forget() = 0;
+
+    std::uint32_t born = nodewise::transport::generation();
+    nwt_loss loss{};
+};
+
+namespace nodewise::transport {
+
+struct Options {
+    std::int32_t pattern = 0;
+    std::string scheme, name;  // of the address
+    bool bind = false;
+    bool spin = false;
+    std::uint64_t capacity = 0, slots = 0;
+    int (*interrupted)(void*) = nullptr;
+    void* context = nullptr;
+};
+
+using Endpoint = nwt_endpoint;
+
+std::unique_ptr<Endpoint> open_local(const Options& options);  // shm and inproc
+
+}  // namespace nodewise::transport

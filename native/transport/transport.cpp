@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C interface: arguments are checked here, and errors become statuses.
+#include "transport/transport.h"
+
+#include <exception>
+#include <new>
+
+#include "transport/endpoint.h"
+#include "transport/lane.h"
+
+namespace {
+
+using nodewise::transport::Deadline;
+using nodewise::transport::Error;
+using nodewise::transport::PeerLost;
+
+thread_local std::string explanation;
+
+int failed(nwt_status status, const char* what) {
+    try {
+        explanation = what;
+    } catch (const std::bad_alloc&) {
+        explanation.clear();
+    }
+    return status;
+}
+
+template <typename Call>
+int guarded(nwt_endpoint* endpoint, Call call) {
+    try {
+        if (endpoint != nullptr && endpoint->born != nodewise::transport::generation()) [[unlikely]] {
+            return failed(NWT_FORKED,
+                          "the endpoint belongs to the process that opened it, not to one forked from that");
+        }
+        return call() ? NWT_OK : failed(NWT_TIMED_OUT, "the time is over");
+    } catch (const PeerLost& problem) {
+        if (endpoint != nullptr) {
+            endpoint->loss = {.pid = problem.pid(), .messages = problem.messages()};
+        }
+        return failed(NWT_PEER_LOST, problem.what());
+    } catch (const Error& problem) {
+        return failed(problem.status(), problem.what());
+    } catch (const std::exception& problem) {
+        return failed(NWT_SYSTEM, problem.what());
+    }
+}
+
+void need(bool right, const char* what) {
+    if (!right) [[unlikely]] {
+        throw Error(NWT_INVALID, what);
+    }
+}
+
+nodewise::transport::Options checked_options(const nwt_options* given) {
+    need(given != nullptr && given->size == sizeof(nwt_options), "options of another version of transport.h, or none");
+    need(given->pattern == NWT_PUSH || given->pattern == NWT_PULL, "the pattern is NWT_PUSH or NWT_PULL");
+    need(given->waiting == NWT_BLOCK || given->waiting == NWT_SPIN, "the waiting is NWT_BLOCK or NWT_SPIN");
+    need(given->bind == 0 || given->bind == 1, "bind is 0 or 1");
+    need(given->address != nullptr, "no address");
+    nodewise::transport::Options options{.pattern = given->pattern,
+                                         .scheme = {},
+                                         .name = {},
+                                         .bind = given->bind == 1,
+                                         .spin = given->waiting == NWT_SPIN,
+                                         .capacity = given->capacity == 0 ? 4 << 20 : given->capacity,
+                                         .slots = given->slots == 0 ? 8192 : given->slots,
+                                         .interrupted = given->interrupted,
+                                         .context = given->context};
+    const std::string address = given->address;
+    const std::size_t middle = address.find("://");
+    if (middle != std::string::npos) {
+        options.scheme = address.substr(0, middle);
+        options.name = address.substr(middle + 3);
+    }
+    if ((options.scheme != "shm" && options.scheme != "inproc") || options.name.empty()) {
+        throw Error(NWT_INVALID, "an address is shm://NAME or inproc://NAME, not '" + address + "'");
+    }
+    need(nodewise::transport::Shape{.capacity = options.capacity, .slots = options.slots}.valid(),
+         "the capacity is a power of two from 4096 to 68719476736, the slots one from 2 to 16777216");
+    return options;
+}
+
+}  // namespace
+
+int nwt_open(const nwt_options* options, nwt_endpoint** endpoint) {
+    return guarded(nullptr, [&] {
+        need(endpoint != nullptr, "no place for the endpoint");
+        *endpoint = nodewise::transport::open_local(checked_options(options)).release();
+        return true;
+    });
+}
+
+int nwt_send(nwt_endpoint* endpoint, const void* data, uint64_t size, int64_t timeout_ns) {
+    return guarded(endpoint, [&] {
+        need(endpoint != nullptr && (data != nullptr || size == 0), "no endpoint, or no message");
+        need(size <= NWT_MAX_SIZE, "a message is at most 2147483648 bytes");
+        return endpoint->send(data, size, Deadline(timeout_ns));
+    });
+}
+
+int nwt_peek(nwt_endpoint* endpoint, uint64_t* size, int64_t timeout_ns) {
+    return guarded(endpoint, [&] {
+        need(endpoint != nullptr && size != nullptr, "no endpoint, or no place for the size");
+        return endpoint->peek(*size, Deadline(timeout_ns));
+    });
+}
+
+int nwt_receive(nwt_endpoint* endpoint, void* buffer, uint64_t room, uint64_t* size, int64_t timeout_ns) {
+    return guarded(endpoint, [&] {
+        need(endpoint != nullptr && size != nullptr && (buffer != nullptr || room == 0),
+             "no endpoint, no buffer, or no place for the size");
+        return endpoint->receive(buffer, room, *size, Deadline(timeout_ns));
+    });
+}
+
+int nwt_receive_loan(nwt_endpoint* endpoint, nwt_view* view, int64_t timeout_ns) {
+    return guarded(endpoint, [&] {
+        need(endpoint != nullptr && view != nullptr, "no endpoint, or no place for the view");
+        return endpoint->receive_loan(*view, Deadline(timeout_ns));
+    });
+}
+
+int nwt_give_back(nwt_endpoint* endpoint, const nwt_view* view) {
+    return guarded(endpoint, [&] {
+        need(endpoint != nullptr && view != nullptr, "no endpoint, or no view");
+        endpoint->give_back(*view);
+        return true;
+    });
+}
+
+int nwt_loan(nwt_endpoint* endpoint, uint64_t size, void** data, int64_t timeout_ns) {
+    return guarded(endpoint, [&] {
+        need(endpoint != nullptr && data != nullptr, "no endpoint, or no place for the loan");
+        need(size <= NWT_MAX_SIZE, "a message is at most 2147483648 bytes");
+        return endpoint->loan(size, *data, Deadline(timeout_ns));
+    });
+}
+
+int nwt_send_loan(nwt_endpoint* endpoint) {
+    return guarded(endpoint, [&] {
+        need(endpoint != nullptr, "no endpoint");
+        endpoint->send_loan();
+        return true;
+    });
+}
+
+int nwt_drop_loan(nwt_endpoint* endpoint) {
+    return guarded(endpoint, [&] {
+        need(endpoint != nullptr, "no endpoint");
+        endpoint->drop_loan();
+        return true;
+    });
+}
+
+int nwt_wait_peers(nwt_endpoint* endpoint, uint32_t at_least, int64_t timeout_ns) {
+    return guarded(endpoint, [&] {
+        need(endpoint != nullptr, "no endpoint");
+        return endpoint->wait_peers(at_least, Deadline(timeout_ns));
+    });
+}
+
+int nwt_last_loss(const nwt_endpoint* endpoint, nwt_loss* loss) {
+    return guarded(nullptr, [&] {
+        need(endpoint != nullptr && loss != nullptr, "no endpoint, or no place for the loss");
+        *loss = endpoint->loss;
+        return true;
+    });
+}
+
+int nwt_close(nwt_endpoint* endpoint, int64_t timeout_ns) {
+    const int status = guarded(endpoint, [&] {
+        need(endpoint != nullptr, "no endpoint");
+        return endpoint->close(Deadline(timeout_ns));
+    });
+    if (status == NWT_OK || status == NWT_PEER_LOST || status == NWT_FORKED) {
+        nwt_abort(endpoint);
+    }
+    return status;
+}
+
+void nwt_abort(nwt_endpoint* endpoint) {
+    if (endpoint != nullptr && endpoint->born != nodewise::transport::generation()) {
+        endpoint->forget();
+    }
+    delete endpoint;
+}
+
+const char* nwt_explain(void) { return explanation.c_str(); }

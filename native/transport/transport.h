@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Messages between threads and processes of one machine: one interface, with a transport beneath it that the address
+ * names.
+ *
+ * An endpoint belongs to one thread at a time, and to the process that opened it. A message is 0 bytes to 2 GiB; it
+ * arrives whole, once, and in the order in which its sender sent it, or its peer is reported as lost. Timeouts are
+ * nanoseconds: NWT_FOREVER waits, 0 looks once. A call that returns other than NWT_OK has changed nothing but where it
+ * says so; nwt_explain() says what was wrong.
+ */
+#ifndef NODEWISE_TRANSPORT_H
+#define NODEWISE_TRANSPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NWT_API __attribute__((visibility("default")))
+#define NWT_FOREVER ((int64_t)-1)
+#define NWT_MAX_SIZE ((uint64_t)1 << 31) /* bytes of a message */
+
+enum nwt_status {
+    NWT_OK = 0,
+    NWT_TIMED_OUT = 1, /* nothing was sent, nothing was received */
+    NWT_INVALID = 2,   /* an argument, or a call at the wrong time */
+    NWT_ADDRESS_TAKEN = 3,
+    NWT_REFUSED = 4,   /* the other side is another user's, another version, or of a pattern that does not fit */
+    NWT_PEER_LOST = 5, /* a peer has died, closed with messages unread, or written nonsense; the others go on */
+    NWT_FORKED = 6,    /* the endpoint is the parent process's */
+    NWT_INTERRUPTED = 7,
+    NWT_TOO_SMALL = 8, /* the buffer is smaller than the message, which stays to be received; its size is told */
+    NWT_SYSTEM = 9     /* no memory, no descriptors, … */
+};
+
+/* Many may push to one that pulls; of several that pull from one that pushes, each gets the next message in turn. */
+enum nwt_pattern { NWT_PUSH = 1, NWT_PULL = 2 };
+
+/* How an endpoint waits: NWT_BLOCK spins first, then sleeps; NWT_SPIN never sleeps. */
+enum nwt_waiting { NWT_BLOCK = 0, NWT_SPIN = 1 };
+
+typedef struct nwt_endpoint nwt_endpoint;
+
+typedef struct nwt_options {
+    uint32_t size; /* sizeof(nwt_options) */
+    int32_t pattern;
+    const char* address; /* shm://NAME: processes of one user; inproc://NAME: threads of one process */
+    int32_t bind;        /* 1: others connect to it; 0: it connects, and again where its peer is gone */
+    int32_t waiting;
+    uint32_t slots;    /* messages and pieces of messages on the way to one peer, a power of two; 0: 8192 */
+    uint64_t capacity; /* bytes on the way to one peer, a power of two; 0: 4 MiB */
+    /* Asked now and then during a wait; other than 0 ends it with NWT_INTERRUPTED. May be NULL. */
+    int (*interrupted)(void* context);
+    void* context;
+} nwt_options;
+
+/* A message in the transport's memory, to be read there and given back. */
+typedef struct nwt_view {
+    const void* data;
+    uint64_t size;
+    uint64_t peer;
+    uint64_t ticket;
+} nwt_view;
+
+/* What the last NWT_PEER_LOST was about. */
+typedef struct nwt_loss {
+    int64_t pid;       /* 0: not known */
+    uint64_t messages; /* sent to it, not confirmed */
+} nwt_loss;
+
+NWT_API int nwt_open(const nwt_options* options, nwt_endpoint** endpoint);
+
+/* Waits for a peer with room. */
+NWT_API int nwt_send(nwt_endpoint* endpoint, const void* data, uint64_t size, int64_t timeout_ns);
+
+/* The size of the next message, which stays. */
+NWT_API int nwt_peek(nwt_endpoint* endpoint, uint64_t* size, int64_t timeout_ns);
+
+/* The next message, copied into `buffer`. */
+NWT_API int nwt_receive(nwt_endpoint* endpoint, void* buffer, uint64_t room, uint64_t* size, int64_t timeout_ns);
+
+/* The next message, where it lies; its room is the sender's again once this and all earlier ones of that sender have
+ * been given back. In any order, also after the sender has gone. */
+NWT_API int nwt_receive_loan(nwt_endpoint* endpoint, nwt_view* view, int64_t timeout_ns);
+NWT_API int nwt_give_back(nwt_endpoint* endpoint, const nwt_view* view);
+
+/* `size` bytes, at most the capacity, of the transport's memory to write a message into, then to be sent or dropped.
+ * One at a time. */
+NWT_API int nwt_loan(nwt_endpoint* endpoint, uint64_t size, void** data, int64_t timeout_ns);
+NWT_API int nwt_send_loan(nwt_endpoint* endpoint);
+NWT_API int nwt_drop_loan(nwt_endpoint* endpoint);
+
+/* Waits until so many peers are connected. */
+NWT_API int nwt_wait_peers(nwt_endpoint* endpoint, uint32_t at_least, int64_t timeout_ns);
+
+NWT_API int nwt_last_loss(const nwt_endpoint* endpoint, nwt_loss* loss);
+
+/* Returns when each peer has received all that was sent to it. On NWT_OK, NWT_PEER_LOST and NWT_FORKED the endpoint is
+ * gone; else it is open. */
+NWT_API int nwt_close(nwt_endpoint* endpoint, int64_t timeout_ns);
+
+/* Ends it at once, views and loans with it; a peer that pulls is told that this one is lost. */
+NWT_API void nwt_abort(nwt_endpoint* endpoint);
+
+/* In words, what the last call of this thread that failed met. */
+NWT_API const char* nwt_explain(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
