@@ -11,6 +11,7 @@
 #include <limits>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 
 #include "abi/kernel.h"
 #include "matrix.h"
@@ -169,8 +170,9 @@ class Reader {
 
 // By rows and columns, those of one place added up.
 Rows ordered(std::vector<Entry>& entries, std::int64_t whole, std::int64_t first, std::int64_t end) {
-    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-        return a.row != b.row ? a.row < b.row : a.column < b.column;
+    // what is added up at one place has an order of its own, too
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+        return std::tie(a.row, a.column, a.value) < std::tie(b.row, b.column, b.value);
     });
     Rows made;
     made.whole = whole;

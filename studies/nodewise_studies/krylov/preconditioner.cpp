@@ -28,7 +28,7 @@ Preconditioner::Preconditioner(nw_run* run, const Problem& p, const Operator& ma
         return;
     }
     inverse_ = memory<double>(run, n_);
-    std::int64_t bad = n_;
+    std::int64_t bad = 0;
     if (kind_ == Kind::jacobi) {
         nw::on_parts(run, n_, [&](int, std::int64_t begin, std::int64_t end) {
             for (std::int64_t i = begin; i < end; ++i) {

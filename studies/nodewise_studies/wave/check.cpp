@@ -13,8 +13,7 @@ namespace {
 // The slab with as many planes, rows and points around as the derivative reaches.
 struct Padded {
     std::int64_t radius, row, plane;
-    explicit Padded(const Problem& p)
-        : radius(p.radius), row(p.nx + 2 * p.radius), plane(row * (p.ny + 2 * p.radius)) {}
+    explicit Padded(const Problem& p) : radius(p.radius), row(p.nx + 2 * radius), plane(row * (p.ny + 2 * radius)) {}
     [[nodiscard]] std::int64_t at(std::int64_t local_z, std::int64_t y, std::int64_t x) const {
         return (local_z + radius) * plane + (y + radius) * row + radius + x;
     }
@@ -42,7 +41,7 @@ constexpr NextRow kNextRows[] = {next_row<1>, next_row<2>, next_row<3>, next_row
 void compute(nw_run* run, const Problem& p, State& s) {
     const Padded in(p);
     const std::int64_t planes = p.end - p.begin;
-    const auto count = planes > 0 ? static_cast<std::size_t>((planes + 2 * p.radius) * in.plane) : 0;
+    const auto count = planes > 0 ? static_cast<std::size_t>((planes + 2 * in.radius) * in.plane) : 0;
     s.due_even.assign(count, 0);
     s.due_odd.assign(count, 0);
     s.due_traces.assign(static_cast<std::size_t>(p.steps * p.nx), 0);
@@ -123,7 +122,7 @@ std::int64_t first_wrong(const nw_run* run, const Problem& p, const float* field
 
 int wrong(nw_run* run, const Problem& p, const char* name, std::int64_t at) {
     return nw_fail(run, "the field at %s steps is wrong at z=%lld, y=%lld, x=%lld", name,
-                   static_cast<long long>(at / p.plane - p.ghost + p.begin),
+                   static_cast<long long>(at / p.plane) - p.ghost + p.begin,
                    static_cast<long long>(at % p.plane / p.row - p.radius), static_cast<long long>(at % p.row - kLine));
 }
 

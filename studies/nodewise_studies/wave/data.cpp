@@ -40,9 +40,9 @@ double most_courant(const nw_run* run, int radius) {
 
 // Speed, as a share of the largest: layers that are faster below, and what varies from point to point.
 double speed(const nw_run* run, const Problem& p, std::int64_t z, std::int64_t y, std::int64_t x) {
-    const auto layer = static_cast<double>(8 * z / p.nz);
+    const std::int64_t layer = 8 * z / p.nz;
     const auto place = static_cast<std::uint64_t>((z * p.ny + y) * p.nx + x);
-    return 0.5 + 0.05 * layer + 0.15 * nw_uniform(nw_random(run->seed, place));
+    return 0.5 + 0.05 * static_cast<double>(layer) + 0.15 * nw_uniform(nw_random(run->seed, place));
 }
 
 int outside(nw_run* run, const char* what, std::int64_t at, const char* direction, std::int64_t n) {
@@ -86,6 +86,12 @@ void derivative_weights(int radius, double* weight) {
         weight[k] = product / (k * k);
         weight[0] -= 2 * weight[k];
     }
+}
+
+double cache_of_thread() {
+    const long second = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    const long last = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return static_cast<double>(second > 0 ? second : 1L << 20) + static_cast<double>(last > 0 ? last : 32L << 20) / 8;
 }
 
 double keep(std::int64_t at, std::int64_t n, std::int64_t width) {
@@ -161,7 +167,7 @@ Problem problem(const nw_run* run) {
     }
     // odd numbers of lines from row to row and from plane to plane: neighbours do not share sets of a cache
     p.row = kLine * ((1 + (p.nx + kLine - 1) / kLine) | 1);
-    p.plane = p.row * ((p.ny + 2 * p.radius) | 1);
+    p.plane = p.row * ((p.ny + std::int64_t{2} * p.radius) | 1);
     p.even = static_cast<float*>(nw_data(run, "even"));
     p.odd = static_cast<float*>(nw_data(run, "odd"));
     p.c = static_cast<const float*>(nw_data(run, "c"));

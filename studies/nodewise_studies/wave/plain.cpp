@@ -27,8 +27,9 @@ void plane_of(const Problem& p, const State& s, int step, std::int64_t z) {
     }
 }
 
+// By the radius, of which there is none of 0.
 constexpr void (*kPlanes[])(const Problem&, const State&, int, std::int64_t) = {
-    plane_of<1>, plane_of<2>, plane_of<3>, plane_of<4>, plane_of<5>, plane_of<6>, plane_of<7>, plane_of<8>};
+    nullptr, plane_of<1>, plane_of<2>, plane_of<3>, plane_of<4>, plane_of<5>, plane_of<6>, plane_of<7>, plane_of<8>};
 
 }  // namespace
 
@@ -42,7 +43,7 @@ int plain(nw_run* run) {
             const Flush flush;
 #pragma omp for schedule(static)
             for (std::int64_t z = p.begin; z < p.end; ++z) {
-                kPlanes[p.radius - 1](p, s, step, z);
+                kPlanes[p.radius](p, s, step, z);
             }
         }
     }

@@ -58,6 +58,9 @@ inline State& state(const nw_run* run) { return *static_cast<State*>(run->own); 
 // Weights of the second derivative of order 2 · radius on a grid of spacing 1: of the point, then of its neighbours.
 void derivative_weights(int radius, double* weight);
 
+// Bytes of the caches that a thread can count on: its second, and of the last an eighth, since so many cores share one.
+double cache_of_thread();
+
 // What the sponge leaves at a place of n, `width` points at either end.
 double keep(std::int64_t at, std::int64_t n, std::int64_t width);
 

@@ -13,7 +13,7 @@ struct Tile {
     std::int64_t planes, rows;
 };
 
-// Rows of a tile: as many as leave all planes that an update reaches in half of the second cache. Planes: a thread's.
+// Rows of a tile: as many as leave all planes that an update reaches in the caches, equal parts. Planes: a thread's.
 Tile tile_of(const nw_run* run, const Problem& p) {
     Tile tile{static_cast<std::int64_t>(nw_number(run, "tile_z", 0)),
               static_cast<std::int64_t>(nw_number(run, "tile_y", 0))};
@@ -21,12 +21,12 @@ Tile tile_of(const nw_run* run, const Problem& p) {
         tile.planes = std::max<std::int64_t>(1, (p.end - p.begin + run->threads - 1) / run->threads);
     }
     if (tile.rows == 0) {
-        const long usual = 1L << 20;
-        const long second = sysconf(_SC_LEVEL2_CACHE_SIZE);
-        const std::int64_t cache = second > 0 ? second : usual;
-        const std::int64_t fitting =
-            cache / 2 / (p.row * static_cast<std::int64_t>(sizeof(float)) * (2 * p.radius + 3)) - 2 * p.radius;
-        tile.rows = std::max<std::int64_t>(4 * p.radius, fitting);
+        const std::int64_t reach = std::int64_t{2} * p.radius;
+        const double row = sizeof(float) * static_cast<double>(p.row);
+        const auto fitting = static_cast<std::int64_t>(cache_of_thread() / row / (2 * p.radius + 3)) - reach;
+        const std::int64_t most = std::max<std::int64_t>(2 * reach, fitting);
+        const std::int64_t tiles = (p.ny + most - 1) / most;
+        tile.rows = (p.ny + tiles - 1) / tiles;
     }
     return tile;
 }

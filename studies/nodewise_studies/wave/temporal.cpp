@@ -16,15 +16,15 @@ std::int64_t levels_of(const nw_run* run, const Problem& p) {
     if (const auto asked = static_cast<std::int64_t>(nw_number(run, "levels", 0)); asked > 0) {
         return asked;
     }
-    const long usual = 1L << 20;
-    const long second = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    const auto cache = static_cast<double>(second > 0 ? second : usual);
-    std::int64_t levels = 1;
+    // and no more than leave a diamond for each thread, nor than half of the steps
+    const std::int64_t most = std::max<std::int64_t>(
+        1, std::min<std::int64_t>(p.between / 2, p.ny / (2 * p.radius * std::int64_t{run->threads})));
     const auto bytes = [&](std::int64_t h) {
         // three arrays, the mean width of a diamond and what its rows reach, and so many planes in flight
         return 3.0 * sizeof(float) * static_cast<double>(p.row * (h + 2) * p.radius * (2 * h + 2) * p.radius);
     };
-    while (levels < 32 && bytes(levels + 1) <= cache) {
+    std::int64_t levels = 1;
+    while (levels < most && bytes(levels + 1) <= cache_of_thread()) {
         ++levels;
     }
     return levels;
