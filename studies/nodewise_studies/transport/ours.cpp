@@ -80,7 +80,7 @@ class Ours {
         calls_.abort(pull_);
     }
     bool good() const { return good_; }
-    const char* problem() const { return problem_.c_str(); }
+    const std::string& problem() const { return problem_; }
     bool send(const void* data, std::uint64_t size) const {
         return calls_.send(push_, data, size, kPatience) == NWT_OK;
     }
@@ -127,7 +127,7 @@ int ours(nw_run* run) {
     }
     Ours link(calls, task);
     return link.good() ? lent(run, task, link, "transport")
-                       : nw_fail(run, "transport cannot be set up: %s", link.problem());
+                       : nw_fail(run, "transport cannot be set up: %s", link.problem().c_str());
 }
 
 }  // namespace transport

@@ -148,7 +148,7 @@ int copying(nw_run* run, const char* name, Make make) {
     const Task task = task_of(run);
     std::unique_ptr<Link> there = make(task);
     if (!there->good()) {
-        return nw_fail(run, "%s cannot be set up: %s", name, there->problem());
+        return nw_fail(run, "%s cannot be set up: %s", name, std::string(there->problem()).c_str());
     }
     if (task.kind == Class::kCopy) {
         return copied(run, task, *there, name);
@@ -158,7 +158,7 @@ int copying(nw_run* run, const char* name, Make make) {
     }
     std::unique_ptr<Link> back = make(task);
     return back->good() ? round_trips(run, task, *there, *back, name)
-                        : nw_fail(run, "%s cannot be set up: %s", name, back->problem());
+                        : nw_fail(run, "%s cannot be set up: %s", name, std::string(back->problem()).c_str());
 }
 
 // One that lends: `lend(words)` gives the sender memory of a message, `hand_over()` sends it; `take(&words)` gives it

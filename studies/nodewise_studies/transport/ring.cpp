@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "pair.h"
 
@@ -121,7 +122,7 @@ class Ring {
           spin_(task.spin),
           memory_(bytes_) {}
     bool good() const { return memory_.error() == 0; }
-    const char* problem() const { return std::strerror(memory_.error()); }
+    std::string problem() const { return std::generic_category().message(memory_.error()); }
     bool send(const void* data, std::uint64_t size) {
         const auto* from = static_cast<const Byte*>(data);
         for (std::uint64_t done = 0; done < size;) {

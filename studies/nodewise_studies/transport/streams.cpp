@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 
 #include "pair.h"
 
@@ -28,7 +28,7 @@ class Stream {
         }
     }
     bool good() const { return read_ >= 0 && write_ >= 0; }
-    const char* problem() const { return std::strerror(error_); }
+    std::string problem() const { return std::generic_category().message(error_); }
     bool send(const void* data, std::uint64_t size) const {
         const auto* from = static_cast<const char*>(data);
         while (size > 0) {

@@ -82,7 +82,7 @@ class Queue {
         calls_.end(pull_context_);
     }
     bool good() const { return good_; }
-    const char* problem() const { return "its address"; }
+    std::string problem() const { return "its address"; }
     bool send(const void* data, std::uint64_t size) const {
         return calls_.send(push_, data, size, 0) == static_cast<int>(size);
     }
