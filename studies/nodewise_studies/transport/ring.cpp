@@ -119,12 +119,14 @@ class Ring {
     explicit Ring(const Task& task)
         : bytes_(std::uint64_t{task.size < 1024 ? 2U : 4U} << 20),
           batch_(task.kind == Class::kLatency ? 1 : 1024),
+          line_(task.size < 1024 ? 8 : 64),
           spin_(task.spin),
           memory_(bytes_) {}
     bool good() const { return memory_.error() == 0; }
     std::string problem() const { return std::generic_category().message(memory_.error()); }
     bool send(const void* data, std::uint64_t size) {
         const auto* from = static_cast<const Byte*>(data);
+        sent_ = begin_of(sent_);
         for (std::uint64_t done = 0; done < size;) {
             const std::uint64_t piece = std::min(size - done, kPiece);
             if (sent_ + piece - seen_taken_ > bytes_) {
@@ -142,6 +144,7 @@ class Ring {
     }
     bool receive(void* data, std::uint64_t size) {
         auto* to = static_cast<Byte*>(data);
+        taken_ = begin_of(taken_);
         for (std::uint64_t done = 0; done < size;) {
             const std::uint64_t piece = std::min(size - done, kPiece);
             if (seen_sent_ < taken_ + piece && (seen_sent_ = sent_progress_.load()) < taken_ + piece) {
@@ -165,10 +168,12 @@ class Ring {
 
   private:
     static constexpr std::uint64_t kPiece = 32768;
+    // large ones on a cache line: copies that lie across lines take several times as long
+    std::uint64_t begin_of(std::uint64_t position) const { return (position + line_ - 1) & ~(line_ - 1); }
     void flush() { sent_progress_.publish(shown_ = sent_, spin_); }
     void give_back() { taken_progress_.publish(given_back_ = taken_, spin_); }
 
-    std::uint64_t bytes_, batch_;
+    std::uint64_t bytes_, batch_, line_;
     bool spin_;
     Twice memory_;
     Progress sent_progress_, taken_progress_;
