@@ -31,7 +31,7 @@ Door::Door(Plan plan, const Bell& bell)
         listening_ = listen_at(plan_.name);
     }
     if (writes(plan_.pattern)) {
-        spare_.emplace(plan_.shape);
+        spare_ = std::make_unique<Writer>(plan_.shape);
     }
     knock_gap_ns_ = kShortestGap;
     sigset_t all;
@@ -200,9 +200,9 @@ std::shared_ptr<Link> Door::start_link(int socket) {
     link->process = descriptor_of_process(link->pid);
     if (writes(plan_.pattern)) {
         if (!spare_) {
-            spare_.emplace(plan_.shape);
+            spare_ = std::make_unique<Writer>(plan_.shape);
         }
-        link->out = std::exchange(spare_, std::nullopt);
+        link->out = std::move(spare_);
     }
     return link;
 }
@@ -228,9 +228,9 @@ void Door::finish_link(Link& link, const Hello& theirs, const std::vector<Fd>& d
     if (reading != writes(theirs.pattern) || descriptors.size() != (reading ? 2U : 1U)) {
         throw Error(NWT_REFUSED, "the other side's greeting is damaged");
     }
-    link.bell.emplace(descriptors[0]);
+    link.bell = std::make_unique<Bell>(descriptors[0]);
     if (reading) {
-        link.in.emplace(descriptors[1], theirs.shape);
+        link.in = std::make_unique<Reader>(descriptors[1], theirs.shape);
     }
     link.fenced = !(theirs.barriers && takes_part_in_barriers());
     link.serial = ++serial_;

@@ -75,7 +75,7 @@ class Door {
     bool refused_ = false;
     std::vector<std::shared_ptr<Link>> links_;
     std::uint64_t serial_ = 0;
-    std::optional<Writer> spare_;  // for the next peer
+    std::unique_ptr<Writer> spare_;  // for the next peer
 
     alignas(128) std::atomic<bool> news_{false};
     std::mutex mutex_;

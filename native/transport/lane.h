@@ -29,7 +29,7 @@ struct Shape {
     std::uint64_t segment_bytes() const { return kPage + descriptor_bytes() + capacity; }
     std::uint64_t piece() const { return capacity / 8 < kLargestPiece ? capacity / 8 : kLargestPiece; }
 
-    static constexpr std::uint64_t kLargestPiece = 32 * 1024;
+    static constexpr std::uint64_t kLargestPiece = 32768;
 };
 
 constexpr std::uint64_t lines(std::uint64_t bytes) { return (bytes + 63) & ~std::uint64_t{63}; }
@@ -173,7 +173,7 @@ class Reader {
 
 // Faster than memcpy for what fits the first cache.
 inline void copy(void* to, const void* from, std::uint64_t bytes) {
-    if (bytes > 16 * 1024 || bytes < 64) {
+    if (bytes > 16384 || bytes < 64) {
         if (bytes != 0) {
             std::memcpy(to, from, bytes);
         }

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 
 #include "transport/bell.h"
 #include "transport/hello.h"
@@ -16,9 +15,9 @@ struct Link {
     Fd socket, process;
     pid_t pid = 0;
     std::uint64_t serial = 0;
-    std::optional<Writer> out;  // a push's
-    std::optional<Reader> in;   // a pull's
-    std::optional<Bell> bell;
+    std::unique_ptr<Writer> out;  // a push's
+    std::unique_ptr<Reader> in;   // a pull's
+    std::unique_ptr<Bell> bell;
     bool fenced = true;
     Ledger views;
     Reader::Mark free{};            // what may be given back to the writer, which is done now and then

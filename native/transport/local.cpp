@@ -92,7 +92,8 @@ bool Local::settle(const Shared& link) {
 
 // Ends it from this side, too.
 void Local::part_from(const Shared& link) {
-    const Shared kept = link;  // which may be a member of what is changed here
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): it may be a member of what is changed here
+    const Shared kept = link;
     ::shutdown(kept->socket.get(), SHUT_RDWR);
     std::erase(links_, kept);
     if (from_ == kept) {

@@ -19,13 +19,13 @@
 
 namespace {
 
-#define HOLDS(what)                                                                  \
-    do {                                                                             \
-        if (!(what)) {                                                               \
+#define HOLDS(what)                                                                 \
+    do {                                                                            \
+        if (!(what)) {                                                              \
             std::printf("line %d: %s; last: %s\n", __LINE__, #what, nwt_explain()); \
-            std::fflush(stdout);                                                     \
-            std::_Exit(1);                                                           \
-        }                                                                            \
+            std::fflush(stdout);                                                    \
+            std::_Exit(1);                                                          \
+        }                                                                           \
     } while (false)
 
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -36,7 +36,9 @@ std::int64_t now() {
     return std::int64_t{time.tv_sec} * kSecond + time.tv_nsec;
 }
 
-std::string address(const char* scheme = "inproc") { return std::string(scheme) + "://calls-" + std::to_string(getpid()); }
+std::string address(const char* scheme = "inproc") {
+    return std::string(scheme) + "://calls-" + std::to_string(getpid());
+}
 
 nwt_options wanted(int pattern, const std::string& where, bool bind) {
     nwt_options options{};
@@ -50,7 +52,8 @@ nwt_options wanted(int pattern, const std::string& where, bool bind) {
 struct Pair {
     nwt_endpoint* push = nullptr;
     nwt_endpoint* pull = nullptr;
-    explicit Pair(const std::string& where = address(), bool push_binds = false, std::uint64_t capacity = 0, std::uint32_t slots = 0) {
+    explicit Pair(const std::string& where = address(), bool push_binds = false, std::uint64_t capacity = 0,
+                  std::uint32_t slots = 0) {
         nwt_options out = wanted(NWT_PUSH, where, push_binds);
         nwt_options in = wanted(NWT_PULL, where, !push_binds);
         out.capacity = capacity;
@@ -65,7 +68,9 @@ struct Pair {
     }
 };
 
-void send(nwt_endpoint* push, const std::string& text) { HOLDS(nwt_send(push, text.data(), text.size(), kSecond) == NWT_OK); }
+void send(nwt_endpoint* push, const std::string& text) {
+    HOLDS(nwt_send(push, text.data(), text.size(), kSecond) == NWT_OK);
+}
 
 std::string receive(nwt_endpoint* pull) {
     std::string text(1 << 20, '\0');
@@ -79,7 +84,8 @@ void arguments() {
     nwt_options options = wanted(NWT_PULL, "", true);
     for (const char* wrong : {"", "shm", "shm:/x", "shm://", "tcp://x", "://", "ofi://x"}) {
         options.address = wrong;
-        HOLDS(nwt_open(&options, &none) == NWT_INVALID && std::string(nwt_explain()).find("shm://NAME") != std::string::npos);
+        HOLDS(nwt_open(&options, &none) == NWT_INVALID &&
+              std::string(nwt_explain()).find("shm://NAME") != std::string::npos);
     }
     const std::string where = address();
     options.address = where.c_str();
@@ -129,7 +135,8 @@ void timeouts() {
     HOLDS(nwt_peek(pair.pull, &size, 0) == NWT_OK && size == 4);
     HOLDS(nwt_receive(pair.pull, buffer, 3, &size, 0) == NWT_TOO_SMALL && size == 4);
     for (int i = 0; i < 4; ++i) {
-        HOLDS(nwt_receive(pair.pull, buffer, 8, &size, 0) == NWT_OK && size == 4 && std::memcmp(buffer, "1234", 4) == 0);
+        HOLDS(nwt_receive(pair.pull, buffer, 8, &size, 0) == NWT_OK && size == 4 &&
+              std::memcmp(buffer, "1234", 4) == 0);
     }
     HOLDS(nwt_receive(pair.pull, buffer, 8, &size, 0) == NWT_TIMED_OUT);
     pair.close();
@@ -251,8 +258,9 @@ void forks() {
     const pid_t child = fork();
     if (child == 0) {
         std::uint64_t size = 0;
-        const bool refused = nwt_send(pair.push, "x", 1, 0) == NWT_FORKED && nwt_peek(pair.pull, &size, 0) == NWT_FORKED &&
-                             nwt_close(pair.push, 0) == NWT_FORKED && nwt_close(pair.pull, 0) == NWT_FORKED;
+        const bool refused = nwt_send(pair.push, "x", 1, 0) == NWT_FORKED &&
+                             nwt_peek(pair.pull, &size, 0) == NWT_FORKED && nwt_close(pair.push, 0) == NWT_FORKED &&
+                             nwt_close(pair.pull, 0) == NWT_FORKED;
         _exit(refused ? 0 : 1);
     }
     int status = 1;
@@ -355,10 +363,10 @@ void huge() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::map<std::string, void (*)()> all{{"arguments", arguments}, {"timeouts", timeouts},     {"loans", loans},
-                                                {"closing", closing},     {"turns", turns},           {"forks", forks},
-                                                {"sleeping", sleeping},   {"interrupts", interrupts}, {"leaks", leaks},
-                                                {"huge", huge}};
+    const std::map<std::string, void (*)()> all{
+        {"arguments", arguments}, {"timeouts", timeouts}, {"loans", loans},       {"closing", closing},
+        {"turns", turns},         {"forks", forks},       {"sleeping", sleeping}, {"interrupts", interrupts},
+        {"leaks", leaks},         {"huge", huge}};
     if (argc != 2 || !all.contains(argv[1])) {
         return 98;
     }

@@ -2,7 +2,8 @@
 // One side of a pair, for the tests: sends or receives messages of random sizes and contents that both sides know from
 // the seed. Ends with the status as exit code, and says what it met.
 //
-//   drill push|pull ADDRESS [bind=1] [spin=1] [how=copy|loan|mix] [seed=N] [count=N] [most=BYTES] [slots=N] [capacity=BYTES]
+//   drill push|pull ADDRESS [bind=1] [spin=1] [how=copy|loan|mix] [seed=N] [count=N] [most=BYTES] [slots=N]
+//   [capacity=BYTES]
 //                   [tolerate=1] [timeout=SECONDS] [senders=N] [id=N] [views=N] [pause=SECONDS]
 #include <sys/resource.h>
 #include <time.h>
@@ -38,7 +39,8 @@ double now() {
 // The messages of one sender, one after the other.
 class Stream {
   public:
-    Stream(std::uint64_t seed, std::uint64_t id, std::uint64_t most) : random_(seed * 1000 + id), most_(most), id_(id) {}
+    Stream(std::uint64_t seed, std::uint64_t id, std::uint64_t most)
+        : random_(seed * 1000 + id), most_(most), id_(id) {}
     // Sizes of all orders of magnitude, and none; 16 bytes at least where senders are to be told apart.
     std::uint64_t next_size(std::uint64_t least) {
         const std::uint64_t top = std::uint64_t{1} << (random_() % 64);
@@ -233,7 +235,8 @@ int main(int argc, char** argv) {
               .most = number_of(given, "most", 100000),
               .count = number_of(given, "count", ~std::uint64_t{0}),
               .least = senders > 1 ? 16U : 0U,
-              .timeout = static_cast<std::int64_t>(1e9 * std::strtod(given.contains("timeout") ? given["timeout"].c_str() : "20", nullptr)),
+              .timeout = static_cast<std::int64_t>(
+                  1e9 * std::strtod(given.contains("timeout") ? given["timeout"].c_str() : "20", nullptr)),
               .how = given.contains("how") ? given["how"] : "copy",
               .tolerate = number_of(given, "tolerate", 0) == 1,
               .id = number_of(given, "id", 0),
