@@ -73,10 +73,10 @@ std::unique_ptr<Stream> connected_over_tcp() {
     auto* address = reinterpret_cast<sockaddr*>(&where);
     int from = -1;
     int to = -1;
-    if (bind(listening, address, length) == 0 && listen(listening, 1) == 0 &&
+    if (listening >= 0 && bind(listening, address, length) == 0 && listen(listening, 1) == 0 &&
         getsockname(listening, address, &length) == 0) {
         to = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (connect(to, address, length) == 0) {
+        if (to >= 0 && connect(to, address, length) == 0) {
             from = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
             const int yes = 1;
             setsockopt(to, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);

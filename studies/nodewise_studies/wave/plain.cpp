@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // As the equations are written, left to the compiler.
+#include <algorithm>
+
 #include "flush.h"
 #include "problem.h"
 #include "study.h"
@@ -27,9 +29,8 @@ void plane_of(const Problem& p, const State& s, int step, std::int64_t z) {
     }
 }
 
-// By the radius, of which there is none of 0.
 constexpr void (*kPlanes[])(const Problem&, const State&, int, std::int64_t) = {
-    nullptr, plane_of<1>, plane_of<2>, plane_of<3>, plane_of<4>, plane_of<5>, plane_of<6>, plane_of<7>, plane_of<8>};
+    plane_of<1>, plane_of<2>, plane_of<3>, plane_of<4>, plane_of<5>, plane_of<6>, plane_of<7>, plane_of<8>};
 
 }  // namespace
 
@@ -43,7 +44,7 @@ int plain(nw_run* run) {
             const Flush flush;
 #pragma omp for schedule(static)
             for (std::int64_t z = p.begin; z < p.end; ++z) {
-                kPlanes[p.radius](p, s, step, z);
+                kPlanes[std::clamp(p.radius, 1, kMostRadius) - 1](p, s, step, z);
             }
         }
     }

@@ -18,7 +18,7 @@ std::int64_t levels_of(const nw_run* run, const Problem& p) {
     }
     // and no more than leave a diamond for each thread, nor than half of the steps
     const std::int64_t most = std::max<std::int64_t>(
-        1, std::min<std::int64_t>(p.between / 2, p.ny / (2 * p.radius * std::int64_t{run->threads})));
+        1, std::min<std::int64_t>(p.between / 2, p.ny / (std::int64_t{2} * p.radius * run->threads)));
     const auto bytes = [&](std::int64_t h) {
         // three arrays, the mean width of a diamond and what its rows reach, and so many planes in flight
         return 3.0 * sizeof(float) * static_cast<double>(p.row * (h + 2) * p.radius * (2 * h + 2) * p.radius);
