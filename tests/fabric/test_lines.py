@@ -34,6 +34,8 @@ def test_between_nodes_the_fastest_that_an_mpi_can_use_is_taken() -> None:
     assert best is not None and best.name == "net"
     assert fitting(HERE.values(), {}) is HERE["tcp;ofi_rxm"]
     assert fitting(HERE.values(), proofs(shm=1e-6)) is None
+    best = fitting(HERE.values(), proofs(rxd=1e-6, sockets=1e-6, rxm=2e-5))
+    assert best is not None and best.name == "tcp;ofi_rxm"
 
 
 def test_the_fabrics_hardware_goes_before_the_kernels_network() -> None:

@@ -81,7 +81,7 @@ def test_both_are_killed_at_the_limit_and_nothing_is_left(tmp_path: Path) -> Non
     environment = pretend(tmp_path, f"echo $$ >> {tmp_path}/pids\nsleep 987 &\necho $! >> {tmp_path}/pids\nwait")
     began = time.monotonic()
     proof = prove(provider("slow"), 1.5, environment)
-    assert proof.outcome is Outcome.NO_END and "not done within 1.5 s" in proof.reason
+    assert proof.outcome is Outcome.NO_END and "to and fro: not done within 1.5 s" in proof.reason
     assert time.monotonic() - began < 30
     started = [int(line) for line in (tmp_path / "pids").read_text().split()]
     assert len(started) == 4

@@ -217,4 +217,6 @@ def _findings(
 
 
 def _bad(proof: Proof) -> str:
-    return {Outcome.SLOW: "is too slow", Outcome.FAILS: "fails", Outcome.NO_END: "does not answer"}[proof.outcome]
+    return {Outcome.SLOW: "is too slow", Outcome.FAILS: "fails", Outcome.NO_END: "does not end a ping-pong in time"}[
+        proof.outcome
+    ]

@@ -20,9 +20,9 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True)
 class Known:
-    """A provider: `switch` builds it in (`yes`, `no`, `auto`, `dl` for a file of its own, or a folder), `needs` is what that asks for.
+    """A provider, and what building it in `needs`.
 
-    `gone` says since when there is none.
+    `gone` says since when there is none, `last` that an MPI between nodes had better not take it.
     """
 
     name: str
@@ -31,12 +31,12 @@ class Known:
     needs: str = ""
     note: str = ""
     gone: str = ""
-    switch: str = ""
+    last: bool = False
 
     @property
     def built_by(self) -> str:
-        """The word for libfabric's configure."""
-        return self.switch or f"--enable-{self.name}=yes"
+        """The word for libfabric's configure, which takes no, auto, dl (a file of its own) and a folder as well."""
+        return f"--enable-{self.name}=yes"
 
 
 _PSM = "datagrams alone: no connected endpoints; FI_CONTEXT is asked for, progress is manual"
@@ -66,9 +66,21 @@ KNOWN = {
             note="connected endpoints; datagrams by a layer (tcp;ofi_rxm) or, since 1.18, its own",
         ),
         Known("net", "TCP, the trial of what tcp is since 1.18", Reach.NETWORK, gone="libfabric 1.18"),
-        Known("udp", "UDP", Reach.NETWORK, "libnl 1 or 3", "unreliable datagrams; reliable by a layer (udp;ofi_rxd)"),
         Known(
-            "sockets", "TCP, for developing", Reach.NETWORK, "libnl 1 or 3", "not made to be fast: tcp took its place"
+            "udp",
+            "UDP",
+            Reach.NETWORK,
+            "libnl 1 or 3",
+            "unreliable datagrams; reliable by a layer (udp;ofi_rxd)",
+            last=True,
+        ),
+        Known(
+            "sockets",
+            "TCP, for developing",
+            Reach.NETWORK,
+            "libnl 1 or 3",
+            "not made to be fast: tcp took its place",
+            last=True,
         ),
         Known("shm", "shared memory", Reach.NODE),
         Known("sm2", "shared memory, another one", Reach.NODE),

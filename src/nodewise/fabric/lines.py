@@ -34,7 +34,7 @@ def fitting(providers: Iterable[Provider], proofs: Mapping[str, Proof]) -> Provi
     """
     able = [p for p in providers if "RDM" in p.endpoints and "TAGGED" in p.capabilities]
     for reach in _BETWEEN:
-        there = [p for p in able if (about := known(p.name)) is not None and about.reach is reach]
+        there = [p for p in able if (about := known(p.name)) is not None and about.reach is reach and not about.last]
         works = [p for p in there if p.name in proofs and proofs[p.name].works]
         if works:
             return min(works, key=lambda p: proofs[p.name].transfers[0].half_round_trip_s)
