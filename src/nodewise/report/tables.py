@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -22,6 +23,8 @@ from nodewise.verdicts.tune import SettingSummary, TuneVerdict
 BASELINE = "baseline"
 #: A command longer than this is shortened, to no fewer letters than the second on either side of a cut.
 _LONG, _LEAST = 46, 9
+#: A setting of more axes than the first is named by as many as the second.
+_MOST_WORDS, _SHOWN_WORDS = 5, 3
 #: Figures of single runs choose among more than these.
 MOST_POINTS = 3000
 
@@ -48,7 +51,7 @@ def labels_of(experiment: Experiment) -> dict[str, str]:
     """
     settings = experiment.settings
     if not any(s.name for s in settings.values()):
-        return _apart({key: label(s.values) for key, s in settings.items()}, settings)
+        return _brief(_apart({key: label(s.values) for key, s in settings.items()}, settings))
     names = {key: ", ".join(f"{k}={v}" for k, v in s.values.items()) for key, s in settings.items()}
     if not all(names.values()) or len(set(names.values())) < len(names):
         lines = {key: shell_text(key) for key in settings}
@@ -83,6 +86,22 @@ def _apart(labels: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[s
     return {key: made[key] for key in labels}
 
 
+def _brief(labels: Mapping[str, str]) -> dict[str, str]:
+    """Labels of which those that name many axes name the first ones and say how many more, as long as no two are then alike."""
+    made = {key: _first_words(text) for key, text in labels.items()}
+    often = Counter(made.values())
+    return {key: text if often[text] == 1 else labels[key] for key, text in made.items()}
+
+
+def _first_words(text: str) -> str:
+    words = text.split(", ")
+    return (
+        text
+        if len(words) <= _MOST_WORDS
+        else f"{', '.join(words[:_SHOWN_WORDS])}, and {len(words) - _SHOWN_WORDS} more"
+    )
+
+
 def _series(values: Mapping[str, Any]) -> str:
     rest = [f"{k} {v}" for k, v in values.items() if k not in ("threads", "placement") and v != "default"]
     return ", ".join([str(values.get("placement", "os")), *rest])
@@ -111,6 +130,8 @@ def thread_rows(experiment: Experiment, summaries: Sequence[SettingSummary]) -> 
             series = _series({**one.values, "placement": policy})
             numbers = {"median": one.median, "low": one.low, "high": one.high, "runs": one.runs}
             rows.append({"threads": one.values["threads"], "series": series, "placement": policy, **numbers})
+    names = _brief({r["series"]: r["series"] for r in rows})
+    rows = [{**r, "series": names[r["series"]]} for r in rows]
     return sorted(rows, key=lambda r: (r["series"], r["threads"]))
 
 
@@ -164,6 +185,13 @@ def sample_rows(
         state = "disturbed" if marked[i] else "undisturbed"
         rows.append({**row, "state": state, "marks": "; ".join(records.marks(i))})
     return rows
+
+
+def cut_off(experiment: Experiment, key: str) -> tuple[int, float]:
+    """How many runs of a setting were cut off since it was slower, and the longest that one of them was given, in seconds."""
+    records = experiment.records
+    given = [s.wall_s for i in records.of(key) if (s := records[int(i)].sample).cut_off]
+    return len(given), max(given, default=0.0)
 
 
 def condition_rows(experiment: Experiment, keys: Sequence[str]) -> tuple[list[str], list[dict[str, Any]]]:

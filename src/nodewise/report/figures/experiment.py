@@ -24,7 +24,7 @@ from nodewise.report.figures.charting import (
     scale_for,
 )
 from nodewise.report.figures.pareto import pareto_figures
-from nodewise.report.figures.tune_scaling import tune_speedup
+from nodewise.report.figures.tune_scaling import tune_efficiency, tune_speedup
 from nodewise.report.tables import BASELINE, labels_of, leaders, sample_rows, thread_rows
 from nodewise.verdicts.compare import CompareVerdict
 from nodewise.verdicts.confirm import Comparison, comparison_of
@@ -72,8 +72,8 @@ def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | Non
     x = alt.X(
         "threads:Q",
         title="threads",
-        scale=scale_for(threads[0], threads[-1], 2),
-        axis=alt.Axis(values=threads, labelOverlap="greedy", format="d", grid=False, tickMinStep=1),
+        scale=alt.Scale(zero=False, nice=False) if _dense(threads) else scale_for(threads[0], threads[-1], 2),
+        axis=alt.Axis(values=threads, labelOverlap="greedy", labelSeparation=5, format="d", grid=False, tickMinStep=1),
     )
     title = f"{metric_title(verdict.metric)} ({unit}, median and 95% interval)"
     y = alt.Y("median:Q", title=title, scale=scale_for(min(times), max(times), 10))
@@ -113,6 +113,12 @@ def time_over_threads(experiment: Experiment, verdict: TuneVerdict) -> Any | Non
         f"{metric_title(verdict.metric).capitalize()} over threads",
         under,
     )
+
+
+def _dense(counts: Sequence[int]) -> bool:
+    """Whether most of the counts would stand in the last quarter of a logarithmic axis."""
+    first, last = counts[0], counts[-1]
+    return first > 0 and sum(n > first * (last / first) ** 0.75 for n in counts) > len(counts) / 2
 
 
 def _without_interval(rows: Sequence[Mapping[str, Any]], said: str) -> list[str]:
@@ -276,6 +282,7 @@ _Maker = Callable[[Experiment, Any], Any | None]
 _OF_TUNE: dict[str, _Maker] = {
     "time-over-threads": time_over_threads,
     "speedup": tune_speedup,
+    "efficiency": tune_efficiency,
     "distributions": distributions,
     "axes": axes,
     "order": order_of_runs,

@@ -45,6 +45,12 @@ def tune_points(experiment: Experiment, verdict: TuneVerdict) -> tuple[str, tupl
     return name, tuple(points)
 
 
+def tune_efficiency(experiment: Experiment, verdict: TuneVerdict) -> Any | None:
+    """Parallel efficiency over threads with the ideal line; None where threads were not varied."""
+    _, points = tune_points(experiment, verdict)
+    return scale_figures(points, "threads").get("efficiency")
+
+
 def tune_speedup(experiment: Experiment, verdict: TuneVerdict) -> Any | None:
     """Speedup over threads with the ideal line; None where threads were not varied."""
     _, points = tune_points(experiment, verdict)

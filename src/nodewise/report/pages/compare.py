@@ -92,7 +92,11 @@ def _table(verdict: CompareVerdict, labels: Mapping[str, str]) -> dict[str, Any]
         numbers += [cell["value"] for cell in sorted_cells(verdict, contender.metrics)]
         best = contender.name in verdict.fastest and len(verdict.fastest) < len(rows)
         values = [contender.name, *numbers]
-        made.append({"best": best, "cells": [{"text": c, "value": v} for c, v in zip(cells, values, strict=False)]})
+        row = [{"text": c, "value": v, "mark": ""} for c, v in zip(cells, values, strict=False)]
+        if pair is not None and pair.low is not None and len(rows) > 1:
+            # the colour that it has in the figure
+            row[heads.index("speedup")]["mark"] = pair.verdict.value.replace(" ", "-")
+        made.append({"best": best, "cells": row})
     return {"heads": heads, "rows": made}
 
 

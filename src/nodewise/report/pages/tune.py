@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from nodewise.base.units import format_seconds
 from nodewise.records.experiment import Experiment
 from nodewise.report.figures.experiment import make_figures, placement_drawings
 from nodewise.report.figures.tune_scaling import tune_points
 from nodewise.report.pages.conditions import sampled_page, thinning
-from nodewise.report.tables import label, labels_of
+from nodewise.report.tables import cut_off, label, labels_of
 from nodewise.report.text.going_on import going_on, last_budget
 from nodewise.report.text.scale import point_rows
 from nodewise.runner.setting import BASELINE
@@ -29,6 +30,7 @@ def _values(experiment: Experiment, verdict: TuneVerdict) -> dict[str, Any]:
     from markupsafe import Markup
 
     line, points = tune_points(experiment, verdict)
+    labels = labels_of(experiment)
     return {
         "scaling": (line, *point_rows(points, "threads")) if points else None,
         "headline": _headline(verdict),
@@ -36,12 +38,31 @@ def _values(experiment: Experiment, verdict: TuneVerdict) -> dict[str, Any]:
         if verdict.verdict is Word.UNDECIDED and verdict.candidate != BASELINE
         else None,
         "more": going_on(verdict, last_budget(experiment.question)),
-        "best_label": label(verdict.best.values),
+        "best_label": label(verdict.best.values) if verdict.best.key == BASELINE else labels[verdict.best.key],
+        "rows": _rows(experiment, verdict),
         "summaries": {s.key: s for s in verdict.settings},
-        "labels": labels_of(experiment),
+        "labels": labels,
         "drawings": {title: Markup(svg) for title, svg in placement_drawings(experiment, verdict).items()},
         "limits": [*_limitations(experiment, verdict), *thinning(experiment)],
     }
+
+
+def _rows(experiment: Experiment, verdict: TuneVerdict) -> list[dict[str, Any]]:
+    """The settings as they are listed: those with an interval first; what was cut off has the time that it took at least."""
+    rows = []
+    for one in sorted(verdict.settings, key=lambda s: (s.low is None, s.median is None)):
+        count, seconds = cut_off(experiment, one.key) if one.failed else (0, 0.0)
+        failed = one.failed - min(count, one.failed)
+        words = [f"{count} cut off"] * bool(count) + [str(failed)] * bool(failed or not count)
+        rows.append(
+            {
+                "one": one,
+                "label": label(one.values),
+                "at_least": f"> {format_seconds(seconds)}" if count and one.median is None else "–",
+                "failed": ", ".join(words),
+            }
+        )
+    return rows
 
 
 def _headline(verdict: TuneVerdict) -> str:

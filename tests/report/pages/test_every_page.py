@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every kind of page on every kind of screen: nothing outside of its card, and no fault that axe-core calls serious."""
+
+import os
+import struct
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.report.gallery import PAGES
+from tests.report.measuring import OUTSIDE, opened, widened
+
+PageOf = Callable[[str], Path]
+WIDTHS = (360, 390, 768, 1024, 1400, 2560)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", PAGES)
+def test_nothing_is_outside_of_its_card(browser: Browser, page_of: PageOf, kind: str, scheme: str) -> None:
+    page = opened(browser, page_of(kind), WIDTHS[0], scheme)
+    found = {}
+    for width in WIDTHS:
+        widened(page, width)
+        found[width] = page.evaluate(OUTSIDE)
+    page.close()
+    assert {width: wrong for width, wrong in found.items() if wrong} == {}
+
+
+def test_what_is_outside_is_found(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(
+        "<section style='width:300px'><p style='width:400px'>wide</p><div class='figure' data-room='300'>"
+        "<svg width='90' height='20'><text y='12'>a long…word</text></svg></div>"
+        "<table><tr><td style='max-width:45px;overflow:hidden'>Medians of the leaders</td></tr></table></section>"
+    )
+    page = opened(browser, tmp_path / "page.html", 390)
+    found = "\n".join(page.evaluate(OUTSIDE))
+    page.close()
+    for said in ("outside by 100: p. wide", "cut: a long…word", "crushed to 4", "the page is 4"):
+        assert said in found
+
+
+def _serious(page: Page) -> list[str]:
+    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text())
+    told: dict[str, Any] = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    return [
+        f"{rule['id']}: {node['html'][:120]}: {node['failureSummary'][:200]}"
+        for rule in told["violations"]
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"][:3]
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", PAGES)
+def test_axe_finds_nothing_serious(browser: Browser, page_of: PageOf, kind: str, scheme: str) -> None:
+    pytest.importorskip(
+        "axe_playwright_python", reason="axe-core is not installed: `pip install axe-playwright-python`"
+    )
+    page = opened(browser, page_of(kind), 1280, scheme)
+    wide = _serious(page)
+    widened(page, 390)
+    narrow = _serious(page)
+    page.close()
+    assert (wide, narrow) == ([], [])
+
+
+def test_a_table_is_sorted_by_the_keyboard(browser: Browser, page_of: PageOf) -> None:
+    page = opened(browser, page_of("tune"), 1280)
+    head = page.locator("table.sortable th button", has_text="median")
+    head.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("table.sortable th", has_text="median").get_attribute("aria-sort") == "ascending"
+    page.keyboard.press("Space")
+    assert page.locator("table.sortable th", has_text="median").get_attribute("aria-sort") == "descending"
+    page.close()
+
+
+def test_marks_in_cells_have_the_colours_of_the_legend(browser: Browser, page_of: PageOf) -> None:
+    for scheme in ("light", "dark"):
+        page = opened(browser, page_of("compare"), 1280, scheme)
+        legend = page.evaluate(
+            "Object.fromEntries([...document.querySelectorAll('#figure-ratios .role-legend-entry .role-scope > g')].map("
+            "g => [g.textContent, g.querySelector('.role-legend-symbol path').getAttribute('fill')]))"
+        )
+        marks = page.evaluate(
+            "Object.fromEntries([...document.querySelectorAll('.mark')].map("
+            "m => [m.classList[1], getComputedStyle(m, '::before').backgroundColor]))"
+        )
+        filters = page.evaluate(
+            "[getComputedStyle(document.querySelector('.mark'), '::before').filter, "
+            "getComputedStyle(document.querySelector('.figure svg')).filter]"
+        )
+        page.close()
+        assert marks and filters[0] == filters[1]
+        for word, colour in marks.items():
+            assert colour == "rgb({}, {}, {})".format(*bytes.fromhex(legend[word.replace("-", " ")][1:])), (
+                scheme,
+                word,
+            )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", PAGES)
+def test_pictures_of_every_page(browser: Browser, page_of: PageOf, tmp_path: Path, kind: str) -> None:
+    """Kept in the folder that NODEWISE_PICTURES names."""
+    folder = Path(os.environ.get("NODEWISE_PICTURES", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    page = opened(browser, page_of(kind), 390)
+    for width in (390, 1400, 2560):
+        widened(page, width)
+        target = folder / f"{kind}-{width}.png"
+        page.screenshot(path=target, full_page=True)
+        content = target.read_bytes()
+        assert struct.unpack(">I", content[16:20]) == (width,) and len(content) > 10_000
+    page.close()
