@@ -64,11 +64,10 @@ def table_of(result: StudyVerdict) -> dict[str, Any]:
         ("to best peer", lambda r: result.ratio_to_peer(r) if r.kind is not Kind.LIMIT else None, None),
         ("to plain", lambda r: result.ratio_to_plain(r) if r.kind is not Kind.LIMIT else None, format_factor),
         ("of limit", lambda r: r.share_of_limit, format_percent),
-        *((n, _metric(n), _written(n)) for n in metrics),
+        *((_named(n), _metric(n), _written(n)) for n in metrics),
     ]
     # a column that says nothing, or the rate again, is left out
     shown = [c for i, c in enumerate(columns) if any(c[1](r) is not None for r in rows) and (i < 2 or c[0] != unit)]
-    has_how = any(r.how for r in rows)
     made = []
     for row in rows:
         cells: list[dict[str, Any]] = [{"text": row.contender, "value": row.contender}]
@@ -77,11 +76,9 @@ def table_of(result: StudyVerdict) -> dict[str, Any]:
             value = value_of(row)
             text = "" if value is None else write(value) if write else peer_cell(result, row)
             cells.append({"text": text, "value": _LAST if value is None else value})
-        if has_how:
-            cells.append({"text": row.how, "value": row.how or _LAST})
         made.append({"cells": cells, "best": row.contender == result.best and row.kind is Kind.VARIANT})
-    heads = ["contender", "kind", *(c[0] for c in shown), *(["how"] if has_how else [])]
-    return {"heads": heads, "rows": made}
+    heads = ["contender", "kind", *(c[0] for c in shown)]
+    return {"heads": heads, "rows": made, "how": [(row.contender, row.how) for row in rows if row.how]}
 
 
 def peer_cell(result: StudyVerdict, row: StudyRow) -> str:
@@ -91,7 +88,14 @@ def peer_cell(result: StudyVerdict, row: StudyRow) -> str:
     return "" if (ratio := result.ratio_to_peer(row)) is None else format_factor(ratio)
 
 
+def _named(metric: str) -> str:
+    """A metric in words; a time needs no unit in its name."""
+    return metric.removesuffix("_s").replace("_", " ")
+
+
 def _written(metric: str) -> Callable[[float], str]:
+    if metric.endswith("_s"):
+        return format_seconds
     return format_bytes if metric.endswith("bytes") else lambda v: f"{v:.4g}"
 
 
