@@ -104,13 +104,16 @@ def test_the_table_has_the_columns_that_say_something() -> None:
             "to best peer",
             "to plain",
             "of limit",
-            "error_ulp",
+            "error ulp",
         )
     ]
     first = [c["text"] for c in table["rows"][0]["cells"]]
     assert first == ["blocked", "variant", "25 ms", "40", "160", "80", "1.60× (1.58–1.62)", "4.00×", "80%", "1.5"]
     assert [r["best"] for r in table["rows"]] == [True, False, False, False, False]
     assert not_run(study_result()) == [("absent", "peer", "scikit-learn is not installed")]
+    timed = with_row(study_result(), "blocked", metrics={"setup_s": 0.0125}, how="libthing.so.2")
+    assert table_of(timed)["heads"][-1] == "setup" and table_of(timed)["rows"][0]["cells"][-1]["text"] == "12.5 ms"
+    assert table_of(timed)["how"] == [("blocked", "libthing.so.2")]
     bare = study_result()
     nothing: dict[str, Any] = dict.fromkeys(("flops", "bytes", "rate_low", "rate_high", "against_plain"))
     for one in bare.rows:
