@@ -119,6 +119,9 @@ class Reader {
             fail("a square matrix of 1 to " + std::to_string(kMostRows) + " rows is solved, not " +
                  std::to_string(rows_) + " x " + std::to_string(columns));
         }
+        if (entries_ < (mirrored_ ? (rows_ + 1) / 2 : rows_)) {
+            fail("fewer entries than rows: one is empty, and there is no one solution");
+        }
     }
 
     std::int64_t whole_number(const char* what) {
