@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nodewise.studies.commands import worker_command
+from nodewise.studies.commands import native_contenders, worker_command
 from nodewise.studies.discovery import find_study
+from nodewise.studies.rules import launcher_here, run_ranks
 
 WAVE = find_study("wave")
 GRID = __import__(WAVE.study.reference.__module__.rpartition(".")[0] + ".grid", fromlist=["grid"])
@@ -121,6 +122,27 @@ def test_all_ways_by_vectors_give_the_same_bits(order: str, tmp_path: Path) -> N
             other = result(variant, {**point, **more}, tmp_path / "other", threads)
             for name in ("even", "odd", "traces"):
                 np.testing.assert_array_equal(other[name], due[name], err_msg=f"{variant} {more} {threads} {name}")
+
+
+@pytest.mark.parametrize("variant", ["plain", "simd", "blocked", "temporal"])
+def test_ranks_give_the_bits_of_one(variant: str, tmp_path: Path) -> None:
+    launcher = next((name for name in ("mpich", "openmpi") if launcher_here(name)), None)
+    if launcher is None:
+        pytest.skip("no MPI is here: mpich or openmpi-bin is needed")
+    point = {"nz": "43", "ny": "31", "nx": "37", "steps": "13", "order": "4", "sponge": "7"}
+    full = WAVE.study.point(point)
+    alone = result(variant, point, tmp_path / "alone")
+    assert WAVE.study.joined is not None
+    contender = next(c for c in native_contenders(WAVE, full) if c.name == variant)
+    for ranks in (2, 3):
+        folder = tmp_path / str(ranks)
+        folder.mkdir()
+        done = run_ranks(WAVE, contender, full, launcher, ranks, "--dump", str(folder))
+        assert done.returncode == 0, done.stderr
+        parts = [{p.stem: np.load(p) for p in (folder / str(rank)).glob("*.npy")} for rank in range(ranks)]
+        together = WAVE.study.joined(parts, full)
+        for name in ("even", "odd", "traces"):
+            np.testing.assert_array_equal(together[name], alone[name], err_msg=f"{ranks} ranks, {name}")
 
 
 def test_the_sponge_absorbs(tmp_path: Path) -> None:
