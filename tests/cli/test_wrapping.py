@@ -60,7 +60,9 @@ def test_answers_are_wrapped_on_a_terminal_only(tmp_path: Path, command: list[st
         except OSError:
             pass
     os.close(main)
-    lines = [line for line in printed.decode().replace("\r", "").split("\n") if not line.startswith("report")]
+    lines = [
+        line for line in re.sub(r"\x1b\[[\d;]*m|\r", "", printed.decode()).split("\n") if not line.startswith("report")
+    ]
     said = [line for line in lines if line[:1].isalpha() or line.startswith(" " * 10)]
     labelled = [line for line in said if "true" not in line and "command" not in line]
     assert labelled and all(len(line) <= 50 or len(line.split()) <= 2 for line in labelled)

@@ -24,6 +24,7 @@ def run_roofline(
     from nodewise.api.roofline import prepare_roofline
     from nodewise.cli.experiments import print_note
     from nodewise.cli.keeping import print_answer
+    from nodewise.report.exports.layout import caption_of
     from nodewise.report.exports.pictures import write_pictures
     from nodewise.report.figures.roofline import roofline_figure
     from nodewise.report.pages.write import write_page
@@ -48,7 +49,8 @@ def run_roofline(
         result = asked.answer(show, print_note)
     page = write_page(folder)
     figures = {"roofline": roofline_figure(result)}
-    pictures = [write_pictures(figures, folder / f"roofline.{kind}", kind)[0] for kind in ("svg", "png")]
+    caption = caption_of(read_stored(folder))
+    pictures = [write_pictures(figures, folder / f"roofline.{kind}", kind, caption)[0] for kind in ("svg", "png")]
     if as_json:
         print(json.dumps(encode(result, report=page), indent=1))
         return

@@ -10,6 +10,7 @@ from typing import TextIO
 
 from rich.cells import cell_len
 
+from nodewise.cli.colours import coloured, wants_colour
 from nodewise.cli.masked_terminal import shown
 
 #: Where the text behind a label begins: `note      …`.
@@ -27,6 +28,7 @@ def print_wrapped(text: str, file: TextIO | None = None) -> None:
     if file.isatty():
         # a secret with a blank in it is hidden only where it is whole
         text = wrapped(shown(text), shutil.get_terminal_size().columns)
+        text = coloured(text) if wants_colour(file) else text
     print(text, file=file, flush=True)
 
 

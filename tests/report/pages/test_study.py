@@ -88,7 +88,15 @@ def test_several_runs_have_a_curve_over_the_one_knob_that_differs(browser: Brows
 def test_a_title_of_many_knobs_goes_on_in_another_line() -> None:
     title = study_figures([study_result({f"a_longer_knob_{i}": "1" for i in range(12)})])["rates-1"].to_dict()["title"]
     assert len(title["text"]) > 1 and all(len(line) < 100 for line in title["text"])
-    assert " ".join(title["text"]).endswith("a_longer_knob_11 1, 2 threads")
+    assert " ".join(title["text"]).endswith("a_longer_knob_3 1, 2 threads, and 8 more knobs")
+
+
+def test_of_many_knobs_a_title_names_what_differs_between_runs(tmp_path: Path) -> None:
+    knobs = {f"knob{i}": "1" for i in range(17)}
+    runs = [study_result({**knobs, "n": n}) for n in ("10", "20")]
+    titles = [study_figures(runs)[f"rates-{i}"].to_dict()["title"]["text"] for i in (1, 2)]
+    assert "knob16 1, n 20, 2 threads" in study_page_of(runs, "# title", tmp_path / "x").read_text()
+    assert titles == [f"pretend: n {n}, knob0 1, knob1 1, knob2 1, 2 threads, and 14 more knobs" for n in ("10", "20")]
 
 
 def test_the_table_has_the_columns_that_say_something() -> None:

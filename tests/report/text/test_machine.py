@@ -26,6 +26,19 @@ def test_no_line_is_too_long_and_every_processor_is_there(machine: Machine) -> N
     assert all(str(p) in words for p in machine.pus)
 
 
+def test_each_numa_node_says_which_processors_it_is_near() -> None:
+    split = machine_text(load_machine("synthetic:pack:2 numa:2 core:4 pu:1"), width=80).splitlines()
+    assert [line.split(" near ")[1].split()[0] for line in split if "NUMA node" in line] == [
+        "0-3",
+        "4-7",
+        "8-11",
+        "12-15",
+    ]
+    assert max(map(len, split)) <= 80
+    # the one of a socket is near to all that stands in its box
+    assert " near " not in machine_text(load_machine("synthetic:pack:2 numa:1 core:4 pu:1"))
+
+
 def test_threads_are_shown_on_their_processors() -> None:
     machine = load_machine("synthetic:core:2 pu:2")
     assert "1←t0,t1" in machine_text(machine, Placement("x", ((1,), (1,))))

@@ -27,6 +27,10 @@ class _Report(Exporting):
 @click.option("--png", type=_FILE, help="Write the figures as PNG: a directory, or FILE.png for the main one.")
 @click.option("--svg", type=_FILE, help="Write the figures as SVG: a directory, or FILE.svg for the main one.")
 @click.option(
+    "--pdf", type=_FILE, help="Write the figures as PDF, fonts inside: a directory, or FILE.pdf for the main one."
+)
+@click.option("--width", metavar="LENGTH", help="Lay figures out for a column of a paper: 8cm, 85mm, 3.3in or 252pt.")
+@click.option(
     "--csv", "csv_file", type=_FILE, help="Write every sample, or of a study every contender, as a row of CSV."
 )
 @click.option(
@@ -42,6 +46,8 @@ def command(
     html: Path | None,
     png: Path | None,
     svg: Path | None,
+    pdf: Path | None,
+    width: str | None,
     csv_file: Path | None,
     anonymous: bool,
     as_text: bool,
@@ -56,6 +62,7 @@ def command(
     """
     from nodewise.base.files import write_whole, write_within
     from nodewise.report.anonymous import FOLDER, Anonymous
+    from nodewise.report.exports.layout import caption_of, parse_width
     from nodewise.report.exports.pictures import write_pictures
     from nodewise.verdicts.encoding import encode
     from nodewise.verdicts.stored import read_stored
@@ -63,17 +70,20 @@ def command(
     targets = asked_exports(exports, as_json or as_text)
     if as_json and as_text:
         raise InputError("--text and --json are two forms of one answer", "give one of them")
+    pictures = [(path, suffix) for path, suffix in ((png, "png"), (svg, "svg"), (pdf, "pdf")) if path]
+    wide = parse_width(width, "--width") if width is not None else None
+    if wide is not None and not pictures:
+        raise InputError("--width is of figures as files", "add --png, --svg or --pdf")
     stored = read_stored(directory, *((Anonymous(directory), FOLDER) if anonymous else ()))
     kind = stored.kind
     written = []
-    if not any((html, png, svg, csv_file, as_text, as_json, targets)):
+    if not any((html, pictures, csv_file, as_text, as_json, targets)):
         written.append(write_within(directory, "report.html", kind.load("page")(stored)))
     if html:
         write_whole(html, kind.load("page")(stored))
         written.append(html)
-    for path, suffix in ((png, "png"), (svg, "svg")):
-        if path:
-            written += write_pictures(kind.load("figures")(stored), path, suffix)
+    for path, suffix in pictures:
+        written += write_pictures(kind.load("figures")(stored), path, suffix, caption_of(stored), wide)
     if csv_file:
         write_whole(csv_file, kind.load("rows")(stored))
         written.append(csv_file)

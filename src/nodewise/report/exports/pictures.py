@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures as files: SVG or PNG, all of them in a directory or the main one by itself."""
+"""Figures as files: SVG, PNG or PDF, all of them in a directory or the main one by itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.base.files import make_directory, write_whole
-from nodewise.report.exports.rendering import chart_to_png, chart_to_svg, svg_to_png
+from nodewise.report.exports.layout import laid_out
+from nodewise.report.exports.rendering import chart_to_svg, svg_to_pdf, svg_to_png
 
 
-def write_pictures(figures: Mapping[str, Any], target: Path, kind: str) -> list[Path]:
-    """Write charts, and texts of SVG, as `svg` or `png`: the first alone where `target` has that suffix, else all, as files of a directory.
+def write_pictures(
+    figures: Mapping[str, Any], target: Path, kind: str, caption: Sequence[str] = (), width: float | None = None
+) -> list[Path]:
+    """Write charts, and texts of SVG, as `svg`, `png` or `pdf`: the first alone where `target` has that suffix, else all, as files of a directory.
 
+    Each has the lines of `caption` below it, and is `width` units of a drawing wide (None: as it is drawn on a page).
     Raises InputError for a file of another kind or without figures, StoreError where one cannot be written, UnavailableError
     without vl-convert.
     """
@@ -22,10 +26,10 @@ def write_pictures(figures: Mapping[str, Any], target: Path, kind: str) -> list[
         raise InputError("there is no figure to write: too little was measured")
 
     def rendered(figure: Any) -> str | bytes:
-        if isinstance(figure, str):
-            return figure if kind == "svg" else svg_to_png(figure)
-        spec = figure.to_json()
-        return chart_to_svg(spec) if kind == "svg" else chart_to_png(spec)
+        svg = laid_out(figure, chart_to_svg, caption, width, in_points=kind == "pdf")
+        if kind == "svg":
+            return svg
+        return svg_to_pdf(svg) if kind == "pdf" else svg_to_png(svg, print_quality=width is not None)
 
     if target.suffix == f".{kind}":
         write_whole(target, rendered(next(iter(figures.values()))))

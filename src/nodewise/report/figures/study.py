@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nodewise.report.drawings.lettering import text_width
@@ -19,6 +20,8 @@ _FOR_SCALE = "for scale"
 _KINDS = {"variant": ACCENT, "plain variant": _PLAIN, "peer": _PEER, _FOR_SCALE: _ASIDE}
 _LINES = [ACCENT, "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#999933", "#000000"]
 _FONT = 11
+#: A title names no more knobs.
+MOST_KNOBS = 4
 _BAND = 30
 #: A row above the bars, where the limit's name stands.
 _ABOVE = " "
@@ -40,8 +43,12 @@ def study_figures(results: Sequence[StudyVerdict]) -> dict[str, Any]:
     """The figures that there is something to show in, by the name of their file, the main one first."""
     curve = curves(results)
     figures = {"curves": curve} if curve is not None else {}
+    shared = set(results[0].point.items()).intersection(*(r.point.items() for r in results[1:])) if results[1:] else ()
     for number, result in enumerate(results):
-        made = {f"rates-{number + 1}": rates(result), f"pareto-{number + 1}": pareto_chart(result)}
+        made = {
+            f"rates-{number + 1}": rates(result, {name for name, _ in shared}),
+            f"pareto-{number + 1}": pareto_chart(result),
+        }
         figures |= {name: chart for name, chart in made.items() if chart is not None}
     return figures
 
@@ -51,8 +58,11 @@ def study_files(stored: Stored[StudyVerdict]) -> dict[str, Any]:
     return study_figures(stored.verdicts)
 
 
-def rates(result: StudyVerdict) -> Any | None:
-    """A bar for each contender that ran, with the interval of its rate; the limit is a line. None without any."""
+def rates(result: StudyVerdict, shared: Collection[str] = ()) -> Any | None:
+    """A bar for each contender that ran, with the interval of its rate; the limit is a line. None without any.
+
+    Of many knobs those that are not `shared` with other runs are named, and the first ones.
+    """
     rows = sorted(((rate, r) for rate, r in _ran(result) if r.kind is not Kind.LIMIT), key=lambda one: -one[0])
     if not rows:
         return None
@@ -90,7 +100,16 @@ def rates(result: StudyVerdict) -> Any | None:
     layers.append(named.mark_text(**label, stroke="white", strokeWidth=4, strokeJoin="round", color="white"))
     layers.append(named.mark_text(**label, color=_INK))
     chart = alt.layer(*layers).properties(width=WIDTH, height=alt.Step(_BAND))
-    return finish(chart, f"{result.study}: {result.where}")
+    return finish(chart, f"{result.study}: {_where(result, shared)}")
+
+
+def _where(result: StudyVerdict, shared: Collection[str]) -> str:
+    """Knobs and threads in words, as many as a title bears."""
+    if len(result.point) <= MOST_KNOBS:
+        return result.where
+    first = sorted(result.point, key=lambda name: name in shared)[:MOST_KNOBS]
+    named = replace(result, point={name: result.point[name] for name in first}).where
+    return f"{named}, and {len(result.point) - MOST_KNOBS} more knobs"
 
 
 def _bar(result: StudyVerdict, row: StudyRow, rate: float) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from nodewise.base.units import format_bytes, format_percent, format_seconds
-from nodewise.report.figures.study import kind_of, study_figures
+from nodewise.report.figures.study import MOST_KNOBS, kind_of, study_figures
 from nodewise.report.pages.conditions import common_values
 from nodewise.report.pages.template import render
 from nodewise.statistics.verdict import Word, format_factor
@@ -37,6 +37,7 @@ def study_page(stored: Stored[StudyVerdict]) -> str:
         "runs": [
             {
                 "heading": r.where,
+                "many": len(r.point) > MOST_KNOBS,
                 "table": table_of(r),
                 "not_run": not_run(r),
                 "report_lines": r.report_lines,

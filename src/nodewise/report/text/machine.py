@@ -209,9 +209,15 @@ def _caches(machine: Machine, cores: Sequence[Core]) -> str:
 
 def _memory(machine: Machine, cores: Sequence[Core]) -> list[str]:
     mine = {p for c in cores for p in c.pus}
-    nodes = [n for n in machine.numa_nodes if n.size_bytes and n.pus and mine.issuperset(n.pus)]
-    shown = [f"NUMA node {n.os_index}: {format_bytes(n.size_bytes)}" for n in nodes]
-    return [", ".join(shown)] if shown else []
+    nodes = [n for n in machine.numa_nodes if n.pus and mine.issuperset(n.pus)]
+    # one that is all of the socket has its processors named by the box
+    shown = [
+        f"NUMA node {n.os_index}"
+        + (f": {format_bytes(n.size_bytes)}" if n.size_bytes else "")
+        + (f" near {format_processors(n.pus)}" if len(nodes) > 1 else "")
+        for n in nodes
+    ]
+    return shown if len(nodes) > 1 else [", ".join(shown)] if shown else []
 
 
 def _last_level_groups(machine: Machine, cores: Sequence[Core]) -> list[list[Core]]:
