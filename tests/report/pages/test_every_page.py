@@ -43,6 +43,46 @@ def test_what_is_outside_is_found(browser: Browser, tmp_path: Path) -> None:
         assert said in found
 
 
+@pytest.mark.parametrize("kind", ["tune", "study", "profile", "check"])
+def test_without_scripts_the_page_is_as_wide_as_its_window_and_says_what_is_missing(
+    browser: Browser, page_of: PageOf, kind: str
+) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 900}, java_script_enabled=False)
+    page.goto(page_of(kind).as_uri())
+    right = max(box["x"] + box["width"] for card in page.locator("section").all() if (box := card.bounding_box()))
+    figures = page.locator(".figure").count()
+    assert right <= 390 and (figures > 0) is (kind in ("tune", "study"))
+    pictures = page.locator(".figure").first.screenshot() if figures else b""
+    page.close()
+    # words stand where the figure would be
+    assert not figures or len(pictures) > 1500
+
+
+def test_a_long_head_of_a_list_has_room(browser: Browser, page_of: PageOf) -> None:
+    page = opened(browser, page_of("scale"), 360)
+    heights = page.evaluate(
+        "[...document.querySelectorAll('.stacked td')].filter((c) => c.dataset.head.startsWith('time of the work'))"
+        ".map((c) => c.getBoundingClientRect().height)"
+    )
+    page.close()
+    # a head in two lines next to a short formula
+    assert heights and min(heights) > 40
+
+
+def test_a_setting_without_an_interval_is_grey_and_last_and_says_when_it_was_cut_off(
+    browser: Browser, page_of: PageOf
+) -> None:
+    page = opened(browser, page_of("tune"), 1280)
+    kinds = page.evaluate("[...document.querySelectorAll('table.sortable tbody tr')].map((r) => r.className || 'sure')")
+    words = page.locator("table.sortable tbody tr", has_text="1 thread,").last.inner_text()
+    colour = "(s) => getComputedStyle(document.querySelector(s)).color"
+    grey, soft = page.evaluate(colour, "tr.guess td"), page.evaluate(colour, "#sentence")
+    page.close()
+    assert kinds[0] == "best" and set(kinds[:2]) == {"best", "sure"} and set(kinds[2:]) == {"guess"}
+    assert grey == soft
+    assert "> 8" in words and "4 cut off" in words
+
+
 def _serious(page: Page) -> list[str]:
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text())
     told: dict[str, Any] = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
