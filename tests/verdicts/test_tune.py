@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from nodewise.records.experiment import Experiment, Plan, Writer, read_experimen
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
 from nodewise.statistics.compare import Ratio
+from nodewise.statistics.order import BalancedOrder
 from nodewise.statistics.verdict import Verdict, Word
 from nodewise.verdicts.ablation import REDUCE
 from nodewise.verdicts.pair import Pairs
@@ -36,10 +38,12 @@ def concluded(
     times = {BASELINE.key: 1.0, BOTH.key: 0.5, NO_A.key: 1.0, NO_B.key: without_b}
     pair, back = (BASELINE, BOTH), (BOTH, NO_A, NO_B)
     made = [(REDUCE, back)] * before + [(CONFIRM, pair)] * 10 + [(CONFIRM, back)] * blocks
+    order, settings = BalancedOrder(Random(1)), {s.key: s for s in (BASELINE, *back)}
     with Writer(path, question) as writer:
         writer.add_plan(Plan(BOTH.key, (10,), 0.05, {"a": NO_A.key, "b": NO_B.key}, ("a", "b")))
         for block, (phase, arms) in enumerate(made):
-            for position, setting in enumerate(arms if block % 2 else arms[::-1]):
+            for position, key in enumerate(order.next([s.key for s in arms])):
+                setting = settings[key]
                 stray = spread * (block % 4 - 1.5) if setting is NO_B else 0.0
                 seconds = times[setting.key] * (1 + 0.001 * (block % 5) + stray)
                 record = Record(setting.key, phase, block + 1, position, Sample(seconds, seconds, 0.0))
@@ -80,6 +84,20 @@ def test_nothing_is_said_of_axes_from_fewer_blocks_than_an_interval_takes(tmp_pa
     assert concluded(tmp_path / "y", 0.5, blocks=7).unseparated == ()
 
 
+def test_an_axis_is_not_credited_with_what_ran_before(tmp_path: Path) -> None:
+    # whatever follows the run without a takes 5 % longer: always the one without b, in orders that are not balanced
+    times = {BASELINE.key: 1.0, BOTH.key: 0.5, NO_A.key: 1.0, NO_B.key: 0.5 * 1.05}
+    made = [(BASELINE, BOTH)] * 10 + [(BOTH, NO_A, NO_B)] * 20
+    with Writer(tmp_path / "x", tune_question(axes={"a": [0, 1], "b": [0, 1]})) as writer:
+        writer.add_plan(Plan(BOTH.key, (10,), 0.05, {"a": NO_A.key, "b": NO_B.key}, ("a", "b")))
+        for block, arms in enumerate(made):
+            for position, setting in enumerate(arms[::-1] if block % 2 and len(arms) == 2 else arms):
+                seconds = times[setting.key] * (1 + 0.001 * (block % 5))
+                writer.add(Record(setting.key, CONFIRM, block + 1, position, Sample(seconds, seconds, 0.0)), setting)
+    verdict = tune_verdict(read_experiment(tmp_path / "x"), "decided")
+    assert (verdict.axes["b"], "b" in verdict.unseparated) == (0.0, True)
+
+
 def test_axes_are_those_of_the_setting_that_was_compared(tmp_path: Path) -> None:
     verdict = concluded(tmp_path / "x", 0.8, then=True)
     assert verdict.candidate == BOTH.key
@@ -87,7 +105,7 @@ def test_axes_are_those_of_the_setting_that_was_compared(tmp_path: Path) -> None
 
 
 def test_blocks_of_before_the_comparison_tell_of_axes_too(tmp_path: Path) -> None:
-    assert concluded(tmp_path / "x", 0.8, blocks=3, before=4).unseparated == ()
+    assert concluded(tmp_path / "x", 0.8, blocks=4, before=5).unseparated == ()
     assert concluded(tmp_path / "y", 0.8, blocks=3, before=3).unseparated == ("a", "b")
 
 

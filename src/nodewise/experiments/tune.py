@@ -468,7 +468,8 @@ class Tuner:
         """
         blocks = ablation_blocks(len(arms))
         most = self._meter.affordable(cost) // blocks - 1
-        for _ in range(blocks if most > 0 else 0):
+        # of several one more where it can be had: a block in which what ran before favours one of two counts for nothing
+        for _ in range(blocks + (len(arms) > 1) if most > 0 else 0):
             some = [candidate, *list(arms.values())[:most]]
             if self._meter.affordable(cost) < len(some):
                 break

@@ -101,9 +101,8 @@ def ablations_of(experiment: Experiment, candidate: str, within: float, accept_d
         one: list[float] = []
         other: list[float] = []
         for phase in (REDUCE, AFTER):
-            pairs = pair_up(experiment, key, candidate, phase)
-            kept = [i for i, block in enumerate(pairs.blocks) if accept_disturbed or block not in pairs.met.which]
-            one += [pairs.one[i] for i in kept]
-            other += [pairs.other[i] for i in kept]
+            without, itself = pair_up(experiment, key, candidate, phase).deciding(accept_disturbed)
+            one += without
+            other += itself
         found[axis] = ratio_interval(one, other, level) if one else None
     return Ablations(found, within)
