@@ -4,7 +4,8 @@
 `busy` makes both parts of all cells, `busy:live` and `busy:replay` one, `busy:live,bursts` that of one cell, `busy:live,2 threads` what is
 compared with that command. Programs do a known amount of work: two that differ by 0, 3 and
 30 %, and one whose second thread halves its time where nothing else runs, and costs time where it waits for a processor. What two threads
-bring moves with the host, so its truth is that of the quiet seconds before and after each live experiment. A word is
+bring moves with the host, so its truth is that of the quiet seconds before and after each live experiment, as far as these
+know it: where it moved by more, the experiment counts for nothing, and how many did is printed. A word is
 wrong where it says faster or slower and the quiet machine says otherwise, or no difference beyond a size where there is more
 of one. An interval is good where the quiet truth is inside. NODEWISE_EXPERIMENTS are the live experiments of each
 cell (20 for the bar), NODEWISE_REPLAYED the replayed ones (200), NODEWISE_SERIES a folder in which recorded series are
@@ -21,11 +22,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks._busy.load import CELLS, build, calibrate, load
 from benchmarks._busy.series import MOST, read_series, record, replay
+from benchmarks._busy.truth import Said, Truth, around, exactly
 from nodewise.base.errors import InputError
 from nodewise.machine.sources import load_machine
 
@@ -39,33 +40,6 @@ _QUIET_S = 2.0
 #: Commands whose quiet truth is that of another's work over its own.
 _SIZES = {"base": 1.0, "same": 1.0, "3 %": 1.03, "30 %": 1.3}
 _STREAMS = {"stream": 1.0, "stream 30 %": 1.3}
-
-
-@dataclass(frozen=True)
-class Said:
-    """A verdict on two commands: the word, and the interval of the first's time over the second's where there is one."""
-
-    word: str
-    low: float | None
-    high: float | None
-
-    def wrong(self, truth: float) -> bool:
-        """Whether the word is not what the quiet machine would say."""
-        if self.word == "faster":
-            return truth <= 1
-        if self.word == "slower":
-            return truth >= 1
-        return self.word == "no difference" and max(truth, 1 / truth) - 1 > self.size
-
-    @property
-    def size(self) -> float:
-        """The size beyond which "no difference" is said to be none: what was asked for, or what the interval leaves open."""
-        open_ = 0.0 if not self.low or self.high is None else max(self.high, 1 / self.low) - 1
-        return max(WITHIN, open_)
-
-    def inside(self, truth: float) -> bool | None:
-        """Whether the quiet truth is in the interval; None where there is none."""
-        return None if self.low is None or self.high is None else self.low <= truth <= self.high
 
 
 def _commands(program: Path) -> dict[str, tuple[str, ...]]:
@@ -87,28 +61,29 @@ PAIRS: dict[tuple[str, str], float | None] = {
 }
 
 
-def _truths(folder: Path) -> dict[tuple[str, str], float]:
+def _truths(folder: Path) -> dict[tuple[str, str], Truth]:
     """The ratios of the quiet machine: known where the work is, else of the fastest twentieth of runs, which none disturbed."""
     series = read_series(folder / "quiet.json")
     truths = {}
     for (one, other), known in PAIRS.items():
         fast = [sorted(b[name].seconds for b in series.blocks)[len(series.blocks) // 20] for name in (one, other)]
-        truths[one, other] = fast[0] / fast[1] if known is None else known
+        truths[one, other] = exactly(fast[0] / fast[1] if known is None else known)
     return truths
 
 
-def _row(cell: str, pair: tuple[str, str], judged: Iterable[tuple[Said, float]]) -> str:
+def _row(cell: str, pair: tuple[str, str], judged: Iterable[tuple[Said, Truth]]) -> str:
     """The line of a cell's pair, of what was said and the truth that it is held against."""
-    pairs = list(judged)
-    found = [s for s, _ in pairs]
-    truth = statistics.median(t for _, t in pairs)
+    every = list(judged)
+    pairs = [(s, t) for s, t in every if t.known]
+    truth = f"{statistics.median((t.low * t.high) ** 0.5 for _, t in pairs):6.3f}" if pairs else f"{'?':>6}"
     wrong = sum(s.wrong(t) for s, t in pairs)
     inside = [s.inside(t) for s, t in pairs if s.inside(t) is not None]
-    told = sum(s.word != "undecided" for s in found)
-    bad = wrong > WRONG * len(found) or sum(map(bool, inside)) < INSIDE * len(inside)
+    answered = sum(s.word != "undecided" for s, _ in every)
+    bad = wrong > WRONG * len(pairs) or sum(map(bool, inside)) < INSIDE * len(inside)
     return (
-        f"{cell:12} {' / '.join(pair):24} {truth:6.3f} {wrong:4} of {len(found):3} {sum(map(bool, inside)):4} of {len(inside):3}"
-        f" {told:4} of {len(found):3}{'   below the bar' if bad else ''}"
+        f"{cell:12} {' / '.join(pair):24} {truth} {wrong:4} of {len(pairs):3} {sum(map(bool, inside)):4} of {len(inside):3}"
+        f" {answered:4} of {len(every):3}{'   below the bar' if bad else ''}"
+        f"{f'   truth not known in {len(every) - len(pairs)}' if len(pairs) < len(every) else ''}"
     )
 
 
@@ -126,7 +101,7 @@ def _recorded(folder: Path, program: Path, cells: Iterable[str]) -> None:
             series.save(path)
 
 
-def _replayed(folder: Path, cells: Iterable[str], truths: Mapping[tuple[str, str], float]) -> Iterator[str]:
+def _replayed(folder: Path, cells: Iterable[str], truths: Mapping[tuple[str, str], Truth]) -> Iterator[str]:
     machine = load_machine()
     for cell in cells:
         series = read_series(folder / f"{cell}.json")
@@ -135,10 +110,12 @@ def _replayed(folder: Path, cells: Iterable[str], truths: Mapping[tuple[str, str
         for pair, truth in truths.items():
             dice = random.Random(f"{cell} {pair}")
             found = (replay(series, pair, machine, dice).contenders[1].against_reference for _ in range(REPLAYED))
-            yield _row(cell, pair, [(Said(str(f.verdict), f.low, f.high), truth) for f in found if f is not None])
+            yield _row(
+                cell, pair, [(Said(str(f.verdict), f.low, f.high, WITHIN), truth) for f in found if f is not None]
+            )
 
 
-def _live(program: Path, cells: Iterable[str], truths: Mapping[tuple[str, str], float]) -> Iterator[str]:
+def _live(program: Path, cells: Iterable[str], truths: Mapping[tuple[str, str], Truth]) -> Iterator[str]:
     commands = _commands(program)
     for cell in cells:
         for pair, known in truths.items():
@@ -164,8 +141,8 @@ def _live(program: Path, cells: Iterable[str], truths: Mapping[tuple[str, str], 
                 found = json.loads(done.stdout)["contenders"][1]["against_reference"]
                 if quiet:
                     quiet.append(_quiet_ratios(commands, pair))
-                    truth = statistics.median([*quiet[-2], *quiet[-1]])
-                judged.append((Said(found["verdict"], found["low"], found["high"]), truth))
+                    truth = around(quiet[-2], quiet[-1])
+                judged.append((Said(found["verdict"], found["low"], found["high"], WITHIN), truth))
             yield _row(cell, pair, judged)
 
 
