@@ -8,6 +8,7 @@ import pytest
 from nodewise.base.errors import InputError
 from nodewise.studies.commands import default_command, tunable_command
 from nodewise.studies.contract import Knob, parse_knobs
+from nodewise.studies.discovery import find_study
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,15 @@ def test_a_knob_that_is_given_again_gets_all_values() -> None:
     assert parse_knobs(["file=a", "n=1", "file=b,c", "x=a=b"]) == {"file": "a,b,c", "n": "1", "x": "a=b"}
     with pytest.raises(InputError, match="not '1,2'"):
         Knob("n", "", "1").check(parse_knobs(["n=1", "n=2"])["n"])
+
+
+def test_a_knob_that_means_nothing_beside_another_is_not_there() -> None:
+    study = find_study("krylov").study
+    assert {"n", "flow"} <= set(study.point({}))
+    assert not {"n", "flow"} & set(study.point({"file": "A.mtx"}, quick=True))
+    assert study.point({"file": "", "n": "5"})["n"] == "5"
+    with pytest.raises(InputError, match="knob flow means nothing beside file"):
+        study.point({"file": "A.mtx", "flow": "1"})
 
 
 def test_a_tune_tries_the_variants_and_the_knobs_that_are_not_given() -> None:

@@ -463,12 +463,11 @@ class Tuner:
         return other is not None and self._reserve.is_surely_faster(other, point, little)
 
     def _ablate(self, candidate: Setting, point: Point, arms: Mapping[str, Setting], cost: float) -> bool:
-        """With what the comparison left: the candidate beside itself with one axis put back, in as many blocks as an interval takes;
-        of as many axes as that is for. False where the candidate failed.
+        """With what the comparison left: the candidate beside itself with one axis put back, in as many blocks as an interval takes,
+        of several one more as a block with unequal predecessors counts for nothing; of as many axes as that is for. False where the candidate failed.
         """
         blocks = ablation_blocks(len(arms))
         most = self._meter.affordable(cost) // blocks - 1
-        # of several one more where it can be had: a block in which what ran before favours one of two counts for nothing
         for _ in range(blocks + (len(arms) > 1) if most > 0 else 0):
             some = [candidate, *list(arms.values())[:most]]
             if self._meter.affordable(cost) < len(some):

@@ -22,6 +22,7 @@ class Knob:
 
     `values` are all that it can be; without them it is a whole number from `least` to `most`, any finite number where it is
     `real`, or any `text`. `tries` are what `nodewise tune study:NAME` tries: of what changes how the work is done, not the work itself.
+    It means nothing, and is not there, where the knob `unless` is given, such as the size of what a file would bring.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Knob:
     real: bool = False
     text: bool = False
     tries: tuple[str, ...] = ()
+    unless: str = ""
 
     def check(self, value: str) -> None:
         """Raises InputError for a value that it cannot have."""
@@ -159,7 +161,10 @@ class Study:
     fixed: tuple[str, ...] = ()
 
     def point(self, given: Point, quick: bool = False) -> dict[str, str]:
-        """The knobs' values, those given over the defaults. Raises InputError for an unknown knob or value."""
+        """The knobs' values, those given over the defaults.
+
+        Raises InputError for an unknown knob or value, and for one that means nothing beside another.
+        """
         known = {k.name: k for k in self.knobs}
         for name, value in given.items():
             if name not in known:
@@ -167,8 +172,12 @@ class Study:
                     f"study {self.name} has no knob {name!r}{meant(name, known)}", f"its knobs are: {', '.join(known)}"
                 )
             known[name].check(value)
+            if value and given.get(other := known[name].unless):
+                raise InputError(
+                    f"knob {name} means nothing beside {other}", f"leave out one of them: {name} or {other}"
+                )
         chosen = {k.name: k.quick if quick and k.quick is not None else k.default for k in self.knobs}
-        return {k: v for k, v in {**chosen, **given}.items() if v}
+        return {k: v for k, v in {**chosen, **given}.items() if v and not given.get(known[k].unless)}
 
 
 def parse_knobs(words: Sequence[str]) -> dict[str, str]:
