@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nodewise.base.shapes import fit
 from nodewise.placement.memory import MemoryPolicy
-from nodewise.runner.launch import Start, launch_of, start_of
+from nodewise.runner.launch import Start, helpers_matter, helpers_of, launch_of, start_of
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.local import LocalLauncher
 from nodewise.runner.setting import Setting
@@ -162,6 +162,22 @@ def test_a_line_is_in_the_order_that_people_write() -> None:
     assert launch_of(setting).line() == "OMP_PLACES='{0}' taskset -c 0-2,5 numactl --interleave=0-1 './a b'"
     cleared = Setting(("./a",), unset=("X",), no_huge_pages=True)
     assert launch_of(cleared).line() == "env -u X nodewise place --huge-pages never -- ./a"
+
+
+@pytest.mark.parametrize(
+    ("setting", "matters_up_to_s"),
+    [
+        (Setting(("./a",)), 0.0),
+        (Setting(("./a",), env={"OMP_NUM_THREADS": "2"}), 0.0),
+        (Setting(("./a",), mask=(0,)), 0.4),
+        (Setting(("./a",), mask=(0,), memory=MemoryPolicy("interleave", (0, 1))), 1.2),
+        (Setting(("./a",), no_huge_pages=True), 100.0),
+    ],
+)
+def test_what_a_line_starts_first_matters_to_short_programs(setting: Setting, matters_up_to_s: float) -> None:
+    assert helpers_matter(setting, 0.9 * matters_up_to_s) == (matters_up_to_s > 0)
+    assert not helpers_matter(setting, 1.1 * matters_up_to_s)
+    assert launch_of(setting).words == (*helpers_of(setting), "./a")
 
 
 def test_where_only_memory_is_asked_for_threads_are_left_as_they_are(tmp_path: Path) -> None:

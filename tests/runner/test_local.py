@@ -349,3 +349,36 @@ def test_migrations_are_counted_for_the_child_alone() -> None:
     if "migrations" in moved.usage:
         assert moved.usage["migrations"] >= (40 if processors[0] != processors[1] else 0)
         assert still.usage["migrations"] <= 1
+
+
+def _first_names(tmp_path: Path, *, as_printed: bool, baseline: str) -> list[str]:
+    """What was started before the program in a bound run after one of the baseline, by the log of a taskset that stands in for it."""
+    log = tmp_path / "log"
+    tool = tmp_path / "taskset"
+    tool.write_text(f'#!/bin/sh\necho "$@" >> {log}\nshift 2\nexec "$@"\n')
+    tool.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    processor = min(os.sched_getaffinity(0))
+    with LocalLauncher(RunOptions(as_printed=as_printed), environment) as launcher:
+        assert launcher.run(Setting(("sh", "-c", baseline))).ok
+        is_bound = f"grep -q '^Cpus_allowed_list:.{processor}$' /proc/self/status"
+        assert launcher.run(Setting(("sh", "-c", is_bound), mask=(processor,))).ok
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def test_what_a_line_starts_first_is_a_part_of_short_runs(tmp_path: Path) -> None:
+    assert len(_first_names(tmp_path, as_printed=True, baseline=":")) == 1
+
+
+@pytest.mark.parametrize(
+    ("as_printed", "baseline"),
+    [
+        # nobody promises a line
+        (False, ":"),
+        # a run that takes long hides it, and one that reports its own time does not count it
+        (True, "sleep 0.5"),
+        (True, 'echo \'{"nodewise": 1, "seconds": 0.01}\''),
+    ],
+)
+def test_else_a_run_is_bound_as_it_starts(tmp_path: Path, as_printed: bool, baseline: str) -> None:
+    assert _first_names(tmp_path, as_printed=as_printed, baseline=baseline) == []

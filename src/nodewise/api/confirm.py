@@ -46,7 +46,7 @@ class Confirmation:
     def answer(self, progress: Callable[[Progress], None] = unheard, note: Notify = unheard) -> ConfirmVerdict:
         """Measure and judge. Ctrl-C ends with what there is. Raises what `experiments.compare.Comparer.run` does."""
         asked, run = self.question, self.run
-        with launcher_for(run.options, asked.environment, note, run.wait) as launcher:
+        with launcher_for(replace(run.options, as_printed=True), asked.environment, note, run.wait) as launcher:
             wait = quiet_wait(run.wait_quiet_s, asked.machine.allowed, note)
             verdict = confirmer.confirm(self.repetition, asked, launcher, progress, self.notes, wait)
         return remembered(verdict, asked.out, note, verdict)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -60,7 +60,7 @@ class Tuning:
         """
         question, run = self.question, self.run
         self._warn(note)
-        with launcher_for(run.options, question.environment, note, run.wait) as launcher:
+        with launcher_for(replace(run.options, as_printed=True), question.environment, note, run.wait) as launcher:
             wait = quiet_wait(run.wait_quiet_s, question.machine.allowed, note)
             verdict = tuner.tune(question, launcher, progress, wait, announce)
         return remembered(verdict, question.out, note, verdict)
@@ -68,7 +68,7 @@ class Tuning:
     def preview(self, note: Notify = unheard) -> Outline:
         """What would be tried, after one run of the program, of which nothing is kept. Raises ProgramError."""
         self._warn(note)
-        with launcher_for(self.run.options, self.question.environment, note) as launcher:
+        with launcher_for(replace(self.run.options, as_printed=True), self.question.environment, note) as launcher:
             return tuner.preview(self.question, launcher)
 
     def _warn(self, note: Notify) -> None:

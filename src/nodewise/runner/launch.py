@@ -22,6 +22,10 @@ _SHELLS_OWN = re.compile(
     r"false|fc|fg|getopts|hash|help|history|jobs|kill|let|local|logout|mapfile|popd|printf|pushd|pwd|read|readarray|"
     r"readonly|return|set|shift|shopt|source|suspend|test|times|trap|true|type|typeset|ulimit|umask|unalias|unset|wait"
 )
+#: What the programs that a line starts first take until they become the next one, in seconds, at most on machines that were tried.
+_HELPERS_S = {"taskset": 0.002, "numactl": 0.004, "nodewise": 0.5}
+#: A share of a run's time that makes no difference to anybody.
+_NEGLIGIBLE = 0.005
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: Bytes of an argument that are no UTF-8 come as these.
 _STRAY_BYTES = re.compile("[\udc80-\udcff]+")
@@ -130,6 +134,20 @@ class Launch:
         return words if "=" not in self.words[0] else [*words, "nice", "-n", "0"]
 
 
+def helpers_of(setting: Setting) -> tuple[str, ...]:
+    """The words of the programs that a shell starts before the setting's own, for what it cannot do itself."""
+    words = ["taskset", "-c", format_processors(setting.mask)] if setting.mask is not None else []
+    words += to_numactl(setting.memory) if setting.memory is not None else ()
+    # no program of the system's own sets what forbids huge pages
+    words += ["nodewise", "place", "--huge-pages", "never", "--"] if setting.no_huge_pages else []
+    return tuple(words)
+
+
+def helpers_matter(setting: Setting, run_s: float) -> bool:
+    """Whether the time that those programs take shows in a run of so many seconds: then a promise has to hold with them."""
+    return sum(_HELPERS_S.get(word, 0.0) for word in helpers_of(setting)) > _NEGLIGIBLE * run_s
+
+
 def launch_of(setting: Setting, start: Start | None = None, masks: Masks | None = None) -> Launch:
     """How a shell starts a setting as nodewise's own runner does.
 
@@ -139,11 +157,7 @@ def launch_of(setting: Setting, start: Start | None = None, masks: Masks | None 
     start = start or Start()
     env = {**{k: v for k, v in start.env.items() if k not in setting.unset}, **setting.env}
     limits = [f"--{name.lower()}={value}" for name, value in start.limits.items()]
-    words = ["prlimit", *limits] if limits else []
-    words += ["taskset", "-c", format_processors(setting.mask)] if setting.mask is not None else []
-    words += to_numactl(setting.memory) if setting.memory is not None else ()
-    # no program of the system's own sets what forbids huge pages
-    words += ["nodewise", "place", "--huge-pages", "never", "--"] if setting.no_huge_pages else []
+    words = [*(["prlimit", *limits] if limits else []), *helpers_of(setting)]
     clear = tuple(v for v in setting.unset if v not in env)
     made = {"env": env, "command": list(setting.command), "cwd": start.cwd, "stdin": start.stdin}
     masked = (masks or Masks()).masked(made, within=True)

@@ -26,7 +26,8 @@ class RunOptions:
     that name that the program prints. `needed` are metrics that the first good run has to report. `same` says which part of
     its output each sample keeps as its answer. `domain` are processors on which others' load disturbs a run although it
     takes no processor from it, as those that share its memory's bandwidth. `over_ranks` says what becomes of metrics that
-    several ranks print.
+    several ranks print. `as_printed`: what a line to paste into a shell starts before the program (taskset, numactl) is started
+    here, too, wherever its time would show.
     """
 
     cwd: Path | None = None
@@ -41,6 +42,7 @@ class RunOptions:
     same: SameOutput = ANY_OUTPUT
     domain: tuple[int, ...] = ()
     over_ranks: OverRanks = field(default_factory=OverRanks)
+    as_printed: bool = False
 
 
 class Launcher(Protocol):

@@ -14,6 +14,7 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ from nodewise.machine.cgroups import read_memory_kills, read_memory_limit
 from nodewise.placement.memory import MODES
 from nodewise.runner.answer import NO_ANSWER, AnswerReader
 from nodewise.runner.find_program import find_program
+from nodewise.runner.launch import helpers_matter, helpers_of
 from nodewise.runner.launcher import RunOptions
 from nodewise.runner.marks import OTHER_LOAD, STOPPED, UNREAD, find_marks
 from nodewise.runner.objective import value_of
@@ -95,6 +97,8 @@ class LocalLauncher:
         self._memory_kills: int | None = None
         self._run = ("", 0.0)
         self._needed = self._options.needed
+        #: How long the first good run took; None before it, and infinity where programs report their own times.
+        self._run_s: float | None = None
         self._rests = Rests(root or Path("/"))
         self._served = Served()
         self._answers = AnswerReader(self._options.same, self._options.cwd)
@@ -113,7 +117,7 @@ class LocalLauncher:
 
         Raises InputError where its first good run does not report what `RunOptions.needed` names.
         """
-        request = self._request(setting, timeout_s or self._options.timeout_s)
+        request = self._request(self._as_printed(setting), timeout_s or self._options.timeout_s)
         rest = self._rests.before(setting.mask or os.sched_getaffinity(0))
         self._answers.before()
         self._served.begin()
@@ -136,7 +140,22 @@ class LocalLauncher:
         self._rests.after(sample)
         if sample.ok and self._needed:
             self._check_needed(sample, reply)
+        if sample.ok and self._run_s is None:
+            self._run_s = sample.seconds if sample.source == "wall" else math.inf
         return sample
+
+    def _as_printed(self, setting: Setting) -> Setting:
+        """The setting, started through what its line starts first where that takes a part of the time that shows.
+
+        It is bound before that, too: what else runs on its processors is watched by that.
+        """
+        helpers = helpers_of(setting) if self._options.as_printed and self._run_s is not None else ()
+        if not helpers or not helpers_matter(setting, self._run_s or 0.0):
+            return setting
+        # a line finds nodewise on PATH, where this one need not be
+        own = (sys.executable, "-m", "nodewise")
+        words = [part for word in helpers for part in (own if word == "nodewise" else (word,))]
+        return replace(setting, command=(*words, *setting.command))
 
     def carry_out(self, words: Sequence[str], timeout_s: float | None = None) -> Ended:
         """Have a command of nodewise's own carried out, such as a build: what it prints is nobody's measurement.
