@@ -115,7 +115,7 @@ def _afterwards(
     place: Place, here: Path, running: Running, kind: str, before: tuple[int, bytes], what: str, killed: bool
 ) -> list[Finding]:
     # `where` ends as its program does
-    ended = running.wait(60, (*_ALLOWED, *((128 + 9, 128 + 15) if kind == "where" else ())))
+    ended = running.wait(60, (*_ALLOWED, *((128 + 3, 128 + 9, 128 + 15) if kind == "where" else ())))
     found = ended.judged() + place.left_over()
     ran, lines = before
     lines = lines[: lines.rfind(b"\n") + 1]
