@@ -97,8 +97,8 @@ class LocalLauncher:
         self._memory_kills: int | None = None
         self._run = ("", 0.0)
         self._needed = self._options.needed
-        #: How long the first good run took; None before it, and infinity where programs report their own times.
-        self._run_s: float | None = None
+        #: How long the shortest good run took; infinity before it, and where programs report their own times.
+        self._run_s = math.inf
         self._rests = Rests(root or Path("/"))
         self._served = Served()
         self._answers = AnswerReader(self._options.same, self._options.cwd)
@@ -140,8 +140,8 @@ class LocalLauncher:
         self._rests.after(sample)
         if sample.ok and self._needed:
             self._check_needed(sample, reply)
-        if sample.ok and self._run_s is None:
-            self._run_s = sample.seconds if sample.source == "wall" else math.inf
+        if sample.ok and sample.source == "wall":
+            self._run_s = min(self._run_s, sample.seconds)
         return sample
 
     def _as_printed(self, setting: Setting) -> Setting:
@@ -149,12 +149,11 @@ class LocalLauncher:
 
         It is bound before that, too: what else runs on its processors is watched by that.
         """
-        helpers = helpers_of(setting) if self._options.as_printed and self._run_s is not None else ()
-        if not helpers or not helpers_matter(setting, self._run_s or 0.0):
+        if not self._options.as_printed or not helpers_matter(setting, self._run_s):
             return setting
         # a line finds nodewise on PATH, where this one need not be
         own = (sys.executable, "-m", "nodewise")
-        words = [part for word in helpers for part in (own if word == "nodewise" else (word,))]
+        words = [part for word in helpers_of(setting) for part in (own if word == "nodewise" else (word,))]
         return replace(setting, command=(*words, *setting.command))
 
     def carry_out(self, words: Sequence[str], timeout_s: float | None = None) -> Ended:
