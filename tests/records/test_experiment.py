@@ -2,6 +2,7 @@
 """The experiment's directory: append-only, one writer, safe against kills and full disks."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -142,3 +143,17 @@ def test_with_a_line_lost_no_run_is_said_to_have_another_result(tmp_path: Path) 
     samples.write_bytes(b"".join([*lines[:first], b"{ torn\n", *lines[first + 1 :]]))
     back = read_experiment(tmp_path / "e")
     assert back.damaged_lines == 1 and not any(r.sample.differs for r in back.records)
+
+
+def test_what_is_taken_back_is_taken_back_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # asked to end once more after the first file has gone
+    unlink = Path.unlink
+
+    def asked_again(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok)
+        signal.raise_signal(signal.SIGINT)
+
+    with Writer(tmp_path / "e", QUESTION) as writer:
+        monkeypatch.setattr(Path, "unlink", asked_again)
+        writer.discard()
+    assert not (tmp_path / "e").exists()

@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 import nodewise
 from nodewise.base.bounded_json import parse_json, read_bounded
+from nodewise.base.ends import deaf
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.files import make_directory, remove_left_parts, store_error, write_within
 from nodewise.base.masking import Masks
@@ -313,11 +314,13 @@ class Writer:
 
     def discard(self) -> None:
         """Take back what was made for an experiment in which nothing was measured; whatever was there before stays."""
-        for name in ("question.json", "samples.jsonl", SECRETS, _REFERENCE):
-            (self.path / name).unlink(missing_ok=True)
-        for name in ("builds", "launch", CALLS):
-            shutil.rmtree(self.path / name, ignore_errors=True)
-        self._take_back_folders()
+        # a second Ctrl-C in the midst of it would leave a folder that is no experiment
+        with deaf():
+            for name in ("question.json", "samples.jsonl", SECRETS, _REFERENCE):
+                (self.path / name).unlink(missing_ok=True)
+            for name in ("builds", "launch", CALLS):
+                shutil.rmtree(self.path / name, ignore_errors=True)
+            self._take_back_folders()
 
     def _take_back_folders(self) -> None:
         with contextlib.suppress(OSError):
