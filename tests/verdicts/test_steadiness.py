@@ -2,6 +2,7 @@
 """A gain that was another one in the search is named."""
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -9,6 +10,7 @@ from nodewise.records.columns import Record
 from nodewise.records.experiment import Plan, Writer, read_experiment
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import Setting
+from nodewise.statistics.order import BalancedOrder
 from nodewise.verdicts.tune import CONFIRM, TuneVerdict, tune_verdict
 from tests.questions import tune_question
 
@@ -55,3 +57,27 @@ def test_a_gain_that_was_none_in_the_search_is_not_promised(tmp_path: Path) -> N
         "the gain came and went: in the search it was 1.0"
     )
     assert verdict.best == verdict.baseline and verdict.more_runs is None
+
+
+@pytest.mark.parametrize(("slow", "count", "said"), [(3.0, 3, True), (3.0, 2, False), (0.9, 3, False)])
+def test_runs_that_are_slower_than_all_of_the_baselines_are_named(
+    tmp_path: Path, slow: float, count: int, said: bool
+) -> None:
+    order = BalancedOrder(Random(1))
+    settings = {BASELINE.key: (BASELINE, 1.0), REDUCED.key: (REDUCED, 0.5)}
+    with Writer(tmp_path / "x", tune_question(axes={"a": [0, 1]})) as writer:
+        writer.add_plan(Plan(REDUCED.key, (20,), 0.05, {}, ("a",)))
+        for block in range(20):
+            for position, key in enumerate(order.next(list(settings))):
+                setting, took = settings[key]
+                took = slow if setting is REDUCED and block < count else took * (1 + 0.001 * (block % 5))
+                writer.add(Record(key, CONFIRM, block + 1, position, Sample(took, took, 0.0)), setting)
+    verdict = tune_verdict(read_experiment(tmp_path / "x"), "decided")
+    assert verdict.verdict == "faster"
+    notes = [note for note in verdict.notes if "slower than all" in note]
+    if said:
+        # a block with unequal predecessors does not decide
+        (note,) = notes
+        assert note.startswith("3 of 19 runs of it were slower than all of the baseline's (3 s at worst, against 1 s)")
+    else:
+        assert notes == []

@@ -11,16 +11,19 @@ import math
 
 from nodewise.records.columns import WARM_UP
 from nodewise.records.experiment import Experiment
+from nodewise.runner.objective import format_metric
 from nodewise.runner.setting import BASELINE
 from nodewise.statistics.compare import Ratio, ratio_interval
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.verdict import Verdict, Word, format_ratio
-from nodewise.verdicts.pair import pair_up
+from nodewise.verdicts.pair import Pairs, pair_up
 from nodewise.verdicts.question import machine_of, question_of
 
 #: The settings of a search are among others, and its winner was lucky: what lies closer than this factor is no other gain.
 _APART = 1.1
 _LEVEL = 0.99
+#: So many slow runs, and this share of all, are hardly chance: of equal commands they are found in one of eight.
+_FEWEST_SLOW, _SLOW_SHARE = 3, 0.05
 
 
 def other_gain(experiment: Experiment, candidate: str, verdict: Verdict, phase: str) -> Ratio | None:
@@ -58,4 +61,20 @@ def unsteady_note(then: Ratio, now: Ratio) -> str:
     return (
         f"the gain was {format_ratio(then)} in the search and {format_ratio(now)} in the confirmation: machine or program changed their speed "
         "meanwhile, and the interval holds both; `nodewise confirm` asks again"
+    )
+
+
+def slow_runs_note(pairs: Pairs, metric: str, maximise: bool, accept_disturbed: bool) -> str:
+    """What is said of a faster setting some of whose runs were slower than all of the baseline's; empty where hardly any was.
+
+    A median says nothing of these: huge pages that have to be made first, a processor that someone else had.
+    """
+    one, other = pairs.deciding(accept_disturbed)
+    slow = [cost for cost in other if cost > max(one)]
+    if len(slow) < max(_FEWEST_SLOW, _SLOW_SHARE * len(other)):
+        return ""
+    its, baselines = (format_metric(metric, 1 / cost if maximise else cost) for cost in (max(slow), max(one)))
+    return (
+        f"{len(slow)} of {len(other)} runs of it were slower than all of the baseline's ({its} at worst, against {baselines}): "
+        "the ratio is that of the others"
     )

@@ -38,7 +38,7 @@ from nodewise.verdicts.question import question_of
 from nodewise.verdicts.ranks import RankTable, ranks_of
 from nodewise.verdicts.secondary import MetricSummary, SecondaryMetrics, energy_notes, interval_of
 from nodewise.verdicts.spent import seconds_spent
-from nodewise.verdicts.steadiness import of_both, other_gain, unsteady_note
+from nodewise.verdicts.steadiness import of_both, other_gain, slow_runs_note, unsteady_note
 from nodewise.verdicts.untried import untried_notes
 
 TUNE = "tune"
@@ -167,6 +167,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         pareto=secondary.pareto_fronts(summaries),
         notes=(
             *unsteady,
+            *_slow_runs(experiment, verdict, pairs),
             *_notes(experiment, verdict, comparison),
             *energy_notes(experiment),
             *to_be_set_note(experiment, best),
@@ -175,6 +176,14 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         experiment=str(experiment.path),
         ranks=ranks_of(experiment, best.key),
     )
+
+
+def _slow_runs(experiment: Experiment, verdict: Verdict, pairs: Pairs) -> list[str]:
+    if verdict.word is not Word.FASTER:
+        return []
+    metric = experiment.objective
+    note = slow_runs_note(pairs, metric.metric, metric.maximise, _accepting(experiment))
+    return [note] if note else []
 
 
 def _accepting(experiment: Experiment) -> bool:
