@@ -36,7 +36,8 @@ def limits_of(fleet: Fleet) -> list[str]:
     return [
         f"all intervals hold together at 95%, each at {100 * fleet.level:.{_digits(fleet.level)}f}%, as if every pair of nodes were "
         f"printed; a difference up to {format_percent(fleet.within)} counts as none",
-        "runs of different nodes were not interleaved: what a node, its room and its other users did at that time is part of the ratio",
+        "runs of different nodes were not interleaved: what a node, its room and its other users did at that time is part of the ratio; all good "
+        "runs count, those that other load disturbed among them",
         "of fewer than six runs of a node, or more where many nodes share the errors, there is no interval and no verdict",
         *fleet.left_out,
     ]
