@@ -14,6 +14,7 @@ import pytest
 
 from benchmarks._check.fleets import regular
 from nodewise.base.exit_codes import ExitCode
+from tests.verdicts.cases import Runs, compared
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text()
@@ -40,6 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for node in regular(5, 1):
         (made / f"snapshots/{node['node']}.json").write_text(json.dumps({**node, "taken": time.time()}))
     (made / "nodewise.toml").write_text('[command.nap]\nrun = "sleep 0.02"\nruns = 6\n')
+    for node in ("n1", "n2"):
+        compared(made / "tuned" / node, {"./solver": Runs(1.0)})
     (made / "solver.c").write_text("void add(float* a, int n) { for (int i = 0; i < n; ++i) a[i] += 1; }\n")
     # what is confirmed: the solver of the README has nothing to gain, and on a busy machine its tune would be undecided
     words = ("--accept-disturbed", "--axes", "MODE", "--env-axis", "MODE=fast", "--max-runs", "60", "--out", "kept")
@@ -81,11 +84,27 @@ def test_a_command_of_the_readme_works_as_written(command: str, folder: Path) ->
 
 
 def _works(folder: Path, command: str) -> None:
+    if command.startswith("nodewise serve"):
+        _serves(folder)
+        return
     done = _run(folder, *("kept" if word == "DIR" else word for word in shlex.split(command)))
     if done.returncode == ExitCode.MISSING:
         pytest.skip(done.stderr)
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+def _serves(folder: Path) -> None:
+    """It goes on until it is asked to end; no browser is opened."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "nodewise", "serve", "--store", "h.sqlite"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+    ) as process:
+        assert process.stdout is not None and "http://127.0.0.1:" in process.stdout.readline()
+        process.terminate()
+        assert process.wait(20) == 0
 
 
 def test_every_command_is_shown() -> None:

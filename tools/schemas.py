@@ -16,6 +16,7 @@ from nodewise.fabric.result import Fabric, Links, Ports
 from nodewise.fabric.translate import Translation
 from nodewise.history.difference import Difference
 from nodewise.history.fill import Filled
+from nodewise.history.fleet import Fleet
 from nodewise.history.trend import Trends
 from nodewise.machine.model import MACHINE_VERSION, Machine
 from nodewise.nodes.findings import CheckResult
@@ -87,6 +88,7 @@ DOCUMENTS = {
     "profile": Document(ProfileResult, ("report",)),
     "history": Document(Trends, ("page",)),
     "history-diff": Document(Difference),
+    "fleet": Document(Fleet, ("page",)),
     "history-filled": Document(Filled),
 }
 

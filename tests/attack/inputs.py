@@ -263,7 +263,19 @@ _VARIABLES = (
 )
 _EXAMPLE = re.compile(r"(?:such as|as|:)\s+'?([^',]*[^', .])")
 #: Commands that start programs take longest, and so come least.
-_WEIGHTS = {"run": 2, "compare": 2, "tune": 2, "study": 1, "confirm": 2, "vec": 1, "where": 1, "quiet": 1, "place": 20}
+# a server goes on until it is ended
+_WEIGHTS = {
+    "serve": 0,
+    "run": 2,
+    "compare": 2,
+    "tune": 2,
+    "study": 1,
+    "confirm": 2,
+    "vec": 1,
+    "where": 1,
+    "quiet": 1,
+    "place": 20,
+}
 
 
 def attack(dice: random.Random, place: Place) -> list[Finding]:

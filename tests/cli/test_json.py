@@ -16,6 +16,7 @@ from tests.history.entries import entry
 from tests.json_schemas import check_json
 from tests.profile.programs import need_perf
 from tests.report.stored import roofline_page_of, roofline_result, study_page_of, study_result
+from tests.verdicts.cases import Runs, compared
 from tools.schemas import DOCUMENTS
 
 SLEEP = ("--", "sleep", "0.01")
@@ -61,6 +62,7 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "profile": [("profile", "--json", "--", "sleep", "0.2")],
     "history": [("history", *STORE, "--json"), ("history", "solver", *STORE, "--all", "--html", "p.html", "--json")],
     "history-diff": [("history", "diff", "1", "2", *STORE, "--json")],
+    "fleet": [("fleet", "nodes", "--html", "f.html", "--json")],
     "history-filled": [("history", "import", "stored", *STORE, "--json")],
 }
 #: Those that are kept in the directory of the experiment, too.
@@ -82,6 +84,9 @@ def test_what_a_command_writes_holds_to_its_schema(nodewise_here: Command, tmp_p
         with Store(str(tmp_path / "h.sqlite")) as store:
             store.add(entry(i, 1.0 if i < 20 else 1.2) for i in range(40))
         study_page_of(study_result(), "", tmp_path / "stored")
+    if name == "fleet":
+        for node in ("one", "two"):
+            compared(tmp_path / "nodes" / node, {"./solver": Runs(1.0)})
     if name == "confirm":
         # what they report themselves, a busy machine leaves as it is
         (tmp_path / "program").write_text('echo "{\\"nodewise\\": 1, \\"seconds\\": $1}"')

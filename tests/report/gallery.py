@@ -11,6 +11,8 @@ from random import Random
 
 from benchmarks._check.faults import plant
 from benchmarks._check.fleets import NOW, regular
+from nodewise.history.entry import point_of
+from nodewise.history.fleet import fleet_of
 from nodewise.history.store import Store
 from nodewise.history.trend import trends_of
 from nodewise.nodes.check import judge, new_fleet
@@ -19,10 +21,13 @@ from nodewise.nodes.site import Site
 from nodewise.profile.result import FEWEST, LineShare, Profiled, ProfileResult, ThreadShare, function_shares
 from nodewise.profile.samples import Frame, Life, Recorded, Taken
 from nodewise.report.pages.check import check_page
+from nodewise.report.pages.fleet import fleet_page as fleet_nodes_page
 from nodewise.report.pages.history import history_page
 from nodewise.report.pages.profile import profile_page
+from nodewise.report.pages.serve import live_page, overview_page
 from nodewise.report.pages.write import write_page
 from nodewise.runner.setting import Setting
+from nodewise.verdicts.live import Live, read_live
 from tests.history.entries import entry
 from tests.report.stored import judged, roofline_page_of, series, study_page_of, study_result
 from tests.surfaces import machine
@@ -141,6 +146,49 @@ def trends_page(folder: Path) -> Path:
         return _written(folder, history_page(trends_of(store)))
 
 
+def overview(folder: Path) -> Path:
+    """All experiments: one that runs, forty of a history with long words, and their trends."""
+    (folder / "running").parent.mkdir()
+    watched = [("0123456789abcdef", True, running_tune(folder / "running"))]
+    name = f"./solver <b>input</b> {LONG}"
+    with Store(str(folder / "h.sqlite")) as store:
+        store.add(
+            replace(entry(i, 1.0 if i < 20 else 1.2, name), sentence="1.20× (1.10–1.30) faster") for i in range(40)
+        )
+        return _written(folder, overview_page(watched, store.latest_experiments(100), trends_of(store)))
+
+
+def live(folder: Path) -> Path:
+    """A tune while its comparison runs."""
+    folder.mkdir()
+    return _written(folder, live_page("0123456789abcdef", True, running_tune(folder / "running")))
+
+
+def nodes_page(folder: Path) -> Path:
+    """Five nodes, one slower and set otherwise, one with two runs."""
+    folder.mkdir()
+    name = f"./solver {LONG}"
+    few = point_of([1.0, 1.01], "solver", name)
+    assert few is not None
+    entries = [entry(i, 1.0, name, host=f"node{i}") for i in range(3)]
+    entries += [entry(4, 1.2, name, host="a-long-name-of-a-node-4", conditions={"kernel": "5.14"})]
+    entries += [entry(5, 1.0, name, host="node5", points=(few,))]
+    return _written(folder, fleet_nodes_page(fleet_of(entries, 0.01, [f"{LONG} is left out: it measured nothing yet"])))
+
+
+def running_tune(folder: Path) -> Live:
+    """One that has no verdict yet: settings with long names, and a comparison with two looks."""
+    baseline = Setting(("./app", LONG))
+    fast = Setting(("./app", LONG), {"threads": 8, "placement": "compact", **KNOBS}, {"OMP_NUM_THREADS": "8"})
+    more = [Setting(("./app",), {"threads": n, "placement": "os"}, {"OMP_NUM_THREADS": str(n)}) for n in (2, 4, 16)]
+    search = [(s, Runs(2.0 - 0.2 * i), range(1, 4)) for i, s in enumerate((baseline, *more, fast))]
+    tuned(
+        folder, search, {"baseline": Runs(2.0), fast.key: Runs(1.2)}, 12, candidate=fast.key,
+        machine=machine(48, 1).to_json(), command=["./app", LONG], budget={"seconds": 120.0, "runs": None},
+    )  # fmt: skip
+    return read_live(folder)
+
+
 def fleet_page(folder: Path) -> Path:
     """Seven hundred nodes, with faults of every rule."""
     folder.mkdir()
@@ -190,6 +238,9 @@ PAGES: dict[str, Callable[[Path], Path]] = {
     "study-front": front_page,
     "roofline": roofline_page,
     "history": trends_page,
+    "serve": overview,
+    "live": live,
+    "fleet": nodes_page,
     "check": fleet_page,
     "profile": flame_page,
 }

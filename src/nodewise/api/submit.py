@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -13,10 +13,13 @@ from nodewise.api.command_line import tune_line
 from nodewise.api.given import Command, Duration, Processors, Share, StrPath, Values, words_of
 from nodewise.api.options import HowToRun, choose_run
 from nodewise.base.errors import InputError
-from nodewise.jobs.submission import LOG, job_text, queued, read_options
+from nodewise.jobs.submission import LOG, Array, array_text, job_text, queued, read_array, read_options, task_folder
 from nodewise.jobs.submission import submit as submit_job
 from nodewise.records.experiment import read_question
 from nodewise.verdicts.submitted import Submitted
+
+#: The words of a command for the folder that it keeps its runs in.
+Words = Callable[[Path], Sequence[str]]
 
 
 def submit_suite(folder: Path, words: Sequence[str], options: str) -> Submitted:
@@ -24,10 +27,33 @@ def submit_suite(folder: Path, words: Sequence[str], options: str) -> Submitted:
     return _handed(folder.absolute(), words, words, read_options(options), "suite run")
 
 
-def _handed(folder: Path, first: Sequence[str], again: Sequence[str], sbatch: Sequence[str], command: str) -> Submitted:
+def submit_array(folder: Path, first: Words, more: Sequence[str], options: str, array: Array) -> Submitted:
+    """Hand a tune to Slurm as an array: each task is a tune of its own, in a folder of its own in `folder`.
+
+    `first` gives the words behind `nodewise` for such a folder, `more` is said again where a task goes on. Raises as `submit_tune`.
+    """
+    sbatch = read_options(options)
+    if next(folder.glob("*/question.json"), None) is not None:
+        raise InputError(f"{folder} holds experiments already", "choose another directory with --out")
+    folder = folder.absolute()
+    own = task_folder(folder)
+    again = ("tune", "--resume", str(own), *more)
+    return _handed(folder, first(own), again, sbatch, "tune", array)
+
+
+def _handed(
+    folder: Path,
+    first: Sequence[str],
+    again: Sequence[str],
+    sbatch: Sequence[str],
+    command: str,
+    array: Array | None = None,
+) -> Submitted:
     nodewise = (sys.executable, "-m", "nodewise")
-    text = job_text(folder, folder.name, str(Path.cwd()), (*nodewise, *first), (*nodewise, *again), command)
-    return Submitted("submitted", submit_job(folder, text, sbatch), str(folder), str(folder / LOG))
+    own = folder if array is None else task_folder(folder)
+    text = job_text(own, folder.name, str(Path.cwd()), (*nodewise, *first), (*nodewise, *again), command)
+    number = submit_job(folder, text if array is None else array_text(text), sbatch, array)
+    return Submitted("submitted", number, str(folder), str((own if array is None else task_folder(folder, "*")) / LOG))
 
 
 def submit_tune(folder: Path, first: Sequence[str], more: Sequence[str], options: str, resume: bool) -> Submitted:
@@ -53,6 +79,7 @@ def submit(
     *,
     out: StrPath,
     sbatch: str = "",
+    array: int | str | None = None,
     resume: bool = False,
     budget: Duration | None = "2min",
     max_runs: int | None = None,
@@ -74,6 +101,9 @@ def submit(
     from the nodes; all else is as `nodewise.tune` has it. With `resume` what `out` holds goes on, by the options of then. Once
     the job has ended, `nodewise.tune` with the same arguments and `resume=True` gives its verdict.
 
+    With `array`, 8 or "8%2", there are as many tunes, at most so many (2) at once, in `out`/task-1 and so on: `nodewise fleet out` holds
+    the nodes that they ran on against each other.
+
     >>> import nodewise
     >>> nodewise.submit("./app", out="tuned", sbatch="partition long")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
@@ -88,6 +118,8 @@ def submit(
         read_options(sbatch)
     except InputError as problem:
         raise InputError(problem.what, "write them by their long names: 'partition=long time=4:00:00'") from None
+    if resume and array is not None:
+        raise InputError("an array begins anew", "resume one of its tasks by its own folder")
     if resume:
         line: tuple[str, ...] = ("nodewise", "tune", "--resume", str(folder.absolute()))
         return submit_tune(folder, line[1:], (), sbatch, True)
@@ -110,5 +142,10 @@ def submit(
     if not line:
         raise InputError("a job is a command line, on which this cannot be said", "give plain values")
     at = line.index("tune") + 1
-    first = (*line[1:at], "--out", str(folder.absolute()), *line[at:])
-    return submit_tune(folder, first, (), sbatch, False)
+
+    def first(own: Path) -> tuple[str, ...]:
+        return (*line[1:at], "--out", str(own.absolute()), *line[at:])
+
+    if array is not None:
+        return submit_array(folder, first, (), sbatch, read_array(str(array)))
+    return submit_tune(folder, first(folder), (), sbatch, False)

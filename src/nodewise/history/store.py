@@ -46,6 +46,20 @@ class Host:
     processor: str
 
 
+@dataclass(frozen=True)
+class Experimented:
+    """An experiment in a list: its number, when it began (seconds since 1970), what it asked of which command, and what came of it."""
+
+    number: int
+    kind: str
+    tool: str
+    began: float
+    folder: str
+    host: str
+    name: str
+    sentence: str
+
+
 class Store:
     """History at one place; to be closed."""
 
@@ -159,6 +173,19 @@ class Store:
             stopped=said[0],
             sentence=said[1],
         )
+
+    def latest_experiments(self, most: int) -> list[Experimented]:
+        """The latest ones, the last first, each by the first of its commands."""
+        rows = self._database.select(
+            "SELECT e.id, e.kind, e.tool, e.began, e.folder, m.host, (SELECT s.name FROM point p JOIN series s ON s.id = p.series "
+            "WHERE p.experiment = e.id ORDER BY s.id LIMIT 1), e.sentence FROM experiment e JOIN machine m ON m.id = e.machine "
+            "ORDER BY e.began DESC, e.id DESC LIMIT ?",
+            (most,),
+        )
+        return [
+            Experimented(n, kind, tool, at, folder, host, name or "", said)
+            for n, kind, tool, at, folder, host, name, said in rows
+        ]
 
     def keys(self) -> dict[str, tuple[str, str]]:
         """Of each experiment by its key its tool and its folder."""

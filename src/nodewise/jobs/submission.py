@@ -27,6 +27,9 @@ JOB, LOG = "job.json", "job.log"
 _ASK_S = 60.0
 #: How long before its time limit a job stops measuring, in seconds: Slurm sends it as much as a minute earlier.
 _BEFORE_END_S = 60
+#: Stands for the number of a task in a path, quoted as every path that a shell would read otherwise.
+_TASK = "{task}"
+_MOST_TASKS = 100_000
 #: What Slurm calls a job that will not run again.
 _OVER = {
     *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"),
@@ -73,6 +76,40 @@ class _Stored(TypedDict):
     id: int
 
 
+@dataclass(frozen=True)
+class Array:
+    """An experiment that is made so many times, on as many nodes; at most `at_once` at a time (None: as many as Slurm has room for)."""
+
+    tasks: int
+    at_once: int | None = None
+
+    @property
+    def option(self) -> str:
+        """As sbatch takes it."""
+        return f"--array=1-{self.tasks}" + (f"%{self.at_once}" if self.at_once else "")
+
+
+def read_array(text: str) -> Array:
+    """`8`, or `8%2`: eight tasks, two at a time. Raises InputError."""
+    found = re.fullmatch(r"([1-9]\d{0,5})(?:%([1-9]\d{0,5}))?", text, re.ASCII)
+    if found is None or int(found[1]) > _MOST_TASKS:
+        raise InputError(
+            f"--array {text!r} is no number of tasks", "write how many, and how many at once: --array 8, --array 8%2"
+        )
+    return Array(int(found[1]), int(found[2]) if found[2] else None)
+
+
+def task_folder(folder: Path, task: int | str = _TASK) -> Path:
+    """Where a task of an array keeps its experiment; without a number: a name for each, for `array_text`."""
+    return folder / f"task-{task}"
+
+
+def array_text(text: str) -> str:
+    """The script of a job as each task of an array runs it: paths of `task_folder` are those of its own task."""
+    # such a path stands between quotes, as the shell would read its braces
+    return text.replace(_TASK, "'\"$SLURM_ARRAY_TASK_ID\"'")
+
+
 def read_options(text: str) -> tuple[str, ...]:
     """Options of sbatch as they were typed in one word, by their long names: `partition=long time=4:00:00`.
 
@@ -114,8 +151,10 @@ def job_text(
     return "\n".join(["#!/bin/sh", *(f"#SBATCH {d}" for d in directives)]) + text
 
 
-def submit(folder: Path, text: str, options: Sequence[str]) -> int:
+def submit(folder: Path, text: str, options: Sequence[str], array: Array | None = None) -> int:
     """Hand an experiment's job to Slurm, with further options of sbatch, and return its number; `folder` is made if need be.
+
+    Of an `array` each task has a folder in it, and its own log.
 
     Raises InputError where a job of that experiment is queued or runs, or sbatch refuses it, UnavailableError where
     there is no sbatch, StoreError where the job's files cannot be written.
@@ -133,8 +172,10 @@ def submit(folder: Path, text: str, options: Sequence[str]) -> int:
                 f"wait for it, or end it: scancel {before}; --submit again goes on then",
             )
         # "%" begins what sbatch fills in; the script is Slurm's alone, as there may be secrets in what was typed
-        log = str(folder / LOG).replace("%", "%%")
-        command = (sbatch, "--parsable", f"--output={log}", *options)
+        log = str(folder).replace("%", "%%") + ("/" if array is None else "/task-%a/") + LOG
+        command = (sbatch, "--parsable", f"--output={log}", *([] if array is None else [array.option]), *options)
+        for task in range(1, 1 + (array.tasks if array is not None else 0)):
+            make_directory(task_folder(folder, task))
         done = _said(command, text.encode(errors="surrogateescape"))
         number = re.match(r"(\d+)(;\S+)?\s*$", done.stdout)
         if done.returncode or number is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,6 +94,11 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     "OPTIONS of sbatch: --submit='partition=long time=4:00:00'.",
 )
 @click.option(
+    "--array",
+    metavar="N[%M]",
+    help="With --submit: N tunes, each in a folder of its own, at most M at once; nodewise fleet shows their nodes side by side.",
+)
+@click.option(
     "--dry-run", is_flag=True, help="Run the program once, say what would be tried and how long it takes, and end."
 )
 @run_options
@@ -117,6 +123,7 @@ def command(
     as_json: bool,
     script: tuple[str, Path | None] | None,
     submit: str | None,
+    array: str | None,
     dry_run: bool,
     run: RunChoice,
     command_words: tuple[str, ...],
@@ -141,8 +148,10 @@ def command(
     from nodewise.verdicts.encoding import encode
     from nodewise.verdicts.stored import stored
 
+    if array is not None and submit is None:
+        raise InputError("--array is for jobs of Slurm", "add --submit")
     if submit is not None and not context.obj:
-        _submit(context, submit, resume, out, command_words)
+        _submit(context, submit, array, resume, out, command_words)
         return
     if resume is not None and not context.obj:
         again_in(context, resume, "tune", _ANEW)
@@ -198,26 +207,56 @@ def command(
 
 
 def _submit(
-    context: click.Context, options: str, resume: Path | None, out: Path | None, command_words: tuple[str, ...]
+    context: click.Context,
+    options: str,
+    array: str | None,
+    resume: Path | None,
+    out: Path | None,
+    command_words: tuple[str, ...],
 ) -> None:
     """Hand the same command to Slurm, to be run there, and gone on with where it was."""
-    from nodewise.api.submit import submit_tune
+    from nodewise.api.submit import submit_array, submit_tune
+    from nodewise.jobs.submission import read_array
 
     refuse_ignored(context, "a job prints its answer when it ends", ("as_json", "dry_run"))
     if not command_words and resume is None:
         raise InputError("there is no program to run", "write it behind the options: tune --submit -- ./app")
     folder = resume or out or place_for_command(command_words)
     own = sys.argv[1 : len(sys.argv) - len(command_words)]
-    typed = [w for w in own if w != "--submit" and not w.startswith("--submit=")]
+    typed = without(own, valued=("--array", "--out") if array is not None else (), alone=("--submit",))
     at = typed.index("tune") + 1
-    place = [] if out or resume else ["--out", str(folder.absolute())]
-    first = (*typed[:at], *place, *typed[at:], *command_words)
     script = context.params["script"]
     also = [] if script is None else ["--script", "=".join([script[0], *([str(script[1])] if script[1] else [])])]
-    found = submit_tune(folder, first, also, options, resume is not None)
-    print(f"job       {found.job}, one for the whole experiment: it goes on when it is requeued or at its time limit")
+
+    def first(place: Path | None) -> tuple[str, ...]:
+        return (*typed[:at], *(["--out", str(place.absolute())] if place else []), *typed[at:], *command_words)
+
+    if array is not None:
+        if resume is not None:
+            raise InputError("an array begins anew", f"go on with one of its tasks: --resume {resume}/task-1 --submit")
+        tasks = read_array(array)
+        found = submit_array(folder, first, also, options, tasks)
+        many = f"at most {tasks.at_once} at once" if tasks.at_once else "as many at once as there is room for"
+        print(f"job       {found.job}, an array of {tasks.tasks} tunes, {many}; side by side: nodewise fleet {folder}")
+    else:
+        found = submit_tune(folder, first(None if out or resume else folder), also, options, resume is not None)
+        print(
+            f"job       {found.job}, one for the whole experiment: it goes on when it is requeued or at its time limit"
+        )
     print(f"kept in   {folder}")
     print(f"log       {found.log}")
+
+
+def without(words: Sequence[str], valued: Sequence[str], alone: Sequence[str]) -> list[str]:
+    """Words without options: those that have a value, in the same word or in the next one, and those that have it there or none."""
+    left: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word in valued:
+            next(rest, None)
+        elif word not in alone and word.partition("=")[0] not in (*valued, *alone):
+            left.append(word)
+    return left
 
 
 def _dry(tuning: Tuning, as_json: bool) -> None:

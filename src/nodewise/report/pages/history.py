@@ -19,6 +19,11 @@ _HASH = 8
 
 def history_page(trends: Trends) -> str:
     """The page's HTML."""
+    return render("history.html", *trends_shown(trends))
+
+
+def trends_shown(trends: Trends) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The figures and the values of its template."""
     charts = {f"trend-{i}": trend_figure(t) for i, t in enumerate(trends.trends) if len(t.points) > 1}
     marks = [m for t in trends.trends for m in t.marks]
     values: dict[str, Any] = {
@@ -36,7 +41,7 @@ def history_page(trends: Trends) -> str:
             *([f"{trends.left_out} more trends are not on this page: --all adds them"] if trends.left_out else []),
         ],
     }
-    return render("history.html", charts, values)
+    return charts, values
 
 
 def _headline(trends: Trends) -> str:
