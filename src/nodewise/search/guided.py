@@ -45,8 +45,8 @@ _HOPELESS = 0.4
 #: The program as it is has this share of the runs at least, and up to the other where something fails: what a setting
 #: gains, and whether it fails by its own fault, is known no better than this is.
 _REFERENCE_SHARE, _FAILING_SHARE = 0.08, 0.2
-#: The search ends where less than this fraction of the time can be expected to be gained, twice in a row.
-_TRIFLE = 0.0008
+#: The search ends where less than this fraction of the time, or of the noise, can be expected to be gained, twice in a row.
+_TRIFLE, _TRIFLE_OF_NOISE = 0.0008, 0.015
 #: A gain over the leader that is not worth looking for.
 _LET_GO = 0.002
 #: A setting is ranked by its expected log time plus so many of its deviations.
@@ -281,7 +281,7 @@ class GuidedSearch:
         # the model may be sure and wrong, but of what takes half as long again it has seen more
         surely = mean - 2 * np.sqrt(np.maximum(np.diag(covariance), 0))
         hopeless = (surely > mean[mine] + _HOPELESS) | (chance > 0.5)
-        settled = gain < _TRIFLE and self._tried.runs(leader) >= 4
+        settled = gain < max(_TRIFLE, _TRIFLE_OF_NOISE * self.noise) and self._tried.runs(leader) >= 4
         chosen = [mine, *self._simpler(pool, mine, mean, covariance, stripped)[: max(1, size // 4)]]
         wild = [i for i, p in enumerate(pool) if self._tried.runs(p) == 0 and not hopeless[i] and i not in chosen]
         strange = self._strange([pool[i] for i in wild], leader, 1 + size // 6, settled) if size >= 4 or settled else []
