@@ -266,6 +266,27 @@ def test_why_and_what_to_change(nodewise: Command, source: Path, compiler: str) 
     assert any("omp simd reduction" in do for entry in advice for do in entry["do"])
 
 
+WIDENED = """\
+#include <cmath>
+void power(float* a, int n) { for (int i = 0; i < n; ++i) a[i] = std::pow(a[i], 2) + std::pow(a[i] - 1.5f, 2); }
+void constant(float* a, int n) { for (int i = 0; i < n; ++i) a[i] = a[i] * 0.1 + a[i]; }
+void as_it_should(float* a, int n) { for (int i = 0; i < n; ++i) a[i] = (a[i] - 1.5f) * (a[i] - 1.5f); }
+void meant(double* a, int n) { for (int i = 0; i < n; ++i) a[i] = std::pow(a[i] - 1.5, 2); }
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.skipif(shutil.which("objdump") is None, reason="what is widened is read by objdump (package binutils)")
+def test_floats_that_become_doubles_are_named_with_the_cure(nodewise: Command, tmp_path: Path, compiler: str) -> None:
+    (file := tmp_path / "widened.cpp").write_text(WIDENED)
+    loops = by_function(result(nodewise, str(file), "--compiler", compiler, "--", "-O3"))
+    notes = {name: {n["name"]: n for n in loop["notes"]} for name, loop in loops.items()}
+    assert "x * x in place of pow(x, 2)" in notes["power"]["power-of-doubles"]["do"][0]
+    assert "0.5f" in notes["constant"]["constant-of-doubles"]["do"][0] and "power-of-doubles" not in notes["constant"]
+    for name in ("as_it_should", "meant"):
+        assert not any(note.endswith("-of-doubles") for note in notes[name])
+
+
 def test_templates_and_inlining_are_one_loop_with_a_count(nodewise: Command, tmp_path: Path) -> None:
     (tmp_path / "t.cpp").write_text(
         "template <typename T> void twice(T* a, int n) {\n    for (int i = 0; i < n; ++i) a[i] += a[i];\n}\n"

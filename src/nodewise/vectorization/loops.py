@@ -56,7 +56,7 @@ class Loop:
     `in_source` is whether its keyword was found; a loop of an array statement of Fortran has none. `function` is the name of
     the one that it is written in, `directive` the OpenMP directive that is about it, `collapsed` the line of the loop that
     such a directive makes one with it. `unseen` says of compilers that report nothing of it why that is so, `still` names those
-    in whose machine code its lines are in a loop.
+    in whose machine code its lines are in a loop, `widens` those in whose code that loop makes doubles of floats.
     """
 
     line: int
@@ -73,6 +73,7 @@ class Loop:
     attempts: dict[str, list[Attempt]] = field(default_factory=dict)
     unseen: dict[str, Unseen] = field(default_factory=dict)
     still: set[str] = field(default_factory=set)
+    widens: set[str] = field(default_factory=set)
 
     @property
     def functions(self) -> tuple[str, ...]:
@@ -205,6 +206,8 @@ def _gather(found: Examined, folder: Path) -> bool:
         for done in found.compiled:
             if done.code and code_of(done.code, range(loop.line, loop.end_line + 1))[1]:
                 loop.still.add(done.compiler.name)
+                if any(done.code[n].widens for n in range(loop.line, loop.end_line + 1) if n in done.code):
+                    loop.widens.add(done.compiler.name)
             if not done.problem and done.compiler.name not in loop.attempts:
                 loop.unseen[done.compiler.name] = source.unseen(written, loop, done)
     found.loops = sorted([*loops.values(), *loose.values()], key=lambda loop: (loop.line, loop.column))

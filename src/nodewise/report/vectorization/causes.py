@@ -16,13 +16,14 @@ from nodewise.base.bounded_json import read_bounded
 from nodewise.base.errors import InputError
 
 UNKNOWN = "unknown"
-_KEYS = {"name", "words", "gcc", "clang", "source", "openmp", "nest", "vague", "do", "risk"}
+_KEYS = {"name", "words", "gcc", "clang", "source", "openmp", "nest", "widens", "vague", "do", "risk"}
 
 
 @dataclass(frozen=True)
 class Cause:
     """One entry of the file; `nest` is for loops around others only, `openmp` for code in which OpenMP's directives count, and
-    `vague` says less than another compiler may."""
+    `vague` says less than another compiler may. `widens` is a note on what the machine code shows and no compiler says: that
+    a loop makes doubles of floats."""
 
     name: str
     words: str
@@ -31,6 +32,7 @@ class Cause:
     source: re.Pattern[str] | None = None
     openmp: bool = False
     nest: bool = False
+    widens: bool = False
     vague: bool = False
     do: tuple[str, ...] = ()
     risk: str = ""
@@ -107,6 +109,7 @@ def _cause(entry: dict[str, Any]) -> Cause:
         source=re.compile(source) if source else None,
         openmp=bool(entry.get("openmp", False)),
         nest=bool(entry.get("nest", False)),
+        widens=bool(entry.get("widens", False)),
         vague=bool(entry.get("vague", False)),
         do=tuple(str(d) for d in entry.get("do", ())),
         risk=str(entry.get("risk", "")),
@@ -146,6 +149,12 @@ def find_cause(
 def find_notes(causes: Causes, kind: str, messages: Sequence[str]) -> tuple[Found, ...]:
     """What the notes on a vectorized loop mean; those that mean nothing to a reader are left out."""
     return tuple(found for note in causes.notes if (found := _matched(note, kind, messages, "")))
+
+
+def find_widening(causes: Causes, body: str) -> tuple[Found, ...]:
+    """Why a loop whose machine code makes doubles of floats does so, by its own text `body`; each note that fits."""
+    fits = (note for note in causes.notes if note.widens and (note.source is None or note.source.search(body)))
+    return tuple(Found(note.name, note.words, note.do, note.risk) for note in fits)
 
 
 def _matched(cause: Cause, kind: str, messages: Sequence[str], named: str) -> Found | None:

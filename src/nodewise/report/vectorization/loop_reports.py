@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from nodewise.report.vectorization.causes import UNKNOWN, Causes, Found, find_cause, find_notes
+from nodewise.report.vectorization.causes import UNKNOWN, Causes, Found, find_cause, find_notes, find_widening
 from nodewise.runner.compilers.attempt import Attempt, Outcome
 from nodewise.runner.compilers.functions import function_name
 from nodewise.runner.compilers.toolchain import Compiler
@@ -138,6 +138,8 @@ def _of_compiler(loop: Loop, compiler: Compiler, causes: Causes, found: Examined
             status, why = Status.UNSEEN, _CLANGS_SILENCE
     how = Counter(how_words(a) for a in (*done, *gone))
     notes = {n.name: n for a in done for n in find_notes(causes, compiler.kind, a.notes)}
+    if (done or missed) and compiler.name in loop.widens and not loop.nest:
+        notes |= {n.name: n for n in find_widening(causes, loop.own)}
     asked = loop.directive is not None and loop.directive.simd and status is not Status.GONE
     return CompilerReport(
         compiler.name,

@@ -93,14 +93,16 @@ class _Painter:
         if report.simd is False:
             why = "was not honoured" if self._simd else "is ignored: neither -fopenmp nor -fopenmp-simd is given"
             lines += self._wrapped("", f"omp simd {why}", 2, _CODES[Status.MISSED])
-        for note in report.notes:
-            lines += self._wrapped("", note.words, 2)
+        notes = [text for note in report.notes for text in self._wrapped("", note.words, 2)]
+        reasons: list[str] = []
         for reason in report.reasons:
             at = f" ({reason.line}:{reason.column})" if reason.line else ""
             several = f"×{reason.count} " if len(report.reasons) > 1 or report.how else ""
-            lines += self._wrapped("", f"{several}{reason.found.words}{at}", 2)
-        causes += [*report.notes, *(r.found for r in report.reasons)]
-        return lines
+            reasons += self._wrapped("", f"{several}{reason.found.words}{at}", 2)
+        found = [r.found for r in report.reasons]
+        # notes are about how it was vectorized; where it was not, why comes first
+        causes += [*report.notes, *found] if report.how else [*found, *report.notes]
+        return [*lines, *notes, *reasons] if report.how else [*lines, *reasons, *notes]
 
     def _advice(self, causes: Sequence[Found]) -> list[str]:
         specific = [c for c in causes if not c.vague] or causes

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from nodewise.runner.commands import run_whole
@@ -21,13 +22,24 @@ _CODE = re.compile(r"\s+([0-9a-f]+):\s+(\S+)\s*(.*)")
 #: Jumps of x86, and branches of Arm that do not call.
 _JUMP = re.compile(r"j\w+$|b$|b\.\w+$|cbn?z$|tbn?z$|b(?:eq|ne|lt|gt|le|ge|cc|cs|hi|ls|mi|pl)(?:\.n)?$")
 _TARGET = re.compile(r"\b([0-9a-f]+) <([^>+]*)(?:\+0x[0-9a-f]+)?>")
+#: What makes a double of a float, on x86 and Arm.
+_WIDENS = re.compile(r"v?cvt(?:ps2pd|ss2sd)$|fcvtl2?$")
+_WIDENS_SCALAR = re.compile(r"d\d+,\s*s\d+$")
 _LIMIT_S = 60.0
+
+
+@dataclass(frozen=True)
+class LineCode:
+    """What a line's machine code is: whether some of it is in a loop, and whether floats become doubles in that loop."""
+
+    in_loop: bool
+    widens: bool = False
 
 
 def code_lines(
     objects: Path, is_file: Callable[[str], bool], begun: Callable[[str], None] = lambda _: None
-) -> dict[int, bool] | None:
-    """For each line of the file with code in an object, whether some of it is in a loop; None where it cannot be read.
+) -> dict[int, LineCode] | None:
+    """What code each line of the file has in an object, as far as it has some; None where it cannot be read.
 
     `is_file` knows the file's names. The object needs a table of lines (-g1). `begun` is that of `run_whole`.
     """
@@ -42,21 +54,24 @@ def code_lines(
     return read_listing(done.stdout.splitlines(), is_file) if done.returncode == 0 else None
 
 
-def read_listing(listing: Iterable[str], is_file: Callable[[str], bool]) -> dict[int, bool]:
+def read_listing(listing: Iterable[str], is_file: Callable[[str], bool]) -> dict[int, LineCode]:
     """The same of a listing."""
-    lines: dict[int, bool] = {}
+    lines: dict[int, LineCode] = {}
     known: dict[str, bool] = {}
     code: list[tuple[int, int]] = []
     loops: list[tuple[int, int]] = []
+    widened: list[int] = []
     function, at = "", 0
     for text in listing:
         if begun := _FUNCTION.match(text):
-            _add(lines, code, loops)
-            code, loops, function, at = [], [], begun[1], 0
+            _add(lines, code, loops, widened)
+            code, loops, widened, function, at = [], [], [], begun[1], 0
         elif found := _CODE.match(text):
             address = int(found[1], 16)
             if at:
                 code.append((address, at))
+            if _WIDENS.match(found[2]) or (found[2] == "fcvt" and _WIDENS_SCALAR.match(found[3])):
+                widened.append(address)
             target = _TARGET.search(found[3]) if _JUMP.match(found[2]) else None
             if target and target[2] == function and int(target[1], 16) <= address:
                 loops.append((int(target[1], 16), address))
@@ -64,18 +79,33 @@ def read_listing(listing: Iterable[str], is_file: Callable[[str], bool]) -> dict
             if place[1] not in known:
                 known[place[1]] = is_file(place[1])
             at = int(place[2]) if known[place[1]] else 0
-    _add(lines, code, loops)
+    _add(lines, code, loops, widened)
     return lines
 
 
-def _add(lines: dict[int, bool], code: Iterable[tuple[int, int]], loops: Iterable[tuple[int, int]]) -> None:
-    within = _joined(loops)
+def _add(
+    lines: dict[int, LineCode],
+    code: Iterable[tuple[int, int]],
+    loops: Iterable[tuple[int, int]],
+    widened: Iterable[int],
+) -> None:
+    # what widens may be an inlined function's of another file: it counts for the lines of the innermost loop around it
+    ranges = sorted(set(loops), key=lambda one: one[1] - one[0])
+    widening = {loop for address in widened if (loop := _innermost(ranges, address)) is not None}
+    within = _joined(ranges)
     which = 0
     for address, line in code:
         while which < len(within) and within[which][1] < address:
             which += 1
         in_loop = which < len(within) and within[which][0] <= address
-        lines[line] = lines.get(line, False) or in_loop
+        widens = in_loop and bool(widening) and _innermost(ranges, address) in widening
+        before = lines.get(line, LineCode(in_loop=False))
+        lines[line] = LineCode(before.in_loop or in_loop, before.widens or widens)
+
+
+def _innermost(ranges: Iterable[tuple[int, int]], address: int) -> tuple[int, int] | None:
+    """The first of the ranges, shortest first, that holds an address."""
+    return next((one for one in ranges if one[0] <= address <= one[1]), None)
 
 
 def _joined(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -88,7 +118,7 @@ def _joined(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def code_of(lines: Mapping[int, bool], own: Iterable[int]) -> tuple[bool, bool]:
+def code_of(lines: Mapping[int, LineCode], own: Iterable[int]) -> tuple[bool, bool]:
     """Whether any of these lines has code, and whether any of it is in a loop."""
     there = [lines[n] for n in own if n in lines]
-    return bool(there), any(there)
+    return bool(there), any(one.in_loop for one in there)

@@ -19,7 +19,7 @@ from nodewise.runner.commands import passing_folder, run_whole
 from nodewise.runner.compilers.attempt import Attempt
 from nodewise.runner.compilers.clang_record import PASSES, read_clang_record
 from nodewise.runner.compilers.gcc_record import read_gcc_stream
-from nodewise.runner.compilers.object_code import code_lines
+from nodewise.runner.compilers.object_code import LineCode, code_lines
 from nodewise.runner.compilers.preprocessed import Preprocessed, preprocess
 
 SUFFIXES = {
@@ -72,7 +72,7 @@ class Compiled:
     problem: str = ""
     dropped: tuple[str, ...] = ()
     preprocessed: Preprocessed | None = None
-    code: Mapping[int, bool] | None = None
+    code: Mapping[int, LineCode] | None = None
 
 
 def language_of(file: Path) -> str:
