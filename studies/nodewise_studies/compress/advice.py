@@ -23,12 +23,16 @@ _WORTH = 1.01
 
 @dataclass(frozen=True)
 class Level:
-    """What a level gave: ratio, and bytes a second of the data as they were, compressing and decompressing."""
+    """What a level gave: ratio, and bytes a second of the data as they were, compressing and decompressing; the seconds of
+    the processor that both took together, in the program and in the kernel.
+    """
 
     name: str
     ratio: float
     pack: float
     unpack: float
+    user: float = math.nan
+    system: float = math.nan
 
     def through(self, link: float) -> float:
         """Bytes a second that get through a link or onto a disk, compressed meanwhile."""
@@ -73,6 +77,10 @@ def format_speed(speed: float) -> str:
     return f"{speed / 1e9:.3g} GB/s" if speed >= 0.9995e9 else f"{speed / 1e6:.3g} MB/s"
 
 
+def _time(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 0.9995 else f"{seconds * 1e3:.3g} ms"
+
+
 def levels_of(rows: Iterable[Mapping[str, Any]]) -> list[Level]:
     """The rows that ran."""
     found = []
@@ -80,7 +88,8 @@ def levels_of(rows: Iterable[Mapping[str, Any]]) -> list[Level]:
         metrics = row.get("metrics") or {}
         if row["kind"] != "limit" and row.get("seconds") and metrics.get("ratio"):
             pack, unpack = metrics["compress_mbs"] * 1e6, metrics["decompress_mbs"] * 1e6
-            found.append(Level(row["contender"], metrics["ratio"], pack, unpack))
+            processor = (metrics.get("user_s", math.nan), metrics.get("system_s", math.nan))
+            found.append(Level(row["contender"], metrics["ratio"], pack, unpack, *processor))
     return found
 
 
@@ -139,11 +148,15 @@ def advice(levels: Sequence[Level], link: float) -> list[str]:
 def listing(levels: Sequence[Level]) -> list[str]:
     """All levels as lines of a table, the fastest to compress first; those that no other beats are marked."""
     best = {level.name for level in frontier(levels)}
-    lines = ["ratio, compressing and decompressing (library calls only); * no other compresses both faster and more:"]
+    lines = [
+        "ratio, compressing and decompressing (library calls only), and the processor's time of both, in the program and in "
+        "the kernel; * no other compresses both faster and more:"
+    ]
     for level in sorted(levels, key=lambda one: one.pack, reverse=True):
         mark = "*" if level.name in best else " "
         speeds = f"{format_speed(level.pack):>10}  {format_speed(level.unpack):>10}"
-        lines.append(f"{mark} {level.name:<16} {level.ratio:6.2f} : 1  {speeds}")
+        times = "" if math.isnan(level.user) else f"  {_time(level.user):>8} user {_time(level.system):>8} system"
+        lines.append(f"{mark} {level.name:<16} {level.ratio:6.2f} : 1  {speeds}{times}")
     return lines
 
 

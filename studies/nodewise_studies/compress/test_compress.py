@@ -6,6 +6,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -361,10 +362,11 @@ def test_what_decompresses_slowly_is_not_advised_for_reading() -> None:
 
 def test_all_levels_are_listed_with_those_that_no_other_beats_marked() -> None:
     levels = [Level("dense", 4.0, 50e6, 450e6), Level("fast", 2.0, 800e6, 4e9), Level("worse", 1.9, 700e6, 3e9)]
+    levels[0] = replace(levels[0], user=2.5, system=0.0125)
     assert [line.split() for line in listing(levels)[1:]] == [
         ["*", "fast", "2.00", ":", "1", "800", "MB/s", "4", "GB/s"],
         ["worse", "1.90", ":", "1", "700", "MB/s", "3", "GB/s"],
-        ["*", "dense", "4.00", ":", "1", "50", "MB/s", "450", "MB/s"],
+        ["*", "dense", "4.00", ":", "1", "50", "MB/s", "450", "MB/s", "2.5", "s", "user", "12.5", "ms", "system"],
     ]
 
 

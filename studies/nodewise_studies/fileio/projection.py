@@ -14,6 +14,7 @@ from typing import Any
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 
 from .agreement import against_fio
+from .staging import stage_lines
 
 #: The sizes that times are reported for, in bytes.
 SIZES = {"1 MB": 10**6, "1 GB": 10**9, "10 GB": 10**10}
@@ -151,10 +152,14 @@ def report(result: Mapping[str, Any]) -> list[str]:
 
 
 def advise(result: Mapping[str, Any]) -> list[str]:
-    """For each folder what to take."""
+    """For each folder what to take, and where a way by another folder is faster."""
     lines = []
+    seen: dict[int | str, tuple[str, Mapping[str, float]]] = {}
+    size = 0.0
     for _, folder, variants, size in _folders(result):
         order_by = _order_by(variants, size)
+        # two folders of one filesystem are no way round
+        seen.setdefault(_device(folder), (folder, order_by))
         order = sorted(order_by, key=lambda name: order_by[name])
         best, worst = order[0], order[-1]
         if best == worst:
@@ -168,7 +173,16 @@ def advise(result: Mapping[str, Any]) -> list[str]:
             lines.append(
                 f"  if it has to be text, {text}: {order_by[text] / order_by[best]:.1f} times as long as {best}"
             )
+    if result["point"].get("op", "write") == "write":
+        lines += stage_lines(list(seen.values()), "what was measured" if _far(size) else "1 GB")
     return lines
+
+
+def _device(folder: str) -> int | str:
+    try:
+        return Path(folder).stat().st_dev
+    except OSError:
+        return folder  # a result that is read where the folder is not
 
 
 def _rows_of(result: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -18,6 +18,7 @@ from nodewise.studies.commands import native_contenders, script_contenders, work
 from nodewise.studies.discovery import find_study
 from nodewise_studies.fileio.files import nameless
 from nodewise_studies.fileio.projection import advise, filesystem_of, project, report
+from nodewise_studies.fileio.staging import stage, stage_lines
 
 FILEIO = find_study("fileio")
 NAMES = [c.name for c in native_contenders(FILEIO, {}) if c.kind == "variant"]
@@ -372,6 +373,29 @@ def test_a_filesystem_gets_a_recommendation(tmp_path: Path) -> None:
     assert "of fio" not in "\n".join(report({**result, "blocks": 5}))
     nothing = {"point": point, "work": {"items": 16e6}, "rows": []}
     assert report(nothing) == [] and advise(nothing) == []
+
+
+def test_a_way_by_a_faster_filesystem_is_told_where_it_gains() -> None:
+    disk = {
+        "c-unformatted-element": 100.0,
+        "c-formatted-element": 200.0,
+        "c-unformatted-whole": 4.0,
+        "uring-whole": 4.0,
+    }
+    memory = {
+        "c-unformatted-element": 6.0,
+        "c-formatted-element": 150.0,
+        "c-unformatted-whole": 0.5,
+        "uring-whole": 0.1,
+    }
+    assert [(s.variant, s.through) for s in stage(disk, memory)] == [
+        ("c-unformatted-element", 10.0),
+        ("c-formatted-element", 163.0),
+    ]
+    assert stage(memory, disk) == [] and stage({"c-formatted-element": 9.0}, memory) == []
+    [line] = stage_lines([("/disk", disk), ("/dev/shm", memory)], "1 GB")
+    assert line.startswith("/disk: for 1 GB, c-unformatted-element is 10.0 times as fast by way of /dev/shm")
+    assert "1 other way gains" in line
 
 
 def test_far_from_what_was_measured_the_measured_order_counts(tmp_path: Path) -> None:

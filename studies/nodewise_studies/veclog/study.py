@@ -8,8 +8,8 @@ import numpy as np
 
 from nodewise.studies.contract import Knob, Library, Limit, Published, Study
 
-WHERE = "272 threads, arrays of 100 Mi doubles"
-HYBRID = "512 Mi elements divided by the ranks, called from Python"
+WHERE = "272 threads, arrays of 100 Mi doubles, input=signed"
+HYBRID = "512 Mi elements divided by the ranks, called from Python, input=unit"
 
 
 def reference(inputs: Mapping[str, Any], point: Mapping[str, str]) -> dict[str, Any]:
@@ -29,7 +29,12 @@ STUDY = Study(
     title="products of logarithms of two arrays: what optimisation, vectors and the way of storing are worth",
     knobs=(
         Knob("n", "elements of an array", "104857600", quick="4194304"),
-        Knob("input", "arguments: in (1, 2), of all magnitudes, or of all kinds", "unit", ("unit", "wide", "special")),
+        Knob(
+            "input",
+            "arguments: in (1, 2), in (-1, 1), of all magnitudes, or of all kinds",
+            "unit",
+            ("unit", "signed", "wide", "special"),
+        ),
         Knob(
             "store",
             "how `simd` stores: past the caches, through them, or by size",
@@ -46,6 +51,7 @@ STUDY = Study(
         {"n": "1", "input": "unit"},
         {"n": "7", "input": "wide"},
         {"n": "8", "input": "special", "store": "stream"},
+        {"n": "1003", "input": "signed"},
         {"n": "65", "input": "special"},
         {"n": "100003", "input": "unit", "store": "cached"},
         {"n": "100001", "input": "wide", "store": "stream"},
@@ -73,5 +79,5 @@ STUDY = Study(
         Published("", "10 calls, 4 ranks of 68 threads", "15–16 s", HYBRID),
         Published("", "10 calls, 4 ranks of 34 threads", "17–18 s", HYBRID),
     ),
-    bench=({}, {"n": "4194304"}, {"n": "16384"}, {"input": "wide"}),
+    bench=({}, {"n": "4194304"}, {"n": "16384"}, {"input": "signed"}, {"input": "wide"}),
 )

@@ -13,7 +13,7 @@ VECLOG = find_study("veclog")
 
 
 @pytest.mark.parametrize("simd", simd_targets(VECLOG))
-@pytest.mark.parametrize("arguments", ["unit", "wide", "special"])
+@pytest.mark.parametrize("arguments", ["unit", "signed", "wide", "special"])
 def test_the_accuracy_that_is_stated(simd: str, arguments: str) -> None:
     command = worker_command(VECLOG, "simd", {"n": "65536", "input": arguments})
     done = subprocess.run([*command, "--simd", simd, "--threads", "2"], capture_output=True, text=True, check=False)
