@@ -356,3 +356,23 @@ def test_what_is_confirmed_ran_before(tmp_path: Path) -> None:
             return 0.7 if (setting.env.get("A"), setting.env.get("B")) == ("2", "1") else 1.0
 
         assert tune(question, Scripted(seconds, seed, 0.02)).best.env == {"A": "2", "B": "1"}
+
+
+def test_a_sweep_runs_every_setting_and_says_what_it_had_no_runs_for(tmp_path: Path) -> None:
+    on, axes = machine(4, 1), ("threads", "placement")
+    question = dataclasses.replace(_question(tmp_path, 400, on=on), axes=axes, sweep=True)
+    result = tune(question, Scripted(many_core, 1))
+    stored = read_experiment(tmp_path / "x").question
+    # one thread, and all four, sit alike by several names
+    searched = [s for s in result.settings if s.runs and s.key != "baseline"]
+    assert stored["unswept"] == 0 and stored["sweep"] <= 16
+    assert {s.values.get("threads", 4) for s in searched} == {1, 2, 3, 4}
+    assert len(searched) >= stored["sweep"] - 1 and all(s.runs >= 6 for s in searched)
+    assert not any("not whole" in note for note in result.notes)
+
+
+def test_a_sweep_of_too_few_runs_is_refused_at_once(tmp_path: Path) -> None:
+    question = dataclasses.replace(_question(tmp_path, 100), axes=("threads", "placement"), sweep=True)
+    with pytest.raises(InputError, match=r"a sweep of \d+ settings") as refused:
+        tune(question, Scripted(many_core, 1))
+    assert "--max-runs" in str(refused.value.hint) and not (tmp_path / "x").exists()

@@ -135,6 +135,7 @@ def tune_line(
     allow: Processors | None,
     within: Share,
     seed: int,
+    sweep: str | Sequence[str] | None,
     same_output: StrPath | bool | None,
     tolerance: float | None,
 ) -> tuple[str, ...]:
@@ -146,6 +147,7 @@ def tune_line(
         line.option("budget", _ENDLESS if budget is None else _seconds(budget, "--budget"))
         line.option("max-runs", max_runs)
         line.option("axes", axes if axes is None or isinstance(axes, str) else ",".join(axes))
+        line.option("sweep", sweep if sweep is None or isinstance(sweep, str) else ",".join(sweep))
         line.values("parameter", parameters)
         line.values("env-axis", env_axes, in_command=False)
         line.option("build", build)

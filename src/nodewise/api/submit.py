@@ -91,6 +91,7 @@ def submit(
     allow: Processors | None = None,
     within: Share = 0.01,
     seed: int = 0,
+    sweep: str | Sequence[str] | None = None,
     same_output: StrPath | bool | None = None,
     tolerance: float | None = None,
     **how: Unpack[HowToRun],
@@ -135,6 +136,7 @@ def submit(
         "allow": allow,
         "within": within,
         "seed": seed,
+        "sweep": sweep,
     }
     if budget is None and max_runs is None:
         raise InputError("a tune without a bound might never end", "give budget, max_runs or both")

@@ -69,7 +69,7 @@ class Tuning:
         """What would be tried, after one run of the program, of which nothing is kept. Raises ProgramError."""
         self._warn(note)
         with launcher_for(replace(self.run.options, as_printed=True), self.question.environment, note) as launcher:
-            return tuner.preview(self.question, launcher)
+            return tuner.Tuner(self.question, launcher).preview()
 
     def _warn(self, note: Notify) -> None:
         question = self.question
@@ -94,6 +94,7 @@ def prepare_tune(
     allow: Processors | None = None,
     within: Share = 0.01,
     seed: int = 0,
+    sweep: str | Sequence[str] | None = None,
     resume: bool = False,
     asked: Sequence[str] = (),
 ) -> Tuning:
@@ -101,7 +102,12 @@ def prepare_tune(
     if budget is None and max_runs is None:
         raise InputError("a tune without a bound might never end", "give budget, max_runs or both")
     limit = Budget(None if budget is None else seconds_of(budget, "--budget"), max_runs)
-    listed = axes.split(",") if isinstance(axes, str) else axes
+    if sweep is not None and axes is not None:
+        raise InputError(
+            "--sweep and --axes both name what is tried", "give one of them: --sweep tries all of its settings"
+        )
+    named = axes if sweep is None else sweep
+    listed = named.split(",") if isinstance(named, str) else named
     run, words = with_variables(run, words, parameters or ())
     command, tries = resolve_tunable(words)
     command = (*run.start, *command)
@@ -126,6 +132,7 @@ def prepare_tune(
         start=start_of(run.options, run.env),
         accept_disturbed=run.accept_disturbed,
         how=run.how,
+        sweep=sweep is not None,
     )
     return Tuning(question, run)
 
@@ -145,6 +152,7 @@ def tune(
     allow: Processors | None = None,
     within: Share = 0.01,
     seed: int = 0,
+    sweep: str | Sequence[str] | None = None,
     same_output: StrPath | bool | None = None,
     tolerance: float | None = None,
     out: StrPath | None = None,
@@ -157,7 +165,8 @@ def tune(
 
     `axes` are what may be changed (`["threads", "placement"]`, or names of knobs); without them they are chosen by what the
     program loads. `parameters` are values for `{NAME}` in the command, `env_axes` values of variables, `build` a shell
-    command that makes the program, `constraints` what must hold between axes. A difference up to `within` counts as none.
+    command that makes the program, `constraints` what must hold between axes. `sweep` are axes of which every setting is run,
+    as often as the others, in place of a search of `axes`. A difference up to `within` counts as none.
     `same_output` is what of a run's output must be as the baseline's (None: what repeats; False: nothing; True: all; a file
     or a regular expression), but for numbers within `tolerance`. `how` are the keywords of `nodewise.HowToRun`.
 
@@ -189,6 +198,7 @@ def tune(
             "allow": allow,
             "within": within,
             "seed": seed,
+            "sweep": sweep,
         }
         line = tune_line(words, run.how, **asked, same_output=same_output, tolerance=tolerance)
         tuning = prepare_tune(words, run, folder, **asked, resume=resume, asked=line)

@@ -12,6 +12,7 @@ from nodewise.experiments.tune import FEWEST_RUNS
 from nodewise.experiments.tune_question import Question
 from nodewise.runner.launch import launch_of
 from nodewise.runner.setting import Setting
+from nodewise.search.grid import ROUNDS
 from nodewise.tuning.outline import Outline, named_values
 
 #: The budget proposed where one is too small, as a multiple of the time of the runs alone.
@@ -36,12 +37,18 @@ def print_outline(outline: Outline) -> None:
         lines.append(f"threads   {outline.placed}")
     for i, (name, why) in enumerate(outline.left_out.items()):
         lines.append(f"{'left out' if i == 0 else '':<9} {name}: {why}")
-    each = f"one run takes {format_seconds(outline.run_s)}, and there are {outline.settings} settings"
+    each = f"one run takes {format_seconds(outline.run_s)}, and {_settings_of(outline)}"
     # settings that are faster leave room for more runs
     bounds = [] if outline.runs is None else [f"about {outline.runs} runs like the first"]
     bounds += [] if outline.seconds is None else [format_seconds(outline.seconds)]
     lines.append(f"expected  {', '.join(bounds) or 'as long as it takes'}; {each}")
     print_wrapped("\n".join(lines))
+
+
+def _settings_of(outline: Outline) -> str:
+    if outline.sweep:
+        return f"each of {outline.settings} settings is run, {ROUNDS} times at most"
+    return f"there are {outline.settings} settings"
 
 
 def too_small(outline: Outline) -> str:

@@ -25,6 +25,7 @@ from nodewise.experiments.confirmation import (
 from nodewise.experiments.costs import Costs
 from nodewise.experiments.progress import Progress
 from nodewise.experiments.reserve import Reserve
+from nodewise.experiments.sweep import left_untried, sweep_settings
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget, Meter
 from nodewise.records.experiment import Writer, read_experiment
@@ -33,6 +34,7 @@ from nodewise.records.sample_lines import Plan
 from nodewise.runner.launcher import Launcher
 from nodewise.runner.sample import Sample
 from nodewise.runner.setting import BASELINE, Setting
+from nodewise.search.grid import GridSearch
 from nodewise.search.guided import GuidedSearch
 from nodewise.search.reduce import Reduction
 from nodewise.search.search import AtLeast, Outcome
@@ -99,6 +101,7 @@ class Tuner:
         self._costs = Costs()
         self._closed: set[Hashable] = set()
         self._judged: Confirmation | None = None
+        self._swept = 0
 
     def run(self) -> TuneVerdict:
         """Ask, search, confirm and conclude. Ctrl-C ends with the best so far.
@@ -144,6 +147,10 @@ class Tuner:
             self._first_run()
             self._meter.budget = budget or self._meter.budget
             self._choose_axes()
+            if self._question.sweep:
+                few = None if budget else self._meter.affordable(self._costs.first_s)
+                self._swept = sweep_settings(self._options.space, self._costs.first_s, few)
+                self._writer.amend({"sweep": self._swept})
         except (ProgramError, InputError, KeyboardInterrupt) as ended:
             # a first run may have taken hours; one that shows that nothing can be asked is worth nothing
             kept = isinstance(ended, KeyboardInterrupt) and self._writer.measured
@@ -157,7 +164,8 @@ class Tuner:
         by_runs, by_time = budget.runs or math.inf, (budget.seconds or math.inf) / cost
         runs = None if math.isinf(min(by_runs, by_time)) else int(min(by_runs, by_time))
         seconds = budget.seconds if by_time <= by_runs else by_runs * cost
-        return Outline(space.open, self._offer.left_out(), self._options.binding.why, cost, runs, seconds, space.size)
+        left_out, placed = self._offer.left_out(), self._options.binding.why
+        return Outline(space.open, left_out, placed, cost, runs, seconds, self._swept or space.size, bool(self._swept))
 
     # --- runs
 
@@ -171,8 +179,7 @@ class Tuner:
 
     def _allowed_s(self) -> float:
         """How long the next run may take at most: to the budget's end and one run of the baseline more; 0: none may start."""
-        left = self._left_s()
-        return left + self._costs.slowest_s if left > 0 else 0.0
+        return left + self._costs.slowest_s if (left := self._left_s()) > 0 else 0.0
 
     def _left_s(self) -> float:
         """What is left of the budget's seconds."""
@@ -180,7 +187,8 @@ class Tuner:
         return math.inf if seconds is None else seconds - self._meter.seconds
 
     def _patience(self) -> float:
-        most = _PATIENCE * self._costs.slowest_s + _PATIENCE_S
+        slower = len(self._question.machine.allowed) if self._question.sweep else 1  # one thread is shown, too
+        most = _PATIENCE * slower * self._costs.slowest_s + _PATIENCE_S
         own = self._question.timeout_s
         return most if own is None else min(own, most)
 
@@ -260,14 +268,13 @@ class Tuner:
         space = self._options.space
         apart = self._setting(space.default).key != BASELINE
         guesses = self._offer.first_guesses(space.default)
-        self._search = GuidedSearch(space, self._question.seed, guesses, apart=apart)
+        search = GridSearch if self._question.sweep else GuidedSearch
+        self._search = search(space, self._question.seed, guesses, apart=apart)
         self._reserve = Reserve(self._search, space, self._costs, self._question.within)
         try:
             return self._decided()
         finally:
-            untried = self._search.untried
-            at = [[i for i, v in enumerate(a.values) if (a.name, v) in untried] for a in space.axes]
-            self._writer.amend({"untried": at})
+            self._writer.amend(left_untried(self._search, space))
 
     def _decided(self) -> str:
         """What ended the search and the comparisons with what it found."""
@@ -331,7 +338,7 @@ class Tuner:
     def _race(self, settings: Mapping[Point, Setting], room: int, phase: str = SEARCH) -> bool:
         """Run points of the space side by side and tell the search; False where the budget ended first."""
         patience = self._patience()
-        if not math.isinf(self._left_s()):
+        if not math.isinf(self._left_s()) and not self._question.sweep:
             share_s = room * self._costs.typical_s / len(settings)
             patience = min(patience, max(share_s, _LEAST_PATIENCE * self._costs.slowest_s))
         samples = self._run_block(list(settings.values()), phase, patience).samples
@@ -480,11 +487,6 @@ class Tuner:
         return True
 
 
-def preview(question: Question, launcher: Launcher) -> Outline:
-    """What a tune would do: see `Tuner.preview`."""
-    return Tuner(question, launcher).preview()
-
-
 def tune(
     question: Question,
     launcher: Launcher,
@@ -493,8 +495,5 @@ def tune(
     announce: Callable[[Outline], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> TuneVerdict:
-    """Answer a question: see `Tuner.run`; `before_block` is called before each block and may wait for quiet.
-
-    `announce` is called with what will be done, once that is known; `clock` gives the seconds of the budget.
-    """
+    """Answer a question: see `Tuner.run`; `clock` gives the seconds of the budget."""
     return Tuner(question, launcher, observe, before_block, announce, clock).run()

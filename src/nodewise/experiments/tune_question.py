@@ -26,7 +26,7 @@ class Question:
     line that repeats the question, `environment` what programs inherit, `start` what its user gave of that, `same` what of a
     setting's output has to be as the baseline's. `resume`: go on with what `out` holds. Without `axes` they are chosen by what
     the program loads; `wanted` are axes of the user's own. With `accept_disturbed` blocks decide that something disturbed, too.
-    `how` says how the runs are made, as plain values.
+    `how` says how the runs are made, as plain values; with `sweep` every setting of the axes is run, and none is left out.
     """
 
     command: tuple[str, ...]
@@ -47,6 +47,7 @@ class Question:
     same: SameOutput = field(default_factory=SameOutput)
     accept_disturbed: bool = False
     how: Mapping[str, Any] = field(default_factory=dict)
+    sweep: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """What `question.json` holds; of the environment only what bears on threads and memory."""

@@ -17,7 +17,7 @@ class Outline:
     """The axes with their values, what was left out and why, how threads are placed, and what it may take.
 
     `run_s` is what one run of the program as it is takes of the budget, in seconds; at most about `runs` runs and `seconds`
-    seconds are made of it (None: no bound). `settings` is the size of the space.
+    seconds are made of it (None: no bound). `settings` is the size of the space; with `sweep` all of them are run.
     """
 
     axes: tuple[Axis, ...]
@@ -27,6 +27,7 @@ class Outline:
     runs: int | None
     seconds: float | None
     settings: int
+    sweep: bool = False
 
 
 def named_values(axis: Axis) -> str:

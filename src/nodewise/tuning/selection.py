@@ -123,7 +123,7 @@ class Offer:
             return
         own = {*self._wanted.parameters, *self._wanted.variables}
         if not self._names and not own:
-            raise InputError("--axes names no axis", f"the axes are: {', '.join(AXES)}")
+            raise InputError("no axis is named", f"the axes are: {', '.join(AXES)}")
         rest = [n for n in self._names if n not in AXES and n not in own]
         if not rest:
             return

@@ -24,6 +24,12 @@ def untried_notes(experiment: Experiment) -> list[str]:
     """One sentence on the values that no run had, where there are any."""
     left = untried(experiment)
     count = sum(map(len, left.values()))
+    question = question_of(experiment)
+    if question.sweep and question.unswept:
+        return [
+            f"the sweep is not whole: of its {question.sweep} settings {question.unswept} had no run; "
+            "`--resume` with more runs goes on"
+        ]
     if not count:
         return []
     if count <= _MOST_NAMED:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Speedups as a picture, and what a tune shows of them."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nodewise.report.figures.scale import scale_figures
-from nodewise.report.figures.tune_scaling import tune_points, tune_speedup
+from nodewise.report.figures.tune_scaling import tune_lines, tune_speedup
 from nodewise.runner.setting import Setting
 from nodewise.statistics.scaling import Expected
 from nodewise.verdicts.scale import ScalePoint
@@ -41,12 +42,32 @@ def test_a_tune_shows_speedup_where_threads_were_varied(tmp_path: Path, counts: 
     ]
     experiment = tuned(tmp_path / "x", [(Setting(("a",)), Runs(9.0, 0.0), range(1, 9)), *search])
     verdict = tune_verdict(experiment, "decided")
-    name, points = tune_points(experiment, verdict)
+    lines = tune_lines(experiment, verdict)
     if len(counts) < 3:
-        assert not points and tune_speedup(experiment, verdict) is None
+        assert not lines and tune_speedup(experiment, verdict) is None
         return
+    ((name, points),) = lines.items()
     assert name == "os" and [p.count for p in points] == [1, 2, 4]
     assert [p.speedup for p in points] == pytest.approx([1, 9 / 5, 9 / 3]) and points[-1].efficiency == pytest.approx(
         0.75
     )
     assert tune_speedup(experiment, verdict) is not None
+
+
+def test_a_sweep_shows_all_its_lines_over_one_base(tmp_path: Path) -> None:
+    times = {("os", 1): 9.0, ("os", 2): 6.0, ("compact", 1): 8.0, ("compact", 2): 4.0, ("scatter", 2): 5.0}
+    search = [
+        (Setting(("a",), values={"threads": n, "placement": p}), Runs(t, 0.0), range(1, 7))
+        for (p, n), t in times.items()
+    ]
+    experiment = tuned(tmp_path / "x", [(Setting(("a",)), Runs(9.0, 0.0), range(1, 7)), *search])
+    experiment = dataclasses.replace(experiment, question={**experiment.question, "sweep": 6, "unswept": 1})
+    verdict = tune_verdict(experiment, "decided")
+    lines = tune_lines(experiment, verdict)
+    # the fastest first; scatter did not run with one thread, so it has no line
+    assert list(lines) == ["compact", "os"]
+    assert [p.speedup for p in lines["os"]] == pytest.approx([8 / 9, 8 / 6])
+    assert [p.efficiency for p in lines["compact"]] == pytest.approx([1, 1])
+    rows = _values(tune_speedup(experiment, verdict))
+    assert {r["state"] for r in rows if "state" in r} == {"compact", "os", "ideal"}
+    assert any("of its 6 settings 1 had no run" in note for note in verdict.notes)

@@ -61,6 +61,11 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     "worth trying of the libraries that it loads) or knobs by name. [default: threads, placement, hugepages, memory, knobs]",
 )
 @click.option(
+    "--sweep",
+    metavar="A,B",
+    help="Run every setting of these axes, and of -P and --env-axis, equally often, in place of a search: threads,placement.",
+)
+@click.option(
     "-P",
     "--parameter",
     multiple=True,
@@ -110,6 +115,7 @@ def command(
     budget: float,
     max_runs: int | None,
     axes: str | None,
+    sweep: str | None,
     parameter: tuple[str, ...],
     env_axis: tuple[str, ...],
     build: str | None,
@@ -167,6 +173,7 @@ def command(
         budget=budget,
         max_runs=max_runs,
         axes=axes,
+        sweep=sweep,
         parameters=parse_parameters(parameter),
         env_axes=dict(parse_pair(e, "--env-axis", "NAME=v1,v2") for e in env_axis),
         build=build,

@@ -23,6 +23,7 @@ class OutlineOutput:
     runs: int | None
     seconds: float | None
     settings: int
+    sweep: bool
 
 
 def outline_output(outline: Outline) -> OutlineOutput:
@@ -35,4 +36,5 @@ def outline_output(outline: Outline) -> OutlineOutput:
         runs=outline.runs,
         seconds=outline.seconds,
         settings=outline.settings,
+        sweep=outline.sweep,
     )

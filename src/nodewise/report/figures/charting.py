@@ -11,6 +11,8 @@ from typing import Any
 from nodewise.report.figures import vega as alt
 
 ACCENT = "#0b5cad"
+#: One colour a line, the first of the house, the others mostly of the palette by Okabe and Ito that colour-blind people can distinguish.
+COLOURS = [ACCENT, "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#999933", "#000000"]
 #: Of a figure, in pixels.
 WIDTH = 660
 #: A longer title goes on in another line.

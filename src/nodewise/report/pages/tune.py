@@ -8,7 +8,7 @@ from typing import Any
 from nodewise.base.units import format_seconds
 from nodewise.records.experiment import Experiment
 from nodewise.report.figures.experiment import make_figures, placement_drawings
-from nodewise.report.figures.tune_scaling import tune_points
+from nodewise.report.figures.tune_scaling import tune_lines
 from nodewise.report.pages.conditions import sampled_page, thinning
 from nodewise.report.tables import cut_off, label, labels_of
 from nodewise.report.text.going_on import going_on, last_budget
@@ -29,10 +29,9 @@ def tune_page(stored: Stored[TuneVerdict]) -> str:
 def _values(experiment: Experiment, verdict: TuneVerdict) -> dict[str, Any]:
     from markupsafe import Markup
 
-    line, points = tune_points(experiment, verdict)
     labels = labels_of(experiment)
     return {
-        "scaling": (line, *point_rows(points, "threads")) if points else None,
+        "scaling": [(name, *point_rows(points, "threads")) for name, points in tune_lines(experiment, verdict).items()],
         "headline": _headline(verdict),
         "looked_best": verdict.candidate
         if verdict.verdict is Word.UNDECIDED and verdict.candidate != BASELINE

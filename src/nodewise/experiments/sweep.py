@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a sweep takes, a tune that leaves no setting out, and what a tune left out after all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nodewise.base.errors import InputError
+from nodewise.base.units import format_seconds, whole_duration
+from nodewise.search.grid import GridSearch, grid
+from nodewise.search.guided import GuidedSearch
+from nodewise.search.space import Space
+from nodewise.statistics.sequential import FEWEST_BLOCKS
+
+#: The budget proposed where one is too small, as a multiple of the time of the runs alone.
+_WITH_START = 1.2
+
+
+def sweep_settings(space: Space, run_s: float, affordable: int | None) -> int:
+    """How many settings a sweep has, of which a run takes `run_s` seconds.
+
+    Raises InputError where there are too many, or so few runs are `affordable` (None: not asked) that some would have none.
+    """
+    settings = len(grid(space))
+    enough = settings + 2 * FEWEST_BLOCKS + 1
+    if affordable is not None and affordable < enough - 1:
+        budget = whole_duration(enough * run_s * _WITH_START)
+        raise InputError(
+            f"the budget is too small: a sweep of {settings} settings and its verdict take {enough} runs of {format_seconds(run_s)}",
+            f"give --budget {budget} and --max-runs {enough} or more, or fewer axes or values",
+        )
+    return settings
+
+
+def left_untried(search: GuidedSearch, space: Space) -> dict[str, Any]:
+    """What the question keeps of that: by axis the positions of the values that no run had, and of a sweep how many settings."""
+    untried = search.untried
+    at = [[i for i, v in enumerate(a.values) if (a.name, v) in untried] for a in space.axes]
+    return {"untried": at, **({"unswept": len(search.without_run)} if isinstance(search, GridSearch) else {})}
