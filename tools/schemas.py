@@ -24,6 +24,7 @@ from nodewise.nodes.snapshot import SNAPSHOT_VERSION, Snapshot
 from nodewise.profile.result import ProfileResult
 from nodewise.records.kind import Kind
 from nodewise.records.kind_registry import all_kinds
+from nodewise.report.exports.tables import ResultOutput
 from nodewise.verdicts.encoding import schema_of
 from nodewise.verdicts.place import PlaceOutput
 from nodewise.verdicts.suite import SuiteVerdict
@@ -70,6 +71,7 @@ DOCUMENTS = {
     **{kind.name: _of_kind(kind) for kind in all_kinds()},
     "tune-dry-run": Document(OutlineOutput),
     "studies": Document(StudyOutput, listed=True),
+    "study-result": Document(ResultOutput),
     "machine": Document(Machine, version=("nodewise_machine", MACHINE_VERSION)),
     "place": Document(PlaceOutput),
     "where": Document(WhereOutput),

@@ -24,6 +24,7 @@ bool read_valued(Options& options, const std::string& word, const std::string* v
     static const std::map<std::string, std::string Options::*> texts = {
         {"--variant", &Options::variant}, {"--simd", &Options::simd},       {"--library", &Options::library},
         {"--dump", &Options::dump},       {"--corrupt", &Options::corrupt}, {"--mpi", &Options::mpi},
+        {"--outputs", &Options::outputs},
     };
     static const std::map<std::string, int Options::*> numbers = {
         {"--threads", &Options::threads}, {"--repeat", &Options::repeat}, {"--ranks", &Options::ranks}};

@@ -25,6 +25,7 @@ struct Options {
     std::string simd;
     std::string library;
     std::string dump;
+    std::string outputs;
     std::string corrupt;
     std::string mpi;
     int ranks = 1;

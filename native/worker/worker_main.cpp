@@ -3,7 +3,8 @@
 //
 //     nodewise-worker STUDY.so --list
 //     nodewise-worker STUDY.so --variant NAME [--threads T] [--repeat R] [--seed S] [--storage plain|huge|fast]
-//                     [--simd TARGET] [--library FILE] [--mpi LIBRARY --ranks N] [--dump DIR] [--corrupt NAME:INDEX]
+//                     [--simd TARGET] [--library FILE] [--mpi LIBRARY --ranks N] [--dump DIR] [--outputs DIR]
+//                     [--corrupt NAME:INDEX]
 //                     [--pages] [knob=value …]
 //     nodewise-worker STUDY.so --work [--ranks N] [knob=value …]
 //     nodewise-worker STUDY.so --serve [--threads T] [--seed S] [knob=value …]
@@ -67,13 +68,14 @@ void corrupt(Run& run, const std::string& where) {
     bytes[real ? size - 1 : 0] ^= real ? 0x40 : 0x01;
 }
 
-void dump(const nw_run& run, const std::string& whole) {
+// Every array, or those alone that a variant has filled.
+void dump(const nw_run& run, const std::string& whole, bool outputs_only) {
     const std::string directory = run.ranks > 1 ? whole + "/" + std::to_string(run.rank) : whole;
     if (run.ranks > 1) {
         std::filesystem::create_directory(directory);
     }
     for (std::size_t i = 0; i < run.buffer_count; ++i) {
-        if (run.buffers[i].role == NW_SCRATCH) {
+        if (run.buffers[i].role == NW_SCRATCH || (outputs_only && run.buffers[i].role != NW_OUTPUT)) {
             continue;
         }
         const std::string path = directory + "/" + run.buffers[i].name + ".npy";
@@ -226,7 +228,10 @@ int run_joined(const nw_study& study, const nw_variant& variant, const Options& 
         print({{"pages", seen.pages}, {"local", seen.local}, {"by_node", seen.by_node}});
     }
     if (!options.dump.empty()) {
-        dump(*run.get(), options.dump);
+        dump(*run.get(), options.dump, false);
+    }
+    if (!options.outputs.empty()) {
+        dump(*run.get(), options.outputs, true);
     }
     return 0;
 }

@@ -35,6 +35,7 @@ WRITTEN: dict[str, list[tuple[str, ...]]] = {
     "scale": [("scale", *SCALE, "--out", "s", "--json", "--", "sleep", "0.0{{threads}}")],
     "study": [("study", "is", "--class", "S", "--blocks", "1", "--json")],
     "studies": [("study", "--json")],
+    "study-result": [("study", "pca", "--rows", "50", "--columns", "3", "--project", "2", "--result", "-")],
     # a minute to measure, so that one is kept that was scripted
     "roofline": [("report", "roofline", "--json")],
     "machine": [("machine", "--json"), ("machine", "--machine", "synthetic:pack:2 core:4 pu:2", "--json")],
@@ -71,6 +72,8 @@ KEPT = ("tune", "compare", "confirm", "scale", "study")
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_what_a_command_writes_holds_to_its_schema(nodewise_here: Command, tmp_path: Path, name: str) -> None:
+    if name == "study-result":
+        pytest.importorskip("nodewise_studies", reason="pca is one of nodewise-studies")
     if name == "vec" and not shutil.which("gcc") and not shutil.which("clang"):
         pytest.skip("no compiler")
     if name == "profile":

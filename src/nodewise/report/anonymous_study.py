@@ -74,6 +74,8 @@ class OwnStudy:
             "rows": rows,
             "work": self._metrics(found["work"]),
             "picture": found["picture"] and [self._metric(name) for name in found["picture"]],
+            # the metrics that it is made of have no names any more
+            "curve": None,
             "report_lines": [],
             "published": [],
         }

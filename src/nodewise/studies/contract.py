@@ -101,12 +101,29 @@ class Published:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """Metrics that are one row of numbers, `metric`1, `metric`2 and so on, shares of a whole: what they are over (`over`), and `what`."""
+
+    metric: str
+    over: str
+    what: str
+
+
+@dataclass(frozen=True)
 class Used:
     """What the use of a study's kernels gave: what to print, what went wrong line by line, the exit code."""
 
     out: bytes
     errors: tuple[str, ...] = ()
     code: int = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """A part of what a study computes for whoever wants it: `values`, rows × columns, and the columns' names."""
+
+    columns: tuple[str, ...]
+    values: Any
 
 
 @dataclass(frozen=True)
@@ -126,8 +143,12 @@ class Study:
 
     `threads` is how many it runs with where nothing else is asked for (None: all that may be used); `processors`, given a
     point, those that it has to run on (None: any), such as those near a disk. `picture` names two metrics, more of both being
-    better: the page draws the contenders by them, with those that no other beats. `uses` puts the kernels to use on what its
+    better: the page draws the contenders by them, with those that no other beats. `curve` are metrics that the page draws as a
+    row of bars and their sum so far, and leaves out of the table. `uses` puts the kernels to use on what its
     user has, without measuring: by the option that asks for it (`--files`), given all options and the number of threads.
+
+    `result` is there where what is computed is of use by itself (`--result FILE`): of the outputs as flat arrays, and the point,
+    it makes tables by their names.
 
     `fixed` are inputs that are the same for each seed, such as which entries a matrix has.
 
@@ -159,6 +180,8 @@ class Study:
     uses: Mapping[str, Callable[[Mapping[str, Sequence[str]], int], Used]] = field(default_factory=dict)
     joined: Callable[[Sequence[Arrays], Point], Arrays] | None = None
     fixed: tuple[str, ...] = ()
+    result: Callable[[Arrays, Point], Mapping[str, Table]] | None = None
+    curve: Curve | None = None
 
     def point(self, given: Point, quick: bool = False) -> dict[str, str]:
         """The knobs' values, those given over the defaults.

@@ -10,13 +10,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import count, takewhile
 
 from nodewise.base.units import format_percent, format_seconds
 from nodewise.records.result_store import STUDY
 from nodewise.statistics.disturbance import disturbance
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.verdict import Word, format_factor, format_ratio
-from nodewise.studies.contract import Published, Study
+from nodewise.studies.contract import Curve, Published, Study
 from nodewise.verdicts.pair import PairVerdict
 from nodewise.verdicts.series import BOUND, FOR_SCALE, Series, against, beyond_limits, share_of, typical
 
@@ -99,6 +100,7 @@ class StudyVerdict:
     published: tuple[Published, ...]
     picture: tuple[str, str] | None
     ranks: int = 1
+    curve: Curve | None = None
 
     def row(self, contender: str | None) -> StudyRow | None:
         """The row of a contender, None where there is none of that name."""
@@ -116,6 +118,17 @@ class StudyVerdict:
         threads = _count(self.threads, "thread")
         shared = f"{_count(self.ranks, 'rank')} of {threads}" if self.ranks > 1 else threads
         return ", ".join([*(f"{k} {v}" for k, v in self.point.items()), shared])
+
+    @property
+    def curve_values(self) -> tuple[float, ...]:
+        """What the curve is made of, of the fastest row that has it."""
+        if self.curve is None:
+            return ()
+        for row in self.rows:
+            numbered = (row.metrics.get(f"{self.curve.metric}{k}") for k in count(1))
+            if values := tuple(takewhile(lambda value: value is not None, numbered)):
+                return tuple(value for value in values if value is not None)
+        return ()
 
     def ratio_to_peer(self, row: StudyRow) -> float | None:
         """How many times as fast as the fastest peer, which is 1 for that itself; None without a peer."""
@@ -199,6 +212,7 @@ def study_verdict(
         published=study.published,
         picture=study.picture,
         ranks=ranks,
+        curve=study.curve,
     )
     return replace(found, headline=_headline(found), sentence=_sentence(found))
 

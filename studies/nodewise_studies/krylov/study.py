@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nodewise.studies.contract import Knob, Library, Published, Study
+from nodewise.studies.contract import Knob, Library, Published, Study, Table
 
 
 def reference(inputs: Mapping[str, Any], _point: Mapping[str, str]) -> dict[str, Any]:
@@ -32,6 +32,11 @@ def report(result: Mapping[str, Any]) -> Sequence[str]:
                 f"{row['contender']} {metrics['iterations']:.0f}, {1e3 * metrics.get('setup_s', 0):.4g} ms to set up"
             )
     return [f"iterations: {'; '.join(told)}"] if told else []
+
+
+def result(outputs: Mapping[str, Any], _point: Mapping[str, str]) -> dict[str, Table]:
+    """The solution."""
+    return {"x": Table(("x",), outputs["x"][:, None])}
 
 
 CASES = "matrices of 2 479 544 and 4 385 381 unknowns"
@@ -97,4 +102,5 @@ STUDY = Study(
     ),
     bench=({}, {"n": "64"}, {"precondition": "jacobi", "n": "64"}, {"flow": "0", "n": "64"}),
     report=report,
+    result=result,
 )

@@ -11,6 +11,7 @@ import pytest
 
 from nodewise.studies.commands import native_contenders, worker_command
 from nodewise.studies.discovery import find_study
+from nodewise.studies.results import compute
 
 KRYLOV = find_study("krylov")
 CONTENDERS = native_contenders(KRYLOV, {})
@@ -69,6 +70,16 @@ def test_entries_of_one_place_are_added_and_mirrored_ones_are_there(tmp_path: Pa
     assert np.array_equal(arrays["counts"], [2, 1, 2])
     assert np.array_equal(arrays["columns"], [0, 2, 1, 0, 2])
     assert np.array_equal(arrays["values"], [4.0, -1.0, 5.0, 1.0, 2.0])
+
+
+def test_the_solution_is_handed_back(tmp_path: Path) -> None:
+    (tmp_path / "A.mtx").write_text(GENERAL)
+    point = KRYLOV.study.point({"file": str(tmp_path / "A.mtx"), "tolerance": "1e-13"})
+    subprocess.run([*worker_command(KRYLOV, "gmres", point), "--dump", str(tmp_path)], check=True, capture_output=True)
+    matrix = np.array([[4.0, 0, -1], [0, 5, 0], [1, 0, 2]])
+    solution = compute(KRYLOV, point, threads=1).tables["x"]
+    assert solution.columns == ("x",)
+    np.testing.assert_allclose(matrix @ solution.values, np.load(tmp_path / "b.npy")[:, None], rtol=1e-11)
 
 
 @pytest.mark.parametrize(

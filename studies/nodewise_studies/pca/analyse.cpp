@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "pca.h"
 #include "solve.h"
@@ -11,7 +13,7 @@
 namespace pca {
 namespace {
 
-constexpr int kReportedComponents = 10;
+constexpr int kReportedComponents = 30;
 constexpr std::size_t kLeastExpanded = 1024;
 
 // What each column is divided by, as a factor: 1 for a covariance, 0 for a column that does not vary.
@@ -76,7 +78,7 @@ Factor all_factors(nw_run* run, const Variant& variant) {
     return all;
 }
 
-void from_moments(nw_run* run, const Variant& variant, double* values, double* vectors) {
+Frame from_moments(nw_run* run, const Variant& variant, double* values, double* vectors) {
     const State& own = state(run);
     const std::size_t d = own.columns;
     Moments all = all_moments(run, variant);
@@ -94,23 +96,24 @@ void from_moments(nw_run* run, const Variant& variant, double* values, double* v
         }
     }
     variant.eigen(d, all.cross.data(), values, vectors);
+    return {all.mean, scale};
 }
 
-void from_factor(nw_run* run, const Variant& variant, double* values, double* vectors) {
+Frame from_factor(nw_run* run, const Variant& variant, double* values, double* vectors) {
     const State& own = state(run);
     const std::size_t d = own.columns;
     Factor all = all_factors(run, variant);
-    if (!all.values.empty()) {
-        // columns of norm 1 have a variance of 1 / (count - 1), standardised ones of 1: the values are the same
-        std::copy(all.values.begin(), all.values.end(), values);
-        std::copy(all.vectors.begin(), all.vectors.end(), vectors);
-        return;
-    }
     std::vector<double> squares(d, 0.0);
     for (std::size_t i = 0; i < d * d; ++i) {
         squares[i % d] += all.rows[i] * all.rows[i];
     }
     const std::vector<double> scale = scales(own.method, d, squares, all.count);
+    if (!all.values.empty()) {
+        // columns of norm 1 have a variance of 1 / (count - 1), standardised ones of 1: the values are the same
+        std::copy(all.values.begin(), all.values.end(), values);
+        std::copy(all.vectors.begin(), all.vectors.end(), vectors);
+        return {all.mean, scale};
+    }
     for (std::size_t i = 0; i < d * d; ++i) {
         all.rows[i] *= scale[i % d];
     }
@@ -118,19 +121,24 @@ void from_factor(nw_run* run, const Variant& variant, double* values, double* ve
     for (std::size_t j = 0; j < d; ++j) {
         values[j] /= all.count - 1.0;
     }
+    return {all.mean, scale};
 }
 
 void report(nw_run* run, const double* values) {
-    static const char* const kNames[kReportedComponents] = {"explained_1", "explained_2", "explained_3", "explained_4",
-                                                            "explained_5", "explained_6", "explained_7", "explained_8",
-                                                            "explained_9", "explained_10"};
+    static const std::vector<std::string> kNames = [] {
+        std::vector<std::string> names;
+        for (int k = 1; k <= kReportedComponents; ++k) {
+            names.push_back("explained_" + std::to_string(k));
+        }
+        return names;
+    }();
     const State& own = state(run);
     double all = 0;
     for (std::size_t j = 0; j < own.columns; ++j) {
         all += values[j];
     }
     for (std::size_t j = 0; all > 0 && j < std::min<std::size_t>(own.columns, kReportedComponents); ++j) {
-        nw_report(run, kNames[j], values[j] / all);
+        nw_report(run, kNames[j].c_str(), values[j] / all);
     }
     nw_report(run, "rows", static_cast<double>(own.rows));
     nw_report(run, "columns", static_cast<double>(own.columns));
@@ -143,8 +151,11 @@ int analyse(nw_run* run, const Variant& variant) {
     auto* values = static_cast<double*>(nw_data(run, "eigenvalues"));
     auto* vectors = static_cast<double*>(nw_data(run, "eigenvectors"));
     try {
-        (own.method == Method::svd ? from_factor : from_moments)(run, variant, values, vectors);
+        const Frame frame = (own.method == Method::svd ? from_factor : from_moments)(run, variant, values, vectors);
         sort_and_turn(own.columns, values, vectors);
+        if (own.projected > 0) {
+            project(run, frame, vectors);
+        }
         report(run, values);
     } catch (const std::exception& problem) {
         return nw_fail(run, "%s", problem.what());

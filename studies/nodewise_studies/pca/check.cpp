@@ -18,6 +18,9 @@ namespace {
 constexpr std::size_t kProbes = 3;
 constexpr double kTolerance = 1e-11;
 constexpr double kOrthonormal = 1e-12;
+// of a mean, relative to the values; of a projection, absolute, where all is 0
+constexpr double kMean = 1e-14;
+constexpr double kLeast = 1e-300;
 
 // What a thread sums up in a pass.
 struct Sums {
@@ -159,9 +162,11 @@ std::vector<double> expect(nw_run* run) {
     const Sums products = sum_all(run, {d, mean.data(), probes.data()});
     double trace = 0;
     std::vector<double> expected(2 * kProbes * d + 1);
+    state(run).frame = {mean, std::vector<double>(d)};
     for (std::size_t j = 0; j < d; ++j) {
         const double variance = products.squares[j] / (n - 1.0);
         const double deviation = own.method == Method::covariance ? 1.0 : std::sqrt(variance);
+        state(run).frame.scale[j] = deviation > 0 ? 1.0 / deviation : 0.0;
         trace += own.method == Method::covariance ? variance : (variance > 0 ? 1.0 : 0.0);
         for (std::size_t p = 0; p < kProbes; ++p) {
             const double product = products.products[p * d + j] / (n - 1.0);
@@ -236,6 +241,51 @@ int check_products(nw_run* run, const double* values, const double* vectors) {
     return 0;
 }
 
+// One row's values along the axes, in the plainest way; the first component that is off, or `projected`.
+std::size_t wrong_component(const State& own, const double* row, const double* vectors, const double* given) {
+    for (std::size_t k = 0; k < own.projected; ++k) {
+        long double sum = 0;
+        double allowed = 0;
+        for (std::size_t j = 0; j < own.columns; ++j) {
+            const double share = vectors[k * own.columns + j] * own.frame.scale[j];
+            sum += static_cast<long double>(row[j] - own.frame.mean[j]) * share;
+            // a mean has the digits that its size leaves
+            allowed += std::fabs(share) * (kTolerance * std::fabs(row[j] - own.frame.mean[j]) +
+                                           kMean * (std::fabs(own.frame.mean[j]) + std::fabs(row[j])));
+        }
+        if (!(std::fabs(given[k] - static_cast<double>(sum)) <= allowed + kLeast)) {
+            return k;
+        }
+    }
+    return own.projected;
+}
+
+int check_projection(nw_run* run, const double* vectors) {
+    const State& own = state(run);
+    const std::size_t d = own.columns;
+    const auto* given = static_cast<const double*>(nw_data(run, "projection"));
+    std::size_t before = 0;
+    std::size_t wrong = own.rows;
+    Block block;
+    for (own.source->rewind(); own.source->next(block); before += block.count) {
+#pragma omp parallel for num_threads(run->threads) schedule(static) reduction(min : wrong)
+        for (std::size_t i = 0; i < block.count; ++i) {
+            std::vector<double> row(d, 0.0);
+            if (block.dense != nullptr) {
+                std::copy_n(block.dense + i * d, d, row.begin());
+            } else {
+                for (std::int64_t k = block.starts[i]; k < block.ends[i]; ++k) {
+                    row[static_cast<std::size_t>(block.column[k])] = block.value[k];
+                }
+            }
+            if (wrong_component(own, row.data(), vectors, given + (before + i) * own.projected) < own.projected) {
+                wrong = std::min(wrong, before + i);
+            }
+        }
+    }
+    return wrong < own.rows ? nw_fail(run, "row %zu is not what it is along the axes", wrong) : 0;
+}
+
 }  // namespace
 
 int check(nw_run* run) {
@@ -248,7 +298,10 @@ int check(nw_run* run) {
             return nw_fail(run, "%s", problem.what());
         }
     }
-    return check_axes(run, values, vectors) != 0 ? 1 : check_products(run, values, vectors);
+    if (check_axes(run, values, vectors) != 0 || check_products(run, values, vectors) != 0) {
+        return 1;
+    }
+    return state(run).projected > 0 ? check_projection(run, vectors) : 0;
 }
 
 }  // namespace pca

@@ -79,7 +79,8 @@ void count_stored(const nw_run* run, std::vector<std::int64_t>* starts) {
 int bound_memory(nw_run* run, std::size_t bound) {
     State& own = state(run);
     const auto threads = static_cast<std::size_t>(run->threads);
-    const std::size_t fixed = kOwnMemory + (kSquares + threads) * own.columns * own.columns * sizeof(double);
+    const std::size_t fixed = kOwnMemory + (kSquares + threads) * own.columns * own.columns * sizeof(double) +
+                              own.rows * own.projected * sizeof(double);
     const std::size_t loading = own.file.empty() ? 0 : CsvReader::bytes(kTextAtOnce, own.columns, own.sparse);
     own.streamed = bytes_in_memory(own) + fixed + loading > bound;
     if (!own.streamed) {
@@ -114,6 +115,9 @@ void declare(nw_run* run) {
     }
     nw_declare(run, "eigenvalues", NW_F64, NW_OUTPUT, own.columns);
     nw_declare(run, "eigenvectors", NW_F64, NW_OUTPUT, own.columns * own.columns);
+    if (own.projected > 0) {
+        nw_declare(run, "projection", NW_F64, NW_OUTPUT, own.rows * own.projected);
+    }
 }
 
 void read_knobs(nw_run* run) {
@@ -135,6 +139,7 @@ void read_knobs(nw_run* run) {
                 : is("shape", "collinear") ? Shape::collinear
                                            : Shape::mixed;
     own.file = nw_text(run, "file") != nullptr ? nw_text(run, "file") : "";
+    own.projected = static_cast<std::size_t>(nw_number(run, "project", 0));
     own.block_rows = static_cast<std::size_t>(nw_number(run, "block", 0));
     own.block_rows = own.block_rows == 0 ? kUnbounded : own.block_rows;
 }
@@ -254,6 +259,10 @@ int layout(nw_run* run) {
         return nw_fail(run, "%s: %zu columns, at most %zu can be analysed\nhint: leave some columns out",
                        own.file.c_str(), own.columns, kMostColumns);
     }
+    if (own.projected > own.columns) {
+        return nw_fail(run, "project: %zu columns have no %zu components\nhint: give project=%zu at most", own.columns,
+                       own.projected, own.columns);
+    }
     const double bound = nw_number(run, "memory", 0);
     if (bound > 0 && bound_memory(run, static_cast<std::size_t>(bound)) != 0) {
         return 1;
@@ -294,7 +303,20 @@ int reset(nw_run* run) {
     // what a variant leaves out must not be there from the one before
     auto* vectors = static_cast<double*>(nw_data(run, "eigenvectors"));
     std::fill_n(vectors, state(run).columns * state(run).columns, 0.0);
+    std::fill_n(static_cast<double*>(nw_data(run, "projection")), state(run).rows * state(run).projected, 0.0);
     return 0;
+}
+
+void add_projection(const State& own, nw_work* out) {
+    if (own.projected == 0) {
+        return;
+    }
+    const auto rows = static_cast<double>(own.rows);
+    const auto kept = static_cast<double>(own.projected);
+    // a second pass; a row is expanded, also a sparse one
+    out->flops += 2.0 * rows * kept * static_cast<double>(own.columns);
+    out->bytes_read *= 2.0;
+    out->bytes_written += 8.0 * rows * kept;
 }
 
 void work(const nw_run* run, nw_work* out) {
@@ -307,11 +329,13 @@ void work(const nw_run* run, nw_work* out) {
         const double each = static_cast<double>(own.stored) / n;
         out->flops = n * each * (each + 1.0);
         out->bytes_read = static_cast<double>(own.stored) * 12.0 + n * 8.0;
+        add_projection(own, out);
         return;
     }
     // sums of products on and above the diagonal; a triangular factor takes twice as many operations
     out->flops = own.method == Method::svd ? 2.0 * n * d * d : n * d * (d + 1.0);
     out->bytes_read = n * d * 8.0;
+    add_projection(own, out);
 }
 
 void release(nw_run* run) { delete static_cast<State*>(run->own); }

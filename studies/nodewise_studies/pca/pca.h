@@ -47,6 +47,12 @@ struct Factor {
     std::vector<double> vectors;
 };
 
+// What the columns are moved by and multiplied with before rows are seen along the axes.
+struct Frame {
+    std::vector<double> mean;
+    std::vector<double> scale;
+};
+
 class Source;
 
 // What the study keeps from layout to release.
@@ -62,10 +68,12 @@ struct State {
     std::string file;
     std::size_t text_bytes = 0;  // of the file at a time, when it is streamed
     std::size_t block_rows = 0;  // at most in a block
+    std::size_t projected = 0;   // components in which rows are given, too
     std::size_t stored = 0;      // values that are not 0, of sparse data in memory
     std::unique_ptr<Source> source;
     double* copy = nullptr;        // of a block, for the variants that change the data
     std::vector<double> expected;  // by check, of the data
+    Frame frame;                   // by check
     State();
     ~State();
     State(const State&) = delete;
@@ -95,6 +103,9 @@ void finish_moments(std::size_t count, std::size_t columns, std::size_t stride, 
 void merge(Moments& sum, const Moments& more);
 void merge(Factor& sum, const Factor& more);
 
+// Fills the projection: all rows along the first axes.
+void project(nw_run* run, const Frame& frame, const double* vectors);
+
 // The rows [first, first + count) of the generated data.
 void generate_rows(const nw_run* run, std::size_t first, std::size_t count, double* into);
 // One row's values that are not 0; how many there are. `column` and `value` have room for a whole row, or are null.
@@ -109,5 +120,7 @@ int blocked(nw_run* run);
 int simd(nw_run* run);
 int read_all(nw_run* run);
 void simd_work(const nw_run* run, nw_work* out);
+// What the projection adds to the work of the analysis.
+void add_projection(const State& own, nw_work* out);
 
 }  // namespace pca

@@ -146,8 +146,11 @@ void simd_work(const nw_run* run, nw_work* out) {
     if (own.method == Method::svd && !own.sparse) {
         // turning the rows is as much again as the products of two passes
         const auto d = static_cast<double>(own.columns);
-        out->flops = static_cast<double>(own.rows) * (2.0 * d * (d + 1.0) + 2.0 * d * d);
-        out->bytes_read *= 2.0;
+        const auto n = static_cast<double>(own.rows);
+        out->flops = n * (2.0 * d * (d + 1.0) + 2.0 * d * d);
+        out->bytes_read = 2.0 * n * d * 8.0;
+        out->bytes_written = 0.0;
+        add_projection(own, out);
     }
 }
 

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nodewise.base.errors import InputError
 from nodewise.studies.commands import worker_command
 from nodewise.studies.discovery import find_study
+from nodewise.studies.results import compute
+from nodewise_studies.pca.headings import headings_of
 
 PCA = find_study("pca")
 VARIANTS = ("plain", "blocked", "simd")
@@ -194,6 +197,51 @@ def test_threads_change_nothing_but_rounding(variant: str, method: str, tmp_path
         other = _result(variant, point, tmp_path, threads)
         np.testing.assert_allclose(other[0], values, rtol=1e-12)
         np.testing.assert_allclose(other[1], axes, atol=1e-10)
+
+
+def test_what_is_handed_back_is_a_file_of_ones_own(tmp_path: Path) -> None:
+    table = _table(211, 4)
+    point = _write(tmp_path / "table.csv", table, header='a,b,"c",d') | {"project": "2"}
+    found = compute(PCA, PCA.study.point(point), threads=2)
+    deviations = (table - table.mean(axis=0)) / table.std(axis=0, ddof=1)
+    tables = {name: np.asarray(t.values) for name, t in found.tables.items()}
+    values, shares = tables["eigenvalues"].T
+    np.testing.assert_allclose(values, _expected(table, "correlation"), rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(shares, values / 4, rtol=1e-12)
+    np.testing.assert_allclose(tables["projection"], deviations @ tables["eigenvectors"][:2].T, atol=1e-10)
+    assert found.tables["eigenvectors"].columns == ("a", "b", "c", "d")
+    assert found.tables["projection"].columns == ("component_1", "component_2")
+
+
+@pytest.mark.parametrize(
+    "point", [{"memory": "30000000"}, {"input": "sparse"}, {"method": "svd", "memory": "30000000"}]
+)
+def test_rows_are_projected_however_they_are_held(point: dict[str, str], tmp_path: Path) -> None:
+    table = _table(30000, 7)
+    point = {**_write(tmp_path / "table.csv", table), **point, "project": "3", "block": "997"}
+    found = compute(PCA, PCA.study.point(point), threads=2)
+    deviations = (table - table.mean(axis=0)) / table.std(axis=0, ddof=1)
+    axes = np.asarray(found.tables["eigenvectors"].values)
+    np.testing.assert_allclose(found.tables["projection"].values, deviations @ axes[:3].T, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("x; y ;\n1;2;3\n", ("x", "y", "column_3")),
+        ("1,2,3\n", ("column_1", "column_2", "column_3")),
+        ("a,b\n1,2,3\n", ("column_1", "column_2", "column_3")),
+        ("\ufeffa\tb\tc\n1\t2\t3\n", ("a", "b", "c")),
+    ],
+)
+def test_headings_are_those_of_the_file(text: str, names: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    assert headings_of({"file": str(tmp_path / "x.csv")}, 3) == names
+
+
+def test_more_components_than_columns_are_refused() -> None:
+    with pytest.raises(InputError, match="3 columns have no 4 components"):
+        compute(PCA, PCA.study.point({"rows": "9", "columns": "3", "project": "4"}), threads=1)
 
 
 def test_the_explained_variance_is_reported(tmp_path: Path) -> None:

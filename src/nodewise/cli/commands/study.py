@@ -25,6 +25,7 @@ from nodewise.cli.trust import trust_option
 if TYPE_CHECKING:
     from nodewise.experiments.progress import StudyProgress
     from nodewise.studies.contract import Used
+    from nodewise.studies.discovery import Found
 
 
 SECTION = "Studies"
@@ -48,6 +49,8 @@ def split_knobs(words: Sequence[str]) -> list[str]:
     return knobs
 
 
+#: What a tune does with a study's program.
+_SWEEP = "--sweep"
 #: The options that a roofline has.
 _ROOFLINE = ("roofline", "threads", "budget", "out", "wait", "as_json")
 
@@ -61,6 +64,12 @@ _ROOFLINE = ("roofline", "threads", "budget", "out", "wait", "as_json")
     "--blocks", type=int, metavar="N", default=25, show_default=True, help="How often each contender runs, at most."
 )
 @budget_option(None, " [default: 2min, or longer where each has not run six times by then]")
+@click.option(
+    "--result",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write what a study computes (pca, krylov) to FILE.npz, .csv or .json, or - as JSON to the terminal; nothing is measured.",
+)
 @click.option("--roofline", is_flag=True, help="Place all studies that compute, or NAME, under this machine's roofs.")
 @out_option()
 @resume_option()
@@ -82,6 +91,7 @@ def command(
     only: str,
     blocks: int,
     budget: float | None,
+    result: Path | None,
     roofline: bool,
     out: Path | None,
     resume: Path | None,
@@ -122,12 +132,21 @@ def command(
     from nodewise.studies.discovery import find_study
 
     found = find_study(name)
+    if any(word.split("=")[0] == _SWEEP for word in knob_words):
+        raise InputError(
+            "a study compares its contenders at one number of threads",
+            f"nodewise tune {_SWEEP} threads,placement -- study:{name}",
+        )
     words = split_knobs(knob_words)
     if use := next(
         (use for option, use in found.study.uses.items() if any(w.startswith(f"{option}=") for w in words)), None
     ):
         refuse_ignored(context, "nothing is measured here", but=("threads",))
         _use(use, words, threads or found.study.threads)
+    if result is not None:
+        refuse_ignored(context, "nothing is measured where a result is handed back", but=("threads", "result"))
+        _hand_back(found, words, threads, result)
+        return
     # not before a use, which may be over before they are imported
     from nodewise.api.study import prepare_study
     from nodewise.cli.experiments import print_note, result_place
@@ -156,25 +175,45 @@ def command(
     )
     folder = asked.out
     with _Line() as line, kept_in(folder, "study"):
-        result = asked.answer(line.show, print_note)
+        verdict = asked.answer(line.show, print_note)
 
     def print_json(page: Path | None) -> None:
-        print(json.dumps(encode(result, report=page), indent=1))
+        print(json.dumps(encode(verdict, report=page), indent=1))
 
     def answer() -> None:
-        print_answer(replace(read_stored(folder), verdicts=(result,)))
+        print_answer(replace(read_stored(folder), verdicts=(verdict,)))
 
     hand_out(folder, write_page, answer, print_json if as_json else None)
+
+
+def _all_threads() -> int:
+    from nodewise.machine.cgroups import read_limits
+
+    return read_limits(Path("/"), os.sched_getaffinity(0), memory_bytes=0).parallelism
+
+
+def _hand_back(found: Found, words: Sequence[str], threads: int | None, path: Path) -> None:
+    """Compute once, and write what was computed."""
+    from nodewise.report.exports.tables import STDOUT, check_target, json_text, write_result
+    from nodewise.studies.contract import parse_knobs
+    from nodewise.studies.results import compute
+
+    check_target(path)
+    result = compute(found, found.study.point(parse_knobs(words)), threads or found.study.threads or _all_threads())
+    if path == STDOUT:
+        print(json_text(result))
+        return
+    shapes = ", ".join(f"{name} {len(t.values)} × {len(t.columns)}" for name, t in result.tables.items())
+    print(f"{found.study.name}: {shapes}; by {result.variant} in {format_seconds(result.seconds)}, checked")
+    for place in write_result(result, path):
+        print(f"result    {place}")
 
 
 def _use(
     use: Callable[[Mapping[str, Sequence[str]], int], Used], words: Sequence[str], threads: int | None
 ) -> NoReturn:
     """Put a study's kernels to use on what the user has; ends with its exit code."""
-    if threads is None:
-        from nodewise.machine.cgroups import read_limits
-
-        threads = read_limits(Path("/"), os.sched_getaffinity(0), memory_bytes=0).parallelism
+    threads = threads or _all_threads()
     given: dict[str, list[str]] = {}
     for word in words:
         option, _, value = word.partition("=")

@@ -9,7 +9,8 @@ from typing import Any
 
 from nodewise.report.drawings.lettering import text_width
 from nodewise.report.figures import vega as alt
-from nodewise.report.figures.charting import ACCENT, WIDTH, chart_of, finish, scale_for
+from nodewise.report.figures.charting import ACCENT, COLOURS, WIDTH, chart_of, finish, scale_for
+from nodewise.report.figures.study_curve import curve_chart
 from nodewise.report.figures.study_pareto import pareto_chart
 from nodewise.verdicts.stored import Stored
 from nodewise.verdicts.study import Kind, StudyRow, StudyVerdict, peer_text
@@ -18,7 +19,6 @@ from nodewise.verdicts.study import Kind, StudyRow, StudyVerdict, peer_text
 _PLAIN, _PEER, _LIMIT, _INK, _ASIDE = "#56b4e9", "#d55e00", "#00734f", "#1b2430", "#8b98a5"
 _FOR_SCALE = "for scale"
 _KINDS = {"variant": ACCENT, "plain variant": _PLAIN, "peer": _PEER, _FOR_SCALE: _ASIDE}
-_LINES = [ACCENT, "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#882255", "#999933", "#000000"]
 _FONT = 11
 #: A title names no more knobs.
 MOST_KNOBS = 4
@@ -48,6 +48,7 @@ def study_figures(results: Sequence[StudyVerdict]) -> dict[str, Any]:
         made = {
             f"rates-{number + 1}": rates(result, {name for name, _ in shared}),
             f"pareto-{number + 1}": pareto_chart(result),
+            f"curve-{number + 1}": curve_chart(result),
         }
         figures |= {name: chart for name, chart in made.items() if chart is not None}
     return figures
@@ -170,7 +171,7 @@ def curves(results: Sequence[StudyVerdict]) -> Any | None:
     x = alt.X("x:Q", title=name, scale=scale_for(places[0], places[-1], 2), axis=alt.Axis(grid=False, format="~s"))
     heights = [r["rate"] for r in rows]
     y = alt.Y("rate:Q", title=unit, scale=scale_for(min(heights), max(heights), 10))
-    colours = (_LINES * (1 + len(names) // len(_LINES)))[: len(names)]
+    colours = (COLOURS * (1 + len(names) // len(COLOURS)))[: len(names)]
     colour = alt.Color("contender:N", title=None, scale=alt.Scale(domain=names, range=colours))
     tips = ["contender:N", alt.Tooltip("x:Q", title=name), alt.Tooltip("rate:Q", title=unit, format=".4g")]
     layers = []

@@ -42,6 +42,7 @@ def study_page(stored: Stored[StudyVerdict]) -> str:
                 "not_run": not_run(r),
                 "report_lines": r.report_lines,
                 "pareto": f"pareto-{i}",
+                "curve": f"curve-{i}",
             }
             for i, r in enumerate(results, 1)
         ],
@@ -56,7 +57,8 @@ def table_of(result: StudyVerdict) -> dict[str, Any]:
     """The rows as heads and cells, each with its text and the value that it is sorted by."""
     rows = [r for r in result.rows if r.seconds is not None]
     unit = result.rows[0].unit if result.rows else ""
-    metrics = list(dict.fromkeys(n for r in rows for n in r.metrics))
+    drawn = {f"{result.curve.metric}{k}" for k in range(1, len(result.curve_values) + 1)} if result.curve else set()
+    metrics = list(dict.fromkeys(n for r in rows for n in r.metrics if n not in drawn))
     columns: list[_Column] = [
         ("time", lambda r: r.seconds, format_seconds),
         (unit, lambda r: r.rate, lambda v: f"{v:.4g}"),

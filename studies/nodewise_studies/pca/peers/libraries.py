@@ -54,12 +54,33 @@ def prepare(inputs, point, threads):
 
         threadpool_limits(threads)
     analyses = {"numpy": _numpy, "scikit_learn": _scikit_learn, "intelex": _intelex}
-    return {"data": data, "method": point["method"], "analyse": analyses[name]}
+    kept = int(point.get("project", 0))
+    return {"data": data, "method": point["method"], "analyse": analyses[name], "kept": kept}
 
 
 def run(state):
     """Eigenvalues, and the axes as rows."""
     state["values"], state["vectors"] = state["analyse"](state["data"], state["method"])
+    if state["kept"]:
+        state["projection"] = _projected(state["data"], state["method"], np.asarray(state["vectors"])[: state["kept"]])
+
+
+def _projected(data, method, axes):
+    """Rows along the axes; sparse ones are not moved, which would fill them: what moving takes off is the same for all."""
+    if isinstance(data, np.ndarray):
+        mean = data.mean(axis=0)
+        if method == "covariance":
+            return (data - mean) @ axes.T
+        deviation = data.std(axis=0, ddof=1)
+        return (data - mean) @ (axes / np.where(deviation > 0, deviation, 1.0)).T
+    from sklearn.utils.sparsefuncs import mean_variance_axis
+
+    mean, variance = mean_variance_axis(data, axis=0)
+    scaled = axes
+    if method != "covariance":
+        variance = variance * data.shape[0] / (data.shape[0] - 1)
+        scaled = axes / np.sqrt(np.where(variance > 0, variance, 1.0))
+    return data @ scaled.T - mean @ scaled.T
 
 
 def _numpy(data, method):
@@ -112,5 +133,8 @@ def outputs(state):
     vectors = np.asarray(state["vectors"])
     large = np.abs(vectors)
     lead = np.argmax(large >= large.max(axis=1, keepdims=True) * (1 - 1e-8), axis=1)
-    vectors = vectors * np.where(vectors[np.arange(len(vectors)), lead] < 0, -1.0, 1.0)[:, None]
-    return {"eigenvalues": np.maximum(state["values"], 0.0), "eigenvectors": vectors}
+    signs = np.where(vectors[np.arange(len(vectors)), lead] < 0, -1.0, 1.0)
+    found = {"eigenvalues": np.maximum(state["values"], 0.0), "eigenvectors": vectors * signs[:, None]}
+    if state["kept"]:
+        found["projection"] = state["projection"] * signs[: state["kept"]]
+    return found
