@@ -109,6 +109,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--reference-name": ("NAME", "of --reference"),
     "--resume": ("DIR", "go on"),
     "--roofline": ("flag", "under the machine's roofs"),
+    "--result": ("FILE", "what a study computes"),
     "--root": ("DIR", "copy of a system"),
     "--rules": ("FILE|DIR", "rules of one's own"),
     "--runs": ("N", "exactly so many of each"),
