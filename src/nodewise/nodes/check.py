@@ -23,6 +23,7 @@ from nodewise.nodes.judge import (
     uniform_findings,
     value_findings,
 )
+from nodewise.nodes.node_names import fold
 from nodewise.nodes.rule import Rule
 from nodewise.nodes.site import Site
 from nodewise.quiet.finding import Severity
@@ -87,7 +88,7 @@ def judge(
         groups=tuple(GroupSummary(g.name, g.about, len(g.members)) for g in groups),
         findings=tuple(_worst_first(open_ones)),
         suppressed=tuple(_worst_first(known)),
-        node_names=tuple(sorted({*fleet.names, *site.expected})),
+        node_names=tuple(sorted({*fleet.names, *fleet.silent, *site.expected})),
         notes=tuple(notes),
     )
 
@@ -117,14 +118,16 @@ def _about_snapshots(fleet: Fleet, site: Site, now: float) -> Iterator[NodeFindi
             "Take the snapshots again, with this version of nodewise.",
             shown,
         )
-    if missing := sorted(set(site.expected) - set(fleet.names)):
+    wanted = {*site.expected, *fleet.silent}
+    if missing := sorted(wanted - set(fleet.names)):
         yield about_nodes(
             "no-answer",
             Severity.WRONG,
             missing,
-            f"{len(missing)} of {len(site.expected)} nodes gave no answer: {{nodes}}",
+            f"{len(missing)} of {len(wanted if site.expected else wanted | set(fleet.names))} nodes gave no answer: {{nodes}}",
             "Nothing is known of them.",
             "Look whether they are up and nodewise is installed there.",
+            _reasons(fleet, missing),
         )
     counts = Counter(fleet.names)
     for name in sorted(n for n, c in counts.items() if c > 1):
@@ -158,6 +161,15 @@ def _about_snapshots(fleet: Fleet, site: Site, now: float) -> Iterator[NodeFindi
                 "Credentials, files' dates and logs do not fit, or an old snapshot is judged.",
                 "Start chronyd or ntpd, or take the snapshots again.",
             )
+
+
+def _reasons(fleet: Fleet, nodes: Iterable[str]) -> list[str]:
+    """Why nodes that were asked gave no answer, each reason once."""
+    by_reason: dict[str, list[str]] = {}
+    for node in nodes:
+        if reason := fleet.silent.get(node):
+            by_reason.setdefault(reason, []).append(node)
+    return [f"{fold(which)}: {reason}" for reason, which in by_reason.items()]
 
 
 def _with_severity(found: NodeFinding, site: Site) -> NodeFinding:

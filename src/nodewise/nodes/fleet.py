@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from nodewise.base.bounded_json import open_regular, parse_json
 from nodewise.base.errors import InputError
+from nodewise.nodes.asking.silence import silence_of
 from nodewise.nodes.checked import problem_of
 from nodewise.nodes.facts import Recent, Value, getter
 
@@ -38,6 +39,8 @@ class Fleet:
     taken: list[float] = field(default_factory=list)
     columns: dict[str, list[Value]] = field(default_factory=dict)
     unreadable: list[Unreadable] = field(default_factory=list)
+    #: Nodes that were asked and gave no answer, with the reasons.
+    silent: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.columns = {path: [] for path in self.paths}
@@ -77,6 +80,8 @@ class Fleet:
             for origin, data in read_all(sources):
                 if isinstance(data, str):
                     self.unreadable.append(Unreadable(origin, data))
+                elif silence := silence_of(data):
+                    self.silent.update([silence])
                 else:
                     self.add(data, origin)
 
@@ -94,7 +99,7 @@ def _without_collector() -> Iterator[None]:
 
 
 def read_all(sources: Iterable[Path | BinaryIO]) -> Iterator[tuple[str, dict[str, Any] | str]]:
-    """Snapshots with where they stand; for what is none, a text that says why."""
+    """Snapshots with where they stand; for what is none, a text that says why. What `silence` wrote comes as it is."""
     for source in sources:
         if not isinstance(source, Path):
             yield from _lines(source, "standard input")
@@ -153,4 +158,4 @@ def _parsed(text: bytes) -> dict[str, Any] | str:
         data = parse_json(text)
     except ValueError as problem:
         return str(problem)
-    return problem_of(data) or data
+    return data if silence_of(data) else problem_of(data) or data

@@ -7,12 +7,14 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.cli.asked_nodes import asked_nodes, nodes_options
 from nodewise.cli.kinds import PATH, TARGET, json_option, refuse_ignored
 
 if TYPE_CHECKING:
@@ -52,10 +54,12 @@ _STDIN = Path("-")
 @json_option("all of it")
 @click.option("--junit", type=TARGET, metavar="FILE", help="Write it as JUnit's XML.")
 @click.option("--html", type=PATH, metavar="FILE", help="Write a page: a map of nodes and rules, and the findings.")
+@nodes_options
 @click.option("--list-rules", is_flag=True, help="Print the rules, and end.")
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     snapshots: tuple[Path, ...],
     site: Path | None,
     more_rules: tuple[Path, ...],
@@ -67,13 +71,14 @@ def command(
     junit: Path | None,
     html: Path | None,
     list_rules: bool,
+    **asked: Any,
 ) -> int:
     """Find nodes that differ from their peers.
 
     Or from what they should be by rules and by what the site wants.
 
-    SNAPSHOT are files that `nodewise snapshot` wrote, one a line, DIR a folder of such; - is standard input. Without any this node alone is
-    judged. Nodes are compared within their hardware class, or within the groups that the site's file names. Exit code 0: nothing found, 1: findings, 2: bad input.
+    SNAPSHOT are files that `nodewise snapshot` wrote, one a line, DIR a folder of such; - is standard input. With --hosts nodes are asked for
+    theirs, and without anything this node alone is judged. Nodes are compared within their hardware class, or within the groups that the site's file names. Exit code 0: nothing found, 1: findings, 2: bad input.
     """
     from nodewise.nodes.check import check
     from nodewise.nodes.rule import joined, own_rules, read_rules
@@ -83,7 +88,7 @@ def command(
         refuse_ignored(
             context,
             "a prologue is one line about this node",
-            ("snapshots", "as_json", "junit", "html", "everything", "list_rules"),
+            ("snapshots", "as_json", "junit", "html", "everything", "list_rules", "hosts", "hostfile"),
         )
         if snapshots:
             raise InputError("--prologue judges this node alone", "leave the snapshots out")
@@ -97,9 +102,19 @@ def command(
         raise InputError("standard input can be read once")
     if history is not None and not history.is_dir():
         raise InputError(f"no folder of snapshots: {history}")
+    nodes = asked_nodes(context, asked)
     sources: list[Path | BinaryIO] = [sys.stdin.buffer if p == _STDIN else p for p in snapshots]
-    result = check(rules, wanted, sources, history) if sources else _this_node(rules, wanted, history)
-    if not result.nodes:
+    with tempfile.TemporaryFile() as collected:
+        if nodes:
+
+            def keep(_node: str, line: str, _reason: str) -> None:
+                collected.write(line.encode() + b"\n")
+
+            nodes.collect((), keep)
+            collected.seek(0)
+            sources.append(collected)
+        result = check(rules, wanted, sources, history) if sources else _this_node(rules, wanted, history)
+    if not result.nodes and not any(f.finding.name == "no-answer" for f in result.findings):
         shown = [e for f in result.findings if f.finding.name == "unreadable" for e in f.finding.evidence]
         raise InputError(
             "no snapshot in what was given" + (f": {shown[0]}" if shown else ""), "nodewise snapshot -o FILE takes one"

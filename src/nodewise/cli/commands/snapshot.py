@@ -4,21 +4,32 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from nodewise.base.errors import InputError
-from nodewise.cli.kinds import PATH, TARGET
+from nodewise.cli.asked_nodes import AskedNodes, asked_nodes, nodes_options
+from nodewise.cli.kinds import PATH, TARGET, refuse_ignored
 
 SECTION = "Nodes"
 
 
 @click.command()
-@click.option("-o", "--output", type=TARGET, metavar="FILE", help="Write it here. [default: standard output]")
+@click.option(
+    "-o",
+    "--output",
+    type=TARGET,
+    metavar="FILE",
+    help="Write it here; of several nodes DIR, with a file for each. [default: standard output]",
+)
 @click.option("--root", type=PATH, metavar="DIR", help="Read this copy of another system's /proc, /sys and /etc.")
-@click.option("--node", metavar="NAME", help="The node's name. [default: the system's, without its domain]")
+@click.option("--node", metavar="NAME", help="The node's name. [default: Slurm's, or the system's without its domain]")
 @click.option(
     "--fact",
     "facts",
@@ -27,27 +38,77 @@ SECTION = "Nodes"
     help="Add a fact of your own, such as a speed that you measured; rules read it as own.NAME. May be given again.",
 )
 @click.option("--indent", is_flag=True, help="Write it to be read by people, over several lines.")
-def command(output: Path | None, root: Path | None, node: str | None, facts: tuple[str, ...], indent: bool) -> int:
+@nodes_options
+@click.option("--framed", is_flag=True, help="Write it in the short lines by which --hosts gets it from a node.")
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    output: Path | None,
+    root: Path | None,
+    node: str | None,
+    facts: tuple[str, ...],
+    indent: bool,
+    framed: bool,
+    **asked: Any,
+) -> int:
     """Write down what this node is and how it is set.
 
     Kept are hardware, firmware, kernel, clocks, memory, mounts, links, software.
 
     It only reads, measures no speed and takes less than two seconds. What is not known is null, with the reason under
     `absent`; no user, serial number, address or value of a variable is in it. `nodewise check` compares such snapshots.
+
+    With --hosts each node's is written as it comes; of one that gives none, why. Exit code 1: some gave none.
     """
     import nodewise
     from nodewise.base.files import write_whole
+    from nodewise.nodes.asking.frames import framed as framed_lines
     from nodewise.nodes.take import take_snapshot
 
     if node is not None and not re.fullmatch(r"[\w.-]{1,64}", node):
         raise InputError(f"--node: not a name: {node!r}", "letters, digits, points, dashes and underscores")
-    made = take_snapshot(root or Path("/"), nodewise.__version__, node, dict(map(_fact, facts)))
+    own = dict(map(_fact, facts))
+    if nodes := asked_nodes(context, asked):
+        refuse_ignored(context, "other nodes are asked", ("root", "node", "indent", "framed"))
+        return _of_nodes(nodes, facts, output)
+    made = take_snapshot(root or Path("/"), nodewise.__version__, node or _slurm_name(root), own)
     shown = json.dumps(made.to_json(), indent=1 if indent else None, separators=None if indent else (",", ":"))
-    if output is None or str(output) == "-":
+    if framed:
+        refuse_ignored(context, "its lines go to standard output", ("output", "indent"))
+        for line in framed_lines(made.node, shown):
+            # each by a call of its own: what passes it on cuts between calls, if anywhere
+            os.write(sys.stdout.fileno(), line)
+    elif output is None or str(output) == "-":
         print(shown)
     else:
         write_whole(output, shown + "\n")
     return 0
+
+
+def _slurm_name(root: Path | None) -> str | None:
+    """What Slurm calls this node, where it started this: of several slurmd on one system each has a name."""
+    name = os.environ.get("SLURMD_NODENAME", "") if root is None else ""
+    return name if re.fullmatch(r"[\w.-]{1,64}", name) else None
+
+
+def _of_nodes(nodes: AskedNodes, facts: Sequence[str], output: Path | None) -> int:
+    from nodewise.base.files import write_whole
+
+    folder = None if output is None or str(output) == "-" else output
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise InputError(f"--output {folder}: {problem.strerror}", "of several nodes it is a folder") from problem
+
+    def kept(node: str, line: str, _reason: str) -> None:
+        if folder is None:
+            print(line, flush=True)
+        else:
+            write_whole(folder / f"{node}.json", line + "\n")
+
+    return 1 if nodes.collect([f"--fact={fact}" for fact in facts], kept) else 0
 
 
 def _fact(text: str) -> tuple[str, str | float | bool]:

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nodes are asked by ClusterShell, Slurm, MPI and ssh: answers come whole, and who gives none costs nobody else's."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodewise.base.errors import InputError, UnavailableError
+from nodewise.nodes.asking.frames import Frames, framed
+from nodewise.nodes.asking.silence import silence, silence_of
+from nodewise.nodes.asking.starters import Starter, nodes_asked, remote_words, starter_of
+from tests.slurm_cluster import SlurmCluster, slurm_cluster
+
+NODEWISE = f"{sys.executable} -m nodewise"
+#: What becomes of a node by the end of its name.
+NODE = f"""#!/bin/sh
+if [ $1 = snapshot ]; then node=$SLURMD_NODENAME; else node=$1; shift; fi
+case $node in
+    *2) sleep 60 ;;
+    *3) echo "no disk" >&2; exit 3 ;;
+    *4) exec /nonexistent/nodewise ;;
+    *5) exec yes ;;
+    *6) {NODEWISE} "$@" --node $node | head -c 600; exit 0 ;;
+    *7) kill -KILL $$ ;;
+esac
+exec {NODEWISE} "$@" --node $node
+"""
+
+
+def _read(lines: list[bytes]) -> list[tuple[str, str]]:
+    frames = Frames()
+    taken = [frames.take(line.decode(errors="replace")) for line in lines]
+    return [(node, text) for node, text in filter(None, taken) if text is not None]
+
+
+@given(
+    st.dictionaries(
+        st.from_regex(r"[\w.-]{1,64}", fullmatch=True).filter(str.isascii), st.text(max_size=3000), max_size=4
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_texts_come_whole_however_lines_are_mixed(texts: dict[str, str], mixing: random.Random) -> None:
+    lines = [
+        (mixing.choice((b"", b"n1: ", b"[1,0]<stdout>:")) + line) for n, t in texts.items() for line in framed(n, t)
+    ]
+    mixing.shuffle(lines)
+    assert dict(_read(lines)) == texts
+
+
+@given(st.text(min_size=400, max_size=3000), st.data())
+def test_a_damaged_text_is_none(text: str, data: st.DataObject) -> None:
+    lines = list(framed("n1", text))
+    k = data.draw(st.integers(0, len(lines) - 1))
+    at = data.draw(st.integers(0, len(lines[k].rstrip()) - 1))
+    put = data.draw(st.integers(0, 255).filter(lambda b: b != lines[k][at]))
+    lines[k] = lines[k][:at] + bytes([put]) + lines[k][at + 1 :]
+    assert _read(lines) in ([], [("n1", text)])
+
+
+def test_every_line_is_of_one_length_that_launchers_do_not_cut() -> None:
+    text = json.dumps({f"name {i}": random.Random(i).random() for i in range(2000)})
+    lines = list(framed("n" * 64, text))
+    assert {len(line) for line in lines} == {512} and len(lines) > 3
+
+
+def test_what_would_take_too_much_memory_is_none() -> None:
+    assert _read(list(framed("n1", "x" * (1 << 21)))) == []
+
+
+def test_silence_is_read_back() -> None:
+    assert silence_of(json.loads(silence("n1", "it is off"))) == ("n1", "it is off")
+    assert silence_of({"nodewise_snapshot": 1, "node": "n\x1b1", "no_answer": "x"}) is None
+    assert silence_of({"nodewise_snapshot": 1, "node": "n1", "no_answer": 3}) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("ssh -p 22", ["ssh", "-p", "22", "-n", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "n1", "a 'b c'"]),
+        ("mpiexec.hydra", ["mpiexec.hydra", "-n", "1", "-host", "n1", "a", "b c"]),
+        ("clush", ["clush", "-n", "-f", "8", "-t", "10", "-u", "15", "-w", "n1", "a 'b c'"]),
+    ],
+)
+def test_each_starter_is_told_in_its_words(words: str, wanted: list[str]) -> None:
+    name, *more = words.split()
+    kind = "mpirun" if name.startswith("mpi") else name
+    assert Starter(kind, (name, *more)).command(["n1"], ["a", "b c"], 5, 8) == wanted
+
+
+def test_srun_starts_all_at_once_and_waits_for_nodes_that_can_be_had() -> None:
+    srun = Starter("srun", ("srun", "-p", "long"))
+    nodes = [f"n{i}" for i in range(1, 5)]
+    assert srun.batches(nodes) == [tuple(nodes)]
+    words = srun.command(nodes, ["a", "b c"], 5, 8)
+    assert words[:7] == ["srun", "-p", "long", "-N", "4", "-n", "4"] and words[-2:] == ["a", "b c"]
+    assert words[words.index("-w") + 1] == "n[1-4]" and "-K0" in words
+
+
+@pytest.mark.parametrize(
+    ("environment", "wanted"),
+    [
+        ({"SLURM_JOB_NODELIST": "n[08-10],m1"}, ["n08", "n09", "n10", "m1"]),
+        ({"LSB_HOSTS": "a b a"}, ["a", "b"]),
+    ],
+)
+def test_the_nodes_of_this_job_are_those_that_its_system_names(environment: dict[str, str], wanted: list[str]) -> None:
+    assert nodes_asked("@job", None, environment) == wanted
+
+
+def test_a_hostfile_is_read_as_mpirun_does(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("# ours\nn1 slots=4\nn2:4\n\nn[3-4]  # two\nn1\n")
+    assert nodes_asked(None, tmp_path / "hosts", {}) == ["n1", "n2", "n3", "n4"]
+    assert nodes_asked("@job", None, {"PBS_NODEFILE": str(tmp_path / "hosts")}) == ["n1", "n2", "n3", "n4"]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "told"),
+    [
+        ("-oProxyCommand=x", "not a name of a node: '-oProxyCommand=x'"),
+        ("n1;reboot", "not a name of a node"),
+        ("n[1-", "not a list of nodes"),
+        ("$(reboot)", "not a name of a node"),
+        ("@job", "part of no job"),
+        ("", "not a list of nodes"),
+    ],
+)
+def test_what_names_no_node_is_refused(hosts: str, told: str) -> None:
+    with pytest.raises(InputError, match=told.replace("(", r"\(").replace("$", r"\$")):
+        nodes_asked(hosts, None, {})
+
+
+def test_a_starter_that_is_none_or_not_here_is_refused() -> None:
+    with pytest.raises(InputError, match="--through: not one of clush, srun, mpirun, ssh: 'rm -rf'"):
+        starter_of("rm -rf", {})
+    with pytest.raises(UnavailableError, match="clush is not installed"):
+        starter_of("clush", {"PATH": "/nonexistent"})
+    with pytest.raises(InputError, match="--through: no closing quotation"):
+        starter_of("ssh 'x", {})
+    with pytest.raises(InputError, match="--remote: it names no command"):
+        remote_words("", ())
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    """What is started on nodes in place of nodewise."""
+    (tmp_path / "on-node").write_text(NODE)
+    (tmp_path / "on-node").chmod(0o755)
+    return tmp_path / "on-node"
+
+
+def _nodewise(*words: str, cwd: Path, path: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **env}
+    if path is not None:
+        environment["PATH"] = f"{path}{os.pathsep}{environment['PATH']}"
+    return subprocess.run(
+        [sys.executable, "-m", "nodewise", *words],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=90,
+    )
+
+
+REASONS = {
+    "n2": "no answer within 3 s",
+    "n3": "no disk",
+    "n4": "not found",
+    "n5": "no answer within 3 s",
+    "n6": "its answer did not come whole",
+    "n7": "Killed|137",
+}
+
+
+def _hold(done: subprocess.CompletedProcess[str], folder: Path, whole: set[str]) -> None:
+    assert done.returncode == 1, done.stderr
+    kept = {f.stem: json.loads(f.read_text()) for f in folder.glob("*.json")}
+    assert kept.keys() == whole | REASONS.keys()
+    assert {name for name, data in kept.items() if "system" in data} == whole
+    for name, reason in REASONS.items():
+        assert re.search(reason, kept[name]["no_answer"]), kept[name]
+        assert f"{name}: {kept[name]['no_answer']}" in done.stderr
+
+
+def test_clustershell_asks_and_a_bad_node_costs_no_other(node: Path, tmp_path: Path) -> None:
+    if shutil.which("clush") is None:
+        pytest.skip("ClusterShell is not here (Debian: clustershell)")
+    begun = time.monotonic()
+    words = ("--hosts", "n[1-8]", "--through", "clush -R exec", "--remote", f"{node} %h", "--timeout", "3s")
+    done = _nodewise("snapshot", *words, "-o", "kept", "--fact", "speed=3", cwd=tmp_path)
+    assert time.monotonic() - begun < 40
+    _hold(done, tmp_path / "kept", {"n1", "n8"})
+    assert json.loads((tmp_path / "kept/n8.json").read_text())["own"] == {"speed": 3}
+    checked = json.loads(_nodewise("check", "kept", "--json", cwd=tmp_path).stdout)
+    [silent] = [f for f in checked["findings"] if f["finding"]["name"] == "no-answer"]
+    assert silent["nodes"] == sorted(REASONS)
+
+
+def test_each_node_is_reached_by_an_ssh_of_its_own(node: Path, tmp_path: Path) -> None:
+    """In place of ssh a script that starts the command here, as no ssh server is."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/ssh").write_text('#!/bin/sh\nshift 5; node=$1; exec sh -c "$(echo "$2" | sed "s/%h/$node/")"\n')
+    (tmp_path / "bin/ssh").chmod(0o755)
+    words = ("--hosts", "n[1-8]", "--through", "ssh", "--remote", f"{node} %h", "--timeout", "3s", "--fanout", "3")
+    done = _nodewise("snapshot", *words, "-o", "kept", cwd=tmp_path, path=tmp_path / "bin")
+    _hold(done, tmp_path / "kept", {"n1", "n8"})
+
+
+@pytest.mark.parametrize("launcher", ["mpirun.openmpi", "mpiexec.mpich"])
+def test_mpi_starts_it_on_this_machine(launcher: str, tmp_path: Path) -> None:
+    if shutil.which(launcher) is None:
+        pytest.skip(f"{launcher} is not here")
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = _nodewise("snapshot", "--hosts", "localhost", "--through", launcher, cwd=tmp_path, **allowed)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["node"] == os.uname().nodename.partition(".")[0]
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[SlurmCluster]:
+    with slurm_cluster() as cluster:
+        yield cluster
+
+
+def test_slurm_asks_all_in_one_step(slurm: SlurmCluster, tmp_path: Path) -> None:
+    words = (*NODEWISE.split(), "snapshot", "--hosts", "n[1-4]", "--through", "srun", "-o", str(tmp_path / "kept"))
+    done = slurm.ask(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(f.stem for f in (tmp_path / "kept").iterdir()) == ["n1", "n2", "n3", "n4"]
+    inside = slurm.inside((*NODEWISE.split(), "check", "--hosts", "@job", "--json"))
+    assert json.loads(inside.stdout)["nodes"] == 2, inside.stderr
+
+
+def test_a_node_that_slurm_cannot_have_costs_no_other(slurm: SlurmCluster, node: Path, tmp_path: Path) -> None:
+    slurm.ask("scontrol", "update", "nodename=n4", "state=drain", "reason=test")
+    try:
+        words = ("snapshot", "--hosts", "n[1-4],n9", "--through", "srun", "--timeout", "3s", "--remote", str(node))
+        done = slurm.ask(*NODEWISE.split(), *words, "-o", str(tmp_path / "kept"), cwd=tmp_path)
+    finally:
+        slurm.ask("scontrol", "update", "nodename=n4", "state=resume")
+    assert done.returncode == 1
+    kept = {f.stem: json.loads(f.read_text()).get("no_answer") for f in (tmp_path / "kept").iterdir()}
+    assert kept["n1"] is None, done.stderr
+    assert kept["n2"] == "no answer within 3 s" and kept["n3"].startswith("no disk")
+    assert kept["n4"] == "Slurm has it as drain" and kept["n9"] == "Slurm knows no such node"
+
+
+def test_an_interrupt_leaves_nothing_behind(node: Path, tmp_path: Path) -> None:
+    if shutil.which("clush") is None:
+        pytest.skip("ClusterShell is not here (Debian: clustershell)")
+    words = (
+        "--hosts",
+        "n[1-2]",
+        "--through",
+        "clush -R exec",
+        "--remote",
+        f"{node} %h",
+        "-o",
+        "kept",
+        "--timeout",
+        "8s",
+    )
+    asking = subprocess.Popen(
+        [sys.executable, "-m", "nodewise", "snapshot", *words], cwd=tmp_path, stderr=subprocess.PIPE, process_group=0
+    )
+    end = time.monotonic() + 30
+    while not (tmp_path / "kept/n1.json").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    asking.send_signal(2)
+    assert asking.wait(20) == 130
+    assert b"Traceback" not in (asking.stderr.read() if asking.stderr else b"")
+    assert (tmp_path / "kept/n1.json").exists()
+    # what runs on nodes ends by itself, as connections may be lost
+    end = time.monotonic() + 15
+    while (left := _started(node)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert left == []
+
+
+def _started(program: Path) -> list[str]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = entry.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if str(program) in line:
+            found.append(line)
+    return found
