@@ -40,6 +40,7 @@ _BROKEN: dict[str, tuple[str, Any]] = {
     "memory-corrected": ("errors.corrected", 10**6),
     "throttled": ("clocks.throttled", 10**6),
     "pci-corrected": ("errors.pci_corrected", 10**6),
+    "speed-disturbed": ("speed.*.disturbed", 12),
     "processors-offline": ("processor.offline", "7"),
     "fabric-state": ("fabric.*.state", "DOWN"),
     "mount-answers": ("mounts.*.answers", False),

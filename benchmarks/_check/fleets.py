@@ -192,6 +192,7 @@ def _base(
             "pci_fatal": 0,
         },
         "quiet": {"address layout": "note", "boost": "note"},
+        "speed": {},
         "own": {"dgemm": 3000.0, "stream": 400.0, "latency": 1.2e-6},
         "absent": {
             "system.hypervisor": "nothing shows one",
@@ -233,6 +234,12 @@ def regular(count: int, seed: int) -> Iterator[Node]:
         yield made
 
 
+def _tested(rate: float, unit: str) -> Node:
+    """A test of speed, of 1 % noise."""
+    spread = {"low": 0.99 * rate, "high": 1.01 * rate}
+    return {"rate": rate, **spread, "unit": unit, "threads": 72, "runs": 12, "disturbed": 0}
+
+
 def _vary(made: Node, rng: random.Random, heat: float, warm: Callable[[], float], speed: Callable[[], float]) -> None:
     made["sensors"] = {
         "processor": round(heat, 3),
@@ -241,6 +248,10 @@ def _vary(made: Node, rng: random.Random, heat: float, warm: Callable[[], float]
         "fans": {"nct6775 0": int(5400 * warm())},
     }
     made["own"] = {"dgemm": 3000 * speed(), "stream": 400 * speed(), "latency": 1.2e-6 * speed()}
+    made["speed"] = {
+        name: _tested(usual * speed(), unit)
+        for name, usual, unit in (("dgemm", 3000, "GFLOP/s"), ("bandwidth", 400, "GB/s"), ("latency", 9, "Mloads/s"))
+    }
     made["system"]["uptime_s"] = rng.uniform(1e4, 1e7)
     made["system"]["load"] = rng.lognormvariate(-1, 1)
     made["system"]["processes"] = int(rng.gauss(800, 40))

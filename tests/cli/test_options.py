@@ -69,6 +69,8 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--hosts": ("A,B", "names of nodes"),
     "--hostfile": ("FILE", "names of nodes"),
     "--through": ("COMMAND", "what reaches nodes"),
+    "--speed": ("LIST", "tests of speed"),
+    "--folder": ("DIR", "where a test writes"),
     "--fanout": ("N", "nodes at once"),
     "--remote": ("COMMAND", "nodewise on a node"),
     "--framed": ("flag", "in lines that come whole"),
@@ -257,6 +259,10 @@ def _said(words: list[str], capfd: pytest.CaptureFixture[str]) -> str:
         ["snapshot", "--through", "ssh"],
         ["snapshot", "--hosts", "n1", "--root", "."],
         ["check", "--fanout", "3"],
+        ["check", "--folder", "x"],
+        ["check", "--prologue", "--speed", "all"],
+        ["snapshot", "--threads", "2"],
+        ["snapshot", "--speed", "all", "--root", "."],
         ["check", "--prologue", "--hosts", "n1"],
         ["study", "--roofline", "--blocks", "3"],
         ["study", "--roofline", "--wait-quiet", "3s"],
@@ -287,6 +293,8 @@ def test_an_option_that_would_do_nothing_is_refused(
         (["compare", "--fail-if-slower", "x", "true", "true"], "--fail-if-slower: not a share"),
         (["tune", "--tolerance", "1.5", "--same-output", "--", "true"], "--tolerance: not a share: '1.5'"),
         (["run", "--allow", "99999", "--", "true"], "99999"),
+        (["snapshot", "--speed", "quick"], "--speed: no such test: 'quick'"),
+        (["check", "--speed", "all", "--allow", "x"], "'x'"),
     ],
 )
 def test_what_is_none_is_reported_alike(words: list[str], what: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -220,6 +220,21 @@ def test_each_node_is_reached_by_an_ssh_of_its_own(node: Path, tmp_path: Path) -
     _hold(done, tmp_path / "kept", {"n1", "n8"})
 
 
+def test_what_the_site_says_of_speed_reaches_the_nodes(tmp_path: Path) -> None:
+    (tmp_path / "site.toml").write_text('[speed]\nthreads = 3\nallow = "0"\nfolder = "/scratch"\n')
+    (tmp_path / "node").write_text(
+        f"#!/bin/sh\nprintf '%s ' \"$@\" > {tmp_path}/said\nexec {NODEWISE} snapshot --framed --node n1\n"
+    )
+    (tmp_path / "node").chmod(0o755)
+    (tmp_path / "ssh").write_text('#!/bin/sh\nshift 6; exec sh -c "$1"\n')
+    (tmp_path / "ssh").chmod(0o755)
+    words = ("--hosts", "n1", "--through", "ssh", "--remote", str(tmp_path / "node"), "--site", "site.toml")
+    done = _nodewise("check", *words, "--speed", "dgemm,disk", "--allow", "1", cwd=tmp_path, path=tmp_path)
+    assert "1 node" in done.stdout, done.stderr
+    said = (tmp_path / "said").read_text().split()
+    assert said == ["snapshot", "--framed", "--speed=dgemm,disk", "--threads=3", "--allow=1", "--folder=/scratch"]
+
+
 @pytest.mark.parametrize("launcher", ["mpirun.openmpi", "mpiexec.mpich"])
 def test_mpi_starts_it_on_this_machine(launcher: str, tmp_path: Path) -> None:
     if shutil.which(launcher) is None:

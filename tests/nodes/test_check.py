@@ -231,6 +231,9 @@ until = 2026-11-22
         ("[nodes\n", "line 1, column"),
         ("x = 1\n", "line 1, column 1: not known: x"),
         ("[nodes]\n  expectd = 'a'\n", "line 2, column 3: not known of nodes: expectd"),
+        ("[speed]\nthread = 3\n", "line 2, column 1: not known of speed: thread"),
+        ("[speed]\nthreads = 0\n", "line 2, column 1: threads: a number of threads is needed"),
+        ("[speed]\nallow = 'x'\n", "line 2, column 1: "),
         ("[nodes]\nexpected = 'n[3-1]'\n", "line 2, column 1: not a list of nodes: '3-1'"),
         ("[nodes]\nexpected = 'n[1-999999999]'\n", "line 2, column 1: not a list"),
         ("\n[[desired]]\nfact = 'memory.totl'\nis = 1\n", "line 3, column 1: fact: no such fact"),
@@ -412,7 +415,7 @@ def test_whatever_a_snapshot_holds_it_is_judged_or_named(own: dict[str, Rule], s
     for _ in range(12):
         broken = [_mutated(_mutated(n, rng), rng) for n in sound[:30]]
         texts = [json.dumps(n).encode() for n in broken]
-        texts = [t[: rng.randrange(len(t))] if rng.random() < 0.1 else t for t in texts]
+        texts = [t[: rng.randrange(2, len(t))] if rng.random() < 0.1 else t for t in texts]
         fleet, site = new_fleet(own.values(), Site()), Site()
         fleet.read([io.BytesIO(b"\n".join(texts))])
         before = new_fleet(own.values(), site)

@@ -103,7 +103,7 @@ def test_a_package_without_its_folder_is_one_clear_message_and_spoils_nothing(tm
 
 @pytest.mark.usefixtures("alone")
 def test_the_engine_alone_has_the_limits_and_the_demo() -> None:
-    assert study_names() == ["bandwidth", "flops", "is"]
+    assert study_names() == ["bandwidth", "flops", "is", "latency"]
     assert find_study("is").binary.is_file()
 
 

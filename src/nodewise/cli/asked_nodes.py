@@ -31,8 +31,8 @@ class AskedNodes:
     fanout: int
     remote: str | None
 
-    def collect(self, more: Sequence[str], tell: Callable[[str, str, str], None]) -> int:
-        """Ask each node for a snapshot, with further words of that command; see `nodes.asking.collect.collect`.
+    def collect(self, more: Sequence[str], tell: Callable[[str, str, str], None], longer_s: float = 0.0) -> int:
+        """Ask each node for a snapshot, with further words of that command, which takes `longer_s`; see `nodes.asking.collect.collect`.
 
         How far it has come is shown on a terminal, and who gave no answer is told; how many those are. Raises InputError,
         UnavailableError.
@@ -61,7 +61,7 @@ class AskedNodes:
                 print(f"{_CLEAR}{done} of {len(nodes)} nodes, by {starter.kind}", end="", file=sys.stderr, flush=True)
 
         try:
-            collect(starter, nodes, words, self.timeout, self.fanout, heard, os.environ)
+            collect(starter, nodes, words, self.timeout + longer_s, self.fanout, heard, os.environ)
         finally:
             if lively:
                 print(_CLEAR, end="", file=sys.stderr, flush=True)

@@ -72,7 +72,17 @@ def one_adapter(ports: Any) -> str | None:
     return f"{', '.join(found)}" if len(found) > 1 else None
 
 
+def speed_disturbed(tests: Any) -> str | None:
+    """Whether other load was seen in fewer than half of the runs of each test of speed."""
+    bad = []
+    for name, speed in tests or ():
+        facts = dict(speed)
+        if 2 * facts["disturbed"] >= facts["runs"]:
+            bad.append(f"{name}: {facts['disturbed']} of {facts['runs']} runs")
+    return "; ".join(bad) or None
+
+
 #: By name; a new one is a function above, and its line here.
 FUNCTIONS: dict[str, Callable[..., str | None]] = {
-    f.__name__: f for f in (one_value, few_a_day, within_a_tenth, sound_links, one_adapter)
+    f.__name__: f for f in (one_value, few_a_day, within_a_tenth, sound_links, one_adapter, speed_disturbed)
 }

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.base.errors import InputError
+from nodewise.base.processors import parse_processors
 from nodewise.nodes.facts import is_known, known_paths
 from nodewise.nodes.node_names import expand
 from nodewise.nodes.places import Document, nearest, read_toml
 from nodewise.nodes.rule import CONDITIONS, SEVERITIES, Rule, rules_of
 from nodewise.quiet.finding import Severity
 
-_TABLES = ("nodes", "groups", "desired", "suppress", "severity", "rule")
+_TABLES = ("nodes", "groups", "desired", "suppress", "severity", "rule", "speed")
 #: Findings that are about the snapshots themselves.
 BUILT_IN = ("no-answer", "twice", "unreadable", "clock-off", "no-majority", "suppression-ended")
 
@@ -32,6 +33,15 @@ class Suppression:
 
 
 @dataclass(frozen=True)
+class SpeedSite:
+    """How tests of speed run at a site: on so many threads, on these processors, and where `disk` writes (None: not said)."""
+
+    threads: int | None = None
+    allow: str | None = None
+    folder: str | None = None
+
+
+@dataclass(frozen=True)
 class Site:
     """A site's file. `wanted` are rules made of desired values, with the group that each is for (None: all)."""
 
@@ -42,6 +52,7 @@ class Site:
     rules: tuple[Rule, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     severities: Mapping[str, Severity] = field(default_factory=dict)
+    speed: SpeedSite = SpeedSite()
 
 
 def read_site(path: Path, rules: Iterable[Rule]) -> Site:
@@ -83,7 +94,30 @@ def read_site(path: Path, rules: Iterable[Rule]) -> Site:
         severities={
             rule: _severity(document, rule, value, ids) for rule, value in _table(document, "severity").items()
         },
+        speed=_speed(document),
     )
+
+
+def _speed(document: Document) -> SpeedSite:
+    table = _table(document, "speed")
+    kinds = {"threads": int, "allow": str, "folder": str}
+    for key, value in table.items():
+        if key not in kinds:
+            raise document.wrong(f"not known of speed: {key}", "speed", 0, key, nearest(key, tuple(kinds)))
+        if (
+            not isinstance(value, kinds[key])
+            or isinstance(value, bool)
+            or value in (0, "")
+            or str(value).startswith("-")
+        ):
+            wanted = "a number of threads" if key == "threads" else "a text"
+            raise document.wrong(f"{key}: {wanted} is needed", "speed", 0, key)
+    if "allow" in table:
+        try:
+            parse_processors(table["allow"])
+        except InputError as problem:
+            raise document.wrong(problem.what, "speed", 0, "allow", problem.hint) from problem
+    return SpeedSite(**table)
 
 
 def _table(document: Document, name: str) -> dict[str, Any]:

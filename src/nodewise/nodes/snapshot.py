@@ -229,9 +229,23 @@ class Errors:
 
 
 @dataclass(frozen=True)
+class Speed:
+    """What a test of speed gave: the median rate of its `runs`, more being better, with its 95 % interval (None: of too few runs),
+    on so many threads. Other load was seen in `disturbed` of the runs. `unit` is that of the rate, such as GB/s."""
+
+    rate: float
+    low: float | None
+    high: float | None
+    unit: str
+    threads: int
+    runs: int
+    disturbed: int
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """A node at a moment: `taken` in seconds since 1970 by its own clock, `quiet` what `nodewise quiet` says of how it is set,
-    `own` the facts that whoever took it added."""
+    `own` the facts that whoever took it added, `speed` the tests that were asked for."""
 
     node: str
     taken: float
@@ -254,6 +268,7 @@ class Snapshot:
     errors: Errors
     quiet: Mapping[str, str]
     own: Mapping[str, str | float | bool] = field(default_factory=dict)
+    speed: Mapping[str, Speed] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from nodewise.studies.contract import Point
 from nodewise.studies.discovery import Found, find_study
 
 #: Studies that measure limits of the machine, and so have none.
-_MEASURES_LIMITS = ("flops", "bandwidth")
+_MEASURES_LIMITS = ("bandwidth", "flops", "latency")
 #: One thread and two at every other test point, and at each a number that divides nothing.
 _THREADS = (("1", "5"), ("2", "5"))
 #: Which of those that are here starts ranks, how many, and that they may be more than processors and root's.

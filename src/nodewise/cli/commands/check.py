@@ -15,6 +15,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.cli.asked_nodes import asked_nodes, nodes_options
+from nodewise.cli.asked_speed import AskedSpeed, asked_speed, speed_options
 from nodewise.cli.kinds import PATH, TARGET, json_option, refuse_ignored
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ _STDIN = Path("-")
 @json_option("all of it")
 @click.option("--junit", type=TARGET, metavar="FILE", help="Write it as JUnit's XML.")
 @click.option("--html", type=PATH, metavar="FILE", help="Write a page: a map of nodes and rules, and the findings.")
+@speed_options
 @nodes_options
 @click.option("--list-rules", is_flag=True, help="Print the rules, and end.")
 @click.pass_context
@@ -88,7 +90,7 @@ def command(
         refuse_ignored(
             context,
             "a prologue is one line about this node",
-            ("snapshots", "as_json", "junit", "html", "everything", "list_rules", "hosts", "hostfile"),
+            ("snapshots", "as_json", "junit", "html", "everything", "list_rules", "hosts", "hostfile", "speed"),
         )
         if snapshots:
             raise InputError("--prologue judges this node alone", "leave the snapshots out")
@@ -102,7 +104,11 @@ def command(
         raise InputError("standard input can be read once")
     if history is not None and not history.is_dir():
         raise InputError(f"no folder of snapshots: {history}")
-    nodes = asked_nodes(context, asked)
+    nodes, speed = asked_nodes(context, asked), asked_speed(context, asked, wanted.speed)
+    if speed and snapshots and not nodes:
+        raise InputError(
+            "--speed is measured on nodes, and snapshots are given", "leave one of them out, or add --hosts"
+        )
     sources: list[Path | BinaryIO] = [sys.stdin.buffer if p == _STDIN else p for p in snapshots]
     with tempfile.TemporaryFile() as collected:
         if nodes:
@@ -110,10 +116,10 @@ def command(
             def keep(_node: str, line: str, _reason: str) -> None:
                 collected.write(line.encode() + b"\n")
 
-            nodes.collect((), keep)
+            nodes.collect(speed.words() if speed else (), keep, speed.seconds if speed else 0.0)
             collected.seek(0)
             sources.append(collected)
-        result = check(rules, wanted, sources, history) if sources else _this_node(rules, wanted, history)
+        result = check(rules, wanted, sources, history) if sources else _this_node(rules, wanted, history, speed)
     if not result.nodes and not any(f.finding.name == "no-answer" for f in result.findings):
         shown = [e for f in result.findings if f.finding.name == "unreadable" for e in f.finding.evidence]
         raise InputError(
@@ -130,7 +136,7 @@ def command(
     return 1 if any(f.finding.severity in bad for f in result.findings) else 0
 
 
-def _this_node(rules: dict[str, Rule], site: Site, history: Path | None) -> CheckResult:
+def _this_node(rules: dict[str, Rule], site: Site, history: Path | None, speed: AskedSpeed | None) -> CheckResult:
     import datetime
     import time
     from dataclasses import replace
@@ -140,7 +146,8 @@ def _this_node(rules: dict[str, Rule], site: Site, history: Path | None) -> Chec
     from nodewise.nodes.site import Site
     from nodewise.nodes.take import take_snapshot
 
-    data = json.loads(json.dumps(take_snapshot(Path("/"), nodewise.__version__).to_json()))
+    made = take_snapshot(Path("/"), nodewise.__version__)
+    data = json.loads(json.dumps((speed.measured(made) if speed else made).to_json()))
     alone = replace(site, expected=())
     fleet = new_fleet(rules.values(), alone)
     fleet.add(data, "this node")

@@ -15,6 +15,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.cli.asked_nodes import AskedNodes, asked_nodes, nodes_options
+from nodewise.cli.asked_speed import AskedSpeed, asked_speed, speed_options
 from nodewise.cli.kinds import PATH, TARGET, refuse_ignored
 
 SECTION = "Nodes"
@@ -38,6 +39,7 @@ SECTION = "Nodes"
     help="Add a fact of your own, such as a speed that you measured; rules read it as own.NAME. May be given again.",
 )
 @click.option("--indent", is_flag=True, help="Write it to be read by people, over several lines.")
+@speed_options
 @nodes_options
 @click.option("--framed", is_flag=True, help="Write it in the short lines by which --hosts gets it from a node.")
 @click.pass_context
@@ -56,7 +58,7 @@ def command(
 
     Kept are hardware, firmware, kernel, clocks, memory, mounts, links, software.
 
-    It only reads, measures no speed and takes less than two seconds. What is not known is null, with the reason under
+    It only reads, and takes less than two seconds, but for --speed, which measures. What is not known is null, with the reason under
     `absent`; no user, serial number, address or value of a variable is in it. `nodewise check` compares such snapshots.
 
     With --hosts each node's is written as it comes; of one that gives none, why. Exit code 1: some gave none.
@@ -69,10 +71,14 @@ def command(
     if node is not None and not re.fullmatch(r"[\w.-]{1,64}", node):
         raise InputError(f"--node: not a name: {node!r}", "letters, digits, points, dashes and underscores")
     own = dict(map(_fact, facts))
+    speed = asked_speed(context, asked)
     if nodes := asked_nodes(context, asked):
         refuse_ignored(context, "other nodes are asked", ("root", "node", "indent", "framed"))
-        return _of_nodes(nodes, facts, output)
+        return _of_nodes(nodes, facts, speed, output)
+    if speed:
+        refuse_ignored(context, "speed is measured on this node", ("root",))
     made = take_snapshot(root or Path("/"), nodewise.__version__, node or _slurm_name(root), own)
+    made = speed.measured(made) if speed else made
     shown = json.dumps(made.to_json(), indent=1 if indent else None, separators=None if indent else (",", ":"))
     if framed:
         refuse_ignored(context, "its lines go to standard output", ("output", "indent"))
@@ -92,7 +98,7 @@ def _slurm_name(root: Path | None) -> str | None:
     return name if re.fullmatch(r"[\w.-]{1,64}", name) else None
 
 
-def _of_nodes(nodes: AskedNodes, facts: Sequence[str], output: Path | None) -> int:
+def _of_nodes(nodes: AskedNodes, facts: Sequence[str], speed: AskedSpeed | None, output: Path | None) -> int:
     from nodewise.base.files import write_whole
 
     folder = None if output is None or str(output) == "-" else output
@@ -108,7 +114,8 @@ def _of_nodes(nodes: AskedNodes, facts: Sequence[str], output: Path | None) -> i
         else:
             write_whole(folder / f"{node}.json", line + "\n")
 
-    return 1 if nodes.collect([f"--fact={fact}" for fact in facts], kept) else 0
+    words = [*(f"--fact={fact}" for fact in facts), *(speed.words() if speed else ())]
+    return 1 if nodes.collect(words, kept, speed.seconds if speed else 0.0) else 0
 
 
 def _fact(text: str) -> tuple[str, str | float | bool]:

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The options of tests of speed, and running them here or on the nodes that are asked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nodewise.base.errors import InputError
+from nodewise.base.processors import parse_processors
+from nodewise.cli.kinds import allow_option, refuse_ignored
+
+if TYPE_CHECKING:
+    from nodewise.nodes.site import SpeedSite
+    from nodewise.nodes.snapshot import Snapshot
+
+_HOW = ("threads", "allow", "folder")
+
+
+@dataclass(frozen=True)
+class AskedSpeed:
+    """What the options say, and the site's file where they say nothing."""
+
+    tests: tuple[str, ...]
+    threads: int | None
+    allow: str | None
+    folder: str | None
+
+    @property
+    def seconds(self) -> float:
+        """How long the tests may take: each begins with making its data."""
+        from nodewise.api.speed import SECONDS_EACH
+
+        return len(self.tests) * 3 * SECONDS_EACH
+
+    def words(self) -> list[str]:
+        """The options that ask a node for the same."""
+        given = {"--threads": self.threads, "--allow": self.allow, "--folder": self.folder}
+        return [f"--speed={','.join(self.tests)}", *(f"{k}={v}" for k, v in given.items() if v is not None)]
+
+    def measured(self, snapshot: Snapshot) -> Snapshot:
+        """The snapshot with the rates of the tests, which run on this node."""
+        from nodewise.api.speed import with_speeds
+
+        def show(test: str) -> None:
+            if sys.stderr.isatty():
+                print(f"\r\x1b[K{test} …", end="", file=sys.stderr, flush=True)
+
+        processors = parse_processors(self.allow) if self.allow is not None else None
+        try:
+            return with_speeds(
+                snapshot, self.tests, self.threads, processors, Path(self.folder) if self.folder else None, show
+            )
+        finally:
+            if sys.stderr.isatty():
+                print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def speed_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options, which `asked_speed` reads."""
+    options = (
+        click.option(
+            "--speed",
+            metavar="LIST",
+            help="Measure dgemm, bandwidth, latency, disk, or all: some 10 s each, on a node that does nothing else.",
+        ),
+        click.option("--threads", type=int, metavar="N", help="Threads of dgemm and bandwidth. [default: all]"),
+        allow_option,
+        click.option("--folder", metavar="DIR", help="Where disk writes. [default: that of temporary files]"),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def asked_speed(context: click.Context, values: Mapping[str, Any], site: SpeedSite | None = None) -> AskedSpeed | None:
+    """What the options' values ask for; None where no test is named. Raises InputError for what cannot be, or would do nothing."""
+    from nodewise.api.speed import speed_tests
+
+    if values["speed"] is None:
+        refuse_ignored(context, "no speed is measured: --speed", _HOW)
+        return None
+    given = {name: values[name] if values[name] is not None else getattr(site, name, None) for name in _HOW}
+    if given["threads"] is not None and given["threads"] < 1:
+        raise InputError(f"--threads: not a number of threads: {given['threads']}")
+    if given["allow"] is not None:
+        parse_processors(given["allow"])
+    return AskedSpeed(speed_tests(values["speed"]), **given)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests of a node's speed go into its snapshot, on the processors that are asked for; what cannot run says why."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from nodewise.api import speed
+from nodewise.api.speed import speed_tests, with_speeds
+from nodewise.base.errors import InputError
+from nodewise.nodes.checked import problem_of
+from nodewise.nodes.snapshot import snapshot_from_json
+from nodewise.nodes.take import take_snapshot
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "SECONDS_EACH", 1.0)
+    monkeypatch.setattr(speed, "_BLOCKS", 2)
+    monkeypatch.setitem(speed._TESTS, "latency", speed._Test("latency", "chase", {"kib": "64", "steps": "1000"}, 1))
+    monkeypatch.setitem(speed._TESTS, "bandwidth", speed._Test("bandwidth", "plain", {"kib": "64", "passes": "2"}))
+
+
+def test_rates_go_into_the_snapshot_and_are_read_back() -> None:
+    before = os.sched_getaffinity(0)
+    shown: list[str] = []
+    bare = take_snapshot(Path("/"), "test", "n1")
+    made = with_speeds(bare, ("bandwidth", "latency"), None, sorted(before)[:1], None, shown.append)
+    assert os.sched_getaffinity(0) == before
+    assert shown == ["bandwidth", "latency"] == list(made.speed)
+    assert made.speed["bandwidth"].unit == "GB/s" and made.speed["bandwidth"].threads == 1
+    assert all(s.rate > 0 and s.runs == 2 for s in made.speed.values())
+    assert problem_of(json.loads(json.dumps(made.to_json()))) is None
+    assert snapshot_from_json(json.loads(json.dumps(made.to_json()))) == made
+    earlier = {k: v for k, v in json.loads(json.dumps(bare.to_json())).items() if k != "speed"}
+    assert problem_of(earlier) is None and snapshot_from_json(earlier) == bare
+
+
+def test_what_cannot_run_is_absent_with_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(speed._TESTS, "dgemm", speed._Test("there-is-none", "best"))
+    made = with_speeds(take_snapshot(Path("/"), "test", "n1"), ("dgemm", "disk"), 1, None, tmp_path / "none")
+    assert made.speed == {}
+    assert "unknown study" in made.absent["speed.dgemm"] and made.absent["speed.disk"]
+
+
+def test_tests_are_named() -> None:
+    assert speed_tests("all") == speed.SPEED_TESTS
+    assert speed_tests("disk,dgemm,disk") == ("disk", "dgemm")
+    with pytest.raises(InputError, match="no such test: 'stream'"):
+        speed_tests("stream")
