@@ -40,6 +40,7 @@ _BROKEN: dict[str, tuple[str, Any]] = {
     "memory-corrected": ("errors.corrected", 10**6),
     "throttled": ("clocks.throttled", 10**6),
     "pci-corrected": ("errors.pci_corrected", 10**6),
+    "unreached": ("speed.*.unreached", "n00007"),
     "speed-disturbed": ("speed.*.disturbed", 12),
     "processors-offline": ("processor.offline", "7"),
     "fabric-state": ("fabric.*.state", "DOWN"),

@@ -237,7 +237,7 @@ def regular(count: int, seed: int) -> Iterator[Node]:
 def _tested(rate: float, unit: str) -> Node:
     """A test of speed, of 1 % noise."""
     spread = {"low": 0.99 * rate, "high": 1.01 * rate}
-    return {"rate": rate, **spread, "unit": unit, "threads": 72, "runs": 12, "disturbed": 0}
+    return {"rate": rate, **spread, "unit": unit, "threads": 72, "runs": 12, "disturbed": 0, "unreached": None}
 
 
 def _vary(made: Node, rng: random.Random, heat: float, warm: Callable[[], float], speed: Callable[[], float]) -> None:

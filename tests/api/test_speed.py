@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from nodewise.api import speed
-from nodewise.api.speed import speed_tests, with_speeds
+from nodewise.api.speed import Meet, speed_tests, with_speeds
 from nodewise.base.errors import InputError
+from nodewise.nodes import pairs
 from nodewise.nodes.checked import problem_of
+from nodewise.nodes.facts import frozen
+from nodewise.nodes.relations import all_reached
 from nodewise.nodes.snapshot import snapshot_from_json
 from nodewise.nodes.take import take_snapshot
 
@@ -29,11 +32,11 @@ def test_rates_go_into_the_snapshot_and_are_read_back() -> None:
     before = os.sched_getaffinity(0)
     shown: list[str] = []
     bare = take_snapshot(Path("/"), "test", "n1")
-    made = with_speeds(bare, ("bandwidth", "latency"), None, sorted(before)[:1], None, shown.append)
+    made = with_speeds(bare, ("bandwidth", "latency"), None, sorted(before)[:1], None, None, shown.append)
     assert os.sched_getaffinity(0) == before
     assert shown == ["bandwidth", "latency"] == list(made.speed)
     assert made.speed["bandwidth"].unit == "GB/s" and made.speed["bandwidth"].threads == 1
-    assert all(s.rate > 0 and s.runs == 2 for s in made.speed.values())
+    assert all(s.rate and s.runs == 2 for s in made.speed.values())
     assert problem_of(json.loads(json.dumps(made.to_json()))) is None
     assert snapshot_from_json(json.loads(json.dumps(made.to_json()))) == made
     earlier = {k: v for k, v in json.loads(json.dumps(bare.to_json())).items() if k != "speed"}
@@ -45,6 +48,19 @@ def test_what_cannot_run_is_absent_with_the_reason(monkeypatch: pytest.MonkeyPat
     made = with_speeds(take_snapshot(Path("/"), "test", "n1"), ("dgemm", "disk"), 1, None, tmp_path / "none")
     assert made.speed == {}
     assert "unknown study" in made.absent["speed.dgemm"] and made.absent["speed.disk"]
+
+
+def test_nodes_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "_FIRST_WAIT_S", 0.2)
+    monkeypatch.setattr(pairs, "_WAIT_S", 0.2)
+    monkeypatch.setenv("SLURMD_NODENAME", "127.0.0.1")
+    meet = Meet.new(["127.0.0.1", "127.0.0.2", "127.0.0.3"])
+    assert Meet.read(meet.text()) == meet
+    made = with_speeds(take_snapshot(Path("/"), "test", "n1"), ("ping",), 1, None, None, meet)
+    assert made.speed["ping"].unreached == "127.0.0.[2-3]" and made.speed["ping"].rate is None
+    assert all_reached(frozen(json.loads(json.dumps(made.to_json()))["speed"])) == "no connection with 127.0.0.[2-3]"
+    alone = with_speeds(take_snapshot(Path("/"), "test", "n1"), ("ping",), 1, None, None)
+    assert alone.absent["speed.ping"] == "it takes several nodes: --hosts"
 
 
 def test_tests_are_named() -> None:

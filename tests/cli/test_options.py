@@ -70,6 +70,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--hostfile": ("FILE", "names of nodes"),
     "--through": ("COMMAND", "what reaches nodes"),
     "--speed": ("LIST", "tests of speed"),
+    "--meet": ("TEXT", "who pings whom"),
     "--folder": ("DIR", "where a test writes"),
     "--fanout": ("N", "nodes at once"),
     "--remote": ("COMMAND", "nodewise on a node"),
@@ -262,6 +263,7 @@ def _said(words: list[str], capfd: pytest.CaptureFixture[str]) -> str:
         ["check", "--folder", "x"],
         ["check", "--prologue", "--speed", "all"],
         ["snapshot", "--threads", "2"],
+        ["snapshot", "--meet", "2000:x:n1,n2"],
         ["snapshot", "--speed", "all", "--root", "."],
         ["check", "--prologue", "--hosts", "n1"],
         ["study", "--roofline", "--blocks", "3"],
@@ -295,6 +297,8 @@ def test_an_option_that_would_do_nothing_is_refused(
         (["run", "--allow", "99999", "--", "true"], "99999"),
         (["snapshot", "--speed", "quick"], "--speed: no such test: 'quick'"),
         (["check", "--speed", "all", "--allow", "x"], "'x'"),
+        (["snapshot", "--speed", "ping", "--meet", "x"], "--meet: not PORT:SECRET:NODES: 'x'"),
+        (["check", "--speed", "ping", "--hosts", "n1", "--through", "ssh"], "pairs of nodes are measured"),
     ],
 )
 def test_what_is_none_is_reported_alike(words: list[str], what: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -235,6 +235,19 @@ def test_what_the_site_says_of_speed_reaches_the_nodes(tmp_path: Path) -> None:
     assert said == ["snapshot", "--framed", "--speed=dgemm,disk", "--threads=3", "--allow=1", "--folder=/scratch"]
 
 
+def test_nodes_ping_each_other(tmp_path: Path) -> None:
+    if shutil.which("clush") is None:
+        pytest.skip("ClusterShell is not here (Debian: clustershell)")
+    remote = f"env SLURMD_NODENAME=%h {NODEWISE}"
+    words = ("--hosts", "127.0.0.[1-3]", "--speed", "ping", "--through", "clush -R exec", "--remote", remote)
+    done = _nodewise("snapshot", *words, "-o", "kept", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for file in (tmp_path / "kept").iterdir():
+        speed = json.loads(file.read_text())["speed"]
+        assert speed.keys() == {"ping", "stream"} and all(s["runs"] == 2 and s["rate"] > 0 for s in speed.values())
+        assert speed["ping"]["unreached"] is None
+
+
 @pytest.mark.parametrize("launcher", ["mpirun.openmpi", "mpiexec.mpich"])
 def test_mpi_starts_it_on_this_machine(launcher: str, tmp_path: Path) -> None:
     if shutil.which(launcher) is None:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import secrets
+import statistics
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +13,10 @@ from pathlib import Path
 
 from nodewise.api.study import study
 from nodewise.base.errors import InputError, UnavailableError
+from nodewise.nodes.node_names import expand, fold
+from nodewise.nodes.pairs import meet_all, place_of
 from nodewise.nodes.snapshot import Snapshot, Speed
+from nodewise.statistics.interval import median_interval
 
 
 @dataclass(frozen=True)
@@ -31,25 +36,65 @@ _TESTS = {
     "latency": _Test("latency", "chase", threads=1),
     "disk": _Test("fileio", "direct-whole", {"kib": "131072", "op": "write"}, threads=1),
 }
-SPEED_TESTS = tuple(_TESTS)
+#: Between nodes, not on one.
+PING = "ping"
+#: What ping gives besides.
+STREAM = "stream"
+SPEED_TESTS = (*_TESTS, PING)
 #: How long each is given, in seconds, and how often it runs at most.
 SECONDS_EACH, _BLOCKS = 10.0, 12
+
+
+@dataclass(frozen=True)
+class Meet:
+    """The nodes that measure pairs, from which port on each listens at its own, and what they know each other by."""
+
+    nodes: tuple[str, ...]
+    port: int
+    secret: str
+
+    @classmethod
+    def new(cls, nodes: Sequence[str]) -> Meet:
+        """One for these nodes; its ports are below those that systems give out by themselves."""
+        return cls(
+            tuple(expand(fold(nodes))), 10000 + secrets.randbelow(20000 - min(len(nodes), 10000)), secrets.token_hex(16)
+        )
+
+    def text(self) -> str:
+        """As `read` takes it."""
+        return f"{self.port}:{self.secret}:{fold(self.nodes)}"
+
+    @classmethod
+    def read(cls, text: str) -> Meet:
+        """Raises InputError for what is none."""
+        port, _, rest = text.partition(":")
+        secret, _, nodes = rest.partition(":")
+        if not port.isdecimal() or not 1024 <= int(port) <= 65535 or not secret:
+            raise InputError(
+                f"--meet: not PORT:SECRET:NODES: {text[:80]!r}", "--hosts with --speed ping gives it to nodes"
+            )
+        return cls(tuple(expand(nodes)), int(port), secret)
 
 
 def speed_tests(text: str) -> tuple[str, ...]:
     """The tests that a list names, each once. Raises InputError for a name that is none."""
     names = SPEED_TESTS if text == "all" else tuple(dict.fromkeys(text.split(",")))
     for name in names:
-        if name not in _TESTS:
-            raise InputError(f"--speed: no such test: {name!r}", f"tests are {', '.join(_TESTS)}, or all")
+        if name not in SPEED_TESTS:
+            raise InputError(f"--speed: no such test: {name!r}", f"tests are {', '.join(SPEED_TESTS)}, or all")
     return names
 
 
 def _measure(
-    names: Sequence[str], threads: int | None, folder: Path | None, show: Callable[[str], None]
+    names: Sequence[str], threads: int | None, folder: Path | None, meeting: Meet | None, show: Callable[[str], None]
 ) -> tuple[dict[str, Speed], dict[str, str]]:
-    found, absent = {}, {}
-    for name in names:
+    found: dict[str, Speed] = {}
+    absent: dict[str, str] = {}
+    # first, while all nodes are at it
+    if PING in names:
+        show(PING)
+        found, absent = _met(meeting)
+    for name in (n for n in names if n != PING):
         show(name)
         test = _TESTS[name]
         knobs = dict(test.knobs)
@@ -60,6 +105,30 @@ def _measure(
         except (InputError, UnavailableError) as problem:
             absent[f"speed.{name}"] = problem.what
     return found, absent
+
+
+def _met(meeting: Meet | None) -> tuple[dict[str, Speed], dict[str, str]]:
+    """What the meetings with other nodes gave: medians, so that one bad partner does not make this node a bad one."""
+    if meeting is None:
+        return {}, {f"speed.{PING}": "it takes several nodes: --hosts"}
+    system = os.uname().nodename
+    own = place_of(meeting.nodes, os.environ.get("SLURMD_NODENAME", system), system)
+    if own is None:
+        return {}, {f"speed.{PING}": f"which of {fold(meeting.nodes)} this node is cannot be told"}
+    try:
+        found, failed = meet_all(own, meeting.nodes, meeting.port, meeting.secret)
+    except OSError as problem:
+        return {}, {f"speed.{PING}": f"cannot listen on port {meeting.port + own}: {problem.strerror}"}
+    unreached = fold(failed) or None
+    return {
+        PING: _of_meetings([m.turns for m in found], "turns/s", unreached),
+        STREAM: _of_meetings([m.bytes / 1e6 for m in found], "MB/s", unreached),
+    }, {}
+
+
+def _of_meetings(rates: Sequence[float], unit: str, unreached: str | None) -> Speed:
+    low, high = median_interval(rates) or (None, None)
+    return Speed(statistics.median(rates) if rates else None, low, high, unit, 1, len(rates), 0, unreached)
 
 
 def _measured(test: _Test, knobs: Mapping[str, str], threads: int | None) -> Speed:
@@ -87,6 +156,7 @@ def with_speeds(
     threads: int | None,
     processors: Sequence[int] | None,
     folder: Path | None,
+    meeting: Meet | None = None,
     show: Callable[[str], None] = lambda _: None,
 ) -> Snapshot:
     """The snapshot with the tests' rates; they run on `processors` only where these are given. `folder` is where `disk` writes (None:
@@ -95,7 +165,7 @@ def with_speeds(
     try:
         if processors is not None:
             os.sched_setaffinity(0, processors)
-        found, absent = _measure(names, threads, folder, show)
+        found, absent = _measure(names, threads, folder, meeting, show)
     finally:
         os.sched_setaffinity(0, before)
     return replace(snapshot, speed=found, absent={**snapshot.absent, **absent})

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from nodewise.base.errors import InputError
+from nodewise.cli.asked_speed import AskedSpeed
 from nodewise.cli.kinds import PATH, TIME, refuse_ignored
 
 _CLEAR = "\r\x1b[K"
@@ -31,8 +32,10 @@ class AskedNodes:
     fanout: int
     remote: str | None
 
-    def collect(self, more: Sequence[str], tell: Callable[[str, str, str], None], longer_s: float = 0.0) -> int:
-        """Ask each node for a snapshot, with further words of that command, which takes `longer_s`; see `nodes.asking.collect.collect`.
+    def collect(
+        self, more: Sequence[str], tell: Callable[[str, str, str], None], speed: AskedSpeed | None = None
+    ) -> int:
+        """Ask each node for a snapshot, with further words of that command and tests of speed; see `nodes.asking.collect.collect`.
 
         How far it has come is shown on a terminal, and who gave no answer is told; how many those are. Raises InputError,
         UnavailableError.
@@ -46,6 +49,12 @@ class AskedNodes:
         nodes = nodes_asked(self.hosts, self.hostfile, os.environ)
         starter = starter_of(self.through, os.environ)
         words = [*remote_words(self.remote, (sys.executable, "-m", "nodewise")), "snapshot", "--framed", *more]
+        seconds, fanout = self.timeout, self.fanout
+        if speed:
+            words += speed.words(nodes)
+            seconds += speed.seconds
+            # partners wait for each other
+            fanout = max(fanout, len(nodes)) if speed.together else fanout
         lively = sys.stderr.isatty()
         silent: list[str] = []
         done = 0
@@ -61,7 +70,7 @@ class AskedNodes:
                 print(f"{_CLEAR}{done} of {len(nodes)} nodes, by {starter.kind}", end="", file=sys.stderr, flush=True)
 
         try:
-            collect(starter, nodes, words, self.timeout + longer_s, self.fanout, heard, os.environ)
+            collect(starter, nodes, words, seconds, fanout, heard, os.environ)
         finally:
             if lively:
                 print(_CLEAR, end="", file=sys.stderr, flush=True)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nodewise.nodes.snapshot import Snapshot
 
 _HOW = ("threads", "allow", "folder")
+_ONLY_WITH_SPEED = (*_HOW, "meet")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class AskedSpeed:
     threads: int | None
     allow: str | None
     folder: str | None
+    meet: str | None = None
 
     @property
     def seconds(self) -> float:
@@ -38,14 +40,27 @@ class AskedSpeed:
 
         return len(self.tests) * 3 * SECONDS_EACH
 
-    def words(self) -> list[str]:
-        """The options that ask a node for the same."""
+    @property
+    def together(self) -> bool:
+        """Whether all nodes have to be at it at the same time."""
+        from nodewise.api.speed import PING
+
+        return PING in self.tests
+
+    def words(self, nodes: Sequence[str]) -> list[str]:
+        """The options that ask a node for the same; `nodes` are all that are asked."""
+        from nodewise.api.speed import PING, Meet
+
         given = {"--threads": self.threads, "--allow": self.allow, "--folder": self.folder}
+        if PING in self.tests:
+            if len(nodes) < 2:
+                raise InputError("--speed ping: pairs of nodes are measured, and one is asked")
+            given["--meet"] = Meet.new(nodes).text()
         return [f"--speed={','.join(self.tests)}", *(f"{k}={v}" for k, v in given.items() if v is not None)]
 
     def measured(self, snapshot: Snapshot) -> Snapshot:
         """The snapshot with the rates of the tests, which run on this node."""
-        from nodewise.api.speed import with_speeds
+        from nodewise.api.speed import Meet, with_speeds
 
         def show(test: str) -> None:
             if sys.stderr.isatty():
@@ -54,7 +69,13 @@ class AskedSpeed:
         processors = parse_processors(self.allow) if self.allow is not None else None
         try:
             return with_speeds(
-                snapshot, self.tests, self.threads, processors, Path(self.folder) if self.folder else None, show
+                snapshot,
+                self.tests,
+                self.threads,
+                processors,
+                Path(self.folder) if self.folder else None,
+                Meet.read(self.meet) if self.meet is not None else None,
+                show,
             )
         finally:
             if sys.stderr.isatty():
@@ -67,7 +88,7 @@ def speed_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--speed",
             metavar="LIST",
-            help="Measure dgemm, bandwidth, latency, disk, or all: some 10 s each, on a node that does nothing else.",
+            help="Measure dgemm, bandwidth, latency, disk, ping (pairs of nodes), or all: some 10 s each, on nodes that do nothing else.",
         ),
         click.option("--threads", type=int, metavar="N", help="Threads of dgemm and bandwidth. [default: all]"),
         allow_option,
@@ -83,11 +104,11 @@ def asked_speed(context: click.Context, values: Mapping[str, Any], site: SpeedSi
     from nodewise.api.speed import speed_tests
 
     if values["speed"] is None:
-        refuse_ignored(context, "no speed is measured: --speed", _HOW)
+        refuse_ignored(context, "no speed is measured: --speed", _ONLY_WITH_SPEED)
         return None
     given = {name: values[name] if values[name] is not None else getattr(site, name, None) for name in _HOW}
     if given["threads"] is not None and given["threads"] < 1:
         raise InputError(f"--threads: not a number of threads: {given['threads']}")
     if given["allow"] is not None:
         parse_processors(given["allow"])
-    return AskedSpeed(speed_tests(values["speed"]), **given)
+    return AskedSpeed(speed_tests(values["speed"]), **given, meet=values.get("meet"))

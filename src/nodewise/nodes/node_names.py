@@ -66,3 +66,8 @@ def fold(names: Iterable[str]) -> str:
         one = len(runs) == 1 and runs[0][0] == runs[0][1]
         plain.append(f"{before}{shown}" if one else f"{before}[{shown}]")
     return ",".join(sorted(plain))
+
+
+def without_domain(node: str) -> str:
+    """The name by which nodes are held against each other; of an address all of it."""
+    return node if node.replace(".", "").isdecimal() else node.partition(".")[0].lower()

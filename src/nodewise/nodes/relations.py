@@ -77,12 +77,19 @@ def speed_disturbed(tests: Any) -> str | None:
     bad = []
     for name, speed in tests or ():
         facts = dict(speed)
-        if 2 * facts["disturbed"] >= facts["runs"]:
+        if facts["disturbed"] and 2 * facts["disturbed"] >= facts["runs"]:
             bad.append(f"{name}: {facts['disturbed']} of {facts['runs']} runs")
     return "; ".join(bad) or None
 
 
+def all_reached(tests: Any) -> str | None:
+    """Whether every node could be reached to which the speed was to be measured."""
+    missing = sorted({text for _, speed in tests or () if (text := dict(speed).get("unreached"))})
+    return f"no connection with {'; '.join(missing)}" if missing else None
+
+
 #: By name; a new one is a function above, and its line here.
 FUNCTIONS: dict[str, Callable[..., str | None]] = {
-    f.__name__: f for f in (one_value, few_a_day, within_a_tenth, sound_links, one_adapter, speed_disturbed)
+    f.__name__: f
+    for f in (one_value, few_a_day, within_a_tenth, sound_links, one_adapter, speed_disturbed, all_reached)
 }

@@ -116,7 +116,7 @@ def command(
             def keep(_node: str, line: str, _reason: str) -> None:
                 collected.write(line.encode() + b"\n")
 
-            nodes.collect(speed.words() if speed else (), keep, speed.seconds if speed else 0.0)
+            nodes.collect((), keep, speed)
             collected.seek(0)
             sources.append(collected)
         result = check(rules, wanted, sources, history) if sources else _this_node(rules, wanted, history, speed)

@@ -41,6 +41,7 @@ SECTION = "Nodes"
 @click.option("--indent", is_flag=True, help="Write it to be read by people, over several lines.")
 @speed_options
 @nodes_options
+@click.option("--meet", metavar="TEXT", help="The nodes to ping, as --hosts with --speed gives it to each.")
 @click.option("--framed", is_flag=True, help="Write it in the short lines by which --hosts gets it from a node.")
 @click.pass_context
 def command(
@@ -73,7 +74,7 @@ def command(
     own = dict(map(_fact, facts))
     speed = asked_speed(context, asked)
     if nodes := asked_nodes(context, asked):
-        refuse_ignored(context, "other nodes are asked", ("root", "node", "indent", "framed"))
+        refuse_ignored(context, "other nodes are asked", ("root", "node", "indent", "framed", "meet"))
         return _of_nodes(nodes, facts, speed, output)
     if speed:
         refuse_ignored(context, "speed is measured on this node", ("root",))
@@ -114,8 +115,8 @@ def _of_nodes(nodes: AskedNodes, facts: Sequence[str], speed: AskedSpeed | None,
         else:
             write_whole(folder / f"{node}.json", line + "\n")
 
-    words = [*(f"--fact={fact}" for fact in facts), *(speed.words() if speed else ())]
-    return 1 if nodes.collect(words, kept, speed.seconds if speed else 0.0) else 0
+    words = [f"--fact={fact}" for fact in facts]
+    return 1 if nodes.collect(words, kept, speed) else 0
 
 
 def _fact(text: str) -> tuple[str, str | float | bool]:

@@ -19,7 +19,7 @@ from typing import Any
 from nodewise.base.errors import InputError
 from nodewise.nodes.asking.frames import Frames
 from nodewise.nodes.asking.starters import CONNECT_S, Starter
-from nodewise.nodes.node_names import expand, fold
+from nodewise.nodes.node_names import expand, fold, without_domain
 
 _LONGEST_LINE, _LONGEST_REASON = 4096, 200
 _WORD = re.compile(r"[A-Za-z0-9_][\w.-]*")
@@ -57,7 +57,7 @@ class _Listener:
 
     def __post_init__(self) -> None:
         self.waiting = dict.fromkeys(self.nodes)
-        self._short = {n.partition(".")[0].lower(): n for n in self.nodes}
+        self._short = {without_domain(n): n for n in self.nodes}
         self._frames = Frames()
         self._words_of_task: dict[str, str] = {}
         self._of_task: dict[str, str] = {}
@@ -118,7 +118,7 @@ class _Listener:
             self.tell(Answer(node, None, reason[:_LONGEST_REASON]))
 
     def _asked(self, name: str) -> str | None:
-        return self._short.get(name.partition(".")[0].lower())
+        return self._short.get(without_domain(name))
 
     def _named(self, text: str) -> str | None:
         """Of whom a starter speaks, where that is one node."""
@@ -261,9 +261,9 @@ async def _states(starter: Starter, nodes: Sequence[str], environment: Mapping[s
     with suppress(OSError):
         await _heard([at, "-h", "-N", "-n", fold(nodes), "-o", "%N %t"], CONNECT_S, heard.append, environment)
     found: dict[str, str] = {}
-    short = {n.partition(".")[0].lower(): n for n in nodes}
+    short = {without_domain(n): n for n in nodes}
     for line in heard:
         name, _, state = line.strip().partition(" ")
-        if asked := short.get(name.partition(".")[0].lower()):
+        if asked := short.get(without_domain(name)):
             found[asked] = state
     return found
