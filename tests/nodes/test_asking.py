@@ -142,6 +142,12 @@ def test_what_names_no_node_is_refused(hosts: str, told: str) -> None:
         nodes_asked(hosts, None, {})
 
 
+@pytest.mark.parametrize("file", ["/dev/zero", "/nonexistent", "/"])
+def test_a_hostfile_that_is_none_is_refused(file: str) -> None:
+    with pytest.raises(InputError, match=f"cannot read {file}: "):
+        nodes_asked(None, Path(file), {})
+
+
 def test_a_starter_that_is_none_or_not_here_is_refused() -> None:
     with pytest.raises(InputError, match="--through: not one of clush, srun, mpirun, ssh: 'rm -rf'"):
         starter_of("rm -rf", {})

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nodewise.base.bounded_json import open_regular
 from nodewise.base.errors import InputError, UnavailableError
 from nodewise.nodes.node_names import expand, fold
 from nodewise.runner.commands import run_whole
@@ -22,6 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,63}")
 CONNECT_S = 10
 #: Linux takes no longer word; names that no range folds take ten bytes each.
 _AT_ONCE = 5000
+_LONGEST_HOSTFILE = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -131,9 +133,15 @@ def _of_job(environment: Mapping[str, str]) -> tuple[str | None, Path | None]:
 def _in_file(hostfile: Path) -> list[str]:
     """As mpirun reads them: a name on a line, then what is of no matter here."""
     try:
-        lines = hostfile.read_text(errors="replace").splitlines()
+        with open_regular(hostfile) as file:
+            text = file.read(_LONGEST_HOSTFILE + 1)
     except OSError as problem:
         raise InputError(f"cannot read {hostfile}: {problem.strerror}") from problem
+    except ValueError as problem:
+        raise InputError(f"cannot read {hostfile}: {problem}") from problem
+    if len(text) > _LONGEST_HOSTFILE:
+        raise InputError(f"{hostfile}: more than {_LONGEST_HOSTFILE >> 20} MiB")
+    lines = text.decode(errors="replace").splitlines()
     words = [line.partition("#")[0].split() for line in lines]
     return [n for word in words if word for n in expand(word[0].split(":")[0])]
 
