@@ -220,10 +220,11 @@ def outlier_findings(rule: Rule, fleet: Fleet, group: Group, tests: int) -> Iter
                 continue
             centre = math.exp(most.centre) if log else most.centre
             furthest, _, value = those[0]
+            share = f"{100 * abs(value / centre - 1):.3g} % or " if log else ""
             yield made(
                 rule,
                 [fleet.names[i] for _, i, _ in those],
-                f"{path}: {shown_value(value, path)}, {abs(furthest):.1f} robust deviations {word} the median {shown_value(centre, path)} of {len(found)} nodes",
+                f"{path}: {shown_value(value, path)}, {share}{abs(furthest):.1f} robust deviations {word} the median {shown_value(centre, path)} of {len(found)} nodes",
                 [f"{fleet.names[i]}: {shown_value(v, path)}, {abs(d):.1f} deviations" for d, i, v in those[:_SHOWN]],
                 group=group.name,
                 fact=path,
