@@ -34,7 +34,7 @@ _BROKEN = "nw1 "
 _GONE = re.compile(r".*\*|(down|drain|fail|unk|no_resp|pow|futr|inval|boot|err).*", re.IGNORECASE)
 #: How timeout(1) ends where it has ended a command.
 _TIMED_OUT = 124
-_LATE = re.compile(rf"exited with (exit code )?{_TIMED_OUT}\b|command timeout|timed out", re.IGNORECASE)
+_LATE = re.compile(rf"exited with (exit code )?{_TIMED_OUT}\b|command timeout", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
