@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -85,7 +84,7 @@ def command(
         refuse_ignored(context, "its lines go to standard output", ("output", "indent"))
         for line in framed_lines(made.node, shown):
             # each by a call of its own: what passes it on cuts between calls, if anywhere
-            os.write(sys.stdout.fileno(), line)
+            print(line.decode(), end="", flush=True)
     elif output is None or str(output) == "-":
         print(shown)
     else:
