@@ -75,6 +75,10 @@ class _Server:
         self._lock = threading.Lock()
         atexit.register(self.close)
 
+    def alive(self) -> bool:
+        """Whether it can be asked."""
+        return self._process.poll() is None
+
     def close(self) -> None:
         """End it."""
         self._own.close()
@@ -129,8 +133,8 @@ _servers: dict[int, _Server] = {}
 
 
 def _server() -> _Server:
-    """That of this process, started when it is first asked for."""
-    if os.getpid() not in _servers:
+    """That of this process, started when it is first asked for, and anew where a test of kills or of memory ended it."""
+    if os.getpid() not in _servers or not _servers[os.getpid()].alive():
         _servers[os.getpid()] = _Server()
     return _servers[os.getpid()]
 

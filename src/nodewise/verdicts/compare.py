@@ -263,6 +263,8 @@ _ALIKE = {
     "shell": f"take less than {format_seconds(_SHORT_S)}, and the start of the shell is a part of it; with -N there is none",
     "disturbed": "were disturbed in many runs; `nodewise quiet` says by what",
     "noise": "cannot be distinguished from the reference yet",
+    "medians": "have medians that alone would give another ratio; it is that of runs of the same block, which what changed between "
+    "blocks does not touch",
 }
 _MORE = {
     "runs": "more --runs would decide it",

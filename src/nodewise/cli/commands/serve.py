@@ -46,11 +46,11 @@ def command(port: int, opened: bool, store: str | None, directories: tuple[Path,
     for one in directories:
         if not one.is_dir():
             raise InputError(f"no such directory: {one}", "name one with experiments in it, or below it")
-    with Server(Served(history_place(store), directories), port) as server:
+    # asked to end it does so well: nothing was begun that is not whole
+    with contextlib.suppress(KeyboardInterrupt), Server(Served(history_place(store), directories), port) as server:
         print(f"serving   {server.url}", flush=True)
         print("          Ctrl-C ends it; who has this address sees what you see", flush=True)
-        # asked to end it does so well: nothing was begun that is not whole
-        with contextlib.suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="nodewise-") as own:
+        with tempfile.TemporaryDirectory(prefix="nodewise-") as own:
             if opened and not _open(server.url, Path(own)):
                 print("note: no browser is found here; open the address yourself", flush=True)
             _step_back()
