@@ -18,22 +18,39 @@ from nodewise.studies.discovery import find_study
         (Knob("n", "", "0", least=0, most=9), ("0", "9"), ("10", "-0x1")),
         (Knob("n", "", "0", least=-2, most=2), ("-2", "2"), ("-3", "3", "--1", "-")),
         (Knob("n", "", "a", ("a", "b")), ("a", "b"), ("c", "A")),
+        (
+            Knob("n", "", "1", most=2**20, unit=1),
+            ("1", "64KiB", "1MB", "1.5kB"),
+            ("0", "KiB", "2MiB", "1XB", "1e3", "0KiB"),
+        ),
         (Knob("n", "", "", text=True), ("a b", "/x"), ()),
         (Knob("n", "", "1", real=True), ("1", "-0.5", "1e-310", "+2."), ("x", "", "1,5", "1_0", "nan", "inf", "1e999")),
     ],
 )
 def test_a_knob_takes_what_it_says(knob: Knob, good: tuple[str, ...], bad: tuple[str, ...]) -> None:
     for value in good:
-        knob.check(value)
+        knob.read(value)
     for value in bad:
         with pytest.raises(InputError, match="knob n"):
-            knob.check(value)
+            knob.read(value)
+
+
+def test_a_size_may_have_a_suffix() -> None:
+    assert Knob("n", "", "1", unit=1).read("1.5KiB") == "1536"
+    assert Knob("kib", "", "1", unit=2**10).read("2MiB") == "2048"
+    assert Knob("kib", "", "1", unit=2**10).read("77") == "77"
+    with pytest.raises(InputError, match="knob kib counts 1 KiB, and 1MB is no whole number"):
+        Knob("kib", "", "1", unit=2**10).read("1MB")
+    assert find_study("hash").study.point({"speed": "50MB", "chunk-size": "1MiB"}) | {
+        "speed": "50000000",
+        "chunk-size": "1048576",
+    } == find_study("hash").study.point({"speed": "50MB", "chunk-size": "1MiB"})
 
 
 def test_a_knob_that_is_given_again_gets_all_values() -> None:
     assert parse_knobs(["file=a", "n=1", "file=b,c", "x=a=b"]) == {"file": "a,b,c", "n": "1", "x": "a=b"}
     with pytest.raises(InputError, match="not '1,2'"):
-        Knob("n", "", "1").check(parse_knobs(["n=1", "n=2"])["n"])
+        Knob("n", "", "1").read(parse_knobs(["n=1", "n=2"])["n"])
 
 
 def test_a_knob_that_means_nothing_beside_another_is_not_there() -> None:

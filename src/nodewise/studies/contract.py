@@ -10,6 +10,7 @@ from typing import Any
 
 from nodewise.base.errors import InputError
 from nodewise.base.meant import meant
+from nodewise.base.units import format_bytes, parse_bytes
 
 #: Arrays or knobs by name.
 Arrays = Mapping[str, Any]
@@ -22,7 +23,8 @@ class Knob:
 
     `values` are all that it can be; without them it is a whole number from `least` to `most`, any finite number where it is
     `real`, or any `text`. `tries` are what `nodewise tune study:NAME` tries: of what changes how the work is done, not the work itself.
-    It means nothing, and is not there, where the knob `unless` is given, such as the size of what a file would bring.
+    It means nothing, and is not there, where the knob `unless` is given, such as the size of what a file would bring. A size
+    counts so many bytes as `unit` is, and may be given with the suffix of another one: `64KiB`, `1MB`.
     """
 
     name: str
@@ -36,9 +38,12 @@ class Knob:
     text: bool = False
     tries: tuple[str, ...] = ()
     unless: str = ""
+    unit: int = 0
 
-    def check(self, value: str) -> None:
-        """Raises InputError for a value that it cannot have."""
+    def read(self, value: str) -> str:
+        """A value as kernels read it. Raises InputError for one that it cannot have."""
+        if self.unit and _has_suffix(value):
+            value = self._size(value)
         if self.values:
             if value not in self.values:
                 raise InputError(f"knob {self.name} cannot be {value!r}", f"it can be: {', '.join(self.values)}")
@@ -50,8 +55,24 @@ class Knob:
             if not (digits.isascii() and digits.isdigit() and self.least <= int(value) <= self.most):
                 raise InputError(
                     f"knob {self.name} takes a whole number from {self.least} to {self.most}, not {value!r}",
-                    f"it means: {self.meaning}" + (f"; left out it is {self.default}" if self.default else ""),
+                    f"it means: {self.meaning}"
+                    + (f"; left out it is {self.default}" if self.default else "")
+                    + ("; with a suffix it is any size: 64KiB, 1MB" if self.unit else ""),
                 )
+        return value
+
+    def _size(self, value: str) -> str:
+        size = parse_bytes(value, f"knob {self.name}")
+        if size % self.unit:
+            raise InputError(
+                f"knob {self.name} counts {format_bytes(self.unit)}, and {value} is no whole number of them",
+                f"write it such as {max(1, round(size / self.unit))}",
+            )
+        return str(size // self.unit)
+
+
+def _has_suffix(value: str) -> bool:
+    return value[:1].isdigit() and value[-1:].isalpha()
 
 
 def _is_real(text: str) -> bool:
@@ -189,18 +210,19 @@ class Study:
         Raises InputError for an unknown knob or value, and for one that means nothing beside another.
         """
         known = {k.name: k for k in self.knobs}
+        read: dict[str, str] = {}
         for name, value in given.items():
             if name not in known:
                 raise InputError(
                     f"study {self.name} has no knob {name!r}{meant(name, known)}", f"its knobs are: {', '.join(known)}"
                 )
-            known[name].check(value)
+            read[name] = known[name].read(value)
             if value and given.get(other := known[name].unless):
                 raise InputError(
                     f"knob {name} means nothing beside {other}", f"leave out one of them: {name} or {other}"
                 )
         chosen = {k.name: k.quick if quick and k.quick is not None else k.default for k in self.knobs}
-        return {k: v for k, v in {**chosen, **given}.items() if v and not given.get(known[k].unless)}
+        return {k: v for k, v in {**chosen, **read}.items() if v and not given.get(known[k].unless)}
 
 
 def parse_knobs(words: Sequence[str]) -> dict[str, str]:

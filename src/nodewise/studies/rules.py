@@ -109,7 +109,7 @@ def the_knobs_are_whole(found: Found) -> Iterator[str]:
             yield f"knob {knob.name} has tries and no default, from which a tune starts"
         for value in (*knob.tries, *filter(None, (knob.default, knob.quick))):
             try:
-                knob.check(value)
+                knob.read(value)
             except InputError as problem:
                 yield problem.what
 

@@ -54,7 +54,7 @@ STUDY = Study(
     title="file I/O: an array by element, row and whole, as text and as bytes, on every folder named",
     knobs=(
         Knob("folders", "where to write, separated by ':'; else where temporary files go", "", text=True),
-        Knob("kib", "size of the array in KiB", "4096", quick="1024", most=2**30),
+        Knob("kib", "size of the array in KiB", "4096", quick="1024", most=2**30, unit=2**10),
         Knob(
             "variants",
             "which: all, by a call's size, by format, in chunks, or the fast ones (bytes, whole)",
@@ -76,7 +76,13 @@ STUDY = Study(
             ("keep", "advise", "drop"),
         ),
         Knob(
-            "block", "KiB of a request, of direct, mmap and uring", "1024", least=4, most=2**20, tries=("128", "4096")
+            "block",
+            "KiB of a request, of direct, mmap and uring",
+            "1024",
+            least=4,
+            most=2**20,
+            tries=("128", "4096"),
+            unit=2**10,
         ),
         Knob(
             "memory",

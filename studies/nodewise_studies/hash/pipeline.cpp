@@ -128,7 +128,7 @@ int prepare_pipeline(nw_run* run) {
 int pipeline(nw_run* run) {
     constexpr double kMega = 1e6;
     constexpr double kMebi = 1 << 20;
-    const double speed = nw_number(run, "speed", 0) * kMebi;
+    const double speed = nw_number(run, "speed", 0);
     const auto begin = Clock::now();
     Shared shared;
     for (std::uint8_t* memory : state(run).chunks) {

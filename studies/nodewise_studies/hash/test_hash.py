@@ -166,7 +166,7 @@ def test_a_file_that_says_it_is_empty_is_read_to_its_end() -> None:
 
 @pytest.mark.parametrize("producers", ["1", "2", "16"])
 def test_the_consumer_says_how_busy_it_was(producers: str) -> None:
-    knobs = {"producers": producers, "speed": "200", "total-size": str(2**22), "chunk-size": str(2**17)}
+    knobs = {"producers": producers, "speed": "200MB", "total-size": str(2**22), "chunk-size": str(2**17)}
     command = worker_command(HASH, "pipeline", HASH.study.point(knobs))
     answer = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert answer["verified"] is True
@@ -174,3 +174,13 @@ def test_the_consumer_says_how_busy_it_was(producers: str) -> None:
     assert answer["hash_mb_per_s"] == pytest.approx(answer["hash_mib_per_s"] * 1.048576)
     # 4 MiB at 200 MiB/s each take at least so long
     assert answer["elapsed_s"] > 4 / 200 / int(producers) * 0.9
+
+
+def test_the_answer_says_how_the_consumer_kept_up() -> None:
+    seen = {"elapsed_s": 2.603, "consumer_usage_percent": 42.0, "hash_mb_per_s": 981.7, "hash_mib_per_s": 936.2}
+    row = {"contender": "pipeline", "threads": 1, "point": {"producers": "16"}, "metrics": seen}
+    others = [{"contender": "best", "threads": 1, "point": {}, "metrics": {}}, {**row, "metrics": {}}]
+    assert HASH.study.report is not None
+    (line,) = HASH.study.report({"rows": [row, *others]})
+    assert "16 filling: elapsed 2.6 s, consumer 42.0% busy (it kept up), 981.7 MB/s (936.2 MiB/s)" in line
+    assert "the bound" in HASH.study.report({"rows": [{**row, "metrics": {**seen, "consumer_usage_percent": 99.9}}]})[0]

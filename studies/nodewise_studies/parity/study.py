@@ -86,7 +86,7 @@ STUDY = Study(
     title="parity for cold storage: Reed-Solomon 9 + 3 and XOR across and down 10 + 2",
     knobs=(
         Knob("scheme", "10 + 2 XOR, its 10 + 1 part across alone, 10 + 2 P and Q, or 9 + 3", "xor", tuple(DATA)),
-        Knob("stripe", "bytes of a stripe", str(2**20), most=2**34),
+        Knob("stripe", "bytes of a stripe", str(2**20), most=2**34, unit=1),
         Knob("lost", "stripes to rebuild, data first, such as 0,11 (default: none, encode)", "", text=True),
         Knob("failure", "chance in % that a disk is lost, for the chance of losing data", "1", most=100),
         Knob("passes", "how often the stripes are worked on (default: 64 MiB of data)", ""),

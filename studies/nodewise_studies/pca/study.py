@@ -117,7 +117,7 @@ STUDY = Study(
         ),
         Knob("offset", "how far the generated data are from 0", "", least=0, unless="file"),
         Knob("file", "a CSV file to analyse in place of generated data", "", text=True),
-        Knob("memory", "bytes that the process may take: larger data are streamed", "", least=2**20),
+        Knob("memory", "bytes that the process may take: larger data are streamed", "", least=2**20, unit=1),
         Knob("project", "in how many components the rows are given, too: a second pass", "", most=4096),
         Knob("block", "rows of a block of streamed data, at most", ""),
     ),

@@ -71,7 +71,7 @@ STUDY = Study(
         Knob("sync", "what a debit waits for", "fdatasync", ("fdatasync", "fsync", "none")),
         Knob("batch", "debits that a thread has open before it waits", "64", most=2**20, tries=("1", "1024")),
         Knob("compress", "the log, by which library", "none", ("none", "zlib", "lz4", "zstd"), tries=("lz4", "zstd")),
-        Knob("record", "bytes of a log record", "128", least=24, most=4096),
+        Knob("record", "bytes of a log record", "128", least=24, most=4096, unit=1),
         Knob("keep", "name of the log, to stay in the folder; else it has none", "", text=True),
         Knob(
             "acknowledge", "descriptor that the numbers of acknowledged requests are written to", "", least=0, most=1023

@@ -16,7 +16,9 @@ STUDY = Study(
     name="bandwidth",
     title="bandwidth of memory and caches: read, write, copy and triad",
     knobs=(
-        Knob("kib", "KiB of each of three arrays, all threads together (default: four times all caches)", ""),
+        Knob(
+            "kib", "KiB of each of three arrays, all threads together (default: four times all caches)", "", unit=2**10
+        ),
         Knob("elements", "number of elements of each array, in place of its size", ""),
         Knob(
             "passes", "how often 48 bytes an element are moved (default: a few hundredths of a second)", "", quick="1"

@@ -28,7 +28,15 @@ STUDY = Study(
     name="latency",
     title="latency of memory and caches: loads that wait for each other",
     knobs=(
-        Knob("kib", "KiB that are walked over, all threads together", "524288", quick="65536", least=1, most=2**31),
+        Knob(
+            "kib",
+            "KiB that are walked over, all threads together",
+            "524288",
+            quick="65536",
+            least=1,
+            most=2**31,
+            unit=2**10,
+        ),
         Knob("steps", "loads of each thread", "2000000", quick="1000000", least=1, most=2**40),
     ),
     default_variant="chase",
