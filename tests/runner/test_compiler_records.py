@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodewise.report.vectorization.causes import UNKNOWN, find_cause, load_causes
 from nodewise.runner.compilers.attempt import Attempt, Outcome
 from nodewise.runner.compilers.clang_record import read_clang_record
 from nodewise.runner.compilers.gcc_record import message_text, read_gcc_record, read_gcc_stream
 from nodewise.runner.compilers.toolchain import Compiler, compile_recorded
+from nodewise.vectorization.causes import UNKNOWN, find_cause, load_causes
 
 RECORDED = Path(__file__).parent / "recorded_compilers"
 FILES = sorted(RECORDED.glob("*.gz"))

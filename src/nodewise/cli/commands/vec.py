@@ -18,7 +18,7 @@ from nodewise.base.errors import InputError
 from nodewise.cli.kinds import PATH, json_option
 
 if TYPE_CHECKING:
-    from nodewise.report.vectorization.loop_reports import LoopReport
+    from nodewise.vectorization.loop_reports import LoopReport
 
 
 SECTION = "Understand"
@@ -72,10 +72,10 @@ def command(
     -march=native are added.
     """
     from nodewise.cli.outputs.vec import vec_output
-    from nodewise.report.vectorization.causes import load_causes
-    from nodewise.report.vectorization.loop_reports import report_loops
-    from nodewise.report.vectorization.text import vectorization_text
+    from nodewise.report.text.vectorization import vectorization_text
     from nodewise.runner.compilers.database import find_command
+    from nodewise.vectorization.causes import load_causes
+    from nodewise.vectorization.loop_reports import report_loops
     from nodewise.vectorization.loops import KINDS, examine
     from nodewise.verdicts.encoding import encode
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nodewise.report.vectorization.causes import Found
-from nodewise.report.vectorization.loop_reports import CompilerReport, LoopReport, Reason, Status, unknown_reasons
+from nodewise.vectorization.causes import Found
+from nodewise.vectorization.loop_reports import CompilerReport, LoopReport, Reason, Status, unknown_reasons
 from nodewise.vectorization.loops import Examined
 
 

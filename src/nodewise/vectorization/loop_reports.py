@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from nodewise.report.vectorization.causes import UNKNOWN, Causes, Found, find_cause, find_notes, find_widening
 from nodewise.runner.compilers.attempt import Attempt, Outcome
 from nodewise.runner.compilers.functions import function_name
 from nodewise.runner.compilers.toolchain import Compiler
+from nodewise.vectorization.causes import UNKNOWN, Causes, Found, find_cause, find_notes, find_widening
 from nodewise.vectorization.loops import Examined, Loop, Unseen
 
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -6,9 +6,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from nodewise.report.vectorization.causes import Found
-from nodewise.report.vectorization.loop_reports import CompilerReport, LoopReport, Status, counts
 from nodewise.runner.compilers.toolchain import Compiler
+from nodewise.vectorization.causes import Found
+from nodewise.vectorization.loop_reports import CompilerReport, LoopReport, Status, counts
 from nodewise.vectorization.loops import Examined
 
 _CODES = {

@@ -78,7 +78,7 @@ def load_causes(more: Iterable[Path] = ()) -> Causes:
 
 @cache
 def _shipped() -> Causes:
-    text = resources.files("nodewise.report.vectorization").joinpath("causes.toml").read_text()
+    text = resources.files("nodewise.vectorization").joinpath("causes.toml").read_text()
     return _read(text, "causes.toml")
 
 
