@@ -13,7 +13,6 @@ import click
 from nodewise.base.errors import InputError
 from nodewise.cli.kinds import PATH, SHARE_OR_NONE, TIME, Decorator
 from nodewise.cli.trust import trust_option
-from nodewise.runner.mpi import FAMILIES
 from nodewise.runner.same_output import TOLERANCE, Kind
 
 if TYPE_CHECKING:
@@ -173,7 +172,11 @@ def launcher_options(does: str) -> Callable[[Callable[..., Any]], Callable[..., 
         return _with(
             function,
             [
-                click.option("--launcher", type=click.Choice([*FAMILIES]), help=does),
+                click.option(
+                    "--launcher",
+                    metavar="NAME",
+                    help=f"{does} One of openmpi, mpich, intelmpi, srun, aprun, or of a package.",
+                ),
                 click.option("--ranks", type=click.IntRange(1), metavar="N", help="How many ranks --launcher starts."),
                 click.option(
                     "--ranks-per-node", type=click.IntRange(1), metavar="N", help="How many of them on each node."

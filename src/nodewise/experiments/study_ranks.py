@@ -10,7 +10,8 @@ from pathlib import Path
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
-from nodewise.runner.mpi import FAMILIES, family_in, find_launcher, library_for, start_words
+from nodewise.runner.family import families, starters_of
+from nodewise.runner.mpi import family_in, find_launcher, library_for, start_words
 from nodewise.runner.setting import Setting
 from nodewise.studies.commands import Contender, rank_command
 from nodewise.studies.discovery import Found, find_study, study_names
@@ -63,10 +64,10 @@ def able_to_join(contender: Contender, ranks: StudyRanks, environment: Mapping[s
         return replace(contender, not_run="it runs in one process, not over ranks")
     if contender.library is not None and _LIBRARY in contender.command:
         file = contender.command[contender.command.index(_LIBRARY) + 1]
-        family = FAMILIES[ranks.launcher]
+        family = families()[ranks.launcher]
         own = family_in(Path(file), environment)
         if own and family.libraries and own not in family.libraries:
-            other = next((f.name for f in FAMILIES.values() if own in f.libraries), "")
+            other = next((f.name for f in starters_of(own)), "")
             return replace(
                 contender,
                 not_run=f"its library is of {own}, the ranks of {family.title}"

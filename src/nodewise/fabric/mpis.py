@@ -25,7 +25,8 @@ from nodewise.fabric.mpi_output import (
 )
 from nodewise.fabric.providers import Provider
 from nodewise.runner.commands import run_whole, will
-from nodewise.runner.mpi import FAMILIES, family_of
+from nodewise.runner.family import families
+from nodewise.runner.mpi import family_of
 
 #: What each is told, so that it says what it takes.
 _SAY = {
@@ -79,7 +80,7 @@ def ask_mpis(
     for name in (OPEN_MPI, MPICH, INTEL_MPI):
         launcher = _launcher(name, environment)
         if launcher is None:
-            family = FAMILIES[name]
+            family = families()[name]
             yield f"{family.title}: none of its launchers is on PATH (package {family.package})"
         else:
             yield _asked(name, launcher, best, limit_s, environment, run)
@@ -88,8 +89,8 @@ def ask_mpis(
 def _launcher(name: str, environment: Mapping[str, str]) -> str | None:
     """The launcher of an MPI that stands first on PATH, whatever it is called: that of the environment that is loaded."""
     folders = [f for f in environment.get("PATH", os.defpath).split(os.pathsep) if f]
-    there = [p for f in folders for program in FAMILIES[name].programs if (p := shutil.which(program, path=f))]
-    return next((p for p in there if family_of(p, environment) is FAMILIES[name]), None)
+    there = [p for f in folders for program in families()[name].programs if (p := shutil.which(program, path=f))]
+    return next((p for p in there if family_of(p, environment) is families()[name]), None)
 
 
 def _asked(
@@ -110,7 +111,7 @@ def _asked(
             unknown = unknown or "a run of one rank does not say"
     return MpiTransport(
         name=name,
-        title=FAMILIES[name].title,
+        title=families()[name].title,
         version=version,
         launcher=launcher,
         transport=taken.transport if taken else "",
@@ -189,7 +190,7 @@ def _library(name: str, launcher: str) -> str:
         for path in (place / folder / library for folder in _FOLDERS for library in _LIBRARIES[name]):
             if path.is_file():
                 return str(path)
-    return FAMILIES[name].file
+    return families()[name].file
 
 
 def _read(name: str, text: str, info: OmpiInfo | None, build: MpichBuild | None) -> Taken | None:

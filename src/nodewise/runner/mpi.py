@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
+from nodewise.runner.family import Family, families, library_family, starters_of
 from nodewise.runner.program import find_on_path, inspect_program, libraries_of
 
 _ASK_S = 20.0
@@ -22,60 +23,6 @@ _MOST_BYTES = 1 << 20
 #: What mpi4py itself is asked, by the interpreter that the program has.
 _ASK_MPI4PY = (
     "from mpi4py import MPI; print('nodewise-mpi-probe', MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, flush=True)"
-)
-
-
-@dataclass(frozen=True)
-class Family:
-    """A launcher of ranks: `programs` are its names, `says` what `--version` of it prints.
-
-    `each` are the words for the number of ranks on each node, `{n}`. `libraries` are the families of MPI
-    libraries whose programs it can start, `package` is what brings it, empty for the system itself. `file` is the library
-    of its own by the name that a program asks the loader for, `subcommand` stands before its options (`flux run`).
-    """
-
-    name: str
-    title: str
-    programs: tuple[str, ...]
-    says: str
-    each: tuple[str, ...]
-    libraries: tuple[str, ...]
-    package: str
-    file: str = ""
-    subcommand: tuple[str, ...] = ()
-
-    def words(self, program: str, ranks: int, per_node: int) -> tuple[str, ...]:
-        """The words that start that many ranks, `per_node` on each node (0: as it deals them)."""
-        each = [word.replace("{n}", str(per_node)) for word in self.each] if per_node else []
-        return (program, *self.subcommand, "-n", str(ranks), *each)
-
-
-#: By the order in which they are looked for.
-FAMILIES = {
-    family.name: family
-    for family in (
-        Family(
-            *("openmpi", "Open MPI", ("mpirun.openmpi", "mpirun", "orterun", "prterun"), r"\((Open MPI|OpenRTE)\)"),
-            *(("--map-by", "ppr:{n}:node"), ("Open MPI",), "openmpi-bin", "libmpi.so.40"),
-        ),
-        Family(
-            *("mpich", "MPICH", ("mpiexec.mpich", "mpirun.mpich", "mpiexec.hydra", "mpiexec", "mpirun"), "HYDRA build"),
-            *(("-ppn", "{n}"), ("MPICH", "Intel MPI"), "mpich", "libmpich.so.12"),
-        ),
-        Family(
-            *("intelmpi", "Intel MPI", ("mpiexec.hydra", "mpirun", "mpiexec"), r"Intel\(R\) MPI"),
-            *(("-ppn", "{n}"), ("Intel MPI", "MPICH"), "impi-rt, from PyPI", "libmpi.so.12"),
-        ),
-        Family("srun", "Slurm", ("srun",), "^slurm", ("--ntasks-per-node", "{n}"), (), "slurm-client"),
-        Family("aprun", "ALPS", ("aprun",), "ALPS|aprun", ("-N", "{n}"), (), ""),
-    )
-}
-#: Libraries of MPI by the beginnings of their names: their family.
-_LIBRARIES = (
-    (re.compile(r"libmpi\.so\.(20|40|80)"), "Open MPI"),
-    (re.compile(r"libmpich\.so|libmpi_cray"), "MPICH"),
-    # MPICH and all that keep to its binary interface call theirs so where nobody renames it
-    (re.compile(r"libmpi\.so\.12"), "Intel MPI"),
 )
 
 
@@ -102,7 +49,7 @@ def family_of(launcher: str, environment: Mapping[str, str], cwd: Path | None = 
         return None
     own = [
         f
-        for f in FAMILIES.values()
+        for f in families().values()
         if re.search(f.says, _version_of(str(found), environment.get("SLURM_CONF")), re.MULTILINE)
     ]
     return own[0] if len(own) == 1 else None
@@ -110,13 +57,13 @@ def family_of(launcher: str, environment: Mapping[str, str], cwd: Path | None = 
 
 def find_launcher(name: str, environment: Mapping[str, str]) -> tuple[Family, str]:
     """The launcher of that name and its program here. Raises InputError where there is none."""
-    family = FAMILIES.get(name)
+    family = families().get(name)
     if family is None:
-        raise InputError(f"--launcher: no such launcher: {name!r}", f"the launchers are: {', '.join(FAMILIES)}")
+        raise InputError(f"--launcher: no such launcher: {name!r}", f"the launchers are: {', '.join(families())}")
     for program in family.programs:
         if family_of(program, environment) is family:
             return family, program
-    there = [f.name for f in FAMILIES.values() if any(family_of(p, environment) is f for p in f.programs)]
+    there = [f.name for f in families().values() if any(family_of(p, environment) is f for p in f.programs)]
     raise InputError(
         f"--launcher {name}: {family.title} is not here: no {' nor '.join(family.programs[:2])} of it is on PATH",
         (f"install it ({family.package})" if family.package else "it comes with Cray's systems")
@@ -137,12 +84,12 @@ def start_words(name: str, ranks: int, per_node: int, environment: Mapping[str, 
 
 def library_for(launcher: str, environment: Mapping[str, str]) -> str:
     """The MPI library that a program which is linked with none joins a launcher's ranks by, as the loader knows it."""
-    family = FAMILIES[launcher]
+    family = families()[launcher]
     if family.file:
         return family.file
     # what Slurm starts by PMIx is Open MPI's (slurm.schedmd.com/mpi_guide.html); Cray's MPI is an MPICH
     by_pmix = family.name == "srun" and environment.get("SLURM_MPI_TYPE", "").startswith("pmix")
-    return FAMILIES["openmpi" if by_pmix else "mpich"].file
+    return families()["openmpi" if by_pmix else "mpich"].file
 
 
 def read_per_node(head: Sequence[str]) -> int:
@@ -169,8 +116,7 @@ def library_of(program: Sequence[str], environment: Mapping[str, str], cwd: Path
     if path is None:
         return None
     for name in inspect_program(path, environment).libraries:
-        family = next((f for pattern, f in _LIBRARIES if pattern.match(name)), None)
-        if family is not None:
+        if family := library_family(name):
             return Library(family, name, (str(native_path("nodewise-mpi-probe")), name))
     if not re.match(r"(python|pypy)[\d.]*$", path.name):
         return None
@@ -184,7 +130,7 @@ def library_of(program: Sequence[str], environment: Mapping[str, str], cwd: Path
 def family_in(library: Path, environment: Mapping[str, str]) -> str:
     """The family of the MPI that a shared library needs; empty where it needs none."""
     names = libraries_of(library, environment)
-    return next((family for name in names for pattern, family in _LIBRARIES if pattern.match(name)), "")
+    return next(filter(None, map(library_family, names)), "")
 
 
 def _beginning(script: Path) -> bytes:
@@ -211,7 +157,7 @@ class Checked:
         head, program = command[:at], command[at:]
         launcher = _path_of(command[0], environment, cwd)
         if launcher is None:
-            there = [f"--launcher {f.name}" for f in FAMILIES.values() if family_of(f.programs[0], environment) is f]
+            there = [f"--launcher {f.name}" for f in families().values() if family_of(f.programs[0], environment) is f]
             raise InputError(
                 f"no such launcher on PATH: {command[0]}",
                 f"take one that is here: {', '.join(there)}"
@@ -263,7 +209,7 @@ def _line(words: Sequence[str]) -> str:
 
 def _check_root(launcher: Path, family: Family | None, head: Sequence[str], environment: Mapping[str, str]) -> None:
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"} <= environment.keys()
-    if family is not FAMILIES["openmpi"] or os.geteuid() != 0 or allowed or "--allow-run-as-root" in head:
+    if family is not families()["openmpi"] or os.geteuid() != 0 or allowed or "--allow-run-as-root" in head:
         return
     # a site's own script of that name may allow it
     if "attempt to run as root" in _asked([str(launcher), "-n", "1", "true"], environment):
@@ -323,14 +269,12 @@ def _mismatch(
             what,
             f"have mpi4py take that one: --env MPI4PY_LIBMPI={family.file}; or start it by the launcher of its own",
         )
-    for other in FAMILIES.values():
-        if library.family not in other.libraries:
-            continue
+    able = starters_of(library.family)
+    for other in able:
         for name in other.programs:
             if family_of(name, environment) is other:
                 return InputError(what, f"start it by its own: {_line(other.words(name, ranks, 0))} {program}")
-    fitting = next((f for f in FAMILIES.values() if library.family in f.libraries), None)
-    package = f" (package {fitting.package})" if fitting is not None else ""
+    package = f" (package {able[0].package})" if able else ""
     return InputError(what, f"start it by the launcher of its own MPI{package}")
 
 

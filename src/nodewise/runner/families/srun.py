@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Slurm's srun (slurm.schedmd.com/srun.html)."""
+
+from nodewise.runner.family import Family
+
+FAMILY = Family(
+    "srun",
+    "Slurm",
+    programs=("srun",),
+    says="^slurm",
+    each=("--ntasks-per-node", "{n}"),
+    libraries=(),
+    package="slurm-client",
+)
