@@ -83,7 +83,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--interval": ("TIME", "between samples"),
     "--json": ("flag", "the answer as JSON on standard output"),
     "--junit": ("FILE", "JUnit's XML"),
-    "--launcher": ("openmpi|mpich|intelmpi|srun|aprun", "what starts ranks"),
+    "--launcher": ("NAME", "what starts ranks"),
     "--limit": ("NAME=SIZE", "resource limit"),
     "--lines": ("A-B", "of loops"),
     "--list-rules": ("flag", "the rules, and no more"),
