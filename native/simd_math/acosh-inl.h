@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inverse hyperbolic cosine of doubles, at most 0.9 ulp off, for the instruction set that Highway compiles for. Below 1
-// it is NaN, of infinity infinity.
+// Inverse hyperbolic cosine for the instruction set that Highway compiles for.
+//
+// acosh_in_place(d, x, count): arcosh of each of `count` aligned numbers, which are whole vectors.
+//   Lane types: double
+//   Max error: 0.9 ulp
+//   Valid range: all; below 1 NaN, of infinity infinity
 #if defined(NODEWISE_SIMD_MATH_ACOSH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NODEWISE_SIMD_MATH_ACOSH_INL_H_
 #undef NODEWISE_SIMD_MATH_ACOSH_INL_H_

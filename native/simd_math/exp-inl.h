@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exponential of doubles, at most 0.8 ulp off, for the instruction set that Highway compiles for. It overflows to
-// infinity and goes down to subnormal numbers and 0 gradually; infinities and NaN are dealt with.
+// Exponential for the instruction set that Highway compiles for.
+//
+// exp_lanes(d, x): e^x.
+//   Lane types: double
+//   Max error: 0.8 ulp
+//   Valid range: all; it overflows to infinity, and goes down to subnormal numbers and 0 gradually
 #if defined(NODEWISE_SIMD_MATH_EXP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NODEWISE_SIMD_MATH_EXP_INL_H_
 #undef NODEWISE_SIMD_MATH_EXP_INL_H_

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Natural logarithm of doubles, at most 0.9 ulp off (log_lanes_quick: 1 ulp), for the instruction set that Highway
-// compiles for. All arguments are dealt with: subnormal numbers, 0 (minus infinity), negative ones (NaN), infinity and
-// NaN.
+// Natural logarithm for the instruction set that Highway compiles for.
+//
+// log_lanes(d, x): ln x.
+//   Lane types: double
+//   Max error: 0.9 ulp
+//   Valid range: all; of 0 minus infinity, of negative numbers NaN
+//
+// log_lanes_quick(d, x): ln x, quicker; a logarithm of 0 raises no flag.
+//   Lane types: double
+//   Max error: 1 ulp
+//   Valid range: all; of 0 minus infinity, of negative numbers NaN
 #if defined(NODEWISE_SIMD_MATH_LOG_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NODEWISE_SIMD_MATH_LOG_INL_H_
 #undef NODEWISE_SIMD_MATH_LOG_INL_H_

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sine and cosine of doubles, at most 0.9 ulp off, for the instruction set that Highway compiles for. Arguments beyond
-// a million, infinities and NaN go to the C library, lane by lane.
+// Sine and cosine for the instruction set that Highway compiles for.
+//
+// sin_lanes(d, x): sin x, x in radians.
+//   Lane types: double
+//   Max error: 0.9 ulp
+//   Valid range: all; beyond a million, infinities and NaN go to the C library, lane by lane
+//
+// cos_lanes(d, x): cos x, x in radians.
+//   Lane types: double
+//   Max error: 0.9 ulp
+//   Valid range: all; beyond a million, infinities and NaN go to the C library, lane by lane
 #if defined(NODEWISE_SIMD_MATH_SINCOS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NODEWISE_SIMD_MATH_SINCOS_INL_H_
 #undef NODEWISE_SIMD_MATH_SINCOS_INL_H_
