@@ -10,6 +10,16 @@
 //   Lane types: double
 //   Max error: 0.9 ulp
 //   Valid range: all; beyond a million, infinities and NaN go to the C library, lane by lane
+//
+// sin_lanes_quick(d, x): sin x, x in radians; as sin_lanes where there is no AVX-512.
+//   Lane types: double
+//   Max error: 4 ulp
+//   Valid range: all; beyond a million, infinities and NaN go to the C library, lane by lane
+//
+// cos_lanes_quick(d, x): cos x, x in radians; as cos_lanes where there is no AVX-512.
+//   Lane types: double
+//   Max error: 4 ulp
+//   Valid range: all; beyond a million, infinities and NaN go to the C library, lane by lane
 #if defined(NODEWISE_SIMD_MATH_SINCOS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NODEWISE_SIMD_MATH_SINCOS_INL_H_
 #undef NODEWISE_SIMD_MATH_SINCOS_INL_H_
@@ -74,8 +84,8 @@ alignas(64) constexpr double kCosines[16] = {0x1.0000000000000p+0,  0x1.f6297cff
                                              -0x1.f6297cff75cb0p-1};
 
 // |x| = n pi/16 + r: sin |x| = S + C r + (S (cos r - 1) + C (sin r - r)), S = sin(n pi/16), C = cos(n pi/16). For the
-// cosine n is 8 more.
-template <bool kIsCosine, class D, class V = hn::Vec<D>>
+// cosine n is 8 more. kFine: at most 0.9 ulp off, by what roundings lost; else 4 ulp.
+template <bool kIsCosine, bool kFine, class D, class V = hn::Vec<D>>
 HWY_INLINE V reduced_sin_or_cos(D d, V x) {
     const V size = hn::Abs(x);
     // leaves n in the lowest bits
@@ -86,9 +96,14 @@ HWY_INLINE V reduced_sin_or_cos(D d, V x) {
     // pi/16 in three parts: the first product cancels exactly, the second is exact, having 30 bits and those of n
     const V first = hn::NegMulAdd(times, hn::Set(d, 0x1.921fb54442d18p-3), size);
     const V second = hn::Set(d, 0x1.1a62633000000p-57);
-    const V r = hn::NegMulAdd(times, second, first);
-    V lost = hn::NegMulAdd(times, second, hn::Sub(first, r));
-    lost = hn::NegMulAdd(times, hn::Set(d, 0x1.45c06e0e68948p-89), lost);
+    const V third = hn::Set(d, 0x1.45c06e0e68948p-89);
+    V r = hn::NegMulAdd(times, second, first);
+    V lost = hn::Zero(d);
+    if constexpr (kFine) {
+        lost = hn::NegMulAdd(times, third, hn::NegMulAdd(times, second, hn::Sub(first, r)));
+    } else {
+        r = hn::NegMulAdd(times, third, r);
+    }
     const auto look_up = [&](const double* table) HWY_ATTR {
         return V{_mm512_permutex2var_pd(_mm512_load_pd(table), n, _mm512_load_pd(table + 8))};
     };
@@ -104,11 +119,16 @@ HWY_INLINE V reduced_sin_or_cos(D d, V x) {
     q = hn::MulAdd(q, r2, hn::Set(d, -0x1.6c16c07c41b28p-10));
     q = hn::MulAdd(q, r2, hn::Set(d, 0x1.555555554f167p-5));
     q = hn::MulAdd(q, r2, hn::Set(d, -0x1.ffffffffffffdp-2));
-    const V sine_rest = hn::MulAdd(hn::Mul(r2, r), p, lost);
-    const V sum = hn::MulAdd(c, r, s);
-    V rest = hn::MulAdd(c, r, hn::Sub(s, sum));
-    rest = hn::Add(rest, hn::MulAdd(c, sine_rest, hn::MulAdd(s, hn::Mul(r2, q), look_up(kSineRest))));
-    V y = hn::Add(sum, rest);
+    V y;
+    if constexpr (kFine) {
+        const V sine_rest = hn::MulAdd(hn::Mul(r2, r), p, lost);
+        const V sum = hn::MulAdd(c, r, s);
+        V rest = hn::MulAdd(c, r, hn::Sub(s, sum));
+        rest = hn::Add(rest, hn::MulAdd(c, sine_rest, hn::MulAdd(s, hn::Mul(r2, q), look_up(kSineRest))));
+        y = hn::Add(sum, rest);
+    } else {
+        y = hn::MulAdd(c, hn::MulAdd(hn::Mul(r2, r), p, r), hn::MulAdd(s, hn::Mul(r2, q), s));
+    }
     // odd multiples of pi change the sign, and so does x in the sine
     const __m512i sign = _mm512_castpd_si512(_mm512_set1_pd(-0.0));
     const __m512i odd = _mm512_slli_epi64(n, 59);
@@ -119,8 +139,8 @@ HWY_INLINE V reduced_sin_or_cos(D d, V x) {
 
 #else
 
-// |x| = n pi/2 + r + lost, |r| <= pi/4: the sine or the cosine of r, by the quarter.
-template <bool kIsCosine, class D, class V = hn::Vec<D>>
+// |x| = n pi/2 + r + lost, |r| <= pi/4: the sine or the cosine of r, by the quarter; always fine.
+template <bool kIsCosine, bool kFine, class D, class V = hn::Vec<D>>
 HWY_INLINE V reduced_sin_or_cos(D d, V x) {
     const hn::RebindToUnsigned<D> du;
     const V size = hn::Abs(x);
@@ -177,7 +197,7 @@ HWY_INLINE V reduced_sin_or_cos(D d, V x) {
 
 // Where some lanes are beyond what is reduced here: those go to the C library, in extended precision where there is
 // one, since glibc's cosine of a double is 8 ulp off for some.
-template <bool kIsCosine, class D, class V, class M>
+template <bool kIsCosine, bool kFine, class D, class V, class M>
 HWY_NOINLINE V with_library(D d, V x, M within) {
     HWY_ALIGN double in[HWY_MAX_BYTES / sizeof(double)];
     HWY_ALIGN double out[HWY_MAX_BYTES / sizeof(double)];
@@ -186,27 +206,37 @@ HWY_NOINLINE V with_library(D d, V x, M within) {
         const auto argument = static_cast<long double>(in[i]);
         out[i] = in[i] == 0 ? 0 : static_cast<double>(kIsCosine ? std::cos(argument) : std::sin(argument));
     }
-    const V reduced = reduced_sin_or_cos<kIsCosine>(d, hn::IfThenElseZero(within, x));
+    const V reduced = reduced_sin_or_cos<kIsCosine, kFine>(d, hn::IfThenElseZero(within, x));
     return hn::IfThenElse(within, reduced, hn::Load(d, out));
 }
 
-template <bool kIsCosine, class D, class V = hn::Vec<D>>
+template <bool kIsCosine, bool kFine, class D, class V = hn::Vec<D>>
 HWY_INLINE V sin_or_cos(D d, V x) {
     const auto within = hn::Le(hn::Abs(x), hn::Set(d, kMostReduced));
     if (HWY_LIKELY(hn::AllTrue(d, within))) {
-        return reduced_sin_or_cos<kIsCosine>(d, x);
+        return reduced_sin_or_cos<kIsCosine, kFine>(d, x);
     }
-    return with_library<kIsCosine>(d, x, within);
+    return with_library<kIsCosine, kFine>(d, x, within);
 }
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V sin_lanes(D d, V x) {
-    return sin_or_cos<false>(d, x);
+    return sin_or_cos<false, true>(d, x);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V sin_lanes_quick(D d, V x) {
+    return sin_or_cos<false, false>(d, x);
 }
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V cos_lanes(D d, V x) {
-    return sin_or_cos<true>(d, x);
+    return sin_or_cos<true, true>(d, x);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V cos_lanes_quick(D d, V x) {
+    return sin_or_cos<true, false>(d, x);
 }
 
 }  // namespace HWY_NAMESPACE

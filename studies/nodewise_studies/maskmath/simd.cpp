@@ -3,9 +3,11 @@
 // is cheapest for each batch.
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "hwy/cache_control.h"
@@ -20,6 +22,7 @@
 #include "simd_math/exp-inl.h"
 #include "simd_math/log-inl.h"
 #include "simd_math/sincos-inl.h"
+#include "simd_math/sqrt-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace maskmath {
@@ -32,31 +35,39 @@ using D = hn::ScalableTag<double>;
 using V = hn::Vec<D>;
 using M = hn::Mask<D>;
 
-template <Function kFunction>
+template <int kKernel>
 HWY_INLINE V value(D d, V x) {
-    if constexpr (kFunction == kExp) {
+    if constexpr (kKernel == kExp) {
         return sm::exp_lanes(d, x);
-    } else if constexpr (kFunction == kLog) {
+    } else if constexpr (kKernel == kLog) {
         return sm::log_lanes(d, x);
-    } else if constexpr (kFunction == kSin) {
+    } else if constexpr (kKernel == kLogQuick) {
+        return sm::log_lanes_quick(d, x);
+    } else if constexpr (kKernel == kSin) {
         return sm::sin_lanes(d, x);
-    } else if constexpr (kFunction == kCos) {
+    } else if constexpr (kKernel == kSinQuick) {
+        return sm::sin_lanes_quick(d, x);
+    } else if constexpr (kKernel == kCos) {
         return sm::cos_lanes(d, x);
+    } else if constexpr (kKernel == kCosQuick) {
+        return sm::cos_lanes_quick(d, x);
+    } else if constexpr (kKernel == kSqrtBySteps) {
+        return sm::sqrt_lanes_by_steps(d, x);
     } else {
-        static_assert(kFunction == kSqrt);
+        static_assert(kKernel == kSqrt);
         return hn::Sqrt(x);
     }
 }
 
 // The function of `count` aligned arguments, which are whole vectors, in place.
-template <Function kFunction>
+template <int kKernel>
 HWY_INLINE void values(D d, double* at, std::int64_t count) {
-    if constexpr (kFunction == kAcosh) {
-        sm::acosh_in_place(d, at, static_cast<std::size_t>(count));
+    if constexpr (kFunctionOf[kKernel] == kAcosh) {
+        sm::acosh_in_place<kKernel == kAcosh>(d, at, static_cast<std::size_t>(count));
     } else {
         const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
         for (std::int64_t k = 0; k < count; k += lanes) {
-            hn::Store(value<kFunction>(d, hn::Load(d, at + k)), d, at + k);
+            hn::Store(value<kKernel>(d, hn::Load(d, at + k)), d, at + k);
         }
     }
 }
@@ -133,7 +144,7 @@ HWY_INLINE void copy_group(D d, const double* from, double* to) {
 }
 
 // A group's worth.
-template <Function kFunction, class Variant, bool kStream>
+template <int kKernel, class Variant, bool kStream>
 HWY_INLINE void group(D d, const double* x, const std::uint8_t* mask, const double* kept, double* y) {
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     if (Variant::kSkips && none_of(mask)) {
@@ -142,31 +153,31 @@ HWY_INLINE void group(D d, const double* x, const std::uint8_t* mask, const doub
         for (std::int64_t k = 0; k < kGroup; k += lanes) {
             put<kStream>(d, hn::IfThenElse(mask_of(d, mask + k), hn::LoadU(d, x + k), hn::LoadU(d, kept + k)), y + k);
         }
-    } else if constexpr (kFunction == kAcosh) {
+    } else if constexpr (kFunctionOf[kKernel] == kAcosh) {
         HWY_ALIGN double at[kGroup];
         for (std::int64_t k = 0; k < kGroup; k += lanes) {
-            hn::Store(Variant::arguments(d, mask_of(d, mask + k), x + k, kHarmless[kFunction]), d, at + k);
+            hn::Store(Variant::arguments(d, mask_of(d, mask + k), x + k, kHarmless[kFunctionOf[kKernel]]), d, at + k);
         }
-        values<kFunction>(d, at, kGroup);
+        values<kKernel>(d, at, kGroup);
         for (std::int64_t k = 0; k < kGroup; k += lanes) {
             put<kStream>(d, hn::IfThenElse(mask_of(d, mask + k), hn::Load(d, at + k), hn::LoadU(d, kept + k)), y + k);
         }
     } else {
         for (std::int64_t k = 0; k < kGroup; k += lanes) {
             const M on = mask_of(d, mask + k);
-            const V computed = value<kFunction>(d, Variant::arguments(d, on, x + k, kHarmless[kFunction]));
+            const V computed = value<kKernel>(d, Variant::arguments(d, on, x + k, kHarmless[kFunctionOf[kKernel]]));
             put<kStream>(d, hn::IfThenElse(on, computed, hn::LoadU(d, kept + k)), y + k);
         }
     }
 }
 
 // The elements from `begin` on, by groups; of the last group what is not there is masked off.
-template <Function kFunction, class Variant, bool kStream>
+template <int kKernel, class Variant, bool kStream>
 void groups(const Part* part, std::int64_t begin, std::int64_t end) {
     const D d;
     std::int64_t i = begin;
     for (; i + kGroup <= end; i += kGroup) {
-        group<kFunction, Variant, kStream>(d, part->x + i, part->mask + i, part->kept + i, part->y + i);
+        group<kKernel, Variant, kStream>(d, part->x + i, part->mask + i, part->kept + i, part->y + i);
     }
     if (i < end) {
         HWY_ALIGN double x[kGroup] = {};
@@ -176,7 +187,7 @@ void groups(const Part* part, std::int64_t begin, std::int64_t end) {
         std::copy(part->x + i, part->x + end, x);
         std::copy(part->kept + i, part->kept + end, kept);
         std::copy(part->mask + i, part->mask + end, mask);
-        group<kFunction, Variant, false>(d, x, mask, kept, y);
+        group<kKernel, Variant, false>(d, x, mask, kept, y);
         std::copy(y, y + (end - i), part->y + i);
     }
 }
@@ -229,15 +240,15 @@ HWY_INLINE Chosen look(const std::uint8_t* mask) {
 }
 
 // The function of the first `count` of `at`; the rest of the last vector is filled up.
-template <Function kFunction>
+template <int kKernel>
 HWY_INLINE void together(D d, double* at, std::int64_t count) {
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    hn::StoreU(hn::Set(d, kHarmless[kFunction]), d, at + count);
-    values<kFunction>(d, at, (count + lanes - 1) / lanes * lanes);
+    hn::StoreU(hn::Set(d, kHarmless[kFunctionOf[kKernel]]), d, at + count);
+    values<kKernel>(d, at, (count + lanes - 1) / lanes * lanes);
 }
 
 // A batch of which few are chosen, one by one by their places.
-template <Function kFunction, bool kStream>
+template <int kKernel, bool kStream>
 void by_places(const Chosen& chosen, const double* x, const double* kept, double* y) {
     const D d;
     constexpr std::int64_t kSpare = HWY_MAX_BYTES / sizeof(double);
@@ -251,7 +262,7 @@ void by_places(const Chosen& chosen, const double* x, const double* kept, double
             at[count++] = x[place];
         }
     }
-    together<kFunction>(d, at, count);
+    together<kKernel>(d, at, count);
     // what is written past the caches is put together before
     HWY_ALIGN double whole[kStream ? kBatch : 1];
     double* to = kStream ? whole : y;
@@ -269,7 +280,7 @@ void by_places(const Chosen& chosen, const double* x, const double* kept, double
 }
 
 // A batch whose chosen arguments go together, are computed in full vectors, and are spread again.
-template <Function kFunction, bool kStream>
+template <int kKernel, bool kStream>
 void compressed(const std::uint8_t* mask, const double* x, const double* kept, double* y) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
     const D d;
@@ -282,7 +293,7 @@ void compressed(const std::uint8_t* mask, const double* x, const double* kept, d
         _mm512_storeu_pd(at + count, _mm512_maskz_compress_pd(on.raw, _mm512_maskz_loadu_pd(on.raw, x + i)));
         count += std::popcount(on.raw);
     }
-    together<kFunction>(d, at, count);
+    together<kKernel>(d, at, count);
     const double* next = at;
     for (std::int64_t i = 0; i < kBatch; i += kLanes) {
         const M on = mask_of(d, mask + i);
@@ -290,14 +301,14 @@ void compressed(const std::uint8_t* mask, const double* x, const double* kept, d
         next += std::popcount(on.raw);
     }
 #else
-    by_places<kFunction, kStream>(look(mask), x, kept, y);
+    by_places<kKernel, kStream>(look(mask), x, kept, y);
 #endif
 }
 
 struct Compress {
-    template <Function kFunction, bool kStream>
+    template <int kKernel, bool kStream>
     static HWY_INLINE void batch(const Part* part, std::int64_t i) {
-        compressed<kFunction, kStream>(part->mask + i, part->x + i, part->kept + i, part->y + i);
+        compressed<kKernel, kStream>(part->mask + i, part->x + i, part->kept + i, part->y + i);
     }
 };
 
@@ -313,57 +324,96 @@ constexpr std::int64_t kMostTogether[kFunctions] = {50, 55, 70, 70, 25, 65};
 #endif
 
 struct Best {
-    template <Function kFunction, bool kStream>
+    template <int kKernel, bool kStream>
     static HWY_INLINE void batch(const Part* part, std::int64_t i) {
         const Chosen chosen = look(part->mask + i);
         const std::int64_t percent = 100 * chosen.count;
         const std::int64_t computed = kGroup * chosen.groups;
-        if (percent > kMostTogether[kFunction] * computed) {
-            groups<kFunction, Native, kStream>(part, i, i + kBatch);
+        if (percent > kMostTogether[kFunctionOf[kKernel]] * computed) {
+            groups<kKernel, Native, kStream>(part, i, i + kBatch);
             return;
         }
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
         if (percent > kMostPlaces * computed) {
-            compressed<kFunction, kStream>(part->mask + i, part->x + i, part->kept + i, part->y + i);
+            compressed<kKernel, kStream>(part->mask + i, part->x + i, part->kept + i, part->y + i);
             return;
         }
 #endif
-        by_places<kFunction, kStream>(chosen, part->x + i, part->kept + i, part->y + i);
+        by_places<kKernel, kStream>(chosen, part->x + i, part->kept + i, part->y + i);
     }
 };
 
-template <Function kFunction, class Variant, bool kStream>
+template <int kKernel, class Variant, bool kStream>
 void all_of(const Part* part) {
     std::int64_t i = 0;
     if constexpr (std::is_same_v<Variant, Compress> || std::is_same_v<Variant, Best>) {
         for (; i + kBatch <= part->count; i += kBatch) {
-            Variant::template batch<kFunction, kStream>(part, i);
+            Variant::template batch<kKernel, kStream>(part, i);
         }
-        groups<kFunction, Native, kStream>(part, i, part->count);
+        groups<kKernel, Native, kStream>(part, i, part->count);
     } else {
-        groups<kFunction, Variant, kStream>(part, i, part->count);
+        groups<kKernel, Variant, kStream>(part, i, part->count);
     }
     if constexpr (kStream) {
         hwy::FlushStream();
     }
 }
 
-template <Function kFunction, class Variant>
+template <int kKernel, class Variant>
 void stored(const Part* part) {
     if (part->stream) {
-        all_of<kFunction, Variant, true>(part);
+        all_of<kKernel, Variant, true>(part);
     } else {
-        all_of<kFunction, Variant, false>(part);
+        all_of<kKernel, Variant, false>(part);
     }
 }
 
-using Kernel = void (*)(const Part*);
+using Run = void (*)(const Part*);
 
 template <class Variant>
 void each(const Part* part) {
-    constexpr Kernel kKernels[kFunctions] = {stored<kExp, Variant>, stored<kLog, Variant>,  stored<kSin, Variant>,
-                                             stored<kCos, Variant>, stored<kSqrt, Variant>, stored<kAcosh, Variant>};
-    kKernels[part->state->function](part);
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+    constexpr Run kTable[kKernels] = {
+        stored<kExp, Variant>,         stored<kLog, Variant>,       stored<kSin, Variant>,
+        stored<kCos, Variant>,         stored<kSqrt, Variant>,      stored<kAcosh, Variant>,
+        stored<kLogQuick, Variant>,    stored<kSinQuick, Variant>,  stored<kCosQuick, Variant>,
+        stored<kSqrtBySteps, Variant>, stored<kAcoshQuick, Variant>};
+    kTable[part->state->kernel](part);
+#else
+    // quicker ones are there with AVX-512 alone
+    constexpr Run kTable[kFunctions] = {stored<kExp, Variant>, stored<kLog, Variant>,  stored<kSin, Variant>,
+                                        stored<kCos, Variant>, stored<kSqrt, Variant>, stored<kAcosh, Variant>};
+    kTable[part->state->function](part);
+#endif
+}
+
+// Seconds that a square root of a vector takes, the best of some trials in the nearest cache.
+template <int kKernel>
+double root_s(double* at, std::int64_t count) {
+    using Clock = std::chrono::steady_clock;
+    constexpr int kTrials = 7;
+    constexpr int kRounds = 16;
+    const D d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    double best = std::numeric_limits<double>::infinity();
+    for (int trial = 0; trial < kTrials; ++trial) {
+        std::fill(at, at + count, 2.0);
+        const auto begin = Clock::now();
+        for (int round = 0; round < kRounds; ++round) {
+            for (std::int64_t k = 0; k < count; k += lanes) {
+                hn::Store(value<kKernel>(d, hn::Load(d, at + k)), d, at + k);
+            }
+        }
+        best = std::min(best, std::chrono::duration<double>(Clock::now() - begin).count());
+    }
+    return best / static_cast<double>(kRounds * count / lanes);
+}
+
+void root_times(State* state) {
+    constexpr std::int64_t kCount = 512;
+    HWY_ALIGN double at[kCount];
+    state->root_own_s = root_s<kSqrt>(at, kCount);
+    state->root_steps_s = root_s<kSqrtBySteps>(at, kCount);
 }
 
 void blend_part(const Part* part) { each<Blend>(part); }
@@ -386,6 +436,7 @@ HWY_EXPORT(native_part);
 HWY_EXPORT(compress_part);
 HWY_EXPORT(best_part);
 HWY_EXPORT(move_part);
+HWY_EXPORT(root_times);
 
 void blend_chosen(const Part* part) { HWY_DYNAMIC_DISPATCH(blend_part)(part); }
 void native_chosen(const Part* part) { HWY_DYNAMIC_DISPATCH(native_part)(part); }
@@ -394,6 +445,15 @@ void best_chosen(const Part* part) { HWY_DYNAMIC_DISPATCH(best_part)(part); }
 void move_chosen(const Part* part) { HWY_DYNAMIC_DISPATCH(move_part)(part); }
 
 }  // namespace
+
+int choose_root(nw_run* run) {
+    State& state = *static_cast<State*>(run->own);
+    if (state.function == kSqrt) {
+        HWY_DYNAMIC_DISPATCH(root_times)(&state);
+        state.kernel = state.root_steps_s < state.root_own_s ? kSqrtBySteps : kSqrt;
+    }
+    return 0;
+}
 
 int blend(nw_run* run) { return in_parts(run, blend_chosen, true); }
 int native(nw_run* run) { return in_parts(run, native_chosen, true); }

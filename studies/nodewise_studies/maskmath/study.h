@@ -11,18 +11,28 @@ namespace maskmath {
 // In the order of the knob's values.
 enum Function { kExp, kLog, kSin, kCos, kSqrt, kAcosh, kFunctions };
 
+// How a function is computed: as it is named, or quicker.
+enum Kernel { kLogQuick = kFunctions, kSinQuick, kCosQuick, kSqrtBySteps, kAcoshQuick, kKernels };
+
+// What each kernel computes.
+constexpr int kFunctionOf[kKernels] = {kExp, kLog, kSin, kCos, kSqrt, kAcosh, kLog, kSin, kCos, kSqrt, kAcosh};
+
 // What a masked-off argument is replaced by: valid, and no trouble.
 constexpr double kHarmless[kFunctions] = {0.5, 1.5, 0.5, 0.5, 1.0, 2.0};
 
 // What a run knows besides its arrays.
 struct State {
     Function function;
+    int kernel;       // by which our own variants compute it
     bool edges;       // arguments of all kinds, not only usual ones
     bool promises;    // the last run was of a variant that raises no flag for masked-off lanes
     int raised;       // floating-point exceptions of the last run
     void* of_eight;   // a peer's function
     int64_t repeats;  // of the same work in one run
     double density;   // the share of elements that the mask is to choose
+    // seconds that a vector takes by the processor's own square root and by steps, 0 where it was not measured
+    double root_own_s;
+    double root_steps_s;
 };
 
 struct Part {
@@ -43,6 +53,9 @@ void release(nw_run* run);
 
 // Runs `variant` on each thread's part, as often as the knob says, and gathers the exceptions that it raised.
 int in_parts(nw_run* run, void (*variant)(const Part*), bool promises);
+
+// Measures which square root is quicker on this processor, where that is the function.
+int choose_root(nw_run* run);
 
 int branch(nw_run* run);
 int blend(nw_run* run);
