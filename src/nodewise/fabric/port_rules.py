@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodewise.base.lists import listed
+from nodewise.base.units import format_percent
 from nodewise.fabric.ports import INFINIBAND, FabricPort
 from nodewise.fabric.rates import Link, facing, link
 from nodewise.quiet.finding import Finding, Severity, worst_first
@@ -108,7 +109,7 @@ def _degraded(port: FabricPort, ports: Iterable[FabricPort]) -> Iterator[Finding
         (f"rate {port.printed}",),
         _store_and_forward(port.link.width, could.width)
         if fewer
-        else f"at most {port.link.data_gbits / could.data_gbits:.0%} of it",
+        else f"at most {format_percent(port.link.data_gbits / could.data_gbits)} of it",
         f"what it faces is a port of {port.link.width} lane{'s' * (port.link.width > 1)}, or lanes fail: reseat the cable, try another; ibportstate"
         if fewer
         else "the peer is slower, or the cable: iblinkinfo shows both ends",

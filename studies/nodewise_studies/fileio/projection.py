@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nodewise.base.units import format_percent
 from nodewise.statistics.sequential import FEWEST_BLOCKS
 
 from .agreement import against_fio
@@ -144,7 +145,7 @@ def report(result: Mapping[str, Any]) -> list[str]:
         if result["blocks"] >= FEWEST_BLOCKS:
             lines += against_fio(rows, point, number, len(folders_of(point)))
     if lines and point.get("op") == "read" and (cached := _cached(rows)) is not None:
-        lines.append(f"before reading, {cached:.0%} of the files were in the page cache")
+        lines.append(f"before reading, {format_percent(cached)} of the files were in the page cache")
     for start, rows_of, built in _OPTIONAL:
         if lines and not any(name.startswith(start) for name in rows):
             lines.append(f"no {rows_of} rows: not asked for, or built without {built}")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nodewise.base.units import format_percent
 from nodewise.studies.contract import Knob, Library, Limit, Published, Study
 
 DATA = {"xor": 10, "horizontal": 10, "pq": 10, "rs": 9}
@@ -71,12 +72,12 @@ def report(result: Mapping[str, Any]) -> Sequence[str]:
             survived, tried = round(result[f"survived_{k}"]), round(result[f"tried_{k}"])
             lines.append(f"of {tried} ways to lose {k} stripe{'s' if k > 1 else ''}, {survived} are survived")
     if "stripe_and_row_percent" in result:
-        share = result["stripe_and_row_percent"]
-        lines.append(f"of the ways to lose a stripe and a row of another, {share:.1f} % are survived")
+        share = format_percent(result["stripe_and_row_percent"] / 100)
+        lines.append(f"of the ways to lose a stripe and a row of another, {share} are survived")
     if "loss_probability" in result:
         lines.append(
             f"data are lost with probability {result['loss_probability']:.3g}, "
-            f"at {result['overhead_percent']:.1f} % more storage"
+            f"at {format_percent(result['overhead_percent'] / 100)} more storage"
         )
     return lines
 

@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from nodewise.base.units import format_percent
 from nodewise.studies.contract import Knob, Limit, Published, Study
 
 #: A smaller difference than this is not spoken of, nor a smaller imbalance.
@@ -37,12 +38,12 @@ def advise(result: Mapping[str, Any]) -> list[str]:
     gain = plain["seconds"] / rows[best]["seconds"]
     uneven = _imbalance(plain)
     if gain < _MATTERS:
-        return [*lines, f"load={load}: no schedule is more than {100 * (_MATTERS - 1):.0f} % faster than static"]
+        return [*lines, f"load={load}: no schedule is more than {format_percent(_MATTERS - 1)} faster than static"]
     lines.append(f"load={load}: {best} is {gain:.2f} times as fast as static")
     if uneven > _WAITS:
-        waiting = 100 * (1 - 1 / uneven)
+        waiting = format_percent(1 - 1 / uneven)
         lines.append(
-            f"under static the longest thread works {uneven:.2f} times the mean, so {waiting:.0f} % of the threads' time "
+            f"under static the longest thread works {uneven:.2f} times the mean, so {waiting} of the threads' time "
             f"is waiting; under {best} it is {_imbalance(rows[best]):.2f}"
         )
     else:

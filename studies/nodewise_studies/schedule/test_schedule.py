@@ -72,7 +72,7 @@ def test_the_reason_is_given_in_words() -> None:
     assert text[-2] == "load=triangular: dynamic is 1.50 times as fast as static"
     assert "1.50 times the mean, so 33 %" in text[-1] and "under dynamic it is 1.01" in text[-1]
     text = advise(_result("square", 2, static=(1.0, 1.01), dynamic=(0.99, 1.0)))
-    assert text[-1] == "load=square: no schedule is more than 3 % faster than static"
+    assert text[-1] == "load=square: no schedule is more than 3% faster than static"
     text = advise(_result("square", 2, static=(1.1, 1.01), dynamic=(1.0, 1.0)))
     assert "not the balance" in text[-1]
     assert "one thread" in advise(_result("square", 1, static=(1.1, 1.0), dynamic=(1.0, 1.0)))[-1]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nodewise.base.units import format_percent
 from nodewise.studies.contract import Knob, Library, Published, Study
 
 
@@ -54,10 +55,10 @@ def advise(result: Mapping[str, Any]) -> list[str]:
     if spin is None or len(own) < 2:
         return []
     best = min(own, key=lambda r: r["seconds"])
-    gain = 100 * (spin["seconds"] / best["seconds"] - 1)
+    gain = spin["seconds"] / best["seconds"] - 1
     if best is spin:
         return ["no lock serves more requests than the own spin lock"]
-    return [f"{best['contender']} serves {gain:.0f} % more requests than the own spin lock"]
+    return [f"{best['contender']} serves {format_percent(gain)} more requests than the own spin lock"]
 
 
 STUDY = Study(

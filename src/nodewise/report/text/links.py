@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from nodewise.base.units import format_seconds
+from nodewise.base.units import format_percent, format_seconds
 from nodewise.fabric.rates import RATES, WIDTHS, Link, link
 from nodewise.fabric.result import Links
 
@@ -32,7 +32,7 @@ def _link(one: Link) -> list[str]:
     return [
         f"{one.label}{sold}",
         f"  signalling  {_number(one.signalling_gbits)} Gb/s, {lanes} × {one.lane_gbits:.8g}, each way at the same time",
-        f"  data        {_number(one.data_gbits)} Gb/s, {_number(one.data_gbits / 8)} GB/s: {one.encoding}, {one.data_share:.1%} of it",
+        f"  data        {_number(one.data_gbits)} Gb/s, {_number(one.data_gbits / 8)} GB/s: {one.encoding}, {format_percent(one.data_share)} of it",
         f"  wires       {one.wires}: a pair each way for each lane",
         f"  sysfs       {one.printed}",
         f"  time        a frame of {_FRAME} B {format_seconds(one.seconds(_FRAME))}, a message of 1 MiB {format_seconds(one.seconds(_MESSAGE))} at least",
