@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from nodewise.base.errors import InputError
 from nodewise.placement.dialect import Outcome
-from nodewise.placement.layers import CORES, KINDS, Layers
+from nodewise.placement.layers import CORES, KINDS, Layers, Row
 from nodewise.placement.openmp.affinity import float_levels
 from nodewise.placement.rendering import left_out
 from nodewise.placement.scan import Scanner
@@ -156,7 +156,7 @@ def place_list(layers: Layers, places: Places) -> tuple[list[tuple[int, ...]], l
         if places.limit is not None and places.limit > len(groups):
             notes.append(f"there are {len(groups)} places, not {places.limit}")
         return groups[: places.limit], notes
-    return _explicit(places, {r.processor for r in layers.rows}, set(layers.beyond))
+    return _explicit(places, {r.processor: group for group in layers.groups(0) for r in group}, set(layers.beyond))
 
 
 def _of_level(layers: Layers, kind: str | int) -> tuple[list[tuple[int, ...]], list[str]]:
@@ -164,23 +164,28 @@ def _of_level(layers: Layers, kind: str | int) -> tuple[list[tuple[int, ...]], l
     return [tuple(sorted(r.processor for r in group)) for group in layers.groups(levels)], notes
 
 
-def _explicit(places: Places, known: set[int], beyond: set[int]) -> tuple[list[tuple[int, ...]], list[str]]:
+def _explicit(
+    places: Places, known: dict[int, list[Row]], beyond: set[int]
+) -> tuple[list[tuple[int, ...]], list[str]]:
     """The places of an explicit list, of processors that are known, and what to know of them.
 
+    A processor comes with those that the runtime does not tell apart from it, as where it takes two layers for one.
     A place that excludes all of them is there, and empty. Raises InputError where they are more than `MOST_PLACES`, and
     where reading them ends the program.
     """
     found: list[tuple[int, ...]] = []
     missing: set[int] = set()
     for entry in places.entries:
-        found += _expanded(entry, known, beyond or known, missing)
+        found += _expanded(entry, known, beyond or set(known), missing)
         if len(found) > MOST_PLACES:
             raise InputError(f"OMP_PLACES names more than {MOST_PLACES} places", "name fewer")
     return found, left_out(missing)
 
 
-def _expanded(entry: Place, known: set[int], everything: set[int], missing: set[int]) -> list[tuple[int, ...]]:
-    place = set()
+def _expanded(
+    entry: Place, known: dict[int, list[Row]], everything: set[int], missing: set[int]
+) -> list[tuple[int, ...]]:
+    place: set[int] = set()
     for interval in entry.members:
         for i in range(interval.count if interval.stride else min(1, interval.count)):
             p = interval.start + i * interval.stride
@@ -193,7 +198,7 @@ def _expanded(entry: Place, known: set[int], everything: set[int], missing: set[
             if p not in known:
                 missing.add(p)
                 break
-            place.add(p)
+            place.update(row.processor for row in known[p])
     if not place:
         return []
     if entry.excluded:
@@ -204,10 +209,10 @@ def _expanded(entry: Place, known: set[int], everything: set[int], missing: set[
         if not place and i:
             break
         found.append(tuple(sorted(place)))
-        moved = {p + entry.stride for p in place & known}
+        moved = {p + entry.stride for p in place & known.keys()}
         if i + 1 < count:
-            missing |= moved - known
-        place = moved & known
+            missing |= moved - known.keys()
+        place = moved & known.keys()
     return found
 
 

@@ -82,12 +82,12 @@ def _placed(machine: Machine, threads: int, request: Request) -> Outcome | None:
     places = read_places(given["places"]) if "places" in given else None
     bind = read_bind(given["bind"]) if "bind" in given else None
     affinity = read_affinity(given["affinity"]) if "affinity" in given else None
-    subset = _subset(request)
     if affinity is not None and affinity.type == "disabled":
-        unread = (
-            ("KMP_AFFINITY=disabled: the runtime does not read KMP_HW_SUBSET either",) if subset is not None else ()
-        )
-        return Outcome((tuple(sorted(machine.allowed)),) * threads, unread)
+        # so that one that is spelt wrong does not matter
+        unread = "subset" in given or "place_threads" in given
+        notes = ("KMP_AFFINITY=disabled: the runtime does not read KMP_HW_SUBSET either",) if unread else ()
+        return Outcome((tuple(sorted(machine.allowed)),) * threads, notes)
+    subset = _subset(request)
     layers, notes = _part(machine, request, subset, respect=affinity is None or affinity.respect)
     if "place_threads" in given:
         notes = (_PLACE_THREADS.format(subset), *notes)
