@@ -150,7 +150,9 @@ def apply_subset(layers: Layers, subset: Subset, strict: bool = False) -> tuple[
     that kind; a machine of one kind leaves out a single kind's name.
     """
     if strict and (kind := next((item.cores for item in subset.items if item.cores), "")):
-        return layers, (f"LLVM's runtime before 17 knows no kinds of cores ({kind}): it ignores the whole subset {subset}",)
+        return layers, (
+            f"LLVM's runtime before 17 knows no kinds of cores ({kind}): it ignores the whole subset {subset}",
+        )
     items, notes = _by_kinds(layers, subset)
     levels, why = _by_level(layers, subset, items)
     if not levels:
