@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=10)
     options = parser.parse_args()
     dice = random.Random(f"{options.runtime} {options.seed}")
-    agreed = refused = shown = unanswered = 0
+    agreed = refused = shown = unanswered = misread = 0
     kept: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(options.cases):
@@ -45,6 +45,9 @@ def main() -> int:
                 unanswered += 1
                 continue
             same = asked.agrees(mine, real, warned)
+            if not same and asked.misread(mine, real, why):
+                misread += 1
+                continue
             agreed += same
             refused += mine is None
             if not same and shown < options.show:
@@ -56,9 +59,12 @@ def main() -> int:
                 kept.append({**case.to_json(), "places": real, "warned": bool(warned)})
     if options.record is not None:
         options.record.write_text("".join(json.dumps(case) + "\n" for case in kept))
-    asked_of = options.cases - unanswered
+    asked_of = options.cases - unanswered - misread
     refusals = f"{refused} of those refused where the runtime warns or ends"
-    print(f"{options.runtime}: {agreed} of {asked_of} agree ({refusals}); {unanswered} without an answer")
+    print(
+        f"{options.runtime}: {agreed} of {asked_of} agree ({refusals}); {unanswered} without an answer, "
+        f"{misread} spelt wrong that the runtime reads in part without a word, and nodewise refuses"
+    )
     return int(agreed < asked_of)
 
 

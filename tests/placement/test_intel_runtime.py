@@ -96,9 +96,10 @@ def test_disabled_minds_no_subset_that_is_spelt_wrong():
     assert placed(1, affinity="disabled", subset="!ll").placement.places == (tuple(range(16)),)
 
 
-def test_llvms_before_17_ignores_a_subset_with_a_kind_of_cores():
+def test_llvms_14_knows_the_efficiency_of_cores_and_not_intels_names():
     found = placed(1, affinity="none", subset="2c:intel_atom", runtime="llvm")
-    assert len(found.placement.places[0]) == 16 and "knows no kinds of cores" in found.notes[0]
+    assert len(found.placement.places[0]) == 16 and "does not know intel_atom" in found.notes[0]
+    assert len(placed(1, affinity="none", subset="2c:eff1", runtime="llvm").placement.places[0]) == 8
 
 
 def test_llvms_counts_the_hardware_threads_that_it_may_use():

@@ -114,6 +114,11 @@ def agrees(mine: Answer, real: Answer, warned: str) -> bool:
     return mine == real or (mine is None and ("arning" in warned or "nvalid" in warned))
 
 
+def misread(mine: Answer, real: Answer, why: list[str]) -> bool:
+    """Whether a text that is spelt wrong is refused with the column, and the runtime takes some of it without a word."""
+    return mine is None and real is not None and any(", column " in one for one in why)
+
+
 def unanswered(real: Answer, warned: str) -> bool:
     """Whether Intel's runtime ended on a mask of its own that was never filled, as it does at random, mostly on one processor."""
     return real is None and "hwloc_set_cpubind() failed" in warned

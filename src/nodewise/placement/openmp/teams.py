@@ -29,14 +29,28 @@ Rule = Callable[[str, Seat, int, int], list[Seat]]
 def order(rule: Rule, binds: Sequence[str], places: int, levels: Sequence[int]) -> list[int]:
     """The place of each thread of the innermost teams, team after team, of which each level has so many threads.
 
-    A level without a policy of its own has that of the level before.
+    `binds` are the policies of the levels; one without a policy of its own has that of the level before.
     """
     seats = [Seat(0, 0, places)]
-    for level, threads in enumerate(levels):
-        bind = binds[min(level, len(binds) - 1)]
+    for bind, threads in zip(_in_force(binds, levels, carried=rule is kmp), levels, strict=True):
         # a team of one is none: its thread stays, and keeps its partition
         seats = seats if threads == 1 else [s for seat in seats for s in rule(bind, seat, threads, places)]
     return [seat.place for seat in seats]
+
+
+def _in_force(binds: Sequence[str], levels: Sequence[int], carried: bool) -> list[str]:
+    """The policy of each level.
+
+    Where it is `carried` from level to level, as in Intel's and LLVM's runtimes, of teams of one within each other only the
+    outermost hands on the next level's.
+    """
+    if not carried:
+        return [binds[min(level, len(binds) - 1)] for level in range(len(levels))]
+    found = [binds[0]]
+    for level in range(1, len(levels)):
+        alone = levels[level - 1] == 1 and level > 1 and levels[level - 2] == 1
+        found.append(found[-1] if alone or level >= len(binds) else binds[level])
+    return found
 
 
 def gnu(bind: str, first: Seat, threads: int, places: int) -> list[Seat]:
