@@ -86,26 +86,32 @@ def _of_gomp(machine: Machine, processors: Sequence[int], notes: list[str]) -> l
     if len(kept) < len(processors):
         notes.append(f"processors from {top} on are left out: the runtime has no room for them")
     outside = {p for place in kept for p in place} & set(machine.pus) - set(machine.allowed)
-    if outside:
+    if outside := outside & set(machine.limits.cpuset or machine.pus):
         notes.append(
             f"processors {format_processors(outside)} are outside of what this process may use: threads are bound there all "
-            "the same where its cpuset has them, else the runtime ends the program"
+            "the same"
         )
     return kept or None
 
 
 def _possible(machine: Machine, places: Sequence[tuple[int, ...]], notes: list[str]) -> tuple[tuple[int, ...], ...]:
-    """The places as the kernel grants them: the first thread stays unbound on a processor that is not there."""
-    there = set(machine.pus)
-    if there.issuperset(p for place in places for p in place):
-        return tuple(places)
-    missing = sorted({p for place in places[1:] for p in place} - there)
-    if missing:
+    """The places as the kernel grants them: the first thread stays unbound on a processor that is not there, or not granted.
+
+    A cpuset that is not known grants all.
+    """
+    granted = set(machine.limits.cpuset or machine.pus) & set(machine.pus)
+    missing = [not granted.intersection(place) for place in places]
+    if not any(missing):
+        return tuple(tuple(p for p in place if p in granted) for place in places)
+    thread = next((t for t, lost in enumerate(missing) if lost and t), None)
+    at = places[thread or 0][0]
+    why = "this process's cpuset has not" if at in machine.pus else "this machine has not"
+    if thread is not None:
         raise InputError(
-            f"GNU's runtime ends the program: a thread is to start on processor {missing[0]}, which this machine has not",
+            f"GNU's runtime ends the program: a thread is to start on processor {at}, which {why}",
             "leave it out of GOMP_CPU_AFFINITY, or ask for fewer threads",
         )
-    notes.append(f"processor {places[0][0]} is not there: the main thread is not bound")
+    notes.append(f"processor {at} is not there: the main thread is not bound")
     return (tuple(sorted(machine.allowed)), *places[1:])
 
 
