@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attack import children, inputs
+from tests.attack import children, damages, inputs
 from tests.attack.place import DEFECT, LONG, WRONG, Ended
 
 TOOL = Path(__file__).parent.parent / "tools/attack.py"
@@ -71,6 +71,17 @@ def test_a_seed_makes_the_same_again() -> None:
     assert words[0] == words[1]
     assert children.program(random.Random("1")) == children.program(random.Random("1"))
     compile(children.program(random.Random("2")), "p.py", "exec")
+
+
+def test_a_store_is_damaged_again_whatever_was_done_to_it(tmp_path: Path) -> None:
+    """A line of a hundred thousand brackets is none that the second damage can read."""
+    done = []
+    for seed in range(40):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        (folder / "samples.jsonl").write_bytes(b"[" * 100_000 + b"\n")
+        done.append(damages.damage(random.Random(seed), folder))
+    assert any("has no fields any more" in one for one in done)
 
 
 def test_a_finding_comes_with_the_line_that_makes_it_again(tmp_path: Path) -> None:

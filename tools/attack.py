@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT))
 
 from nodewise.runner.proc_files import children_of  # noqa: E402
 from tests.attack import children, disks, inputs, kills, stores  # noqa: E402
-from tests.attack.place import DEFECT, LEFT, LONG, LOST, Finding, Place  # noqa: E402
+from tests.attack.place import DEFECT, LEFT, LONG, LOST, Finding, Place, stretched  # noqa: E402
 
 #: Each kind's attack, and its share of the time.
 KINDS = {
@@ -219,7 +219,7 @@ def run(campaign: Campaign, folder: Path, workers: int) -> None:
             line = b""
             if worker.told in ready:
                 line = _line(worker.told)
-            late = time.monotonic() - worker.since > LIMITS.get(kind, LIMIT_S)
+            late = time.monotonic() - worker.since > stretched(LIMITS.get(kind, LIMIT_S))
             if worker.told not in ready and not late:
                 continue
             busy.remove(worker)

@@ -143,7 +143,7 @@ def _other_field(dice: random.Random, path: Path, data: bytes) -> str:
     try:
         value = json.loads(lines[at])
         place = dice.choice(list(places(value)))
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, RecursionError):
         # of a damage before this one
         return f"line {at + 1} has no fields any more"
     new = dice.choice([*WRONG, *(v for v in (0, 1, 0.5, -0.0, "0", "\ud800", [1], [0] * 2000))])

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from nodewise.base.ends import ended_like_ctrl_c
+from nodewise.base.ends import ended_like_ctrl_c, heard_later
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT])
@@ -34,3 +34,38 @@ def test_what_comes_while_an_object_ends_is_heard_a_moment_later(
     finally:
         signal.signal(number, before)
     assert capsys.readouterr().err == ""
+
+
+def test_what_is_sent_at_once_is_one_request() -> None:
+    """A closing terminal sends HUP and TERM: the second must not break off what answers the first."""
+    before = {s: signal.signal(s, signal.SIG_DFL) for s in (signal.SIGTERM, signal.SIGHUP)}
+    answered = []
+    try:
+        with ended_like_ctrl_c():
+            try:
+                signal.raise_signal(signal.SIGHUP)
+            except KeyboardInterrupt:
+                signal.raise_signal(signal.SIGTERM)
+                signal.raise_signal(signal.SIGINT)
+                answered.append(True)
+            time.sleep(0.15)
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert answered == [True]
+
+
+def test_what_must_be_whole_is_made_before_it_is_heard() -> None:
+    made = []
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with ended_like_ctrl_c(), pytest.raises(KeyboardInterrupt):
+            with heard_later() as heard:
+                signal.raise_signal(signal.SIGTERM)
+                made.append([*heard])
+            made.append("not reached")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert made == [[signal.SIGTERM]]

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Against GNU's runtime, as the compiler here brings it: its recorded answers, and new ones."""
 
+import os
+import subprocess
+from dataclasses import replace
+
 import pytest
 
 from nodewise.base.errors import InputError
@@ -8,6 +12,7 @@ from nodewise.machine.sources import load_machine
 from nodewise.placement.job import Job
 from nodewise.placement.openmp.gnu_text import read_gnu_places, read_gomp
 from nodewise.placement.resolve import Request, fitting_threads, resolve
+from nodewise.placement.traps import find_traps
 from tests.placement.runtimes import ask_gnu, runtime_folder  # noqa: F401
 from tests.placement.runtimes.asked import differing, differing_from_recorded
 
@@ -42,6 +47,41 @@ def test_gomp_cpu_affinity_binds_outside_of_the_mask_all_the_same():
     found = gnu(load_machine("synthetic:core:8 pu:1", "2-5"), 2, gomp="6 3")
     assert found.placement.places == ((6,), (3,))
     assert "processors 6 are outside" in found.notes[0]
+
+
+def test_outside_of_the_cpuset_the_program_ends():
+    """The kernel refuses to start a thread there; the main thread's own binding only fails."""
+    there = load_machine("synthetic:core:8 pu:1", "2-5")
+    machine = replace(there, limits=replace(there.limits, cpuset=(2, 3, 4, 5)))
+    with pytest.raises(InputError, match="a thread is to start on processor 6, which this process's cpuset has not"):
+        gnu(machine, 2, gomp="3 6")
+    found = gnu(machine, 2, gomp="6 3")
+    assert found.placement.places == ((2, 3, 4, 5), (3,)) and "the main thread is not bound" in found.notes[0]
+    wider = replace(there, limits=replace(there.limits, cpuset=tuple(range(8))))
+    assert gnu(wider, 2, gomp="3 6").placement.places == ((3,), (6,))
+
+
+def test_where_it_is_not_known_what_the_cpuset_has_it_is_a_trap():
+    machine = load_machine("synthetic:core:8 pu:1", "2-5")
+    request = Request(runtime="gnu", gomp="3 6")
+    traps = find_traps(machine, resolve(machine, Job(2), request).placement, request)
+    assert "program ends" in [trap.name for trap in traps]
+    known = replace(machine, limits=replace(machine.limits, cpuset=tuple(range(8))))
+    assert "program ends" not in [t.name for t in find_traps(known, resolve(known, Job(2), request).placement, request)]
+
+
+def test_libgomp_itself_ends_where_a_thread_cannot_start(tmp_path):
+    """On this very machine: more threads than processors, on ones that it has not."""
+    (tmp_path / "p.c").write_text("int main(void) {\n#pragma omp parallel\n  { }\n  return 0;\n}\n")
+    subprocess.run(["gcc", "-fopenmp", "p.c", "-o", "p"], cwd=tmp_path, check=True)
+    there = load_machine(None)
+    last = max(there.pus)
+    listed, count = f"{min(there.allowed)}-{last + 2}", str(last + 3)
+    env = {**os.environ, "OMP_NUM_THREADS": count, "GOMP_CPU_AFFINITY": listed}
+    done = subprocess.run([str(tmp_path / "p")], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode and "Thread creation failed" in done.stderr
+    with pytest.raises(InputError, match="ends the program"):
+        gnu(there, last + 3, gomp=listed)
 
 
 def test_a_thread_on_a_processor_that_is_not_there_ends_the_program():

@@ -92,6 +92,31 @@ def test_disabled_binds_nothing_and_reads_no_subset():
     assert found.placement.places == (tuple(range(16)),) * 2 and "does not read KMP_HW_SUBSET" in found.notes[0]
 
 
+def test_disabled_minds_no_subset_that_is_spelt_wrong():
+    assert placed(1, affinity="disabled", subset="!ll").placement.places == (tuple(range(16)),)
+
+
+def test_llvms_14_knows_the_efficiency_of_cores_and_not_intels_names():
+    found = placed(1, affinity="none", subset="2c:intel_atom", runtime="llvm")
+    assert len(found.placement.places[0]) == 16 and "does not know intel_atom" in found.notes[0]
+    assert len(placed(1, affinity="none", subset="2c:eff1", runtime="llvm").placement.places[0]) == 8
+
+
+def test_llvms_counts_the_hardware_threads_that_it_may_use():
+    """Of a part of a machine, as /proc/cpuinfo describes it, balanced takes sockets for cores."""
+    shape = "synthetic:pack:2 core:4 pu:2(indexes=0,8,1,9,2,10,3,11,4,12,5,13,6,14,7,15)"
+    found = resolve(load_machine(shape, "7,10,13"), Job(9), Request(affinity="balanced", runtime="llvm")).placement
+    assert [p for (p,) in found.places] == [10] * 5 + [13] * 3 + [7]
+
+
+def test_processors_that_are_not_told_apart_come_into_a_place_together():
+    """Where a part of a machine is allowed, one layer is taken for another, and two cores for one."""
+    shape = "synthetic:pack:2 l2:2 core:3 pu:2(indexes=0,12,1,13,2,14,3,15,4,16,5,17,6,18,7,19,8,20,9,21,10,22,11,23)"
+    machine = load_machine(shape, "0,3,19,22")
+    found = resolve(machine, Job(2), Request(places="19:3,{18}", bind="primary")).placement
+    assert found.places == ((19, 22), (19, 22))
+
+
 def test_a_value_without_a_type_leaves_the_places_to_openmp():
     assert placed(3, affinity="verbose", places="cores", bind="close").placement.places == ((0, 1), (2, 3), (4, 5))
     assert placed(3, affinity="granularity=fine,verbose", bind="close").placement.places == ((0,), (1,), (2,))

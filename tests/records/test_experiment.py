@@ -6,10 +6,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nodewise.base.errors import InputError, StoreError
+from nodewise.records import experiment
 from nodewise.records.columns import Record
 from nodewise.records.experiment import Writer, read_experiment
 from nodewise.records.sample_lines import Plan
@@ -39,6 +41,26 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert back.plans == [Plan(SETTING.key, (6, 12), 0.05, {"threads": SETTING.key})]
     assert back.verdict == {"ratio": 1.5}
     assert back.damaged_lines == 0
+
+
+@pytest.mark.parametrize("where", ["make_directory", "write_within"])
+def test_being_asked_to_end_while_it_is_made_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Not even where it comes between the folder and the question."""
+    make = getattr(experiment, where)
+
+    def asked(*arguments: Any) -> Any:
+        made = make(*arguments)
+        signal.raise_signal(signal.SIGINT)
+        return made
+
+    monkeypatch.setattr(experiment, where, asked)
+    with pytest.raises(KeyboardInterrupt):
+        Writer(tmp_path / "of/e", QUESTION)
+    assert not (tmp_path / "of").exists()
+    monkeypatch.undo()
+    Writer(tmp_path / "of/e", QUESTION).close()
 
 
 def test_a_line_cut_off_by_a_kill_costs_that_line_only(tmp_path: Path) -> None:
@@ -80,6 +102,7 @@ _FILL = """
 import json, resource, signal, sys
 from pathlib import Path
 from nodewise.records.experiment import Writer
+from nodewise.records import experiment
 from nodewise.records.columns import Record
 from nodewise.base.errors import StoreError
 from nodewise.runner.sample import Sample

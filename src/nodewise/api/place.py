@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 from nodewise.api.caller import question
 from nodewise.api.given import Processors, StrPath
@@ -16,7 +17,7 @@ from nodewise.placement.dialect import Trap
 from nodewise.placement.job import Job
 from nodewise.placement.memory import MemoryPolicy, check_memory, from_numactl, read_memory
 from nodewise.placement.openmp.places import openmp_environment
-from nodewise.placement.openmp.runtimes import RUNTIMES
+from nodewise.placement.openmp.runtimes import RUNTIMES, active
 from nodewise.placement.policies import POLICIES, describe_policy
 from nodewise.placement.registry import all_texts
 from nodewise.placement.resolve import ZONES, Request, Resolved, fitting_threads, resolve
@@ -52,7 +53,8 @@ class Placed:
             zones=placement.zones,
             notes=tuple(self.resolved.notes),
             traps=tuple(trap.name for trap in self.traps),
-            env=openmp_environment(placement.places) if bound and one else {},
+            env=openmp_environment(placement.places, placement.levels, *placement.inner) if bound and one else {},
+            levels=placement.levels,
             mask=placement.mask if bound else None,
             memory=None if policy is None else str(policy),
             machine=self.machine,
@@ -92,19 +94,22 @@ def prepare_place(
     machine: Machine,
     request: Request,
     *,
-    threads: int | None = None,
+    threads: int | Sequence[int] | None = None,
     ranks: int = 0,
     nodes: int = 1,
     memory: str | None = None,
     huge_pages: str = "default",
     untouched: bool = False,
 ) -> Placed:
-    """Where a job sits; `untouched`: what the environment says of threads holds, and is no trap. Raises InputError."""
+    """Where a job sits; `threads` of several levels are teams within teams; `untouched`: what the environment says of threads holds, and is no trap. Raises InputError."""
     huge_page_environment(huge_pages, {})
-    job = Job(1 if threads is None else threads, ranks, nodes)
+    levels = (threads,) if isinstance(threads, int) else tuple(threads or ())
+    request, notes = active(request, levels)
+    job = Job(prod(request.levels or levels), ranks, nodes)
     if threads is None:
         job = Job(fitting_threads(machine, job, request), ranks, nodes)
     resolved = resolve(machine, job, request)
+    resolved = replace(resolved, notes=(*notes, *resolved.notes))
     policy = _policy(machine, memory, resolved)
     inherited = os.environ if machine.live else None
     traps = () if untouched else tuple(find_traps(machine, resolved.placement, request, inherited))
@@ -127,7 +132,7 @@ def _policy(machine: Machine, text: str | None, resolved: Resolved) -> MemoryPol
 def place(
     policy: str | None = None,
     *,
-    threads: int | None = None,
+    threads: int | Sequence[int] | None = None,
     ranks: int = 0,
     nodes: int = 1,
     zones: str = "share",
@@ -142,7 +147,7 @@ def place(
     """Where ranks and threads would sit on a machine: by a `policy` (`compact`, `scatter`, `balanced`, `os`) or by texts.
 
     `texts` say it in the words of any tool, each by the name of the command's option: `places="cores", bind="close"`,
-    `slurm="--cpu-bind=cores"`. `threads` are those of each rank (None: what fits), `ranks` those of all `nodes` like this
+    `slurm="--cpu-bind=cores"`. `threads` are those of each rank (None: what fits; `(2, 4)`: two, with an inner OpenMP team of four each), `ranks` those of all `nodes` like this
     one; `zones` is what ranks get where no launcher is named, `near` the devices whose nearest processors are kept to
     (`"nvme0n1"`; of several each rank gets one in turn: `["gpu0", "gpu1"]`), `runtime` whose rules OpenMP's variables follow. `memory` is where pages go,
     such as `"bind:0"`. What it returns is written in another dialect by its `render`.

@@ -22,8 +22,9 @@ def _option_of(param: click.Parameter | None) -> str:
 
 if TYPE_CHECKING:
     _Kind = click.ParamType[float]
+    _Counts = click.ParamType[tuple[int, ...]]
 else:
-    _Kind = click.ParamType
+    _Kind = _Counts = click.ParamType
 
 
 class _Time(_Kind):
@@ -54,8 +55,29 @@ class _Share(_Kind):
         return value if isinstance(value, float) else parse_share(value, _option_of(param), self._most)
 
 
+class _Threads(_Counts):
+    """A number of threads, or of those of a team of each level: `8`, `2,4`."""
+
+    name = "N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if not isinstance(value, str):
+            return tuple(value)
+        try:
+            found = tuple(int(part) for part in value.split(","))
+        except ValueError:
+            found = ()
+        if not found or len(value) > 100 or any(n < 1 for n in found):
+            raise InputError(
+                f"{_option_of(param)} {value[:40]!r} is no number of threads",
+                "give one, such as 8, or one for each level of nested teams, such as 2,4",
+            )
+        return found
+
+
 TIME, TIME_OR_NONE = _Time(), _Time(zero=True)
 SHARE, SHARE_OR_NONE = _Share(), _Share(whole=True)
+THREADS = _Threads()
 PATH = click.Path(path_type=Path)
 #: A path that may be standard output.
 TARGET = click.Path(path_type=Path, allow_dash=True)

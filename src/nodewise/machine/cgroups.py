@@ -109,7 +109,8 @@ def read_limits(root: Path, affinity: Iterable[int], memory_bytes: int) -> Limit
     processors = set(affinity)
     granted = _cpuset(root)
     # A cpuset that leaves nothing is one of another namespace's numbering: then the scheduler's word stands.
-    if granted is not None and processors & granted:
+    known = granted is not None and bool(processors & granted)
+    if granted is not None and known:
         processors &= granted
     quotas = [q for d in _directories(root, "cpu") if (q := _quota(d)) is not None]
     names = ("memory.max", "memory.limit_in_bytes")
@@ -117,7 +118,8 @@ def read_limits(root: Path, affinity: Iterable[int], memory_bytes: int) -> Limit
     memory = min(sizes, default=None)
     if memory is not None and memory_bytes and memory >= memory_bytes:
         memory = None
-    return Limits(tuple(sorted(processors)), min(quotas, default=None), memory, _nodes(root))
+    cpuset = tuple(sorted(granted)) if granted is not None and known else ()
+    return Limits(tuple(sorted(processors)), min(quotas, default=None), memory, _nodes(root), cpuset)
 
 
 def read_throttling(root: Path) -> float | None:

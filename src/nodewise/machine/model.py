@@ -114,13 +114,15 @@ class Processor:
 class Limits:
     """What this process may use: `processors` by affinity and cpuset, `cpu_quota` in processors, `memory_bytes`; None is no limit.
 
-    `nodes` are the NUMA nodes allowed; empty where that is not known.
+    `nodes` are the NUMA nodes allowed, `cpuset` the processors that the control group has, to which a process may widen its
+    affinity; empty where that is not known.
     """
 
     processors: tuple[int, ...]
     cpu_quota: float | None = None
     memory_bytes: int | None = None
     nodes: tuple[int, ...] = ()
+    cpuset: tuple[int, ...] = ()
 
     @property
     def parallelism(self) -> int:

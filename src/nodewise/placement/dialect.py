@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from nodewise.machine.model import Machine
     from nodewise.placement.job import Job
-    from nodewise.placement.placement import Placement
+    from nodewise.placement.placement import PlaceList, Placement
     from nodewise.placement.rendering import Rendering
     from nodewise.placement.resolve import Request
 
@@ -20,10 +20,14 @@ Places = Sequence[tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """Places of the threads (operating-system indexes), and what a user should know of how they came about."""
+    """Places of the threads (operating-system indexes), and what a user should know of how they came about.
+
+    `inner` is what an OpenMP runtime deals out to inner teams, where it was asked for a policy of theirs.
+    """
 
     places: tuple[tuple[int, ...], ...]
     notes: tuple[str, ...] = ()
+    inner: PlaceList | None = None
 
 
 class Mask(NamedTuple):
@@ -75,7 +79,7 @@ class ThreadReader:
     """What places threads by texts. Dialects whose texts are read together, by one runtime, share one.
 
     `place` gives the places of a number of threads on a machine, of which a launcher or a mask may have taken a part; None
-    where the texts leave them to the system. It raises InputError where a text cannot be read or is refused. `listed` is
+    where the texts leave them to the system. Where the request has `levels` they are those of its innermost teams. It raises InputError where a text cannot be read or is refused. `listed` is
     how many threads the texts themselves name, and `usable` how many processors they leave of those that may be used.
     """
 
@@ -116,7 +120,8 @@ class Dialect:
     `threads` places threads. A launcher and a mask have one text. Threads are bound by the texts of one dialect, and of
     those that `compatible` names; a mask that `replaces` takes the place of what a launcher bound a rank to, others keep to it.
 
-    Writing, one of two: `write_process` the places of one process's threads, `write_job` the ranks of a job over nodes with
+    Writing, one of two: `write_process` the places of one process's threads (`write_teams` those of nested teams: the
+    places, how many threads a team of each level has, and the policies of inner teams of no known size), `write_job` the ranks of a job over nodes with
     their hosts' names. They raise NotExpressibleError with the reason. `outside`: it can name processors that the process
     may not use. `with_threads`: as a launcher it places the threads of its ranks, too.
 
@@ -136,6 +141,7 @@ class Dialect:
     threads: ThreadReader | None = None
     compatible: tuple[str, ...] = ()
     write_process: Callable[[Machine, Places], Rendering] | None = None
+    write_teams: Callable[[Machine, Places, tuple[int, ...], PlaceList | None], Rendering] | None = None
     write_job: Callable[[Machine, Placement, Sequence[str]], Rendering] | None = None
     outside: bool = False
     with_threads: bool = False

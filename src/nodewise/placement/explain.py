@@ -32,6 +32,11 @@ def _asked(machine: Machine, placement: Placement, request: Request) -> list[str
             sentences.append(
                 f"{dialect.name} holds the whole process to a set; within it the system moves threads as it likes."
             )
+    if placement.levels:
+        shape = " × ".join(map(str, placement.levels))
+        sentences.append(
+            f"Teams within teams, {shape} threads by level: shown are those of the innermost teams, team after team."
+        )
     sentences += _other_runtime(machine, placement, request)
     if placement.ranks:
         sentences.append(
@@ -58,7 +63,8 @@ def _other_runtime(machine: Machine, placement: Placement, request: Request) -> 
     runtime = "intel" if gnu else "gnu"
     kept = {text.name: request.texts[text.name] for text in texts if not text.runtimes or runtime in text.runtimes}
     try:
-        there = resolve(machine, job, Request(zones=request.zones, runtime=runtime, near=request.near, **kept))
+        asked = Request(zones=request.zones, runtime=runtime, near=request.near, **kept)
+        there = resolve(machine, job, asked.nested(request.levels))
     except InputError as problem:
         return [f"Modelled is {mine} runtime; {other} does not take it: {problem.what}."]
     differ = [

@@ -7,6 +7,7 @@ built; a differential test asks the real runtime.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -222,6 +223,12 @@ def layers_of(machine: Machine, respect: bool = True, native: bool = False) -> L
         table.append((*outer, number))
     positions = _positions(table)
     mine = [(item[0], ids) for item, ids in zip(found, positions, strict=True) if item[0] in allowed]
+    if native:
+        # /proc/cpuinfo does not number a core's hardware threads: the runtime counts those that it may use
+        seen: Counter[tuple[int, ...]] = Counter()
+        for i, (processor, ids) in enumerate(mine):
+            mine[i] = (processor, (*ids[:-1], seen[ids[:-1]]))
+            seen[ids[:-1]] += 1
     columns = list(zip(*(ids for _, ids in mine), strict=True))
     same, counted_anew = _drop_equal_layers(kinds, columns)
     kept = list(zip(*columns, strict=True)) if same else [ids for _, ids in mine]

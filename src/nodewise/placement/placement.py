@@ -18,6 +18,14 @@ _ORDER = re.compile(r"block|cyclic|plane=([1-9]\d{0,6})")
 
 
 @dataclass(frozen=True)
+class PlaceList:
+    """The places among which an OpenMP runtime deals out threads, and its policies by level, from the outermost on."""
+
+    places: tuple[tuple[int, ...], ...]
+    binds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Placement:
     """Places of the threads of one node's ranks, rank after rank: operating-system indexes each.
 
@@ -25,6 +33,10 @@ class Placement:
     program is one process with all of the threads. Every one of the `nodes` is filled alike, until `total` ranks are
     placed (None: all nodes are full), which `order` numbers over the nodes. `held` is what each of a node's ranks may use
     as a process, where that is more than its threads' places.
+
+    `levels` is how many threads an OpenMP team of each level has, where each thread of a rank's outer team has one of its own:
+    the threads of a rank are then those of its innermost teams, one team after the other. `inner` is for each rank what
+    its runtime has for inner teams of which it is not known how large they are.
     """
 
     policy: str
@@ -34,6 +46,8 @@ class Placement:
     order: str = "block"
     total: int | None = None
     held: tuple[tuple[int, ...], ...] = ()
+    levels: tuple[int, ...] = ()
+    inner: tuple[PlaceList | None, ...] = ()
 
     def __post_init__(self) -> None:
         if self.ranks and sum(self.ranks) != len(self.places):
@@ -108,4 +122,5 @@ class Placement:
             "order": self.order,
             "size": self.size,
             "zones": [list(z) for z in self.zones],
+            "levels": list(self.levels),
         }

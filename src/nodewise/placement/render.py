@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 from nodewise.base.errors import InputError
 from nodewise.base.meant import meant
 from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
+from nodewise.placement.dialect import Dialect, Places
 from nodewise.placement.job import within
 from nodewise.placement.layers import layers_of
 from nodewise.placement.openmp.gnu import apply_gnu
 from nodewise.placement.openmp.places import apply_places, openmp_environment, read_places
-from nodewise.placement.placement import Placement
+from nodewise.placement.placement import PlaceList, Placement
 from nodewise.placement.registry import binding_variables, local_rank_variables, writers
 from nodewise.placement.rendering import NotExpressibleError, Rendering
 
@@ -53,11 +55,29 @@ def render(dialect: str, machine: Machine, placement: Placement, hosts: Sequence
             f"only by: {', '.join(d.name for d in writers().values() if d.outside)}",
         )
     if writer.write_job is not None:
+        if writer.with_threads and len(placement.levels) > 1:
+            raise NotExpressibleError(dialect, "it places the threads of one team, and these are of teams within teams")
         return _with_threads(machine, placement, writer.write_job(machine, placement, hosts), alone=writer.with_threads)
+    inner = placement.inner or (None,) * len(placement.by_rank)
+    of_ranks = [
+        _process(dialect, writer, machine, places, placement.levels, one)
+        for places, one in zip(placement.by_rank, inner, strict=True)
+    ]
+    return of_ranks[0] if len(of_ranks) == 1 else _wrapper(of_ranks)
+
+
+def _process(
+    name: str, writer: Dialect, machine: Machine, places: Places, levels: tuple[int, ...], inner: PlaceList | None
+) -> Rendering:
     assert writer.write_process is not None
-    if len(placement.by_rank) == 1:
-        return writer.write_process(machine, placement.places)
-    return _wrapper([writer.write_process(machine, places) for places in placement.by_rank])
+    if (levels or inner is not None) and writer.write_teams is not None:
+        return writer.write_teams(machine, places, levels, inner)
+    if len(levels) > 1 and writer.mask is None:
+        raise NotExpressibleError(name, "it places the threads of one team, and these are of teams within teams")
+    found = writer.write_process(machine, places)
+    if inner is None:
+        return found
+    return replace(found, notes=(*found.notes, "what OMP_PROC_BIND says of inner teams is written by --to omp alone"))
 
 
 def launch_rendering(machine: Machine, placement: Placement) -> Rendering:
@@ -119,10 +139,13 @@ def _with_threads(machine: Machine, placement: Placement, launcher: Rendering, *
     """A launcher's rendering with the OpenMP setting that places the threads within each rank's zone, unless it does so alone."""
     threads = {len(places) for places in placement.by_rank}
     count = {"OMP_NUM_THREADS": str(threads.pop())} if len(threads) == 1 else {}
+    if len(levels := placement.levels) > 1:
+        count = {"OMP_NUM_THREADS": ",".join(map(str, levels)), "OMP_MAX_ACTIVE_LEVELS": str(len(levels))}
     floating = all(
         place == zone for places, zone in zip(placement.by_rank, placement.zones, strict=True) for place in places
     )
-    common = {} if floating or alone else common_openmp(machine, placement)
+    nested = len(placement.levels) > 1 or any(placement.inner)
+    common = {} if floating or alone else None if nested else common_openmp(machine, placement)
     if common is not None:
         return Rendering({**launcher.env, **count, **common}, launcher.words, launcher.files, launcher.notes)
     script = render("omp", machine, placement)
@@ -145,8 +168,8 @@ def common_openmp(machine: Machine, placement: Placement) -> dict[str, str] | No
     ):
         places = read_places(kind)
         if all(
-            apply_places(layers[zone], places, bind, len(asked)).places == asked
-            and apply_gnu(parts[zone], len(asked), kind, None, bind).places == asked
+            apply_places(layers[zone], places, (bind,), (len(asked),)).places == asked
+            and apply_gnu(parts[zone], (len(asked),), kind, None, bind).places == asked
             for zone, asked in zip(placement.zones, placement.by_rank, strict=True)
         ):
             return {"OMP_PLACES": kind, "OMP_PROC_BIND": bind}

@@ -8,7 +8,8 @@ place threads, or a policy, place them within what is left, as a process held to
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from nodewise.base.errors import InputError
@@ -18,7 +19,7 @@ from nodewise.placement.job import Job, share_zones, within
 from nodewise.placement.layers import layers_of
 from nodewise.placement.near import near_notes, near_zones
 from nodewise.placement.openmp.subset import apply_subset, rank_subset, read_subset
-from nodewise.placement.placement import Placement
+from nodewise.placement.placement import PlaceList, Placement
 from nodewise.placement.policies import place
 from nodewise.placement.registry import all_dialects, all_texts
 
@@ -32,6 +33,7 @@ class Request:
     """What was asked for: a policy's name, and texts by name in the registry's order.
 
     `zones` is one of `ZONES`, `runtime` one of the OpenMP runtimes, `near` names devices whose processors are to be kept to.
+    `levels` is how many threads an OpenMP team of each level has, where there are inner teams.
     """
 
     policy: str | None
@@ -39,6 +41,7 @@ class Request:
     zones: str
     runtime: str
     near: tuple[str, ...]
+    levels: tuple[int, ...]
 
     def __init__(
         self,
@@ -57,6 +60,13 @@ class Request:
         for name, value in (("policy", policy), ("texts", given), ("zones", zones), ("runtime", runtime)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "near", tuple(near))
+        object.__setattr__(self, "levels", ())
+
+    def nested(self, levels: Sequence[int]) -> Request:
+        """The same for teams within teams, of so many threads by level; one level is none."""
+        found = copy(self)
+        object.__setattr__(found, "levels", tuple(levels) if len(levels) > 1 else ())
+        return found
 
     def given(self) -> dict[str, str]:
         """The policy, where there is one, and the texts."""
@@ -87,6 +97,7 @@ def resolve(machine: Machine, job: Job, request: Request) -> Resolved:
     memory: tuple[str, ...] = ()
     by_rank: list[Sequence[tuple[int, ...]]] = []
     held: list[tuple[int, ...]] = []
+    inner: list[PlaceList | None] = []
     seen: dict[tuple[int, ...], tuple[Outcome, tuple[int, ...]]] = {}
     for r, zone in enumerate(zones):
         if zone not in seen or bound_by_launcher:
@@ -102,10 +113,16 @@ def resolve(machine: Machine, job: Job, request: Request) -> Resolved:
             seen[zone] = (outcome or Outcome((own,) * job.threads), own)
         outcome, own = seen[zone]
         by_rank.append(outcome.places)
+        inner.append(outcome.inner)
         held.append(tuple(sorted({*own, *(p for place in outcome.places for p in place)})))
         notes += outcome.notes
     policy = request.policy or " ".join(f"{name} {text}" for name, text in request.texts.items()) or "os"
-    return Resolved(job.placement(policy, by_rank, order, held), tuple(dict.fromkeys(notes)), memory)
+    placement = job.placement(policy, by_rank, order, held)
+    if request.levels:
+        placement = replace(placement, levels=request.levels)
+    elif any(inner):
+        placement = replace(placement, inner=tuple(inner))
+    return Resolved(placement, tuple(dict.fromkeys(notes)), memory)
 
 
 def _check(request: Request) -> None:

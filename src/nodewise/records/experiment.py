@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 import nodewise
 from nodewise.base.bounded_json import parse_json, read_bounded
-from nodewise.base.ends import deaf
+from nodewise.base.ends import deaf, heard_later
 from nodewise.base.errors import InputError, StoreError
 from nodewise.base.files import make_directory, remove_left_parts, store_error, write_within
 from nodewise.base.masking import Masks
@@ -138,6 +138,17 @@ class Writer:
         self.measured = False
         self._seen: list[Neighbour] = []
         self._made: list[Path] = []
+        # a folder that is half made would be no experiment, and nobody's
+        with contextlib.ExitStack() as stack:
+            asked_to_end = stack.enter_context(heard_later()) if question is not None else []
+            self._enter(question, masks)
+            if asked_to_end and self._fresh:
+                self._running.leave()
+                self.discard()
+                os.close(self._samples)
+
+    def _enter(self, question: dict[str, Any] | None, masks: Masks | None) -> None:
+        path = self.path
         if question is not None:
             self._made = [p for p in (path, *path.absolute().parents) if not p.exists()]
         elif not (path / "question.json").is_file():
@@ -157,12 +168,12 @@ class Writer:
                 f"another nodewise is writing to {path}",
                 "wait for it, or choose another directory with --out",
             ) from problem
-        fresh = question is not None and not os.fstat(self._samples).st_size
+        self._fresh = question is not None and not os.fstat(self._samples).st_size
         try:
             self._begin(question, masks)
         except BaseException:
             # nobody else has anything in it: the lock is ours, and the file of samples is empty
-            if fresh:
+            if self._fresh:
                 self.discard()
             os.close(self._samples)
             raise

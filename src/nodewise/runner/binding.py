@@ -11,6 +11,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.native import native_path
 from nodewise.base.processors import format_processors
 from nodewise.placement.openmp.places import openmp_environment
+from nodewise.placement.placement import PlaceList
 from nodewise.runner.loaded import Loaded
 from nodewise.runner.program import RUNTIMES, Program, find_on_path, inspect_program
 
@@ -96,19 +97,29 @@ def _was_seen(command: Sequence[str], environment: Mapping[str, str], program: P
 
 
 def binding_environment(
-    command: Sequence[str], places: Sequence[tuple[int, ...]], environment: Mapping[str, str], via: str = "auto"
+    command: Sequence[str],
+    places: Sequence[tuple[int, ...]],
+    environment: Mapping[str, str],
+    via: str = "auto",
+    levels: Sequence[int] = (),
+    inner: PlaceList | None = None,
 ) -> tuple[dict[str, str], Binding]:
     """The variables that place a command's threads, and how they are bound; whoever starts it sets the mask, too.
 
-    Raises InputError for a `via` that is not known.
+    `levels` and `inner` are as `openmp_environment` takes them: only OpenMP knows of teams within teams.
+    Raises InputError for a `via` that is not known, or cannot place such.
     """
     if via not in BINDINGS:
         raise InputError(f"threads cannot be bound by {via!r}", f"give one of: {', '.join(BINDINGS)}")
     program = program_of(command, environment)
     chosen = choose_binding(program) if via == "auto" else Binding(via, "it was asked for")
+    if len(levels) > 1 or inner is not None:
+        if via not in ("auto", "openmp"):
+            raise InputError(f"--via {via} knows nothing of teams within teams", "leave it out")
+        chosen = Binding("openmp", "only OpenMP has teams within teams")
     count = {"OMP_NUM_THREADS": str(len(places))}
     if chosen.name == "openmp":
-        return openmp_environment(places), chosen
+        return openmp_environment(places, levels, inner), chosen
     if chosen.name == "mask":
         return count, chosen
     library = str(native_path("libnodewise-pin.so"))

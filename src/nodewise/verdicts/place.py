@@ -21,7 +21,8 @@ class PlaceOutput:
 
     `places` are each thread's processors (None: left to the system), `ranks` how many threads each rank of a node has,
     `size` the ranks of all `nodes`, dealt to these in that `order`; `zones` are the processors of each rank of a node.
-    `mask` is what a program is held to, `env` what binds its threads, `memory` the memory policy; empty or None: nothing.
+    `levels` is how many threads an OpenMP team of each level has, where teams are within teams: `places` are then those of
+    the innermost teams. `mask` is what a program is held to, `env` what binds its threads, `memory` the memory policy; empty or None: nothing.
     """
 
     policy: str
@@ -37,6 +38,7 @@ class PlaceOutput:
     env: Mapping[str, str]
     mask: tuple[int, ...] | None
     memory: str | None
+    levels: tuple[int, ...]
     #: What it is made of, and no part of its JSON.
     machine: Machine = field(repr=False)
     placement: Placement = field(repr=False)

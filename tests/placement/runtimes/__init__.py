@@ -55,18 +55,21 @@ class EndedError(RuntimeError):
 
 @dataclass(frozen=True)
 class Reported:
-    """What each thread may use (of the outer region, or with TEAM_INNER of all inner ones), and what the runtime warned of."""
+    """What each thread of the innermost region may use, in the order of its teams, and what the runtime warned of."""
 
     places: list[tuple[int, ...]]
     warnings: str
 
 
-def _ask(folder: Path, library: Path | None, machine: Machine, env: dict[str, str], threads: int) -> Reported:
+def _ask(
+    folder: Path, library: Path | None, machine: Machine, env: dict[str, str], threads: int, levels: int
+) -> Reported:
     preload, program = _built(folder, library)
     pretended = {
         "LD_PRELOAD": str(preload),
         "PRETEND_PROCESSORS": format_processors(machine.allowed),
         "PRETEND_EXISTING": format_processors(machine.pus),
+        "TEAM_LEVELS": str(levels),
     }
     done = subprocess.run(
         [str(program)],
@@ -79,12 +82,12 @@ def _ask(folder: Path, library: Path | None, machine: Machine, env: dict[str, st
     )
     if done.returncode:
         raise EndedError(done.stderr + done.stdout)
-    said = re.findall(r"thread (\d+)\.(\d+) may use (\S+)", done.stdout)
-    said.sort(key=lambda one: (int(one[0]), int(one[1])))
-    return Reported([parse_processors(mask) for _, _, mask in said], done.stderr)
+    said = re.findall(r"thread ([\d.]+) may use (\S+)", done.stdout)
+    said.sort(key=lambda one: [int(number) for number in one[0].split(".")])
+    return Reported([parse_processors(mask) for _, mask in said], done.stderr)
 
 
-def ask_intel(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Reported:
+def ask_intel(folder: Path, machine: Machine, env: dict[str, str], threads: int, levels: int = 1) -> Reported:
     """What each thread may use by Intel's runtime, which takes the machine from hwloc. Raises EndedError."""
     kind, _, text = machine.source.partition(":")
     assert INTEL.exists(), "the runtime of the package intel-openmp, which ./dev test installs, is missing"
@@ -96,7 +99,7 @@ def ask_intel(folder: Path, machine: Machine, env: dict[str, str], threads: int)
     again = 12
     while True:
         try:
-            return _ask(folder, INTEL, machine, {**source, **env}, threads)
+            return _ask(folder, INTEL, machine, {**source, **env}, threads, levels)
         except EndedError as problem:
             # now and then it starts on a mask of its own that was never filled
             again -= 1
@@ -104,17 +107,16 @@ def ask_intel(folder: Path, machine: Machine, env: dict[str, str], threads: int)
                 raise
 
 
-def ask_llvm(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Reported:
+def ask_llvm(folder: Path, machine: Machine, env: dict[str, str], threads: int, levels: int = 1) -> Reported:
     """What each thread may use by LLVM's runtime, which takes the machine from a file as /proc/cpuinfo. Raises EndedError."""
     source = {"KMP_CPUINFO_FILE": str(_file(folder, "cpuinfo", machine, _cpuinfo))}
-    return _ask(folder, LLVM, machine, {**source, **env}, threads)
+    return _ask(folder, LLVM, machine, {**source, **env}, threads, levels)
 
 
-def ask_gnu(folder: Path, machine: Machine, env: dict[str, str], threads: int) -> Reported:
+def ask_gnu(folder: Path, machine: Machine, env: dict[str, str], threads: int, levels: int = 1) -> Reported:
     """What each thread may use by libgomp, which takes the machine from files as below /sys. Raises EndedError."""
-    return _ask(
-        folder, None, machine, {"PRETEND_SYSTEM": str(_file(folder, "system", machine, _system)), **env}, threads
-    )
+    source = {"PRETEND_SYSTEM": str(_file(folder, "system", machine, _system))}
+    return _ask(folder, None, machine, {**source, **env}, threads, levels)
 
 
 def _cpuinfo(machine: Machine) -> str:

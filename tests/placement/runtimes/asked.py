@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from nodewise.base.processors import format_processors
 from nodewise.machine.model import Machine
 from nodewise.machine.sources import restrict
 from nodewise.placement.job import Job
+from nodewise.placement.openmp.runtimes import active
 from nodewise.placement.registry import variable_texts
 from nodewise.placement.resolve import Request, resolve
 from tests.placement.runtimes import EndedError, Reported, ask_gnu, ask_intel, ask_llvm, made_up
@@ -25,12 +27,16 @@ Answer = list[list[int]] | None
 
 @dataclass(frozen=True)
 class Case:
-    """A machine, the variables, and how many threads; `name` is what a machine that is no synthetic text is recorded as."""
+    """A machine, the variables, and how many threads; `name` is what a machine that is no synthetic text is recorded as.
+
+    With `levels`, the threads of the teams of each level, `threads` is what all of those come to.
+    """
 
     machine: Machine
     env: dict[str, str]
     threads: int
     name: str = ""
+    levels: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As recorded; `allow` is null where all processors are."""
@@ -40,12 +46,14 @@ class Case:
             "allow": format_processors(self.machine.allowed) if some else None,
             "env": self.env,
             "threads": self.threads,
+            **({"levels": list(self.levels)} if self.levels else {}),
         }
 
 
 def recorded(data: dict[str, Any]) -> Case:
     """A case read back."""
-    return Case(_machine(data["machine"], data["allow"]), data["env"], data["threads"], data["machine"])
+    levels = tuple(data.get("levels", ()))
+    return Case(_machine(data["machine"], data["allow"]), data["env"], data["threads"], data["machine"], levels)
 
 
 def _machine(source: str, allow: str | None) -> Machine:
@@ -81,15 +89,21 @@ RUNTIMES: dict[str, tuple[Callable[[random.Random], Case], Callable[..., Reporte
 }
 
 
-def made_up_case(runtime: str, dice: random.Random) -> Case:
-    """A case for that runtime."""
-    return RUNTIMES[runtime][0](dice)
+def made_up_case(runtime: str, dice: random.Random, nested: bool = False) -> Case:
+    """A case for that runtime, with teams within teams where `nested`."""
+    case = RUNTIMES[runtime][0](dice)
+    if not nested:
+        return case
+    levels = made_up.levels(dice)
+    return replace(case, env=made_up.nested_setting(dice, case.env), threads=math.prod(levels), levels=levels)
 
 
 def real(runtime: str, folder: Path, case: Case) -> tuple[Answer, str]:
     """What the runtime itself answers, None where it ends the program; and what it warns of."""
     try:
-        reported = RUNTIMES[runtime][1](folder, case.machine, case.env, case.threads)
+        count = {"OMP_NUM_THREADS": ",".join(map(str, case.levels))} if case.levels else {}
+        asked = {**count, **case.env}
+        reported = RUNTIMES[runtime][1](folder, case.machine, asked, case.threads, max(1, len(case.levels)))
     except EndedError as problem:
         return None, str(problem)
     return [list(p) for p in reported.places], reported.warnings
@@ -98,6 +112,11 @@ def real(runtime: str, folder: Path, case: Case) -> tuple[Answer, str]:
 def agrees(mine: Answer, real: Answer, warned: str) -> bool:
     """Whether the model says what the runtime does; what it refuses, the runtime is to warn of, or end the program."""
     return mine == real or (mine is None and ("arning" in warned or "nvalid" in warned))
+
+
+def misread(mine: Answer, real: Answer, why: list[str]) -> bool:
+    """Whether a text that is spelt wrong is refused with the column, and the runtime takes some of it without a word."""
+    return mine is None and real is not None and any(", column " in one for one in why)
 
 
 def unanswered(real: Answer, warned: str) -> bool:
@@ -109,18 +128,19 @@ def modelled(runtime: str, case: Case) -> tuple[Answer, list[str]]:
     """What the model answers, None where it refuses, and its words."""
     request = Request(runtime=runtime, **{variable_texts()[name].name: text for name, text in case.env.items()})
     try:
-        found = resolve(case.machine, Job(case.threads), request)
+        request, _ = active(request, case.levels or (case.threads,))
+        found = resolve(case.machine, Job(math.prod(request.levels or (case.threads,))), request)
     except InputError as problem:
         return None, [problem.what]
     return [list(p) for p in found.placement.places], list(found.notes)
 
 
-def differing(runtime: str, folder: Path, cases: int, seed: str) -> list[str]:
+def differing(runtime: str, folder: Path, cases: int, seed: str, nested: bool = False) -> list[str]:
     """Asks both of cases made up from a seed; a line for each that differs."""
     dice = random.Random(seed)
     found = []
     for _ in range(cases):
-        case = made_up_case(runtime, dice)
+        case = made_up_case(runtime, dice, nested)
         (reported, warned), (mine, why) = real(runtime, folder, case), modelled(runtime, case)
         if not agrees(mine, reported, warned) and not unanswered(reported, warned):
             found.append(f"{case.to_json()}: {reported}, modelled {mine} {why}")

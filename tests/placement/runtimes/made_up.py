@@ -258,3 +258,20 @@ def threads(dice: random.Random, machine: Machine) -> int:
     """A number of threads, from 2 to some more than there are processors."""
     count = min(len(machine.pus), 48)
     return max(2, dice.choice([3, count, dice.randint(2, count + 1), dice.randint(2, 2 * count + 1)]))
+
+
+def levels(dice: random.Random) -> tuple[int, ...]:
+    """Threads of the teams of two or three levels."""
+    return tuple(dice.choice([1, 2, 2, 3, 4, 5, 7]) for _ in range(dice.choice([2, 2, 3])))
+
+
+def nested_setting(dice: random.Random, env: dict[str, str]) -> dict[str, str]:
+    """Variables with policies of several levels, most of them; what makes threads' places a matter of chance is left out."""
+    env = {name: text for name, text in env.items() if name != "KMP_AFFINITY"}
+    if dice.random() < 0.85:
+        env["OMP_PROC_BIND"] = ",".join(
+            dice.choice(["close", "spread", "spread", "primary"]) for _ in range(dice.randint(1, 3))
+        )
+    if dice.random() < 0.25:
+        env["OMP_MAX_ACTIVE_LEVELS"] = str(dice.randint(0, 3))
+    return env

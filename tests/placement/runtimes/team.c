@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A parallel region, and one within each of its threads where TEAM_INNER is set: every thread prints its number (within its
-// team, after that of its team's first thread) and the processors that it may use.
+// Parallel regions within each other, as many as TEAM_LEVELS says (without it one): every thread of the innermost prints its
+// number, after those of the threads whose teams it is within, and the processors that it may use.
 #define _GNU_SOURCE
 #include <omp.h>
 #include <sched.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 65536 };
+enum { MOST = 65536, NAME = 64 };
 
-static void print(int outer, int inner) {
+static void print(const char* name) {
     static __thread unsigned char mask[MOST / 8];
     memset(mask, 0, sizeof mask);
     if (sched_getaffinity(0, sizeof mask, (cpu_set_t*)mask) != 0) {
@@ -18,7 +18,7 @@ static void print(int outer, int inner) {
     }
 #pragma omp critical
     {
-        printf("thread %d.%d may use ", outer, inner);
+        printf("thread %s may use ", name);
         const char* mark = "";
         for (int p = 0; p < MOST; ++p) {
             if (mask[p / 8] >> (p % 8) & 1) {
@@ -30,16 +30,21 @@ static void print(int outer, int inner) {
     }
 }
 
-int main(void) {
+static void team(int levels, const char* of) {
 #pragma omp parallel
     {
-        int outer = omp_get_thread_num();
-        if (getenv("TEAM_INNER") == NULL) {
-            print(outer, 0);
+        char name[NAME];
+        snprintf(name, sizeof name, "%s%s%d", of, *of ? "." : "", omp_get_thread_num());
+        if (levels > 1) {
+            team(levels - 1, name);
         } else {
-#pragma omp parallel
-            print(outer, omp_get_thread_num());
+            print(name);
         }
     }
+}
+
+int main(void) {
+    const char* levels = getenv("TEAM_LEVELS");
+    team(levels == NULL ? 1 : atoi(levels), "");
     return 0;
 }

@@ -20,6 +20,7 @@ from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.processors import format_processors
 from nodewise.cli.kinds import (
     PATH,
+    THREADS,
     allow_option,
     given_options,
     json_option,
@@ -81,7 +82,12 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
 
 
 @click.command(cls=_Place, context_settings={"allow_interspersed_args": True})
-@click.option("--threads", type=int, metavar="N", help="How many threads each rank has. [default: what fits]")
+@click.option(
+    "--threads",
+    type=THREADS,
+    metavar="N",
+    help="How many threads each rank has; 2,4: two, each with an inner OpenMP team of four. [default: what fits]",
+)
 @click.option("--ranks", type=int, metavar="N", default=0, help="How many MPI ranks, in all.")
 @click.option("--nodes", type=int, metavar="N", default=1, help="On how many nodes like this machine.")
 @click.option(
@@ -112,7 +118,7 @@ def _brought(own: Sequence[click.Parameter]) -> list[click.Option]:
 def command(
     context: click.Context,
     /,
-    threads: int | None,
+    threads: tuple[int, ...] | None,
     ranks: int,
     nodes: int,
     near: str,
@@ -163,7 +169,7 @@ def command(
         print(f"note: {note}", file=sys.stderr)
     for trap in placed.traps:
         print(f"warning: {trap}", file=sys.stderr)
-    compared = None if other is None else _compared(machine, other, asked, placed.job)
+    compared = None if other is None else _compared(machine, other, asked, placed.job, placement.levels)
     if svg is not None or png is not None:
         _draw(svg, png, machine, placement, compared)
     if command_words:
@@ -264,7 +270,7 @@ def _check_policy_first(words: tuple[str, ...]) -> None:
         )
 
 
-def _compared(machine: Machine, other: str, asked: dict[str, Any], job: Job) -> Placement:
+def _compared(machine: Machine, other: str, asked: dict[str, Any], job: Job, levels: tuple[int, ...]) -> Placement:
     """The placement that --compare names: a policy, or texts as NAME=TEXT by the names of the options."""
     from nodewise.placement.policies import POLICIES
     from nodewise.placement.registry import all_texts
@@ -272,7 +278,7 @@ def _compared(machine: Machine, other: str, asked: dict[str, Any], job: Job) -> 
 
     keep = {name: asked[name] for name in ("zones", "runtime", "near")}
     if other in POLICIES:
-        return resolve(machine, job, Request(**keep, policy=other)).placement
+        return resolve(machine, job, Request(**keep, policy=other).nested(levels)).placement
     names = all_texts()
     texts: dict[str, str] = {}
     for word in shlex.split(other):
@@ -283,11 +289,13 @@ def _compared(machine: Machine, other: str, asked: dict[str, Any], job: Job) -> 
                 f"policies are {', '.join(POLICIES)}; names are {', '.join(sorted(names))}",
             )
         texts[name.replace("-", "_")] = text
-    return resolve(machine, job, Request(**keep, **texts)).placement
+    return resolve(machine, job, Request(**keep, **texts).nested(levels)).placement
 
 
 def _title(placement: Placement) -> str:
     threads = f"{placement.threads} thread{'s' * (placement.threads != 1)}"
+    if placement.levels:
+        threads = f"{' × '.join(map(str, placement.levels))} threads"
     if placement.ranks:
         threads = f"{placement.per_node} ranks × {placement.ranks[0]} threads"
     nodes = f" on each of {placement.nodes} nodes" if placement.nodes > 1 else ""
@@ -367,6 +375,7 @@ def _run(placed: Placed, words: tuple[str, ...], via: str, untouched: bool, vari
             "a program can be placed only on the machine that it runs on", "leave out --machine, or the command"
         )
     places = placement.places
+    inner = placement.inner[0] if placement.inner else None
     if job.ranks or len(placement.by_rank) > 1:
         number = next(
             (os.environ[name] for name in local_rank_variables() if os.environ.get(name, "").isdecimal()), None
@@ -376,11 +385,14 @@ def _run(placed: Placed, words: tuple[str, ...], via: str, untouched: bool, vari
                 "a command with several ranks is started by their launcher",
                 f"write it as: mpirun … nodewise place …, or see --to {', '.join(d.name for d in launchers() if d.writes)}",
             )
-        places = placement.by_rank[int(number) % len(placement.by_rank)]
+        rank = int(number) % len(placement.by_rank)
+        places = placement.by_rank[rank]
+        inner = placement.inner[rank] if placement.inner else None
     bound = is_bound(machine, placement)
-    env = {"OMP_NUM_THREADS": str(len(places))} if not untouched else {}
+    count = ",".join(map(str, placement.levels or (len(places),)))
+    env = {"OMP_NUM_THREADS": count} if not untouched else {}
     if bound:
-        env, binding = binding_environment(words, places, os.environ, via)
+        env, binding = binding_environment(words, places, os.environ, via, placement.levels, inner)
         if binding.name == "mask" and len(set(places)) > 1:
             print(f"note: threads get one mask together: {binding.why}", file=sys.stderr)
     mask = tuple(sorted({p for place in places for p in place})) if bound else None

@@ -11,10 +11,11 @@ from nodewise.machine.model import Machine
 from nodewise.placement.dialect import Dialect, Places, Silence, Text
 from nodewise.placement.openmp.gnu_text import read_gnu_places
 from nodewise.placement.openmp.places import openmp_environment, read_bind, read_places
-from nodewise.placement.openmp.runtimes import OPENMP, RUNTIMES, modelled
+from nodewise.placement.openmp.runtimes import OPENMP, RUNTIMES, modelled, read_levels
 from nodewise.placement.rendering import Rendering
 
 if TYPE_CHECKING:
+    from nodewise.placement.placement import PlaceList
     from nodewise.placement.resolve import Request
 
 _BINDS = {
@@ -31,6 +32,11 @@ def write_omp(machine: Machine, places: Places) -> Rendering:
     return Rendering(openmp_environment(places))
 
 
+def write_teams(machine: Machine, places: Places, levels: tuple[int, ...], inner: PlaceList | None) -> Rendering:
+    """The same for threads of nested teams; where their sizes are not known, what the runtime has for them."""
+    return Rendering(openmp_environment(places, levels, inner))
+
+
 def _explain(machine: Machine, request: Request) -> list[str]:
     """Of what GNU's runtime refuses, a note has what it does instead."""
     gnu = modelled(request) == "gnu"
@@ -43,7 +49,9 @@ def _explain(machine: Machine, request: Request) -> list[str]:
             sentences.append(f"OMP_PLACES={text}: {kind} is a place{limit}.")
     with suppress(InputError) if gnu else nullcontext():
         if (text := request.texts.get("bind")) is not None:
-            sentences.append(f"OMP_PROC_BIND={text}: {_BINDS[read_bind(text)]}.")
+            outer, *inner = read_bind(text)
+            sentences.append(f"OMP_PROC_BIND={text}: {_BINDS[outer]}.")
+            sentences += [f"Level {level} of nested teams: {_BINDS[bind]}." for level, bind in enumerate(inner, 2)]
     return sentences
 
 
@@ -64,10 +72,19 @@ DIALECT = Dialect(
             read=read_bind,
             runtimes=tuple(RUNTIMES),
         ),
+        Text(
+            "max_active_levels",
+            "OMP_MAX_ACTIVE_LEVELS: on how many levels teams are more than one thread.",
+            variable="OMP_MAX_ACTIVE_LEVELS",
+            read=read_levels,
+            runtimes=tuple(RUNTIMES),
+            binds=False,
+        ),
     ),
     threads=OPENMP,
     compatible=("kmp", "gomp"),
     write_process=write_omp,
+    write_teams=write_teams,
     explain=_explain,
     silences=(Silence("places", ("gomp",), ("gnu",)),),
 )

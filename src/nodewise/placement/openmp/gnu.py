@@ -10,6 +10,7 @@ GOMP_CPU_AFFINITY, and KMP_AFFINITY is not read. What it does is checked against
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import TypeVar
 
 from nodewise.base.errors import InputError
@@ -19,6 +20,8 @@ from nodewise.placement.dialect import Outcome
 from nodewise.placement.objects import last_level_caches, numbered_objects, objects
 from nodewise.placement.openmp.gnu_text import GnuPlaces, expand, read_gnu_places, read_gomp
 from nodewise.placement.openmp.places import read_bind
+from nodewise.placement.openmp.teams import gnu, order
+from nodewise.placement.placement import PlaceList
 
 _T = TypeVar("_T")
 
@@ -31,12 +34,16 @@ def room(machine: Machine) -> int:
     return (max(machine.allowed) // _WORD + 1) * _WORD
 
 
-def apply_gnu(machine: Machine, threads: int, places: str | None, gomp: str | None, bind: str | None) -> Outcome:
-    """Where libgomp puts the threads of the outermost parallel region for these three variables, None where not set.
+def apply_gnu(
+    machine: Machine, levels: Sequence[int], places: str | None, gomp: str | None, bind: str | None
+) -> Outcome:
+    """Where libgomp puts the threads of the innermost teams for these three variables, None where not set.
 
+    `levels` are how many threads a team of each level has, from the outermost on.
     Raises InputError where it ends the program: a thread is to start on a processor that the machine has not.
     """
     notes: list[str] = []
+    threads = prod(levels)
     how = _taken(bind, read_bind, notes)
     found: list[tuple[int, ...]] | None = None
     if places is not None:
@@ -46,7 +53,7 @@ def apply_gnu(machine: Machine, threads: int, places: str | None, gomp: str | No
         if listed is not None and found is None:
             found = _of_gomp(machine, listed, notes)
     everything = tuple(sorted(machine.allowed))
-    if how == "false" or (how is None and found is None):
+    if how == ("false",) or (how is None and found is None):
         if found:
             notes.append("OMP_PROC_BIND is false: nothing is bound")
         elif places is not None or gomp is not None or bind not in (None, "false"):
@@ -56,8 +63,9 @@ def apply_gnu(machine: Machine, threads: int, places: str | None, gomp: str | No
         found = _level(machine, "thread")
         if places is not None or gomp is not None:
             notes.append("threads are bound to single hardware threads instead")
-    taken = [found[i] for i in order(how or "true", len(found), threads)]
-    return Outcome(_possible(machine, taken, notes), tuple(notes))
+    taken = [found[i] for i in order(gnu, how or ("true",), len(found), levels)]
+    inner = PlaceList(tuple(found), how) if how is not None and len(how) > 1 else None
+    return Outcome(_possible(machine, taken, notes), tuple(notes), inner)
 
 
 def _taken(text: str | None, read: Callable[[str], _T], notes: list[str]) -> _T | None:
@@ -78,26 +86,32 @@ def _of_gomp(machine: Machine, processors: Sequence[int], notes: list[str]) -> l
     if len(kept) < len(processors):
         notes.append(f"processors from {top} on are left out: the runtime has no room for them")
     outside = {p for place in kept for p in place} & set(machine.pus) - set(machine.allowed)
-    if outside:
+    if outside := outside & set(machine.limits.cpuset or machine.pus):
         notes.append(
             f"processors {format_processors(outside)} are outside of what this process may use: threads are bound there all "
-            "the same where its cpuset has them, else the runtime ends the program"
+            "the same"
         )
     return kept or None
 
 
 def _possible(machine: Machine, places: Sequence[tuple[int, ...]], notes: list[str]) -> tuple[tuple[int, ...], ...]:
-    """The places as the kernel grants them: the first thread stays unbound on a processor that is not there."""
-    there = set(machine.pus)
-    if there.issuperset(p for place in places for p in place):
-        return tuple(places)
-    missing = sorted({p for place in places[1:] for p in place} - there)
-    if missing:
+    """The places as the kernel grants them: the first thread stays unbound on a processor that is not there, or not granted.
+
+    A cpuset that is not known grants all.
+    """
+    granted = set(machine.limits.cpuset or machine.pus) & set(machine.pus)
+    missing = [not granted.intersection(place) for place in places]
+    if not any(missing):
+        return tuple(tuple(p for p in place if p in granted) for place in places)
+    thread = next((t for t, lost in enumerate(missing) if lost and t), None)
+    at = places[thread or 0][0]
+    why = "this process's cpuset has not" if at in machine.pus else "this machine has not"
+    if thread is not None:
         raise InputError(
-            f"GNU's runtime ends the program: a thread is to start on processor {missing[0]}, which this machine has not",
+            f"GNU's runtime ends the program: a thread is to start on processor {at}, which {why}",
             "leave it out of GOMP_CPU_AFFINITY, or ask for fewer threads",
         )
-    notes.append(f"processor {places[0][0]} is not there: the main thread is not bound")
+    notes.append(f"processor {at} is not there: the main thread is not bound")
     return (tuple(sorted(machine.allowed)), *places[1:])
 
 
@@ -131,16 +145,3 @@ def _level(machine: Machine, kind: str) -> list[tuple[int, ...]]:
         found = objects(machine, "package" if kind == "socket" else "core") or [machine.allowed]
     ordered = sorted(tuple(sorted(pus)) for pus in found)
     return [(p,) for pus in ordered for p in pus] if kind == "thread" else ordered
-
-
-def order(bind: str, places: int, threads: int) -> list[int]:
-    """The place of each thread, by the rules of gomp_team_start; `true` is as `close`."""
-    if bind == "primary":
-        return [0] * threads
-    if threads > places:
-        share, rest = divmod(threads, places)
-        return [place for place in range(places) for _ in range(share)] + list(range(rest))
-    if bind != "spread":
-        return list(range(threads))
-    share, rest = divmod(places, threads)
-    return [i * share + min(i, rest) for i in range(threads)]

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 
 from nodewise.base.errors import InputError
 from nodewise.placement.dialect import Outcome
-from nodewise.placement.layers import CORES, KINDS, Layers
+from nodewise.placement.layers import CORES, KINDS, Layers, Row
 from nodewise.placement.openmp.affinity import float_levels
+from nodewise.placement.openmp.teams import kmp, order
+from nodewise.placement.placement import PlaceList
 from nodewise.placement.rendering import left_out
 from nodewise.placement.scan import Scanner
 
@@ -126,8 +129,8 @@ def _interval(scanner: Scanner) -> Interval:
     return Interval(start, count, stride)
 
 
-def read_bind(text: str) -> str:
-    """Read a value of OMP_PROC_BIND: the policy of the outermost parallel region."""
+def read_bind(text: str) -> tuple[str, ...]:
+    """Read a value of OMP_PROC_BIND: the policies of the levels of parallel regions, from the outermost on."""
     scanner = Scanner("OMP_PROC_BIND", text)
     found = []
     while True:
@@ -141,7 +144,7 @@ def read_bind(text: str) -> str:
         raise InputError(
             f"OMP_PROC_BIND={text!r}: true and false stand alone", "name a policy for each level of nesting"
         )
-    return "primary" if found[0] == "master" else found[0]
+    return tuple("primary" if word == "master" else word for word in found)
 
 
 def place_list(layers: Layers, places: Places) -> tuple[list[tuple[int, ...]], list[str]]:
@@ -156,7 +159,7 @@ def place_list(layers: Layers, places: Places) -> tuple[list[tuple[int, ...]], l
         if places.limit is not None and places.limit > len(groups):
             notes.append(f"there are {len(groups)} places, not {places.limit}")
         return groups[: places.limit], notes
-    return _explicit(places, {r.processor for r in layers.rows}, set(layers.beyond))
+    return _explicit(places, {r.processor: group for group in layers.groups(0) for r in group}, set(layers.beyond))
 
 
 def _of_level(layers: Layers, kind: str | int) -> tuple[list[tuple[int, ...]], list[str]]:
@@ -164,23 +167,26 @@ def _of_level(layers: Layers, kind: str | int) -> tuple[list[tuple[int, ...]], l
     return [tuple(sorted(r.processor for r in group)) for group in layers.groups(levels)], notes
 
 
-def _explicit(places: Places, known: set[int], beyond: set[int]) -> tuple[list[tuple[int, ...]], list[str]]:
+def _explicit(places: Places, known: dict[int, list[Row]], beyond: set[int]) -> tuple[list[tuple[int, ...]], list[str]]:
     """The places of an explicit list, of processors that are known, and what to know of them.
 
+    A processor comes with those that the runtime does not tell apart from it, as where it takes two layers for one.
     A place that excludes all of them is there, and empty. Raises InputError where they are more than `MOST_PLACES`, and
     where reading them ends the program.
     """
     found: list[tuple[int, ...]] = []
     missing: set[int] = set()
     for entry in places.entries:
-        found += _expanded(entry, known, beyond or known, missing)
+        found += _expanded(entry, known, beyond or set(known), missing)
         if len(found) > MOST_PLACES:
             raise InputError(f"OMP_PLACES names more than {MOST_PLACES} places", "name fewer")
     return found, left_out(missing)
 
 
-def _expanded(entry: Place, known: set[int], everything: set[int], missing: set[int]) -> list[tuple[int, ...]]:
-    place = set()
+def _expanded(
+    entry: Place, known: dict[int, list[Row]], everything: set[int], missing: set[int]
+) -> list[tuple[int, ...]]:
+    place: set[int] = set()
     for interval in entry.members:
         for i in range(interval.count if interval.stride else min(1, interval.count)):
             p = interval.start + i * interval.stride
@@ -193,7 +199,7 @@ def _expanded(entry: Place, known: set[int], everything: set[int], missing: set[
             if p not in known:
                 missing.add(p)
                 break
-            place.add(p)
+            place.update(row.processor for row in known[p])
     if not place:
         return []
     if entry.excluded:
@@ -204,73 +210,57 @@ def _expanded(entry: Place, known: set[int], everything: set[int], missing: set[
         if not place and i:
             break
         found.append(tuple(sorted(place)))
-        moved = {p + entry.stride for p in place & known}
+        moved = {p + entry.stride for p in place & known.keys()}
         if i + 1 < count:
-            missing |= moved - known
-        place = moved & known
-    return found
-
-
-def _dealt(places: int, threads: int) -> list[int]:
-    """Which place each of more threads than places gets: neighbours share one, the few that are left over spread out."""
-    each, left = divmod(threads, places)
-    apart = places // left if left else places
-    found: list[int] = []
-    since = apart
-    for place in range(places):
-        share = each
-        if left and since == apart:
-            share += 1
-            left -= 1
-            since = 0
-        since += 1
-        found += [place] * share
-    return found
-
-
-def _order(bind: str, places: int, threads: int) -> list[int]:
-    """The place of each thread, the first thread's being place 0, by Intel's and LLVM's rules."""
-    if bind == "primary":
-        return [0] * threads
-    if threads > places:
-        return _dealt(places, threads)
-    if bind == "close":
-        return list(range(threads))
-    # the numbers are those of a running sum of floating-point numbers, and its rounding
-    apart, at, found = (places + 1) / threads, 0.0, []
-    for _ in range(threads):
-        found.append(min(int(at), places - 1))
-        at += apart
+            missing |= moved - known.keys()
+        place = moved & known.keys()
     return found
 
 
 def apply_places(
-    layers: Layers, places: Places | None, bind: str | None, threads: int, granularity: str | int | None = None
+    layers: Layers,
+    places: Places | None,
+    binds: Sequence[str],
+    levels: Sequence[int],
+    granularity: str | int | None = None,
 ) -> Outcome:
-    """Where the threads of the outermost parallel region go; `true` is spread.
+    """Where the threads of the innermost teams go, of which each level has so many threads; `true` is spread.
 
-    Without `places` they are of KMP_AFFINITY's granularity, which by itself is cores.
+    `binds` are the policies of the levels, none where OMP_PROC_BIND is not set. Without `places` they are of KMP_AFFINITY's granularity, which by itself is cores.
     """
     everything = tuple(sorted(r.processor for r in layers.rows))
-    if bind == "false" or (bind is None and places is None):
+    threads = prod(levels)
+    if binds[:1] == ("false",) or (not binds and places is None):
         return Outcome((everything,) * threads, ("OMP_PROC_BIND is false: nothing is bound",) if places else ())
     found, notes = _of_level(layers, granularity or "core") if places is None else place_list(layers, places)
     if not found:
         return Outcome((everything,) * threads, (*notes, "no place is left: nothing is bound"))
-    order = _order("spread" if bind in (None, "true") else bind, len(found), threads)
-    taken = tuple(found[i] for i in order)
+    taken = tuple(found[i] for i in order(kmp, binds or ("true",), len(found), levels))
     if () in taken:
         raise InputError(
             f"OMP_PLACES: place {found.index(()) + 1} excludes all processors, and Intel's and LLVM's runtimes end the program "
             "where they bind a thread to it",
             "leave it out",
         )
-    return Outcome(taken, tuple(notes))
+    return Outcome(taken, tuple(notes), PlaceList(tuple(found), tuple(binds)) if len(binds) > 1 else None)
 
 
-def openmp_environment(places: Sequence[tuple[int, ...]]) -> dict[str, str]:
-    """The variables by which any OpenMP runtime places threads so: an explicit OMP_PLACES list that threads take in order."""
-    return {"OMP_NUM_THREADS": str(len(places)), "OMP_PLACES": _listed(places), "OMP_PROC_BIND": "close"}
+def openmp_environment(
+    places: Sequence[tuple[int, ...]], levels: Sequence[int] = (), inner: PlaceList | None = None
+) -> dict[str, str]:
+    """The variables by which any OpenMP runtime places threads so: an explicit OMP_PLACES list that threads take in order.
+
+    With `levels`, how many threads a team of each level has, the threads are those of the innermost teams: `spread` hands
+    each outer thread the places of its inner team. With `inner` the team is the outermost, by the rules of one runtime.
+    """
+    if inner is not None:
+        binds = ",".join(inner.binds)
+        return {"OMP_NUM_THREADS": str(len(places)), "OMP_PLACES": _listed(inner.places), "OMP_PROC_BIND": binds}
+    levels = levels or (len(places),)
+    nested = {"OMP_MAX_ACTIVE_LEVELS": str(len(levels))} if len(levels) > 1 else {}
+    binds = ",".join([*["spread"] * (len(levels) - 1), "close"])
+    count = ",".join(map(str, levels))
+    return {"OMP_NUM_THREADS": count, **nested, "OMP_PLACES": _listed(places), "OMP_PROC_BIND": binds}
 
 
 def _listed(places: Sequence[tuple[int, ...]]) -> str:

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from nodewise.base.errors import InputError
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 _PLACE_THREADS = (
     "today's runtimes ignore KMP_PLACE_THREADS: modelled is what it meant; to have it so, set KMP_HW_SUBSET={}"
 )
-_LEVELS = "OMP_PROC_BIND names nested levels: shown are the threads of the outermost region"
+_LEVELS = "OMP_PROC_BIND names nested levels: shown are the threads of the outermost region; --threads {},N shows teams of N within them"
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,29 @@ def modelled(request: Request) -> str:
     return "gnu" if "gomp" in request.texts else request.runtime
 
 
+def active(request: Request, levels: Sequence[int]) -> tuple[Request, list[str]]:
+    """A request for teams of so many threads by level, as far as OMP_MAX_ACTIVE_LEVELS has it, and notes.
+
+    Beyond as many levels with several threads teams are of one. Raises InputError for what is no number.
+    """
+    text = request.texts.get("max_active_levels")
+    if text is None:
+        return request.nested(levels), []
+    most = read_levels(text)
+    kept: list[int] = []
+    for threads in levels:
+        kept.append(threads if sum(n > 1 for n in kept) < most else 1)
+    notes = [f"OMP_MAX_ACTIVE_LEVELS={text.strip()}: teams of further levels are of one thread"]
+    return request.nested(kept), notes if kept != [*levels] else []
+
+
+def read_levels(text: str) -> int:
+    """Read a value of OMP_MAX_ACTIVE_LEVELS. Raises InputError where the runtimes refuse it."""
+    if not re.fullmatch(r"\s*\+?[0-9]{1,9}\s*", text):
+        raise InputError(f"OMP_MAX_ACTIVE_LEVELS={text!r} is no number of levels", "give a number, such as 2")
+    return int(text)
+
+
 def check_kmp(request: Request) -> None:
     """Raises InputError where GNU's runtime is to read a variable of Intel's."""
     if request.runtime == "gnu":
@@ -68,36 +93,45 @@ def check_kmp(request: Request) -> None:
 
 
 def _place(machine: Machine, threads: int, request: Request) -> Outcome | None:
-    """Where the threads of the outermost parallel region go; None where no text does."""
-    found = _placed(machine, threads, request)
-    if found is not None and "," in request.texts.get("bind", ""):
-        return Outcome(found.places, (*found.notes, _LEVELS))
+    """Where the threads of the innermost parallel region that the request counts go; None where no text does."""
+    found = _placed(machine, request.levels or (threads,), request)
+    if found is not None and not request.levels and "," in request.texts.get("bind", ""):
+        return replace(found, notes=(*found.notes, _LEVELS.format(threads)))
     return found
 
 
-def _placed(machine: Machine, threads: int, request: Request) -> Outcome | None:
+def _placed(machine: Machine, levels: tuple[int, ...], request: Request) -> Outcome | None:
     given = request.texts
+    threads = prod(levels)
+    if not {"places", "bind", "affinity", "gomp", "subset", "place_threads"} & given.keys():
+        return None
     if modelled(request) == "gnu":
-        return apply_gnu(machine, threads, given.get("places"), given.get("gomp"), given.get("bind"))
+        return apply_gnu(machine, levels, given.get("places"), given.get("gomp"), given.get("bind"))
     places = read_places(given["places"]) if "places" in given else None
-    bind = read_bind(given["bind"]) if "bind" in given else None
+    binds = read_bind(given["bind"]) if "bind" in given else ()
     affinity = read_affinity(given["affinity"]) if "affinity" in given else None
-    subset = _subset(request)
     if affinity is not None and affinity.type == "disabled":
-        unread = (
-            ("KMP_AFFINITY=disabled: the runtime does not read KMP_HW_SUBSET either",) if subset is not None else ()
-        )
+        # so that one that is spelt wrong does not matter
+        named = "subset" in given or "place_threads" in given
+        unread = ("KMP_AFFINITY=disabled: the runtime does not read KMP_HW_SUBSET either",) if named else ()
         return Outcome((tuple(sorted(machine.allowed)),) * threads, unread)
+    subset = _subset(request)
     layers, notes = _part(machine, request, subset, respect=affinity is None or affinity.respect)
     if "place_threads" in given:
         notes = (_PLACE_THREADS.format(subset), *notes)
     # without a type it leaves the places to OpenMP's own variables, where those are set
-    if affinity is not None and (affinity.typed or (places is None and bind is None)):
+    if affinity is not None and (affinity.typed or (places is None and not binds)):
+        if len(levels) > 1 and affinity.type != "none":
+            raise InputError(
+                "KMP_AFFINITY binds threads in the order in which the runtime made them, and inner teams are made in any order: "
+                "where their threads go differs from run to run",
+                "place nested teams by --places and --bind, such as --places cores --bind spread,close",
+            )
         outcome = apply_affinity(layers, affinity, threads)
     else:
         granularity = None if affinity is None else affinity.granularity
-        outcome = apply_places(layers, places, bind, threads, granularity)
-    return Outcome(outcome.places, (*notes, *outcome.notes))
+        outcome = apply_places(layers, places, binds, levels, granularity)
+    return replace(outcome, notes=(*notes, *outcome.notes))
 
 
 def _subset(request: Request) -> Subset | None:

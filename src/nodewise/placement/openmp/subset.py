@@ -149,6 +149,9 @@ def apply_subset(layers: Layers, subset: Subset, strict: bool = False) -> tuple[
     always where `strict`, as in LLVM's runtimes 14 and 16 (19 is as Intel's). Cores of a kind are counted among those of
     that kind; a machine of one kind leaves out a single kind's name.
     """
+    kind = next((item.cores for item in subset.items if item.cores.startswith("intel")), "")
+    if strict and kind:
+        return layers, (f"LLVM 14's runtime does not know {kind}: it ignores the whole subset {subset}",)
     items, notes = _by_kinds(layers, subset)
     levels, why = _by_level(layers, subset, items)
     if not levels:
