@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NotRequired, TypedDict
 
 from nodewise.base.shapes import Scalar, Share
+from nodewise.records.earlier import Earlier
 from nodewise.records.kind import Kind
 from nodewise.records.question import BlocksQuestion
 from nodewise.runner.launch import Start
@@ -34,6 +35,8 @@ class _Tune(BlocksQuestion):
     kind: Literal["tune"]
     wanted: _Wanted
     start: NotRequired[Start]
+    defaults: NotRequired[Mapping[str, Scalar]]
+    earlier: NotRequired[Sequence[Earlier]]
     loaded: NotRequired[Loaded | None]
     knobs: NotRequired[Mapping[str, _Knob]]
 
