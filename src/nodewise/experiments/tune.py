@@ -271,7 +271,8 @@ class Tuner:
         try:
             return self._decided()
         finally:
-            self._writer.amend(left_untried(self._search, space))
+            trusted = {"trusted": self._search.trusts_earlier} if self._priors else {}
+            self._writer.amend({**left_untried(self._search, space), **trusted})
 
     def _decided(self) -> str:
         """What ended the search and the comparisons with what it found."""

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import PurePath
 
-from nodewise.base.shapes import Scalar
+from nodewise.base.bounded_json import parse_json
+from nodewise.base.errors import StoreError
+from nodewise.base.shapes import Scalar, fit
 from nodewise.records.earlier import SettingSeen, Width, width_of
 from nodewise.records.experiment import Experiment
-from nodewise.runner.loaded import Loaded
+from nodewise.runner.loaded import Loaded, loaded_from_json
 from nodewise.runner.setting import BASELINE
 from nodewise.statistics.summary import median
 from nodewise.tuning.catalogue.choose import libraries_loaded
@@ -88,7 +91,7 @@ def learned_of(stored: Stored[TuneVerdict]) -> Learned | None:
     won = verdict.best.key != BASELINE
     return Learned(
         program_named(question["command"]),
-        libraries_of(loaded if isinstance(loaded, Loaded) or loaded is None else _loaded(loaded)),
+        libraries_of(None if loaded is None else loaded_from_json(loaded)),
         verdict.metric,
         width_of(stored.machine),
         question["defaults"],
@@ -129,7 +132,29 @@ def _noise(costs: Sequence[Sequence[float]]) -> float:
     return max(_LEAST_NOISE, 1.4826 * median(gaps)) if gaps else 0.02
 
 
-def _loaded(record: object) -> Loaded | None:
-    from nodewise.runner.loaded import loaded_from_json
+def surface_text(learned: Learned) -> str:
+    """What was seen, as one text."""
+    return json.dumps(asdict(_Surface(learned.width, learned.defaults, learned.settings, learned.best, learned.ratio)))
 
-    return loaded_from_json(record)
+
+def learned_from_text(program: str, libraries: str, metric: str, surface: str) -> Learned:
+    """What `surface_text` wrote, with what stands beside it. Raises StoreError where it is damaged."""
+    try:
+        own: _Surface = fit(parse_json(surface), _Surface)
+    except ValueError as problem:
+        raise StoreError(
+            f"what the history keeps of a tune of {program} is damaged: {problem}",
+            "make it anew from the folders of your experiments: nodewise history --rebuild DIR…",
+        ) from problem
+    return Learned(
+        program, tuple(libraries.split()), metric, own.width, own.defaults, own.settings, own.best, own.ratio
+    )
+
+
+@dataclass(frozen=True)
+class _Surface:
+    width: Width
+    defaults: Mapping[str, Scalar]
+    settings: Sequence[SettingSeen]
+    best: str
+    ratio: float

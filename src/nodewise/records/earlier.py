@@ -54,6 +54,55 @@ class Earlier:
     best: str = ""
     ratio: float = 1.0
 
+    @property
+    def sentence(self) -> str:
+        """What it was and what it suggests, in words."""
+        where = "on this machine" if self.here else f"on {self.machine or 'another machine'}"
+        of = self.command if self.relation == SAME_PROGRAM else f"{self.command} (another program of the same libraries)"
+        found = f"{self.best} was {self.ratio:.2f}× as fast" if self.best else "nothing was shown to be faster"
+        return f"{of}, {where}, {self.began[:10]}: {found} ({len(self.settings)} settings)"
+
+
+@dataclass(frozen=True)
+class StartedFrom:
+    """An earlier tune that a search started from, without its `settings`, of which this is the number; the fields are those of `Earlier`."""
+
+    command: str
+    machine: str
+    began: str
+    relation: str
+    here: bool
+    settings: int
+    best: str
+    ratio: float
+    sentence: str
+
+
+def started_from(one: Earlier) -> StartedFrom:
+    """An earlier tune in short."""
+    return StartedFrom(
+        one.command,
+        one.machine,
+        one.began,
+        one.relation,
+        one.here,
+        len(one.settings),
+        one.best,
+        one.ratio,
+        one.sentence,
+    )
+
+
+def led_by(earlier: Sequence[Earlier | StartedFrom]) -> list[str]:
+    """What a search starts from, in lines; none where it starts from nothing."""
+    if not earlier:
+        return []
+    count = "an earlier tune" if len(earlier) == 1 else f"{len(earlier)} earlier tunes"
+    return [
+        f"the search starts from {count}, the verdict from fresh runs (--no-history: from nothing)",
+        *(one.sentence for one in earlier),
+    ]
+
 
 def earlier_from_json(data: Any) -> Sequence[Earlier]:
     """Rebuild earlier tunes from their fields as plain values; raises ShapeError where they are none."""

@@ -37,6 +37,7 @@ class _Tune(BlocksQuestion):
     start: NotRequired[Start]
     defaults: NotRequired[Mapping[str, Scalar]]
     earlier: NotRequired[Sequence[Earlier]]
+    trusted: NotRequired[bool]
     loaded: NotRequired[Loaded | None]
     knobs: NotRequired[Mapping[str, _Knob]]
 
@@ -55,4 +56,5 @@ KIND = Kind(
     phase="confirm",
     promise="nodewise.verdicts.confirm:promised_by_tune",
     points="nodewise.history.points:tune_points",
+    learned="nodewise.history.learned:learned_of",
 )
