@@ -136,6 +136,7 @@ def tune_line(
     within: Share,
     seed: int,
     sweep: str | Sequence[str] | None,
+    history: bool,
     same_output: StrPath | bool | None,
     tolerance: float | None,
 ) -> tuple[str, ...]:
@@ -157,6 +158,7 @@ def tune_line(
         line.option("allow", None if allow is None else processors_of(allow))
         line.option("within", _share(within))
         line.option("seed", seed)
+        line.flag("no-history", not history)
         line.how(how)
         line.same_output(same_output, tolerance)
     except _NotSaidError:

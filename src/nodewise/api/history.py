@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from nodewise.history.difference import Difference, Side
     from nodewise.history.entry import Entry
     from nodewise.history.fill import Filled
+    from nodewise.machine.model import Machine
+    from nodewise.records.earlier import Earlier
+    from nodewise.runner.loaded import Loaded
 
 # what reads experiments is imported where it is needed: a trend needs a database alone
 _Answer = TypeVar("_Answer")
@@ -42,11 +45,32 @@ def remembered(answer: _Answer, folder: Path, note: Notify, verdict: Any = None)
         remember(read_stored(folder) if verdict is None else stored(read_experiment(folder), verdict))
     except Exception as problem:
         # whatever it is, the experiment was made, and is the answer
-        what = f"{type(problem).__name__}: {problem}"
-        if isinstance(problem, NodewiseError):
-            what = f"{problem.what} ({problem.hint})" if problem.hint else problem.what
-        note(Note("warning", f"this experiment is not in the history: {' '.join(what.split())}"))
+        note(Note("warning", f"this experiment is not in the history: {_in_words(problem)}"))
     return answer
+
+
+def known_of(
+    command: Sequence[str], machine: Machine, metric: str, loaded: Loaded | None, note: Notify
+) -> Sequence[Earlier]:
+    """The earlier tunes that one of this command may start from; none where history is off, and where it cannot be read a note says so."""
+    if os.environ.get(VARIABLE) == OFF:
+        return ()
+    try:
+        from nodewise.history.recall import recalled
+
+        place = history_place()
+        return () if place is None else recalled(place, command, machine, metric, loaded)
+    except Exception as problem:
+        # whatever it is, the tune can do without
+        note(Note("warning", f"this tune starts from nothing: {_in_words(problem)}"))
+        return ()
+
+
+def _in_words(problem: Exception) -> str:
+    what = f"{type(problem).__name__}: {problem}"
+    if isinstance(problem, NodewiseError):
+        what = f"{problem.what} ({problem.hint})" if problem.hint else problem.what
+    return " ".join(what.split())
 
 
 def place_of(given: str | None) -> str:

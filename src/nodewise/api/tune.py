@@ -22,7 +22,7 @@ from nodewise.api.given import (
     values_of,
     words_of,
 )
-from nodewise.api.history import remembered
+from nodewise.api.history import known_of, remembered
 from nodewise.api.measuring import kept, launcher_for, quiet_wait, unless_interrupted
 from nodewise.api.options import HowToRun, RunChoice, choose_run, with_same_output, with_variables
 from nodewise.base.errors import InputError
@@ -38,6 +38,7 @@ from nodewise.runner.launch import start_of
 from nodewise.runner.same_output import Kind
 from nodewise.tuning.axes import Wanted
 from nodewise.tuning.outline import Outline
+from nodewise.tuning.prior import Recall, nothing_recalled
 from nodewise.verdicts.tune import TuneVerdict
 
 
@@ -47,6 +48,7 @@ class Tuning:
 
     question: Question
     run: RunChoice
+    history: bool = True
 
     def answer(
         self,
@@ -62,14 +64,21 @@ class Tuning:
         self._warn(note)
         with launcher_for(replace(run.options, as_printed=True), question.environment, note, run.wait) as launcher:
             wait = quiet_wait(run.wait_quiet_s, question.machine.allowed, note)
-            verdict = tuner.tune(question, launcher, progress, wait, announce)
+            verdict = tuner.tune(question, launcher, progress, wait, announce, recall=self._recall(note))
         return remembered(verdict, question.out, note, verdict)
 
     def preview(self, note: Notify = unheard) -> Outline:
         """What would be tried, after one run of the program, of which nothing is kept. Raises ProgramError."""
         self._warn(note)
         with launcher_for(replace(self.run.options, as_printed=True), self.question.environment, note) as launcher:
-            return tuner.Tuner(self.question, launcher).preview()
+            return tuner.Tuner(self.question, launcher, recall=self._recall(note)).preview()
+
+    def _recall(self, note: Notify) -> Recall:
+        """What gives the earlier tunes to start from."""
+        question = self.question
+        if not self.history:
+            return nothing_recalled
+        return lambda loaded: known_of(question.command, question.machine, question.objective.metric, loaded, note)
 
     def _warn(self, note: Notify) -> None:
         question = self.question
@@ -95,6 +104,7 @@ def prepare_tune(
     within: Share = 0.01,
     seed: int = 0,
     sweep: str | Sequence[str] | None = None,
+    history: bool = True,
     resume: bool = False,
     asked: Sequence[str] = (),
 ) -> Tuning:
@@ -134,7 +144,7 @@ def prepare_tune(
         how=run.how,
         sweep=sweep is not None,
     )
-    return Tuning(question, run)
+    return Tuning(question, run, history)
 
 
 @question()
@@ -155,6 +165,7 @@ def tune(
     sweep: str | Sequence[str] | None = None,
     same_output: StrPath | bool | None = None,
     tolerance: float | None = None,
+    history: bool = True,
     out: StrPath | None = None,
     resume: bool = False,
     progress: Callable[[Progress], None] | None = None,
@@ -168,7 +179,8 @@ def tune(
     command that makes the program, `constraints` what must hold between axes. `sweep` are axes of which every setting is run,
     as often as the others, in place of a search of `axes`. A difference up to `within` counts as none.
     `same_output` is what of a run's output must be as the baseline's (None: what repeats; False: nothing; True: all; a file
-    or a regular expression), but for numbers within `tolerance`. `how` are the keywords of `nodewise.HowToRun`.
+    or a regular expression), but for numbers within `tolerance`. Without `history` the search starts from nothing: earlier tunes
+    of the same program, or of the same libraries, are not looked at. `how` are the keywords of `nodewise.HowToRun`.
 
     The runs are kept in the folder `out`, by default a new one among the system's temporary ones, and
     `TuneVerdict.experiment` names it; with `resume` and the same arguments a tune that was cut off goes on. `progress` is
@@ -199,6 +211,7 @@ def tune(
             "within": within,
             "seed": seed,
             "sweep": sweep,
+            "history": history,
         }
         line = tune_line(words, run.how, **asked, same_output=same_output, tolerance=tolerance)
         tuning = prepare_tune(words, run, folder, **asked, resume=resume, asked=line)

@@ -10,6 +10,7 @@ from nodewise.cli.typed import input_left_out
 from nodewise.cli.wrapping import print_wrapped
 from nodewise.experiments.tune import FEWEST_RUNS
 from nodewise.experiments.tune_question import Question
+from nodewise.records.earlier import led_by
 from nodewise.runner.launch import launch_of
 from nodewise.runner.setting import Setting
 from nodewise.search.grid import ROUNDS
@@ -35,6 +36,7 @@ def print_outline(outline: Outline) -> None:
     lines = [f"{'try' if i == 0 else '':<9} {axis.name}: {named_values(axis)}" for i, axis in enumerate(outline.axes)]
     if any(axis.name in ("threads", "placement", "ranks") for axis in outline.axes):
         lines.append(f"threads   {outline.placed}")
+    lines += [f"{'history' if i == 0 else '':<9} {words}" for i, words in enumerate(led_by(outline.earlier))]
     for i, (name, why) in enumerate(outline.left_out.items()):
         lines.append(f"{'left out' if i == 0 else '':<9} {name}: {why}")
     each = f"one run takes {format_seconds(outline.run_s)}, and {_settings_of(outline)}"

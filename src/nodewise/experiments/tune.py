@@ -7,11 +7,10 @@ import math
 import random
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
-from nodewise.base.units import format_seconds, whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks
 from nodewise.experiments.confirmation import (
     FAILED,
@@ -23,11 +22,13 @@ from nodewise.experiments.confirmation import (
     further_looks,
 )
 from nodewise.experiments.costs import Costs
+from nodewise.experiments.first_run import FEWEST_RUNS, check_first_run, too_few_runs
 from nodewise.experiments.progress import Progress
 from nodewise.experiments.reserve import Reserve
 from nodewise.experiments.sweep import left_untried, sweep_settings
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget, Meter
+from nodewise.records.earlier import earlier_from_json
 from nodewise.records.experiment import Writer, read_experiment
 from nodewise.records.recorder import Recorder
 from nodewise.records.sample_lines import Plan
@@ -39,18 +40,16 @@ from nodewise.search.guided import GuidedSearch
 from nodewise.search.reduce import Reduction
 from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import AS_STARTED, Point
-from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.builds import Builder
 from nodewise.tuning.outline import Outline, named_values
+from nodewise.tuning.prior import Recall, nothing_recalled, priors_of
 from nodewise.tuning.ranks import with_ranks
 from nodewise.tuning.selection import Offer
 from nodewise.verdicts.ablation import REDUCE, ablation_blocks
 from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.tune import CONFIRM, TuneVerdict, tune_verdict
 
-#: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
-FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS
 #: Several settings may be confirmed one after another. The first has this share of the error rate, each further one this
 #: share of what is left then, so that all that is said of them holds together.
 _ALPHA, _FIRST_SHARE = 0.05, 0.9
@@ -83,8 +82,11 @@ class Tuner:
         before_block: Callable[[], None] = lambda: None,
         announce: Callable[[Outline], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
+        recall: Recall = nothing_recalled,
     ):
-        """`announce` is called with what will be done, once that is known; `before_block` may wait for quiet."""
+        """`announce` is called with what will be done, once that is known; `before_block` may wait for quiet. `recall` gives
+        earlier tunes that may help this one, by what its program loads; none are asked for where it goes on.
+        """
         self._question = question
         self._announce = announce
         self._launcher = launcher
@@ -102,6 +104,7 @@ class Tuner:
         self._closed: set[Hashable] = set()
         self._judged: Confirmation | None = None
         self._swept = 0
+        self._recall = recall
 
     def run(self) -> TuneVerdict:
         """Ask, search, confirm and conclude. Ctrl-C ends with the best so far.
@@ -165,7 +168,8 @@ class Tuner:
         runs = None if math.isinf(min(by_runs, by_time)) else int(min(by_runs, by_time))
         seconds = budget.seconds if by_time <= by_runs else by_runs * cost
         left_out, placed = self._offer.left_out(), self._options.binding.why
-        return Outline(space.open, left_out, placed, cost, runs, seconds, self._swept or space.size, bool(self._swept))
+        settings = self._swept or space.size
+        return Outline(space.open, left_out, placed, cost, runs, seconds, settings, bool(self._swept), tuple(one for one, _ in self._priors))
 
     # --- runs
 
@@ -214,37 +218,18 @@ class Tuner:
         cost = min(cost, sample.wall_s + _AROUND_S)
         self._costs.take(BASELINE, sample, cost, False)
         self._offer.used(sample.usage)
-        if sample.cut_off and limit == share:
-            enough = format_seconds(limit * FEWEST_RUNS)
-            raise InputError(
-                f"the budget is too small: the first run was stopped after {format_seconds(limit)}, "
-                f"and a verdict needs {FEWEST_RUNS} runs",
-                f"give more than --budget {enough.replace(' ', '')}, or a smaller input",
-            )
-        if not sample.ok:
-            shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
-            raise ProgramError(
-                f"the program does not run as it is: {sample.error}{shown}",
-                "it must succeed before it can be tuned"
-                + ("" if self._question.start.stdin else "; it has no terminal, and input only by --input FILE"),
-            )
-        if sample.seconds <= 0:
-            raise ProgramError(f"the program reports {sample.seconds} seconds", "only times above zero can be compared")
+        check_first_run(sample, share if limit == share else None, bool(self._question.start.stdin))
         if self._meter.affordable(cost) < FEWEST_RUNS - 1:
             # a first run reads its files from the disk and has to start what the next ones find running
             again, second = self._blocks.alone(arm, "warm-up")
             self._costs.take(BASELINE, again, second, False)
             cost = min(cost, second) if again.ok else cost
         if self._meter.affordable(cost) < FEWEST_RUNS - 2:
-            needed = cost * FEWEST_RUNS * 1.2
-            raise InputError(
-                f"the budget is too small: one run takes {format_seconds(cost)}, a verdict needs {FEWEST_RUNS} runs",
-                f"give --budget {whole_duration(needed)} or more, or a smaller input",
-            )
+            raise too_few_runs(cost)
 
     def _choose_axes(self) -> None:
         """The axes, now that it is known what the program loads; a resumed tune takes those of then."""
-        earlier = self._writer.earlier.question if self._writer.earlier is not None else {}
+        earlier: dict[str, Any] = self._writer.earlier.question if self._writer.earlier is not None else {}
         if "loaded" in earlier:
             self._offer.recall(earlier["loaded"])
         self._options = self._offer.after_the_first_run(self._meter.affordable(self._costs.first_s))
@@ -257,9 +242,18 @@ class Tuner:
                 f"no setting but the program as it is meets {' and '.join(map(repr, conditions))}",
                 f"loosen --constraint, or give values that meet it; the axes are {'; '.join(f'{a.name}: {named_values(a)}' for a in space.open)}",
             )
+        # they are kept, so that going on is led by the same ones
+        known = earlier_from_json(earlier.get("earlier", []))
+        if "loaded" not in earlier:
+            known = () if self._question.sweep else self._recall(self._offer.loaded)
+        apart = self._setting(space.default).key != BASELINE
+        self._priors = priors_of(known, space, self._question.machine, apart)
         if "loaded" not in earlier:
             axes = {a.name: list(a.values) for a in space.axes}
-            self._writer.amend({"axes": axes, "loaded": self._offer.loaded_json, "knobs": self._offer.reasons()})
+            of_libraries = {"loaded": self._offer.loaded_json, "knobs": self._offer.reasons()}
+            defaults = {a.name: a.default for a in space.axes}
+            used = [asdict(one) for one, _ in self._priors]
+            self._writer.amend({"axes": axes, "defaults": defaults, "earlier": used, **of_libraries})
 
     # --- the search
 
@@ -268,13 +262,17 @@ class Tuner:
         space = self._options.space
         apart = self._setting(space.default).key != BASELINE
         guesses = self._offer.first_guesses(space.default)
-        search = GridSearch if self._question.sweep else GuidedSearch
-        self._search = search(space, self._question.seed, guesses, apart=apart)
+        self._search = (
+            GridSearch(space, self._question.seed, guesses, apart=apart)
+            if self._question.sweep
+            else GuidedSearch(space, self._question.seed, guesses, apart=apart, earlier=[p for _, p in self._priors])
+        )
         self._reserve = Reserve(self._search, space, self._costs, self._question.within)
         try:
             return self._decided()
         finally:
-            self._writer.amend(left_untried(self._search, space))
+            trusted = {"trusted": self._search.trusts_earlier} if self._priors else {}
+            self._writer.amend({**left_untried(self._search, space), **trusted})
 
     def _decided(self) -> str:
         """What ended the search and the comparisons with what it found."""
@@ -494,6 +492,7 @@ def tune(
     before_block: Callable[[], None] = lambda: None,
     announce: Callable[[Outline], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
+    recall: Recall = nothing_recalled,
 ) -> TuneVerdict:
     """Answer a question: see `Tuner.run`; `clock` gives the seconds of the budget."""
-    return Tuner(question, launcher, observe, before_block, announce, clock).run()
+    return Tuner(question, launcher, observe, before_block, announce, clock, recall).run()

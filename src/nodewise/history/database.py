@@ -15,7 +15,7 @@ from nodewise.base.files import make_directory
 from nodewise.history.place import is_server
 
 #: Raised with every change of the tables; a history of another schema is not touched.
-SCHEMA = 1
+SCHEMA = 2
 #: How long a writer waits for others.
 WAIT_S = 10.0
 #: Marks an SQLite file as one of ours.
@@ -34,6 +34,10 @@ _TABLES = (
     "median {real} NOT NULL, low {real}, high {real}, mad {real}, runs INTEGER NOT NULL, failed INTEGER NOT NULL, "
     "singles {bytes} NOT NULL, PRIMARY KEY (series, experiment))",
     "CREATE INDEX point_of_experiment ON point (experiment)",
+    "CREATE TABLE learned (experiment INTEGER PRIMARY KEY REFERENCES experiment, program TEXT NOT NULL, libraries TEXT NOT NULL, "
+    "metric TEXT NOT NULL, command TEXT NOT NULL, surface TEXT NOT NULL)",
+    "CREATE INDEX learned_of_program ON learned (program)",
+    "CREATE INDEX learned_of_libraries ON learned (libraries)",
 )
 
 
@@ -60,7 +64,7 @@ Carry = Callable[..., list[tuple[Any, ...]]]
 class Sqlite:
     """A file, with its tables; it is made where it is missing and `make` says so."""
 
-    def __init__(self, path: Path, make: bool):
+    def __init__(self, path: Path, make: bool, wait_s: float = WAIT_S):
         self.name = str(path)
         if not make and not path.is_file():
             raise InputError(
@@ -72,7 +76,8 @@ class Sqlite:
         if make:
             make_directory(path.parent)
         try:
-            self._own = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
+            self._wait_s = wait_s
+            self._own = sqlite3.connect(path, timeout=wait_s, isolation_level=None)
         except sqlite3.Error as problem:
             raise StoreError(
                 f"the history {path} cannot be opened: {problem}", "name another file by NODEWISE_HISTORY"
@@ -132,7 +137,7 @@ class Sqlite:
             yield
         except sqlite3.OperationalError as problem:
             if "locked" in str(problem) or "busy" in str(problem):
-                what = f"the history {self.name} was in use by others for {WAIT_S:.0f} s"
+                what = f"the history {self.name} was in use by others for {self._wait_s:.0f} s"
                 raise StoreError(what, "try again, or name another file by NODEWISE_HISTORY") from problem
             # a table or a column that is not there
             if "no such" in str(problem):
@@ -150,7 +155,7 @@ class Sqlite:
 class Postgres:
     """A database of a PostgreSQL server, with its tables, which are made where they are missing."""
 
-    def __init__(self, url: str):
+    def __init__(self, url: str, wait_s: float = WAIT_S):
         try:
             import psycopg
         except ImportError as problem:
@@ -161,7 +166,7 @@ class Postgres:
         try:
             parts = urlsplit(url)
             self.name = f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
-            self._own = psycopg.connect(url, autocommit=True, connect_timeout=int(WAIT_S))
+            self._own = psycopg.connect(url, autocommit=True, connect_timeout=int(wait_s))
         except (psycopg.Error, ValueError) as problem:
             # what it says may hold the password
             reason = str(problem).strip().splitlines()[0].replace(urlsplit_password(url) or "\0", "…")
@@ -236,10 +241,10 @@ def _of_schema(name: str, version: int) -> NodewiseError:
     return InputError(f"the history {name} has schema {version}, this nodewise has {SCHEMA}", _REBUILD)
 
 
-def open_database(place: str, make: bool = True) -> Database:
-    """The database at a place (`history.place`), which is made where it is missing and `make` says so.
+def open_database(place: str, make: bool = True, wait_s: float = WAIT_S) -> Database:
+    """The database at a place (`history.place`), which is made where it is missing and `make` says so; others are waited for that long.
 
     Raises StoreError where it cannot be used, InputError where it is of another schema or missing, UnavailableError where a server is asked for
     and psycopg is not installed.
     """
-    return Postgres(place) if is_server(place) else Sqlite(Path(place), make)
+    return Postgres(place, wait_s) if is_server(place) else Sqlite(Path(place), make, wait_s)

@@ -43,6 +43,7 @@ def entry_of(stored: Stored[Any]) -> Entry | None:
         commit=question.commit,
         stopped=str(getattr(verdict, "stopped", "")),
         sentence=str(getattr(verdict, "sentence", "")),
+        learned=kind.load("learned")(stored) if kind.learned else None,
     )
 
 

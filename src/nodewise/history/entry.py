@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from nodewise.history.learned import Learned
 from nodewise.records.commit import Commit
 from nodewise.statistics.interval import median_interval
 from nodewise.statistics.summary import mad, median
@@ -44,7 +45,8 @@ class Entry:
     """An experiment: `key` tells it from all others, `at` is when it began, in seconds since 1970.
 
     `tool` measured it; `project` tells things of one name apart: the repository that they are in, or the folder. `conditions` are
-    facts of the machine and the environment, by name. `folder` is empty where it came from no folder.
+    facts of the machine and the environment, by name. `folder` is empty where it came from no folder. `learned` is what later tunes may
+    start from.
     """
 
     key: str
@@ -61,6 +63,7 @@ class Entry:
     commit: Commit | None = None
     stopped: str = ""
     sentence: str = ""
+    learned: Learned | None = None
 
 
 def point_of(

@@ -14,8 +14,9 @@ from typing import Any
 from nodewise.base.bounded_json import parse_json
 from nodewise.base.errors import InputError
 from nodewise.base.escaping import SHOWN
-from nodewise.history.database import Carry, open_database
+from nodewise.history.database import WAIT_S, Carry, open_database
 from nodewise.history.entry import Entry, Point
+from nodewise.history.learned import Learned, learned_from_text, surface_text
 from nodewise.records.commit import Commit
 
 #: A longer text is cut: of a command of kilobytes its beginning says which one it is, and its digest tells it from others.
@@ -47,6 +48,17 @@ class Host:
 
 
 @dataclass(frozen=True)
+class Remembered:
+    """An earlier tune: when it began (seconds since 1970), where, of which command, and what it saw."""
+
+    began: float
+    host: str
+    processor: str
+    command: str
+    learned: Learned
+
+
+@dataclass(frozen=True)
 class Experimented:
     """An experiment in a list: its number, when it began (seconds since 1970), what it asked of which command, and what came of it."""
 
@@ -63,9 +75,9 @@ class Experimented:
 class Store:
     """History at one place; to be closed."""
 
-    def __init__(self, place: str, make: bool = True):
+    def __init__(self, place: str, make: bool = True, wait_s: float = WAIT_S):
         """Open it, or `make` it where it is missing. Raises what `history.database.open_database` does."""
-        self._database = open_database(place, make)
+        self._database = open_database(place, make, wait_s)
         self.name = self._database.name
 
     def add(self, entries: Iterable[Entry]) -> int:
@@ -187,6 +199,20 @@ class Store:
             for n, kind, tool, at, folder, host, name, said in rows
         ]
 
+    def learned(self, program: str, libraries: Sequence[str], metric: str, most: int) -> list[Remembered]:
+        """Tunes by a metric of a program, or of what loads exactly these libraries (if any), the latest first, at most so many of each."""
+        found: dict[str, Remembered] = {}
+        for column, value in (("program", program), ("libraries", " ".join(libraries))):
+            rows = self._database.select(
+                "SELECT e.mark, e.began, m.host, m.processor, l.command, l.program, l.libraries, l.metric, l.surface FROM learned l "
+                "JOIN experiment e ON e.id = l.experiment JOIN machine m ON m.id = e.machine "
+                f"WHERE l.{column} = ? AND l.{column} <> '' AND l.metric = ? ORDER BY e.began DESC, e.id DESC LIMIT ?",
+                (_plain(value), metric, most),
+            )
+            for mark, *facts in rows:
+                found.setdefault(mark, Remembered(*facts[:4], learned_from_text(*facts[4:])))
+        return list(found.values())
+
     def keys(self) -> dict[str, tuple[str, str]]:
         """Of each experiment by its key its tool and its folder."""
         return {row[0]: (row[1], row[2]) for row in self._database.select("SELECT mark, tool, folder FROM experiment")}
@@ -199,7 +225,7 @@ class Store:
     def clear(self) -> None:
         """Take all out. Raises StoreError."""
         with self._database.write() as carry:
-            for table in ("point", "experiment", "series", "machine"):
+            for table in ("learned", "point", "experiment", "series", "machine"):
                 carry(f"DELETE FROM {table}")
 
     def close(self) -> None:
@@ -271,6 +297,13 @@ def _put(carry: Carry, entry: Entry) -> None:
         (_plain(entry.key), *columns.values()),
     )[0][0]
     carry("DELETE FROM point WHERE experiment = ?", (number,))
+    carry("DELETE FROM learned WHERE experiment = ?", (number,))
+    if (own := entry.learned) is not None:
+        command = entry.points[0].name if entry.points else own.program
+        carry(
+            "INSERT INTO learned (experiment, program, libraries, metric, command, surface) VALUES (?, ?, ?, ?, ?, ?)",
+            (number, *map(_plain, (own.program, " ".join(own.libraries), own.metric, command)), surface_text(own)),
+        )
     rows: dict[int, tuple[Any, ...]] = {}
     for p in entry.points:
         names = (p.program, p.name, entry.project, p.role, p.metric)

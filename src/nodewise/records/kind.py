@@ -28,7 +28,8 @@ class Kind:
     dataclass that it prints with --json where that is another one than `verdict`, `written` names the files that this JSON names
     besides. `phase` is that of the runs that decide. `promise` leads to a function that gives the pair (`PairVerdict`) of an
     experiment which `nodewise confirm` repeats, or raises InputError; without it nothing is promised. `points` leads to a function of a `Stored` that gives what history keeps of it, a list
-    of `nodewise.history.entry.Point`; without it an experiment of that kind is not looked at over time. `again` is the
+    of `nodewise.history.entry.Point`; without it an experiment of that kind is not looked at over time. `learned` leads to one that
+    gives what later tunes may start from (`nodewise.history.learned.Learned`), or None. `again` is the
     command line that makes a verdict that cannot be read again, with `{folder}`; empty where --resume does.
     """
 
@@ -48,6 +49,7 @@ class Kind:
     phase: str = "compare"
     promise: str = ""
     points: str = ""
+    learned: str = ""
     again: str = ""
 
     def load(self, what: str) -> Any:
@@ -60,5 +62,5 @@ class Kind:
 
 
 #: The fields that hold references, and those that each kind has.
-REFERENCES = ("judge", "verdict", "text", "page", "figures", "rows", "command", "printed", "promise", "points")
+REFERENCES = ("judge", "verdict", "text", "page", "figures", "rows", "command", "printed", "promise", "points", "learned")
 NEEDED = ("verdict", "text", "page", "figures", "rows")

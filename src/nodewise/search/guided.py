@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 
 from nodewise.search.failures import Failures
 from nodewise.search.pairings import Pairings
-from nodewise.search.pool import Pool
+from nodewise.search.pool import Pool, in_turn
+from nodewise.search.prior import Beliefs, Expectations, Prior
 from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import Point, Space
-from nodewise.search.surrogate import Array, Runs, Surrogate, drawn
+from nodewise.search.surrogate import Array, Surrogate, drawn
 from nodewise.search.tried import Run, Tried, reference_of
 
 #: Settings that the model is fitted to, and that it judges in one step.
@@ -65,14 +66,24 @@ _TOO_FEW_TO_SCREEN = 4
 _TRIED = 2
 #: A retry of what failed once is worth it where so many deviations in its favour would make it the best.
 _HOPE = 1.0
+#: So many points that earlier searches expect the most of are in the first block.
+_MOST_LED = 3
 
 
 class GuidedSearch:
     """Implements `search.Search` for any Space."""
 
-    def __init__(self, space: Space, seed: int = 0, start: Sequence[Point] = (), *, apart: bool = False):
+    def __init__(
+        self,
+        space: Space,
+        seed: int = 0,
+        start: Sequence[Point] = (),
+        *,
+        apart: bool = False,
+        earlier: Sequence[Prior] = (),
+    ):
         """`start`: points that run in the first block besides the natural ones. `apart`: the program as it is, is another
-        setting than the default point, and both are searched.
+        setting than the default point, and both are searched. `earlier`: what other searches saw of the space's points.
         """
         self._space = space
         self._start = list(start)
@@ -85,7 +96,11 @@ class GuidedSearch:
         #: The point for the program as it is.
         self.reference = reference_of(space, apart)
         self._tried = Tried(space, apart)
-        self._model = Surrogate(self._tried.groups)
+        self._expected = Expectations(earlier, self._tried, space.default)
+        self._model: Surrogate | Beliefs = Surrogate(self._tried.groups)
+        if self._expected:
+            self._model = Beliefs(self._tried.groups, self._expected.given)
+            self._tried.expected = self._expected.of
         self._failures = Failures(space.default)
         self._block = 0
         self._stale = False
@@ -122,6 +137,12 @@ class GuidedSearch:
         mean, covariance = self._model.predict(*self._at([point, over]))
         variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
         return float(mean[1] - mean[0]), math.sqrt(max(0.0, float(variance)))
+
+    @property
+    def trusts_earlier(self) -> bool:
+        """Whether earlier searches lead this one: there are some, and its runs do not refute them."""
+        self._judge()
+        return isinstance(self._model, Beliefs) and self._model.trusted
 
     def ran(self, point: Point) -> bool:
         """Whether a point ran well, under whatever name."""
@@ -170,6 +191,10 @@ class GuidedSearch:
     def _plan(self, affordable: int) -> None:
         most = max(2, min(max(6, affordable // 6), affordable // 2))
         start = self._start[: most // 2]
+        if self._expected:
+            known = self._tried.distinct([*self._expected.favourites, *self._pooled.natural(self._space.default)])
+            start += [p for p in self._expected.best(known, _MOST_LED) if p not in start]
+            most = max(len(start) + 1, most // 2)
         natural = self._pooled.thin(self._tried.distinct(self._space.crossed()), most - len(start))
         self._first = self._tried.distinct([self.reference, *start, *natural])
         if len(self._first) < 2 and affordable < _TOO_FEW_TO_SCREEN:
@@ -200,17 +225,13 @@ class GuidedSearch:
         leader = self._tried.plain(self._tried.points[self._order[0]])
         seen = {change for p in self._tried.points for change in self._tried.plain(p).items()}
         seen |= {change for change, times in self._failed_with.items() if times >= _TRIED}
+        seen |= self._hopeless_values(leader, surely=True) if self.trusts_earlier else set()
         found = []
         for point in self._unknown(self._pooled.singles(leader)):
             (name,) = (n for n in point if point[n] != leader[n])
             if (name, point[name]) not in seen and self._may(point):
                 found.append((name, point[name]))
-        rank: dict[str, int] = {}
-        places = []
-        for name, _ in found:
-            places.append(rank.setdefault(name, 0))
-            rank[name] += 1
-        return [found[i] for i in sorted(range(len(found)), key=lambda i: places[i])]
+        return in_turn(found)
 
     @property
     def paired(self) -> bool:
@@ -239,7 +260,7 @@ class GuidedSearch:
         if not self._screened:
             self._screened = True
             singles = [p for p in self._unknown(self._pooled.singles(leader)) if self._may(p)]
-            if 0 < len(singles) <= most:
+            if 0 < len(singles) <= most and not self.trusts_earlier:
                 return self._tried.distinct([*again, *singles])[:affordable]
         unseen = self.unseen
         if not unseen:
@@ -249,7 +270,8 @@ class GuidedSearch:
                 together = self._pair_up(leader, min(self._pair, affordable // 2), self._hopeless_values(leader))
             return self._tried.distinct([*again, *together])[:affordable] if together else []
         longest = max(Counter(name for name, _ in unseen).values())
-        rows = min(max(most, longest), affordable)
+        # what earlier searches say of values tells them apart where several are in one run
+        rows = min(2 * longest if self.trusts_earlier else max(most, longest), affordable)
         return self._unknown(self._pooled.cover(leader, unseen, rows, self._may))
 
     def _next(self, size: int) -> list[Point]:
@@ -464,15 +486,7 @@ class GuidedSearch:
             return
         alive.sort(key=lambda i: (self._tried.middle[i], i))
         self._fitted = alive[:_MOST_FITTED]
-        rows = np.stack([self._tried.row(self._tried.points[i]) for i in self._fitted])
-        logs = [(row, *log) for row, i in enumerate(self._fitted) for log in self._tried.runs_of[i]]
-        blocks = {b: k for k, b in enumerate(sorted({b for _, b, _, _ in logs}))}
-        runs = Runs(
-            np.array([row for row, _, _, _ in logs]),
-            np.array([blocks[b] for _, b, _, _ in logs]),
-            np.array([log for _, _, log, _ in logs]),
-            np.array([cut for _, _, _, cut in logs]),
-        )
+        rows, runs = self._tried.measured(self._fitted)
         self._model.fit(rows, runs)
         mean, covariance = self._model.predict(rows, np.arange(len(rows)))
         self._order = self._ordered(mean, covariance)

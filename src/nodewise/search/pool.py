@@ -119,3 +119,13 @@ class Pool:
         names = [a.name for a in self._space.open]
         combinations = itertools.product(*(a.values for a in self._space.open))
         return (Point(dict(zip(names, values, strict=True))) for values in itertools.islice(combinations, _EVERY))
+
+
+def in_turn(changes: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Axes with values in another order: the first value of each axis, then the second of each, and so on."""
+    rank: dict[str, int] = {}
+    places = []
+    for name, _ in changes:
+        places.append(rank.setdefault(name, 0))
+        rank[name] += 1
+    return [changes[i] for i in sorted(range(len(changes)), key=lambda i: places[i])]

@@ -51,6 +51,17 @@ class Runs:
     cut: NDArray[np.bool_]
 
 
+@dataclass(frozen=True)
+class Given:
+    """What is expected of settings besides what runs say: the last columns of features, as many as there are `coefficients`,
+    added up with these (k), which are known with these `deviations` (k). `left` is the share of the usual scales that is left to explain.
+    """
+
+    coefficients: Array
+    deviations: Array
+    left: float
+
+
 #: With more runs than this the scales are learned in smaller steps.
 _MANY = 300
 
@@ -58,12 +69,17 @@ _MANY = 300
 class Surrogate:
     """Fitted to runs, it gives the mean and the covariance of log times anywhere."""
 
-    def __init__(self, groups: Sequence[int]):
-        """`groups[c]` is the group of feature column c; columns of one group share a length scale."""
+    def __init__(self, groups: Sequence[int], given: Given | None = None):
+        """`groups[c]` is the group of feature column c; columns of one group share a length scale. What is `given` has columns behind these."""
         use_one_thread()
+        self._plain = len(groups)
+        none = np.zeros(0)
+        self._given = Given(none, none, 1.0) if given is None else given
         self._groups = np.asarray(groups, dtype=np.int64)
         count = int(self._groups.max()) + 1 if len(groups) else 0
-        self._prior = np.array([*[_LENGTH] * count, _TREND, _DEVIATION, _OWN])
+        less = math.log(self._given.left)
+        scales = [(middle + less, spread) for middle, spread in (_TREND, _DEVIATION)]
+        self._prior = np.array([*[_LENGTH] * count, *scales, _OWN])
         self._theta: Array = self._prior[:, 0].copy()
         self._speed: Array = np.full(len(self._theta), 0.1)
         self._learned = 0
@@ -72,7 +88,7 @@ class Surrogate:
 
     def fit(self, features: Array, runs: Runs) -> None:
         """`features`: one row a setting that ran, n × d; every row has a run at least."""
-        self._x = features
+        self._settle(features)
         n = len(features)
         logs = runs.logs
         blocks = int(runs.block.max()) + 1
@@ -89,11 +105,10 @@ class Surrogate:
             best = float(centre.min())
             self._noise_of: Array = self.noise**2 / mass
             self._y: Array = _compress(centre - best)
-            self._middle: float = float(np.median(self._y))
+            self._middle: float = float(np.median(self._y - self._expected))
             if round_ == 0:
                 # under the scales expected, not those learned: scales that once took a stray run for a dip would keep it
                 learned, self._theta = self._theta, self._prior[:, 0].copy()
-                self._centre = features.mean(0)
             elif round_ == 1:
                 self._theta = learned
                 # of many runs a few more move the scales little
@@ -120,6 +135,32 @@ class Surrogate:
             fitted = (self._y - self._noise_of * self._alpha)[runs.which]
             self._gauge(runs, level, n)
             effect = effect + self._of_blocks(runs, squeezed - fitted, weight, blocks)
+
+    def fit_means(self, features: Array, means: Array, variances: Array) -> None:
+        """As `fit`, where of each row a mean of log times (n) and its variance (n) are known, and nothing of single runs."""
+        self._settle(features)
+        self._y = _compress(means - means.min())
+        self._noise_of = variances
+        self._middle = float(np.median(self._y - self._expected))
+        self._theta = self._prior[:, 0].copy()
+        self._learn(25)
+        self._solve()
+
+    def evidence(self, runs: Surrogate) -> float:
+        """The log of the posterior density, up to a constant, of the scales and of the runs that another one was fitted to, of the same
+        settings: what two of them hold of the same runs can be compared.
+        """
+        apart = runs._y - self._expected
+        apart -= np.median(apart)
+        total = self._total(runs._noise_of)
+        _, size = np.linalg.slogdet(total)
+        away = (self._theta - self._prior[:, 0]) / self._prior[:, 1]
+        return float(-(apart @ np.linalg.solve(total, apart) + size + away @ away) / 2)
+
+    def _settle(self, features: Array) -> None:
+        """Take the settings' rows of features."""
+        self._centre: Array = features[:, : self._plain].mean(0)
+        self._x, self._told, self._expected = self._apart(features)
 
     def _gauge(self, runs: Runs, level: Array, n: int) -> None:
         """The noise of one run, from how runs of one setting differ among each other."""
@@ -164,10 +205,15 @@ class Surrogate:
         centred: Array = 1.0 + trend * dots + deviation * matern
         return centred
 
+    def _apart(self, features: Array) -> tuple[Array, Array, Array]:
+        """Features as the process has them, what is given in units of its deviations, and what that leads to expect."""
+        own, told = features[:, : self._plain], features[:, self._plain :]
+        return own - self._centre, told * self._given.deviations, told @ self._given.coefficients
+
     def _learn(self, steps: int) -> None:
         """Climb the posterior of the scales by resilient propagation (M. Riedmiller, H. Braun, ICNN 1993)."""
         self._learned = len(self._x)
-        x = self._x - self._centre
+        x = self._x
         theta, speed = self._theta, np.maximum(self._speed, 0.05)
         before = np.zeros_like(theta)
         for _ in range(steps):
@@ -186,10 +232,10 @@ class Surrogate:
         lengths = np.exp(theta[:-3])[self._groups]
         p = x / lengths
         trend, deviation, own = np.exp(2 * theta[-3:])
-        total = 1.0 + trend * dots + deviation * matern
+        total = 1.0 + trend * dots + deviation * matern + self._told @ self._told.T
         total[np.diag_indices(n)] += own + self._noise_of
         inverse = np.linalg.inv(total)
-        alpha = inverse @ (self._y - self._middle)
+        alpha = inverse @ (self._y - self._expected - self._middle)
         outer = (np.outer(alpha, alpha) - inverse) / 2
         slope = np.empty_like(theta)
         slope[-3] = 2 * trend * (outer * dots).sum()
@@ -204,34 +250,38 @@ class Surrogate:
         slope -= (theta - self._prior[:, 0]) / self._prior[:, 1] ** 2
         return slope
 
+    def _total(self, noise_of: Array) -> Array:
+        """The covariance of what was measured, with variances of the means by noise."""
+        total = self._covariance(self._x, self._x) + self._told @ self._told.T
+        total[np.diag_indices(len(total))] += math.exp(2 * float(self._theta[-1])) + noise_of
+        return total
+
     def _solve(self) -> None:
-        x = self._x - self._centre
-        total = self._covariance(x, x)
-        own = math.exp(2 * float(self._theta[-1]))
-        total[np.diag_indices(len(x))] += own + self._noise_of
-        self._inverse = np.linalg.inv(total)
-        self._alpha = self._inverse @ (self._y - self._middle)
+        self._inverse = np.linalg.inv(self._total(self._noise_of))
+        self._alpha = self._inverse @ (self._y - self._expected - self._middle)
 
     def predict(self, features: Array, known: NDArray[np.int64]) -> tuple[Array, Array]:
         """Mean (m) and covariance (m × m) of the log times of settings; `known[i]` is the row fitted of one that ran, or -1."""
         cross, mean = self._reach(features, known)
-        x = features - self._centre
-        prior = self._covariance(x, x)
+        x, told, _ = self._apart(features)
+        prior = self._covariance(x, x) + told @ told.T
         prior[np.diag_indices(len(x))] += math.exp(2 * float(self._theta[-1]))
         return mean, prior - cross @ self._inverse @ cross.T
 
     def _reach(self, features: Array, known: NDArray[np.int64]) -> tuple[Array, Array]:
-        cross = self._covariance(features - self._centre, self._x - self._centre)
+        x, told, expected = self._apart(features)
+        cross = self._covariance(x, self._x) + told @ self._told.T
         ran = np.flatnonzero(known >= 0)
         cross[ran, known[ran]] += math.exp(2 * float(self._theta[-1]))
-        return cross, self._middle + cross @ self._alpha
+        return cross, self._middle + expected + cross @ self._alpha
 
     def guess(self, features: Array, known: NDArray[np.int64]) -> tuple[Array, Array]:
         """Mean and standard deviation (m each) of the log times, without their covariance."""
         cross, mean = self._reach(features, known)
-        x = (features - self._centre) / np.exp(self._theta[:-3])[self._groups]
-        trend, deviation, own = np.exp(2 * self._theta[-3:])
-        prior = 1.0 + trend * (x * x).sum(1) + deviation + own
+        own, told, _ = self._apart(features)
+        x = own / np.exp(self._theta[:-3])[self._groups]
+        trend, deviation, alone = np.exp(2 * self._theta[-3:])
+        prior = 1.0 + trend * (x * x).sum(1) + deviation + alone + (told * told).sum(1)
         left = prior - ((cross @ self._inverse) * cross).sum(1)
         return mean, np.sqrt(np.maximum(left, 1e-12))
 

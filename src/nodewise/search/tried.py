@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from nodewise.search.features import Encoder
 from nodewise.search.space import AS_STARTED, Point, Space
-from nodewise.search.surrogate import Array
+from nodewise.search.surrogate import Array, Runs
 from nodewise.statistics.summary import median
 
 
@@ -49,6 +49,8 @@ class Tried:
         self._numbers: dict[Hashable, int] = {}
         self._index: dict[int, int] = {}
         self._rows: dict[int, Array] = {}
+        #: What is expected of a point besides: columns of its row behind its features.
+        self.expected: Callable[[Point], Array] | None = None
 
     def add(self, point: Point, run: Run) -> None:
         """A point ran."""
@@ -95,13 +97,30 @@ class Tried:
                 first.setdefault(self.key(point), point)
         return list(first.values())
 
-    def row(self, point: Point) -> Array:
+    def features(self, point: Point) -> Array:
         """The features of a point."""
+        row = self._encoder.row(self.plain(point))
+        return np.append(row, float(AS_STARTED in point)) if self._apart else row
+
+    def row(self, point: Point) -> Array:
+        """The features of a point, and what is expected of it."""
         key = self.key(point)
         if key not in self._rows:
-            row = self._encoder.row(self.plain(point))
-            self._rows[key] = np.append(row, float(AS_STARTED in point)) if self._apart else row
+            row = self.features(point)
+            self._rows[key] = row if self.expected is None else np.concatenate([row, self.expected(point)])
         return self._rows[key]
+
+    def measured(self, numbers: Sequence[int]) -> tuple[Array, Runs]:
+        """The rows of points by their numbers, and their runs, for a model."""
+        rows = np.stack([self.row(self.points[i]) for i in numbers])
+        logs = [(row, *log) for row, i in enumerate(numbers) for log in self.runs_of[i]]
+        blocks = {b: k for k, b in enumerate(sorted({b for _, b, _, _ in logs}))}
+        return rows, Runs(
+            np.array([row for row, _, _, _ in logs]),
+            np.array([blocks[b] for _, b, _, _ in logs]),
+            np.array([log for _, _, log, _ in logs]),
+            np.array([cut for _, _, _, cut in logs]),
+        )
 
     def oddity(self, point: Point) -> int:
         """How many values are neither natural nor default, and how many are not the default, the first counting more."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nodewise.records.earlier import Earlier
 from nodewise.search.space import Axis
 
 #: The most values of an axis that are named.
@@ -17,7 +18,8 @@ class Outline:
     """The axes with their values, what was left out and why, how threads are placed, and what it may take.
 
     `run_s` is what one run of the program as it is takes of the budget, in seconds; at most about `runs` runs and `seconds`
-    seconds are made of it (None: no bound). `settings` is the size of the space; with `sweep` all of them are run.
+    seconds are made of it (None: no bound). `settings` is the size of the space; with `sweep` all of them are run. `earlier` are the
+    tunes whose results lead this one's search.
     """
 
     axes: tuple[Axis, ...]
@@ -28,6 +30,7 @@ class Outline:
     seconds: float | None
     settings: int
     sweep: bool = False
+    earlier: tuple[Earlier, ...] = ()
 
 
 def named_values(axis: Axis) -> str:

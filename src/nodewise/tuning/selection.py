@@ -159,6 +159,11 @@ class Offer:
         self._loaded = None if record is None else loaded_from_json(record)
 
     @property
+    def loaded(self) -> Loaded | None:
+        """What was seen loaded; None where nobody looked."""
+        return self._loaded
+
+    @property
     def loaded_json(self) -> dict[str, Any] | None:
         """What was seen loaded, as plain values."""
         return None if self._loaded is None else self._loaded.to_json()

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from nodewise.base.units import format_percent
 from nodewise.records.answers import answer_notes
+from nodewise.records.earlier import StartedFrom, started_from
 from nodewise.records.experiment import Experiment
 from nodewise.records.sample_lines import Plan
 from nodewise.runner.setting import BASELINE, Setting
@@ -75,7 +76,7 @@ class TuneVerdict:
     many times as fast the candidate is, `low` and `high` its interval (None: none), `reason` why nothing is decided,
     `more_runs` how many more would probably decide it. `axes` are each one's share of a decided gain, 0 where it is not surely any;
     of the axes `unseparated` the runs do not say whether they bring anything. Medians are in the unit of `metric`. `ranks` are those of `best`, None where no launcher
-    starts it.
+    starts it. `history` are the earlier tunes that led the search.
     """
 
     kind: str
@@ -107,6 +108,7 @@ class TuneVerdict:
     stopped: str
     experiment: str
     ranks: RankTable | None = None
+    history: tuple[StartedFrom, ...] = ()
 
     def summary(self, key: str) -> SettingSummary:
         """The summary of one setting. Raises KeyError."""
@@ -175,6 +177,7 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
         stopped=stopped,
         experiment=str(experiment.path),
         ranks=ranks_of(experiment, best.key),
+        history=tuple(started_from(one) for one in question_of(experiment).earlier),
     )
 
 
@@ -341,6 +344,8 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
     if failed:
         notes.append(f"the program failed in {failed} of {runs} runs as it is")
     notes += untried_notes(experiment)
+    if question.earlier and not question.trusted:
+        notes.append("what the earlier tunes suggest does not hold here: the search went on without it")
     to_blame = settings_to_blame(experiment)
     notes += [f"{key} {how}" for key, how in to_blame.items()]
     candidate = _candidate(experiment)

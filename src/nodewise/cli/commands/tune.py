@@ -77,6 +77,9 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
 @click.option(
     "--constraint", multiple=True, metavar="CONDITION", help="What must hold between axes: 'ranks * threads <= 64'."
 )
+@click.option(
+    "--no-history", is_flag=True, help="Start from nothing: do not look at earlier tunes of this program, or of its libraries."
+)
 @machine_option
 @allow_option
 @within_option
@@ -120,6 +123,7 @@ def command(
     env_axis: tuple[str, ...],
     build: str | None,
     constraint: tuple[str, ...],
+    no_history: bool,
     machine_spec: str | None,
     allow: str | None,
     within: float | None,
@@ -182,6 +186,7 @@ def command(
         allow=allow,
         within=0.01 if within is None else within,
         seed=seed,
+        history=not no_history,
         resume=resume is not None,
         asked=("nodewise", *sys.argv[1:]),
     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nodewise.records.earlier import StartedFrom, started_from
 from nodewise.tuning.outline import Outline
 
 
@@ -13,7 +14,7 @@ from nodewise.tuning.outline import Outline
 class OutlineOutput:
     """What a tune would try: by axis its values, the program's own first; what is `left_out` and why.
 
-    One run takes `run_s` seconds; at most `runs` runs and `seconds` seconds are made of it (None: no bound).
+    The search starts from the tunes of `history`. One run takes `run_s` seconds; at most `runs` runs and `seconds` seconds are made of it (None: no bound).
     """
 
     axes: Mapping[str, tuple[str | int | float, ...]]
@@ -24,6 +25,7 @@ class OutlineOutput:
     seconds: float | None
     settings: int
     sweep: bool
+    history: tuple[StartedFrom, ...] = ()
 
 
 def outline_output(outline: Outline) -> OutlineOutput:
@@ -37,4 +39,5 @@ def outline_output(outline: Outline) -> OutlineOutput:
         seconds=outline.seconds,
         settings=outline.settings,
         sweep=outline.sweep,
+        history=tuple(map(started_from, outline.earlier)),
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NotRequired, TypedDict
 
 from nodewise.base.shapes import Scalar, Share
+from nodewise.records.earlier import Earlier
 from nodewise.records.kind import Kind
 from nodewise.records.question import BlocksQuestion
 from nodewise.runner.launch import Start
@@ -34,6 +35,9 @@ class _Tune(BlocksQuestion):
     kind: Literal["tune"]
     wanted: _Wanted
     start: NotRequired[Start]
+    defaults: NotRequired[Mapping[str, Scalar]]
+    earlier: NotRequired[Sequence[Earlier]]
+    trusted: NotRequired[bool]
     loaded: NotRequired[Loaded | None]
     knobs: NotRequired[Mapping[str, _Knob]]
 
@@ -52,4 +56,5 @@ KIND = Kind(
     phase="confirm",
     promise="nodewise.verdicts.confirm:promised_by_tune",
     points="nodewise.history.points:tune_points",
+    learned="nodewise.history.learned:learned_of",
 )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from nodewise.base.units import format_percent, format_seconds
+from nodewise.records.earlier import led_by
 from nodewise.report.tables import label
 from nodewise.report.text.comparison import shown_lines
 from nodewise.report.text.going_on import going_on, last_budget
@@ -38,6 +39,7 @@ def tune_text(stored: Stored[TuneVerdict], width: int) -> str:
     spent = f"{interval}{verdict.runs} runs, {format_seconds(verdict.seconds_spent)}"
     lines += [f"ratio     {verdict.sentence} ({spent})", f"gain from {_gain_from(verdict)}"]
     lines += [f"why       {text}" for text in verdict.why]
+    lines += [f"history   {words}" for words in led_by(verdict.history)[1:]]
     if verdict.stopped == "interrupted":
         lines.append("note      interrupted: this is the best so far")
     lines += [f"note      {note}" for note in verdict.notes]
