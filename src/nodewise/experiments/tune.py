@@ -47,6 +47,7 @@ from nodewise.tuning.ranks import with_ranks
 from nodewise.tuning.selection import Offer
 from nodewise.verdicts.ablation import REDUCE, ablation_blocks
 from nodewise.verdicts.encoding import encode
+from nodewise.verdicts.never_ended import MOST_CUT
 from nodewise.verdicts.tune import CONFIRM, TuneVerdict, tune_verdict
 
 #: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
@@ -68,8 +69,6 @@ _FIRST_RUNS = 2
 _FIRST_RUN_SHARE = 0.25
 #: The phase of the runs that look for the best setting.
 SEARCH = "search"
-#: So many runs that were cut off end a candidate.
-_MOST_CUT = 2
 
 
 class Tuner:
@@ -102,6 +101,7 @@ class Tuner:
         self._closed: set[Hashable] = set()
         self._judged: Confirmation | None = None
         self._swept = 0
+        self._exhausted = False
 
     def run(self) -> TuneVerdict:
         """Ask, search, confirm and conclude. Ctrl-C ends with the best so far.
@@ -283,7 +283,7 @@ class Tuner:
             self._explore(alpha)
             point = self._best()
             if point is None:
-                return stopped or "nothing left"
+                return stopped or ("nothing left" if self._exhausted else "budget")
             candidate, reduced = self._reduced(point, alpha)
             if self._search.failed(point):
                 self._search.resume()
@@ -332,6 +332,7 @@ class Tuner:
             room = left - self._reserve.runs(best, self._pair_s(best), left, left + self._meter.runs, alpha, timed)
             room = max(0 if self._search.ranking else _FIRST_RUNS, room)
             points = self._search.ask(room)
+            self._exhausted = not points and room >= 2
             if not points or not self._race({p: self._setting(p) for p in points}, room):
                 return
 
@@ -446,7 +447,7 @@ class Tuner:
             base, mine = block.samples[BASELINE], block.samples[candidate.key]
             self._search.tell({self._search.reference: self._outcome(base), point: self._outcome(mine)})
             cut += mine.cut_off
-            if cut >= _MOST_CUT or (not mine.ok and not mine.cut_off and self._search.failed(point)):
+            if cut >= MOST_CUT or (not mine.ok and not mine.cut_off and self._search.failed(point)):
                 return Compared(FAILED, looked=judged.count >= looks.at[0])
             self._report(CONFIRM, candidate, 2)
             if judged.add(block):

@@ -101,7 +101,7 @@ class GuidedSearch:
 
     @property
     def ranking(self) -> list[Point]:
-        """Points that ran and are to blame for no failure, the best first; the reference is among them."""
+        """Points that ran to an end and are to blame for no failure, the best first; the reference is among them."""
         self._judge()
         return [self._tried.points[i] for i in self._order]
 
@@ -459,10 +459,10 @@ class GuidedSearch:
             return
         self._stale = False
         alive = [i for i, p in enumerate(self._tried.points) if not self.failed(p)]
-        if not any(not cut for i in alive for _, _, cut in self._tried.runs_of[i]):
+        if not any(map(self._tried.ended, alive)):
             self._order = []
             return
-        alive.sort(key=lambda i: (self._tried.middle[i], i))
+        alive.sort(key=lambda i: (not self._tried.ended(i), self._tried.middle[i], i))
         self._fitted = alive[:_MOST_FITTED]
         rows = np.stack([self._tried.row(self._tried.points[i]) for i in self._fitted])
         logs = [(row, *log) for row, i in enumerate(self._fitted) for log in self._tried.runs_of[i]]
@@ -487,13 +487,13 @@ class GuidedSearch:
             [self._tried.key(p) for p in points], points, np.stack([self._tried.row(p) for p in points])
         )
         score -= np.log1p(-np.minimum(chance, _MOST_FAILING))
-        # what was only ever cut off is known by a bound, and leads nothing
-        only_cut = np.array([all(cut for _, _, cut in self._tried.runs_of[i]) for i in self._fitted])
-        score = np.where(only_cut, score + 10.0, score)
+        # what was only ever cut off is known by a bound: it is no answer, and leads nothing
+        ended = np.array([self._tried.ended(i) for i in self._fitted])
+        score = np.where(ended, score, np.inf)
         best = int(np.argmin(score))
         apart = np.sqrt(np.maximum(variance + variance[best] - 2 * covariance[best], 0))
         near = (score - score[best] < np.minimum(_TIE, _TIE_DEVIATIONS * apart)) | (np.arange(len(mean)) == best)
         tied = [int(i) for i in np.flatnonzero(near)]
         tied.sort(key=lambda i: (self._tried.oddity(self._tried.points[self._fitted[i]]), score[i]))
         rest = [int(i) for i in np.argsort(score, kind="stable") if int(i) != tied[0]]
-        return [self._fitted[i] for i in [tied[0], *rest]]
+        return [self._fitted[i] for i in [tied[0], *rest] if ended[i]]
