@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from nodewise.base.errors import InputError, ProgramError
-from nodewise.base.units import format_seconds, whole_duration
 from nodewise.experiments.blocks import Arm, Block, Blocks
 from nodewise.experiments.confirmation import (
     FAILED,
@@ -23,6 +22,7 @@ from nodewise.experiments.confirmation import (
     further_looks,
 )
 from nodewise.experiments.costs import Costs
+from nodewise.experiments.first_run import FEWEST_RUNS, does_not_run, stopped_early, too_small
 from nodewise.experiments.progress import Progress
 from nodewise.experiments.reserve import Reserve
 from nodewise.experiments.sweep import left_untried, sweep_settings
@@ -39,7 +39,6 @@ from nodewise.search.guided import GuidedSearch
 from nodewise.search.reduce import Reduction
 from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import AS_STARTED, Point
-from nodewise.statistics.sequential import FEWEST_BLOCKS
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.builds import Builder
 from nodewise.tuning.outline import Outline, named_values
@@ -50,8 +49,6 @@ from nodewise.verdicts.encoding import encode
 from nodewise.verdicts.never_ended import MOST_CUT
 from nodewise.verdicts.tune import CONFIRM, TuneVerdict, tune_verdict
 
-#: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
-FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS
 #: Several settings may be confirmed one after another. The first has this share of the error rate, each further one this
 #: share of what is left then, so that all that is said of them holds together.
 _ALPHA, _FIRST_SHARE = 0.05, 0.9
@@ -63,6 +60,8 @@ _LEAST_SHARE = 0.005
 _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
 #: What nodewise itself needs around a run.
 _AROUND_S = 0.001
+#: Starting up counts for no more than this share of the budget.
+_MOST_STARTING = 0.5
 #: The search has so many runs in any case: without another setting there is nothing to confirm.
 _FIRST_RUNS = 2
 #: The first run is stopped after this share of the budget: a verdict needs many more.
@@ -82,8 +81,11 @@ class Tuner:
         before_block: Callable[[], None] = lambda: None,
         announce: Callable[[Outline], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
+        spent_s: float = 0.0,
     ):
-        """`announce` is called with what will be done, once that is known; `before_block` may wait for quiet."""
+        """`announce` is called with what will be done, once that is known; `before_block` may wait for quiet. `spent_s` of the
+        budget's seconds are gone already.
+        """
         self._question = question
         self._announce = announce
         self._launcher = launcher
@@ -96,7 +98,9 @@ class Tuner:
         self._options = self._offer.before_the_first_run()
         self._baseline = with_ranks(Setting(command=question.command), question.environment)
         self._random = random.Random(question.seed)
-        self._meter = Meter(question.budget, clock)
+        # a start that took long leaves half of a short budget to the program
+        self._spent_s = min(spent_s, (question.budget.seconds or 0.0) * _MOST_STARTING)
+        self._meter = Meter(question.budget, clock, self._spent_s)
         self._costs = Costs()
         self._closed: set[Hashable] = set()
         self._judged: Confirmation | None = None
@@ -215,19 +219,9 @@ class Tuner:
         self._costs.take(BASELINE, sample, cost, False)
         self._offer.used(sample.usage)
         if sample.cut_off and limit == share:
-            enough = format_seconds(limit * FEWEST_RUNS)
-            raise InputError(
-                f"the budget is too small: the first run was stopped after {format_seconds(limit)}, "
-                f"and a verdict needs {FEWEST_RUNS} runs",
-                f"give more than --budget {enough.replace(' ', '')}, or a smaller input",
-            )
+            raise stopped_early(limit)
         if not sample.ok:
-            shown = f"; it printed:\n{sample.output.rstrip()}" if sample.output.strip() else ""
-            raise ProgramError(
-                f"the program does not run as it is: {sample.error}{shown}",
-                "it must succeed before it can be tuned"
-                + ("" if self._question.start.stdin else "; it has no terminal, and input only by --input FILE"),
-            )
+            raise does_not_run(sample, bool(self._question.start.stdin))
         if sample.seconds <= 0:
             raise ProgramError(f"the program reports {sample.seconds} seconds", "only times above zero can be compared")
         if self._meter.affordable(cost) < FEWEST_RUNS - 1:
@@ -236,11 +230,7 @@ class Tuner:
             self._costs.take(BASELINE, again, second, False)
             cost = min(cost, second) if again.ok else cost
         if self._meter.affordable(cost) < FEWEST_RUNS - 2:
-            needed = cost * FEWEST_RUNS * 1.2
-            raise InputError(
-                f"the budget is too small: one run takes {format_seconds(cost)}, a verdict needs {FEWEST_RUNS} runs",
-                f"give --budget {whole_duration(needed)} or more, or a smaller input",
-            )
+            raise too_small(cost, self._spent_s)
 
     def _choose_axes(self) -> None:
         """The axes, now that it is known what the program loads; a resumed tune takes those of then."""
@@ -495,6 +485,7 @@ def tune(
     before_block: Callable[[], None] = lambda: None,
     announce: Callable[[Outline], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
+    spent_s: float = 0.0,
 ) -> TuneVerdict:
-    """Answer a question: see `Tuner.run`; `clock` gives the seconds of the budget."""
-    return Tuner(question, launcher, observe, before_block, announce, clock).run()
+    """Answer a question: see `Tuner.run`; `clock` gives the seconds of the budget, of which `spent_s` are gone."""
+    return Tuner(question, launcher, observe, before_block, announce, clock, spent_s).run()
