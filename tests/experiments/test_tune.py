@@ -198,6 +198,27 @@ def test_a_first_run_that_cannot_fit_is_stopped_with_the_budget_that_would_do(tm
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.parametrize(("budget_h", "most_h"), [(1.0, 0.3), (3.0, 0.8), (10.0, 1.7), (13.0, 2.0)])
+def test_a_program_of_an_hour_is_refused_early_with_what_would_do(
+    tmp_path: Path, budget_h: float, most_h: float
+) -> None:
+    hour = 3600.0
+    launcher = Clocked(lambda s: hour * (0.7 if s.env.get("KNOB") else 1.0))
+    with pytest.raises(InputError, match="budget is too small") as caught:
+        tune(_of_variable(tmp_path, Budget(budget_h * hour), "a"), launcher, clock=launcher.clock)
+    assert launcher.spent_s <= most_h * hour and "--budget " in (caught.value.hint or "")
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("budget_h", [15.5, 18.0, 48.0])
+def test_a_program_of_an_hour_is_tuned_where_the_budget_allows_it(tmp_path: Path, budget_h: float) -> None:
+    hour = 3600.0
+    launcher = Clocked(lambda s: hour * (0.7 if s.env.get("KNOB") else 1.0))
+    result = tune(_of_variable(tmp_path, Budget(budget_h * hour), "a"), launcher, clock=launcher.clock)
+    assert result.verdict == "faster" and result.best.env == {"KNOB": "a"}
+    assert launcher.spent_s <= (budget_h + 1.1) * hour
+
+
 def test_what_starting_up_took_is_a_part_of_the_budget(tmp_path: Path) -> None:
     launcher = Clocked(lambda s: 0.7 if s.env.get("KNOB") else 1.0)
     question = _of_variable(tmp_path / "a", Budget(60.0), "a")
@@ -210,7 +231,7 @@ def test_what_starting_up_took_is_a_part_of_the_budget(tmp_path: Path) -> None:
     refused = Clocked(lambda _: 3.0)
     with pytest.raises(InputError, match="too small") as caught:
         tune(_of_variable(tmp_path / "c", Budget(60.0), "a"), refused, clock=refused.clock, spent_s=20.0)
-    assert "--budget 74s" in (caught.value.hint or "")
+    assert "--budget 75s" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("seed", range(5))

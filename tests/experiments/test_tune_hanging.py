@@ -2,10 +2,12 @@
 """A tune of which some settings hang or crash: these are no answer, never confirmed, and are named."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from nodewise.base.errors import ProgramError
 from nodewise.experiments.tune import tune
 from nodewise.experiments.tune_question import Question
 from nodewise.records.budget import Budget
@@ -148,3 +150,23 @@ def test_what_never_ran_is_left_for_another_time(tmp_path: Path) -> None:
     result = tuned(tmp_path, launcher, Budget(None, 20), M=values)
     assert result.reason == "every other setting was cut off" and result.stopped == "budget"
     assert "--resume" in going_on(result, Budget(None, 20)).line
+
+
+class Stillborn(Program):
+    """Ends a text before the program has begun, which takes no time at all."""
+
+    def run(self, setting: Setting, *, timeout_s: float | None = None) -> Sample:
+        sample = super().run(setting, timeout_s=timeout_s)
+        return sample if sample.cut_off or not sample.error else replace(sample, seconds=0.0, wall_s=0.0)
+
+
+def test_what_dies_before_it_has_begun_is_left_out(tmp_path: Path) -> None:
+    launcher = Stillborn({"": 1.0, "c": "killed by signal 9 (SIGKILL)", "f": 0.8})
+    result = tuned(tmp_path / "a", launcher, Budget(60.0), M=("c", "f"))
+    assert result.verdict == "faster" and result.best.env == {"M": "f"}
+    assert "M=c was left out: killed by signal 9 (SIGKILL)" in result.notes
+    alone = tuned(tmp_path / "b", Stillborn({"": 1.0, "c": "killed by signal 9 (SIGKILL)"}), Budget(60.0), M=("c",))
+    assert (alone.reason, alone.stopped) == ("the only other setting failed", "nothing left")
+    with pytest.raises(ProgramError, match="does not run as it is: killed by signal 9"):
+        tuned(tmp_path / "c", Stillborn({"": "killed by signal 9 (SIGKILL)"}), Budget(60.0), M=("c",))
+    assert not (tmp_path / "c" / "x").exists()

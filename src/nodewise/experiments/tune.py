@@ -60,6 +60,8 @@ _LEAST_SHARE = 0.005
 _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
 #: What nodewise itself needs around a run.
 _AROUND_S = 0.001
+#: A second run takes no less than this share of the first one's time.
+_COLD = 1 / 3
 #: Starting up counts for no more than this share of the budget.
 _MOST_STARTING = 0.5
 #: The search has so many runs in any case: without another setting there is nothing to confirm.
@@ -225,8 +227,12 @@ class Tuner:
         if sample.seconds <= 0:
             raise ProgramError(f"the program reports {sample.seconds} seconds", "only times above zero can be compared")
         if self._meter.affordable(cost) < FEWEST_RUNS - 1:
-            # a first run reads its files from the disk and has to start what the next ones find running
-            again, second = self._blocks.alone(arm, "warm-up")
+            # a first run reads its files from the disk and has to start what the next ones find running; one that is no quicker is not awaited
+            left_s = self._left_s() / (FEWEST_RUNS - 1)
+            if left_s < cost * _COLD:
+                raise too_small(cost, self._spent_s)
+            quicker = Arm(self._baseline, min(x for x in (own, left_s) if x is not None))
+            again, second = self._blocks.alone(quicker, "warm-up")
             self._costs.take(BASELINE, again, second, False)
             cost = min(cost, second) if again.ok else cost
         if self._meter.affordable(cost) < FEWEST_RUNS - 2:
