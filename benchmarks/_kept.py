@@ -9,23 +9,39 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks._cases import Case
 from benchmarks._peers import DISTRIBUTIONS
+from nodewise.tuning.axes import Options
 
 Trace = list[tuple[int, float]]
 
 FILE = Path(__file__).parent / "peers.jsonl"
+#: At so many settings, drawn at random, it is looked at what a case does.
+_LOOKED_AT = 200
 
 
 def digest(case: Case, best: float, runs: int) -> str:
-    """What a search depends on besides noise, runs and seed: the values of the axes, the surface, its best time."""
-    axes = [(a.name, [str(v) for v in a.values], a.ordered, str(a.default)) for a in case.options(runs).space.open]
+    """What a search depends on besides noise, runs and seed: the values of the axes, the surface, its best time, and what a
+    program does beyond the surface."""
+    options = case.options(runs)
+    axes = [(a.name, [str(v) for v in a.values], a.ordered, str(a.default)) for a in options.space.open]
     told = [axes, case.surface.text, case.by_itself, f"{case.baseline:.9g}", f"{best:.9g}"]
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:10]
+    return hashlib.sha256(json.dumps([*told, *_effects(case, options)], sort_keys=True).encode()).hexdigest()[:10]
+
+
+def _effects(case: Case, options: Options) -> list[list[str]]:
+    """What the case's effect makes of settings all over its space; nothing where it does nothing, so that what was kept of
+    such cases stays."""
+    dice, axes, default = random.Random(0), options.space.open, options.space.default
+    points = [default, *(default.having(**{a.name: v}) for a in axes for v in a.values)]
+    points += [default.having(**{a.name: dice.choice(a.values) for a in axes}) for _ in range(_LOOKED_AT)]
+    found = [case.effect(options.setting(point)) for point in points]
+    return [] if all(e == 1.0 for e in found) else [[e if isinstance(e, str) else f"{e:.9g}" for e in found]]
 
 
 def _changes(trace: Trace) -> Trace:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is said on a busy machine: programs of known truth beside other users' load, live and replayed.
 
-`busy` makes both parts of all cells, `busy:live` and `busy:replay` one, `busy:live,bursts` that of one cell, `busy:live,2 threads` what is
-compared with that command. Programs do a known amount of work: two that differ by 0, 3 and
+`busy` makes all parts of all cells, `busy:live`, `busy:replay` and `busy:elsewhere` one, `busy:live,bursts` that of one cell, `busy:live,2 threads` what is
+compared with that command. `elsewhere` is a machine of 128 processors that is computed, with load on those that the program does not need. Programs do a known amount of work: two that differ by 0, 3 and
 30 %, and one whose second thread halves its time where nothing else runs, and costs time where it waits for a processor. What two threads
 bring moves with the host, so its truth is that of the quiet seconds before and after each live experiment, as far as these
 know it: where it moved by more, the experiment counts for nothing, and how many did is printed. A word is
@@ -24,6 +24,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from benchmarks._busy import elsewhere
 from benchmarks._busy.load import CELLS, build, calibrate, load
 from benchmarks._busy.series import MOST, read_series, record, replay
 from benchmarks._busy.truth import Said, Truth, around, exactly
@@ -37,6 +38,8 @@ BUDGET, WITHIN = "6s", 0.01
 WRONG, INSIDE = 15 / 200, 185 / 200
 #: How long the quiet machine is looked at before and after an experiment whose truth moves with it.
 _QUIET_S = 2.0
+#: How much slower a program is beside load elsewhere, and this share of differences of that size is told at least.
+_ELSEWHERE, _TOLD_OF, TOLD = (1.0, 1.03, 1.3), 1.3, 0.95
 #: Commands whose quiet truth is that of another's work over its own.
 _SIZES = {"base": 1.0, "same": 1.0, "3 %": 1.03, "30 %": 1.3}
 _STREAMS = {"stream": 1.0, "stream 30 %": 1.3}
@@ -81,13 +84,13 @@ def _row(cell: str, pair: tuple[str, str], judged: Iterable[tuple[Said, Truth]])
     answered = sum(s.word != "undecided" for s, _ in every)
     bad = wrong > WRONG * len(pairs) or sum(map(bool, inside)) < INSIDE * len(inside)
     return (
-        f"{cell:12} {' / '.join(pair):24} {truth} {wrong:4} of {len(pairs):3} {sum(map(bool, inside)):4} of {len(inside):3}"
+        f"{cell:12} {' / '.join(pair):40} {truth} {wrong:4} of {len(pairs):3} {sum(map(bool, inside)):4} of {len(inside):3}"
         f" {answered:4} of {len(every):3}{'   below the bar' if bad else ''}"
         f"{f'   truth not known in {len(every) - len(pairs)}' if len(pairs) < len(every) else ''}"
     )
 
 
-_HEAD = f"{'beside':12} {'compared':24} {'truth':>6} {'wrong words':>11} {'truth inside':>11} {'answered':>11}"
+_HEAD = f"{'beside':12} {'compared':40} {'truth':>6} {'wrong words':>11} {'truth inside':>11} {'answered':>11}"
 
 
 def _recorded(folder: Path, program: Path, cells: Iterable[str]) -> None:
@@ -113,6 +116,23 @@ def _replayed(folder: Path, cells: Iterable[str], truths: Mapping[tuple[str, str
             yield _row(
                 cell, pair, [(Said(str(f.verdict), f.low, f.high, WITHIN), truth) for f in found if f is not None]
             )
+
+
+def _elsewhere() -> Iterator[str]:
+    machine = load_machine(f"synthetic:core:{elsewhere.PROCESSORS // 2} pu:2")
+    for case in elsewhere.CASES:
+        for slowdown in _ELSEWHERE:
+            made = elsewhere.series(case, slowdown)
+            dice = random.Random(f"{case} {slowdown}")
+            found = (
+                replay(made, ("base", "other"), machine, dice).contenders[1].against_reference for _ in range(REPLAYED)
+            )
+            said = [Said(str(f.verdict), f.low, f.high, WITHIN) for f in found if f is not None]
+            told = sum(one.word in ("faster", "slower") for one in said)
+            few = slowdown == _TOLD_OF and told < TOLD * len(said)
+            named = (f"{case}", f"{slowdown - 1:.0%}")
+            row = _row("elsewhere", named, [(one, exactly(1 / slowdown)) for one in said])
+            yield row + ("   too few told" if few else "")
 
 
 def _live(program: Path, cells: Iterable[str], truths: Mapping[tuple[str, str], Truth]) -> Iterator[str]:
@@ -152,15 +172,29 @@ def _quiet_ratios(commands: Mapping[str, tuple[str, ...]], pair: tuple[str, str]
     return [block[pair[0]].seconds / block[pair[1]].seconds for block in blocks]
 
 
+#: What can be made by itself.
+_PARTS = ("elsewhere", "replay", "live")
+
+
 def main(*parts: str) -> None:
     """Print a table of each part: wrong words, intervals that hold the quiet truth, and how often a word was said."""
     seconds = [other for _, other in PAIRS]
-    unknown = [part for part in parts if part not in ("live", "replay", *CELLS, *seconds)]
+    unknown = [part for part in parts if part not in (*_PARTS, *CELLS, *seconds)]
     if unknown:
-        known = ", ".join(["live", "replay", *CELLS, *seconds])
+        known = ", ".join([*_PARTS, *CELLS, *seconds])
         raise InputError(f"no such part: {', '.join(unknown)}", f"there are {known}")
     cells = [cell for cell in CELLS if cell in parts] or list(CELLS)
-    live, replayed = ("live" in parts or "replay" not in parts), ("replay" in parts or "live" not in parts)
+    named_parts = [part for part in _PARTS if part in parts] or _PARTS
+    live, replayed = "live" in named_parts, "replay" in named_parts
+    if "elsewhere" in named_parts:
+        print(
+            f"a machine of {elsewhere.PROCESSORS} processors, computed, with load elsewhere; the bar: of 30 % {TOLD:.0%} answered"
+        )
+        print(_HEAD)
+        for line in _elsewhere():
+            print(line, flush=True)
+    if not live and not replayed:
+        return
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(os.environ.get("NODEWISE_SERIES", scratch))
         folder.mkdir(parents=True, exist_ok=True)

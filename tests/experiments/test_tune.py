@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from nodewise.base.errors import InputError, ProgramError
-from nodewise.experiments.tune import FEWEST_RUNS, Progress, Tuner, tune
+from nodewise.experiments.first_run import FEWEST_RUNS
+from nodewise.experiments.tune import Progress, Tuner, tune
 from nodewise.experiments.tune_question import Question
 from nodewise.machine.model import Limits
 from nodewise.records.budget import Budget
@@ -192,9 +193,53 @@ def test_a_first_run_that_cannot_fit_is_stopped_with_the_budget_that_would_do(tm
     launcher = Clocked(lambda _: 3600.0)
     with pytest.raises(InputError, match="stopped after 30") as caught:
         tune(_of_variable(tmp_path, Budget(120.0), "a"), launcher, clock=launcher.clock)
-    assert "--budget 8min30s" in (caught.value.hint or "")
+    assert "--budget 7min30s" in (caught.value.hint or "")
     assert launcher.spent_s <= 31
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(("budget_h", "most_h"), [(1.0, 0.3), (3.0, 0.8), (10.0, 1.7), (13.0, 2.0)])
+def test_a_program_of_an_hour_is_refused_early_with_what_would_do(
+    tmp_path: Path, budget_h: float, most_h: float
+) -> None:
+    hour = 3600.0
+    launcher = Clocked(lambda s: hour * (0.7 if s.env.get("KNOB") else 1.0))
+    with pytest.raises(InputError, match="budget is too small") as caught:
+        tune(_of_variable(tmp_path, Budget(budget_h * hour), "a"), launcher, clock=launcher.clock)
+    assert launcher.spent_s <= most_h * hour and "--budget " in (caught.value.hint or "")
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("budget_h", [15.5, 18.0, 48.0])
+def test_a_program_of_an_hour_is_tuned_where_the_budget_allows_it(tmp_path: Path, budget_h: float) -> None:
+    hour = 3600.0
+    launcher = Clocked(lambda s: hour * (0.7 if s.env.get("KNOB") else 1.0))
+    result = tune(_of_variable(tmp_path, Budget(budget_h * hour), "a"), launcher, clock=launcher.clock)
+    assert result.verdict == "faster" and result.best.env == {"KNOB": "a"}
+    assert launcher.spent_s <= (budget_h + 1.1) * hour
+
+
+def test_what_starting_up_took_is_a_part_of_the_budget(tmp_path: Path) -> None:
+    launcher = Clocked(lambda s: 0.7 if s.env.get("KNOB") else 1.0)
+    question = _of_variable(tmp_path / "a", Budget(60.0), "a")
+    result = tune(question, launcher, clock=launcher.clock, spent_s=20.0)
+    assert result.verdict == "faster" and launcher.spent_s <= 41.1 and result.seconds_spent == launcher.spent_s + 20
+    # one that took all of it leaves half to the program
+    slow = Clocked(lambda s: 0.7 if s.env.get("KNOB") else 1.0)
+    tune(_of_variable(tmp_path / "b", Budget(60.0), "a"), slow, clock=slow.clock, spent_s=100.0)
+    assert 20 < slow.spent_s <= 31.1
+    refused = Clocked(lambda _: 3.0)
+    with pytest.raises(InputError, match="too small") as caught:
+        tune(_of_variable(tmp_path / "c", Budget(60.0), "a"), refused, clock=refused.clock, spent_s=20.0)
+    assert "--budget 75s" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_budget_of_the_fewest_runs_is_taken_and_answers(tmp_path: Path, seed: int) -> None:
+    launcher = Clocked(lambda s: 1.3 if s.env.get("KNOB") else 1.88, seed)
+    result = tune(_of_variable(tmp_path, Budget(30.0), "a", "b", seed=seed), launcher, clock=launcher.clock)
+    assert result.verdict == "faster" and result.comparison is not None and result.comparison.blocks == 6
+    assert launcher.spent_s <= 30 + 2
 
 
 @pytest.mark.parametrize("budget", [25.0, 60.0, 200.0])
@@ -304,12 +349,13 @@ def test_where_all_that_looked_faster_failed_that_is_the_reason(tmp_path: Path) 
     tries = [0]
 
     def seconds(setting: Setting) -> float | str:
-        tries[0] += bool(setting.env)
-        return "exit code 1" if setting.env and tries[0] > 2 else 0.5 if setting.env else 1.0
+        knob = setting.env.get("KNOB")
+        tries[0] += knob is not None
+        return "exit code 1" if knob and tries[0] > 2 else 0.5 if knob else 1.0
 
     result = tune(_of_variable(tmp_path, Budget(None, 30), "a"), Scripted(seconds))
     assert result.verdict == "undecided" and result.stopped == "nothing left"
-    assert "failed" in result.reason or result.reason == "no other setting ran to its end"
+    assert "failed" in result.reason
     assert "too few runs to confirm" not in result.reason
 
 
@@ -340,7 +386,7 @@ def test_where_every_other_value_is_cut_off_the_baseline_stays(tmp_path: Path) -
     question = Question(("./app",), KNC, ("MODE",), tmp_path / "x", Budget(None, 17), environment={}, wanted=wanted)
     result = tune(question, launcher, clock=launcher.clock)
     assert result.verdict == "undecided" and result.best.env == {}
-    assert result.reason == "no other setting ran to its end"
+    assert result.reason == "every other setting was cut off"
 
 
 def test_what_is_confirmed_ran_before(tmp_path: Path) -> None:

@@ -51,3 +51,17 @@ def test_what_stands_still_costs_nothing_and_recorded_runs_cost_what_they_did() 
     clock.now += 3
     meter.count()
     assert (meter.seconds, meter.runs) == (33.0, 3)
+
+
+def test_what_was_spent_before_the_first_run_counts_from_it_on_and_not_where_runs_were_recorded() -> None:
+    clock = _Clock()
+    meter = Meter(Budget(60.0, None), clock, 5.0)
+    assert meter.left_s(meter.budget) == 55.0
+    clock.now += 10
+    meter.count()
+    assert meter.seconds == 15.0 and meter.affordable(1.0) == 45
+    gone_on = Meter(Budget(60.0, None), clock, 5.0)
+    gone_on.count(20.0)
+    clock.now += 1
+    gone_on.count()
+    assert gone_on.seconds == 20.0

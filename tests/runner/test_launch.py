@@ -3,6 +3,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -151,8 +152,24 @@ def test_the_line_starts_what_the_runner_starts(tmp_path: Path) -> None:
 
 def test_the_shells_own_words_start_programs() -> None:
     assert launch_of(Setting(("time", "x"))).line() == "env time x"
+    assert launch_of(Setting(("true", "a b"), env={"A": "1"})).line() == "env A=1 true 'a b'"
+    assert launch_of(Setting(("true",), unset=("A",))).line() == "env -u A true"
+    assert launch_of(Setting(("if", "x"))).line() == "env if x"
     assert launch_of(Setting(("a=b",))).line() == "'a=b'"
     assert launch_of(Setting(("a=b",), unset=("X",))).line() == "env -u X nice -n 0 a=b"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    "words", [("true",), ("echo", "a b", "$x"), ("printf", "%s\n", "it's"), ("[", "a", "=", "a", "]")]
+)
+def test_a_start_that_changes_nothing_has_the_users_own_words(
+    tmp_path: Path, shell: str, words: tuple[str, ...]
+) -> None:
+    line = launch_of(Setting(words)).line()
+    assert shlex.split(line) == list(words)
+    by_shell = subprocess.run([shell, "-c", line], capture_output=True, check=True, cwd=tmp_path)
+    assert by_shell.stdout == subprocess.run(words, capture_output=True, check=True, cwd=tmp_path).stdout
 
 
 def test_a_line_is_in_the_order_that_people_write() -> None:

@@ -113,6 +113,14 @@ def test_a_run_that_fails_is_an_error_with_its_output_kept(command: tuple[str, .
         assert "before" in sample.output
 
 
+@pytest.mark.parametrize("limits", [{"AS": 4096}, {"DATA": 1}])
+def test_a_child_that_dies_before_it_is_the_program_is_a_run_that_failed(limits: dict[str, int]) -> None:
+    # the kernel ends it while the program takes its place: there is no time worth the name
+    sample = run("sleep", "5", options=RunOptions(limits=limits))
+    assert not sample.ok and not sample.cut_off and (sample.error or "").startswith("killed by signal")
+    assert 0 <= sample.wall_s < 5 and sample.seconds == sample.wall_s
+
+
 def test_a_missing_pattern_is_a_wrong_result() -> None:
     options = RunOptions(expect=re.compile("converged"))
     assert run("echo", "converged", options=options).ok

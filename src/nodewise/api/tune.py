@@ -55,8 +55,10 @@ class Tuning:
         progress: Callable[[Progress], None] = unheard,
         note: Notify = unheard,
         announce: Callable[[Outline], None] = unheard,
+        spent_s: float = 0.0,
     ) -> TuneVerdict:
         """Search, confirm and judge; `announce` is called with what will be tried, once that is known. Ctrl-C ends with the best so far.
+        `spent_s` of the budget's seconds are gone already.
 
         Raises what `experiments.tune.Tuner.run` does.
         """
@@ -64,7 +66,9 @@ class Tuning:
         self._warn(note)
         with launcher_for(replace(run.options, as_printed=True), question.environment, note, run.wait) as launcher:
             wait = quiet_wait(run.wait_quiet_s, question.machine.allowed, note)
-            verdict = tuner.tune(question, launcher, progress, wait, announce, recall=self._recall(note))
+            verdict = tuner.tune(
+                question, launcher, progress, wait, announce, spent_s=spent_s, recall=self._recall(note)
+            )
         return remembered(verdict, question.out, note, verdict)
 
     def preview(self, note: Notify = unheard) -> Outline:

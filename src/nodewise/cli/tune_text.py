@@ -8,16 +8,13 @@ import sys
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.cli.typed import input_left_out
 from nodewise.cli.wrapping import print_wrapped
-from nodewise.experiments.tune import FEWEST_RUNS
+from nodewise.experiments.first_run import FEWEST_RUNS, WITH_START
 from nodewise.experiments.tune_question import Question
 from nodewise.records.earlier import led_by
 from nodewise.runner.launch import launch_of
 from nodewise.runner.setting import Setting
 from nodewise.search.grid import ROUNDS
 from nodewise.tuning.outline import Outline, named_values
-
-#: The budget proposed where one is too small, as a multiple of the time of the runs alone.
-_WITH_START = 1.2
 
 
 def introduce(question: Question) -> None:
@@ -57,5 +54,5 @@ def too_small(outline: Outline) -> str:
     """What is said where so few runs can end in no verdict; else empty."""
     if outline.runs is None or outline.runs >= FEWEST_RUNS:
         return ""
-    enough = f"--budget {whole_duration(outline.run_s * FEWEST_RUNS * _WITH_START)}"
+    enough = f"--budget {whole_duration(outline.run_s * FEWEST_RUNS * WITH_START)}"
     return f"too small: a verdict takes {FEWEST_RUNS} runs, which {enough} and --max-runs {FEWEST_RUNS} would allow"

@@ -3,17 +3,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nodewise.base.errors import InputError, ProgramError
 from nodewise.base.units import format_seconds, whole_duration
 from nodewise.runner.sample import Sample
+from nodewise.search.space import Space
 from nodewise.statistics.sequential import FEWEST_BLOCKS
+from nodewise.tuning.outline import named_values
 
-#: The fewest runs that can end in a verdict: a first one, two blocks of a small search, and the confirmation.
-FEWEST_RUNS = 1 + 2 * 2 + 2 * FEWEST_BLOCKS
+#: The fewest runs that can end in a verdict: a first one, a block of the search with one setting, and the confirmation.
+FEWEST_RUNS = 1 + 2 + 2 * FEWEST_BLOCKS
+#: The budget proposed where one is too small, as a multiple of the time of the runs alone.
+WITH_START = 1.2
 
 
 def check_first_run(sample: Sample, stopped_after_s: float | None, has_input: bool) -> None:
-    """Whether the program runs as it is. `stopped_after_s` is the share of the budget after which it was stopped, where it was.
+    """Whether the program runs as it is. `stopped_after_s` is the share of the budget after which it was stopped, where it was;
+    `has_input`: its standard input was given.
 
     Raises ProgramError where it does not run, InputError where the budget stopped it.
     """
@@ -35,10 +42,21 @@ def check_first_run(sample: Sample, stopped_after_s: float | None, has_input: bo
         raise ProgramError(f"the program reports {sample.seconds} seconds", "only times above zero can be compared")
 
 
-def too_few_runs(cost_s: float) -> InputError:
-    """The error of a budget that is too small for a verdict, where one run takes so many seconds."""
-    needed = cost_s * FEWEST_RUNS * 1.2
+def too_small(run_s: float, spent_s: float) -> InputError:
+    """The budget has not the fewest runs of `run_s` seconds, of which `spent_s` were gone before the first one."""
     return InputError(
-        f"the budget is too small: one run takes {format_seconds(cost_s)}, a verdict needs {FEWEST_RUNS} runs",
-        f"give --budget {whole_duration(needed)} or more, or a smaller input",
+        f"the budget is too small: one run takes {format_seconds(run_s)}, a verdict needs {FEWEST_RUNS} runs",
+        f"give --budget {whole_duration(spent_s + run_s * FEWEST_RUNS * WITH_START)} or more, or a smaller input",
     )
+
+
+def check_space(space: Space, conditions: Sequence[str]) -> None:
+    """Whether there is anything to search, under the conditions that the user has given. Raises InputError where not."""
+    if not space.axes:
+        raise InputError("there is no axis to search", "name some with --axes, -P or --env-axis")
+    if conditions and not space.has_choice:
+        axes = "; ".join(f"{a.name}: {named_values(a)}" for a in space.open)
+        raise InputError(
+            f"no setting but the program as it is meets {' and '.join(map(repr, conditions))}",
+            f"loosen --constraint, or give values that meet it; the axes are {axes}",
+        )

@@ -99,6 +99,9 @@ class Reserve:
         price = max(1.0, pair_s / 2 / self._costs.typical_s)
         fewest = 2 * fewest_blocks(alpha) * price
         most = (left - math.ceil(fewest)) // 2
+        if best is None and self._search.blocks:
+            # nothing that ran so far can be confirmed
+            return math.ceil(fewest)
         if self._search.unseen or self._search.untried_pairings(most) or (most > 0 and not self._search.paired):
             # what never ran may be the best of all
             return math.ceil(fewest)

@@ -22,7 +22,7 @@ from nodewise.experiments.confirmation import (
     further_looks,
 )
 from nodewise.experiments.costs import Costs
-from nodewise.experiments.first_run import FEWEST_RUNS, check_first_run, too_few_runs
+from nodewise.experiments.first_run import FEWEST_RUNS, check_first_run, check_space, too_small
 from nodewise.experiments.progress import Progress
 from nodewise.experiments.reserve import Reserve
 from nodewise.experiments.sweep import left_untried, sweep_settings
@@ -42,12 +42,13 @@ from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import AS_STARTED, Point
 from nodewise.statistics.verdict import Word
 from nodewise.tuning.builds import Builder
-from nodewise.tuning.outline import Outline, named_values
+from nodewise.tuning.outline import Outline
 from nodewise.tuning.prior import Recall, nothing_recalled, priors_of
 from nodewise.tuning.ranks import with_ranks
 from nodewise.tuning.selection import Offer
 from nodewise.verdicts.ablation import REDUCE, ablation_blocks
 from nodewise.verdicts.encoding import encode
+from nodewise.verdicts.never_ended import MOST_CUT
 from nodewise.verdicts.tune import CONFIRM, TuneVerdict, tune_verdict
 
 #: Several settings may be confirmed one after another. The first has this share of the error rate, each further one this
@@ -61,14 +62,16 @@ _LEAST_SHARE = 0.005
 _PATIENCE, _PATIENCE_S, _LEAST_PATIENCE = 3.0, 0.5, 1.5
 #: What nodewise itself needs around a run.
 _AROUND_S = 0.001
+#: A second run takes no less than this share of the first one's time.
+_COLD = 1 / 3
+#: Starting up counts for no more than this share of the budget.
+_MOST_STARTING = 0.5
 #: The search has so many runs in any case: without another setting there is nothing to confirm.
 _FIRST_RUNS = 2
 #: The first run is stopped after this share of the budget: a verdict needs many more.
 _FIRST_RUN_SHARE = 0.25
 #: The phase of the runs that look for the best setting.
 SEARCH = "search"
-#: So many runs that were cut off end a candidate.
-_MOST_CUT = 2
 
 
 class Tuner:
@@ -82,10 +85,12 @@ class Tuner:
         before_block: Callable[[], None] = lambda: None,
         announce: Callable[[Outline], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
+        spent_s: float = 0.0,
         recall: Recall = nothing_recalled,
     ):
-        """`announce` is called with what will be done, once that is known; `before_block` may wait for quiet. `recall` gives
-        earlier tunes that may help this one, by what its program loads; none are asked for where it goes on.
+        """`announce` is called with what will be done, once that is known; `before_block` may wait for quiet. `spent_s` of the
+        budget's seconds are gone already. `recall` gives earlier tunes that may help this one, by what its program loads;
+        none are asked for where it goes on.
         """
         self._question = question
         self._announce = announce
@@ -99,12 +104,15 @@ class Tuner:
         self._options = self._offer.before_the_first_run()
         self._baseline = with_ranks(Setting(command=question.command), question.environment)
         self._random = random.Random(question.seed)
-        self._meter = Meter(question.budget, clock)
+        # a start that took long leaves half of a short budget to the program
+        self._spent_s = min(spent_s, (question.budget.seconds or 0.0) * _MOST_STARTING)
+        self._meter = Meter(question.budget, clock, self._spent_s)
         self._costs = Costs()
         self._closed: set[Hashable] = set()
         self._judged: Confirmation | None = None
         self._swept = 0
         self._recall = recall
+        self._exhausted = False
 
     def run(self) -> TuneVerdict:
         """Ask, search, confirm and conclude. Ctrl-C ends with the best so far.
@@ -167,9 +175,8 @@ class Tuner:
         by_runs, by_time = budget.runs or math.inf, (budget.seconds or math.inf) / cost
         runs = None if math.isinf(min(by_runs, by_time)) else int(min(by_runs, by_time))
         seconds = budget.seconds if by_time <= by_runs else by_runs * cost
-        left_out, placed = self._offer.left_out(), self._options.binding.why
-        settings = self._swept or space.size
-        return Outline(space.open, left_out, placed, cost, runs, seconds, settings, bool(self._swept), tuple(one for one, _ in self._priors))
+        about = (self._offer.left_out(), self._options.binding.why, cost, runs, seconds, self._swept or space.size)
+        return Outline(space.open, *about, bool(self._swept), tuple(one for one, _ in self._priors))
 
     # --- runs
 
@@ -183,12 +190,7 @@ class Tuner:
 
     def _allowed_s(self) -> float:
         """How long the next run may take at most: to the budget's end and one run of the baseline more; 0: none may start."""
-        return left + self._costs.slowest_s if (left := self._left_s()) > 0 else 0.0
-
-    def _left_s(self) -> float:
-        """What is left of the budget's seconds."""
-        seconds = self._meter.budget.seconds
-        return math.inf if seconds is None else seconds - self._meter.seconds
+        return left + self._costs.slowest_s if (left := self._meter.left_s(self._meter.budget)) > 0 else 0.0
 
     def _patience(self) -> float:
         slower = len(self._question.machine.allowed) if self._question.sweep else 1  # one thread is shown, too
@@ -209,7 +211,7 @@ class Tuner:
         """One run of the baseline: does it work, and what does a run cost."""
         self._report("first run", None, 0)
         self._baseline = self._options.baseline()
-        own, share = self._question.timeout_s, self._left_s() * _FIRST_RUN_SHARE
+        own, share = self._question.timeout_s, self._meter.left_s(self._meter.budget) * _FIRST_RUN_SHARE
         limit = min(math.inf if own is None else own, share)
         with self._offer.watching(self._launcher, self._baseline):
             arm = Arm(self._baseline, None if math.isinf(limit) else limit)
@@ -220,12 +222,16 @@ class Tuner:
         self._offer.used(sample.usage)
         check_first_run(sample, share if limit == share else None, bool(self._question.start.stdin))
         if self._meter.affordable(cost) < FEWEST_RUNS - 1:
-            # a first run reads its files from the disk and has to start what the next ones find running
-            again, second = self._blocks.alone(arm, "warm-up")
+            # a first run reads its files from the disk and has to start what the next ones find running; one that is no quicker is not awaited
+            left_s = self._meter.left_s(self._meter.budget) / (FEWEST_RUNS - 1)
+            if left_s < cost * _COLD:
+                raise too_small(cost, self._spent_s)
+            quicker = Arm(self._baseline, min(x for x in (own, left_s) if x is not None))
+            again, second = self._blocks.alone(quicker, "warm-up")
             self._costs.take(BASELINE, again, second, False)
             cost = min(cost, second) if again.ok else cost
         if self._meter.affordable(cost) < FEWEST_RUNS - 2:
-            raise too_few_runs(cost)
+            raise too_small(cost, self._spent_s)
 
     def _choose_axes(self) -> None:
         """The axes, now that it is known what the program loads; a resumed tune takes those of then."""
@@ -234,14 +240,7 @@ class Tuner:
             self._offer.recall(earlier["loaded"])
         self._options = self._offer.after_the_first_run(self._meter.affordable(self._costs.first_s))
         space = self._options.space
-        if not space.axes:
-            raise InputError("there is no axis to search", "name some with --axes, -P or --env-axis")
-        conditions = self._question.wanted.constraints
-        if conditions and not space.has_choice:
-            raise InputError(
-                f"no setting but the program as it is meets {' and '.join(map(repr, conditions))}",
-                f"loosen --constraint, or give values that meet it; the axes are {'; '.join(f'{a.name}: {named_values(a)}' for a in space.open)}",
-            )
+        check_space(space, self._question.wanted.constraints)
         # they are kept, so that going on is led by the same ones
         known = earlier_from_json(earlier.get("earlier", []))
         if "loaded" not in earlier:
@@ -281,7 +280,7 @@ class Tuner:
             self._explore(alpha)
             point = self._best()
             if point is None:
-                return stopped or "nothing left"
+                return stopped or ("nothing left" if self._exhausted else "budget")
             candidate, reduced = self._reduced(point, alpha)
             if self._search.failed(point):
                 self._search.resume()
@@ -330,13 +329,14 @@ class Tuner:
             room = left - self._reserve.runs(best, self._pair_s(best), left, left + self._meter.runs, alpha, timed)
             room = max(0 if self._search.ranking else _FIRST_RUNS, room)
             points = self._search.ask(room)
+            self._exhausted = not points and room >= 2
             if not points or not self._race({p: self._setting(p) for p in points}, room):
                 return
 
     def _race(self, settings: Mapping[Point, Setting], room: int, phase: str = SEARCH) -> bool:
         """Run points of the space side by side and tell the search; False where the budget ended first."""
         patience = self._patience()
-        if not math.isinf(self._left_s()) and not self._question.sweep:
+        if not math.isinf(self._meter.left_s(self._meter.budget)) and not self._question.sweep:
             share_s = room * self._costs.typical_s / len(settings)
             patience = min(patience, max(share_s, _LEAST_PATIENCE * self._costs.slowest_s))
         samples = self._run_block(list(settings.values()), phase, patience).samples
@@ -444,7 +444,7 @@ class Tuner:
             base, mine = block.samples[BASELINE], block.samples[candidate.key]
             self._search.tell({self._search.reference: self._outcome(base), point: self._outcome(mine)})
             cut += mine.cut_off
-            if cut >= _MOST_CUT or (not mine.ok and not mine.cut_off and self._search.failed(point)):
+            if cut >= MOST_CUT or (not mine.ok and not mine.cut_off and self._search.failed(point)):
                 return Compared(FAILED, looked=judged.count >= looks.at[0])
             self._report(CONFIRM, candidate, 2)
             if judged.add(block):
@@ -492,7 +492,8 @@ def tune(
     before_block: Callable[[], None] = lambda: None,
     announce: Callable[[Outline], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
+    spent_s: float = 0.0,
     recall: Recall = nothing_recalled,
 ) -> TuneVerdict:
-    """Answer a question: see `Tuner.run`; `clock` gives the seconds of the budget."""
-    return Tuner(question, launcher, observe, before_block, announce, clock, recall).run()
+    """Answer a question: see `Tuner.run`; `clock` gives the seconds of the budget, of which `spent_s` are gone."""
+    return Tuner(question, launcher, observe, before_block, announce, clock, spent_s, recall).run()

@@ -209,8 +209,8 @@ class Store:
                 f"WHERE l.{column} = ? AND l.{column} <> '' AND l.metric = ? ORDER BY e.began DESC, e.id DESC LIMIT ?",
                 (_plain(value), metric, most),
             )
-            for mark, *facts in rows:
-                found.setdefault(mark, Remembered(*facts[:4], learned_from_text(*facts[4:])))
+            for mark, began, host, processor, command, *learned in rows:
+                found.setdefault(mark, Remembered(began, host, processor, command, learned_from_text(*learned)))
         return list(found.values())
 
     def keys(self) -> dict[str, tuple[str, str]]:

@@ -24,10 +24,11 @@ class Meter:
     It stands still between runs, so that whatever is decided from it can be decided again from the recorded runs.
     """
 
-    def __init__(self, budget: Budget, clock: Callable[[], float] = time.monotonic):
+    def __init__(self, budget: Budget, clock: Callable[[], float] = time.monotonic, spent_s: float = 0.0):
+        """`spent_s` were spent before the first run already, by starting up."""
         self.budget = budget
         self._clock = clock
-        self._start: float | None = clock()
+        self._start: float | None = clock() - spent_s
         self.seconds = 0.0
         self.runs = 0
 

@@ -22,6 +22,8 @@ _SHELLS_OWN = re.compile(
     r"false|fc|fg|getopts|hash|help|history|jobs|kill|let|local|logout|mapfile|popd|printf|pushd|pwd|read|readarray|"
     r"readonly|return|set|shift|shopt|source|suspend|test|times|trap|true|type|typeset|ulimit|umask|unalias|unset|wait"
 )
+#: Of these those that do as shells' own commands what they do as programs: a line that changes nothing has the words that its user typed.
+_ALIKE = re.compile(r"\[|echo|false|kill|printf|pwd|test|true")
 #: What the programs that a line starts first take until they become the next one, in seconds, at most on machines that were tried.
 _HELPERS_S = {"taskset": 0.002, "numactl": 0.004, "nodewise": 0.5}
 #: A share of a run's time that makes no difference to anybody.
@@ -96,7 +98,8 @@ class Launch:
         """The line to paste into a shell; it leaves the shell in the directory that it is in."""
         plain = all(map(_NAME.fullmatch, self.env))
         first = self.words[0]
-        if self.clear or not plain or _SHELLS_OWN.fullmatch(first):
+        own = _SHELLS_OWN.fullmatch(first) and (self.env or not _ALIKE.fullmatch(first))
+        if self.clear or not plain or own:
             words = [*self._env_words(self.clear, self.env), *map(quoted, self.words)]
         else:
             # quoted, a name with a sign in it is no assignment

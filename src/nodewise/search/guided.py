@@ -29,6 +29,7 @@ from nodewise.search.failures import Failures
 from nodewise.search.pairings import Pairings
 from nodewise.search.pool import Pool, in_turn
 from nodewise.search.prior import Beliefs, Expectations, Prior
+from nodewise.search.ranking import TIE, TIE_DEVIATIONS, ranked
 from nodewise.search.search import AtLeast, Outcome
 from nodewise.search.space import Point, Space
 from nodewise.search.surrogate import Array, Surrogate, drawn
@@ -50,14 +51,8 @@ _REFERENCE_SHARE, _FAILING_SHARE = 0.08, 0.2
 _TRIFLE, _TRIFLE_OF_NOISE = 0.0008, 0.015
 #: A gain over the leader that is not worth looking for.
 _LET_GO = 0.002
-#: A setting is ranked by its expected log time plus so many of its deviations.
-_DOUBT = 0.5
-#: Where settings are ranked, the chance that a run fails is taken to be no more than this.
-_MOST_FAILING = 0.95
 #: How often a simpler setting has to run before it is left out for being as good as the leader only perhaps.
 _ENOUGH = 3
-#: Of two settings whose difference is less than this, or less than so many of its deviations, the simpler one leads.
-_TIE, _TIE_DEVIATIONS = 0.005, 1.5
 #: Of spaces of more combinations than this not all are tried.
 _MOST_COMBINED = 100
 #: With fewer runs than this nothing follows the first block, which therefore has more than the program as it is.
@@ -116,7 +111,7 @@ class GuidedSearch:
 
     @property
     def ranking(self) -> list[Point]:
-        """Points that ran and are to blame for no failure, the best first; the reference is among them."""
+        """Points that ran to an end and are to blame for no failure, the best first; the reference is among them."""
         self._judge()
         return [self._tried.points[i] for i in self._order]
 
@@ -387,9 +382,9 @@ class GuidedSearch:
             apart = float(np.sqrt(max(0.0, covariance[i, i] + covariance[mine, mine] - 2 * covariance[i, mine])))
             if point in stripped:
                 # what costs the most to find out one by one: as good as it may be, by the model's doubt
-                found += [i] if mean[i] - mean[mine] < _TIE_DEVIATIONS * apart else []
+                found += [i] if mean[i] - mean[mine] < TIE_DEVIATIONS * apart else []
             elif len(changed) == 1 and (
-                mean[i] - mean[mine] < min(2 * _TIE, _TIE_DEVIATIONS * apart) or changed[0] in entangled
+                mean[i] - mean[mine] < min(2 * TIE, TIE_DEVIATIONS * apart) or changed[0] in entangled
             ):
                 found.append(i)
         return sorted(found, key=lambda i: (pool[i] not in stripped, mean[i]))
@@ -481,10 +476,10 @@ class GuidedSearch:
             return
         self._stale = False
         alive = [i for i, p in enumerate(self._tried.points) if not self.failed(p)]
-        if not any(not cut for i in alive for _, _, cut in self._tried.runs_of[i]):
+        if not any(map(self._tried.ended, alive)):
             self._order = []
             return
-        alive.sort(key=lambda i: (self._tried.middle[i], i))
+        alive.sort(key=lambda i: (not self._tried.ended(i), self._tried.middle[i], i))
         self._fitted = alive[:_MOST_FITTED]
         rows, runs = self._tried.measured(self._fitted)
         self._model.fit(rows, runs)
@@ -493,21 +488,9 @@ class GuidedSearch:
 
     def _ordered(self, mean: Array, covariance: Array) -> list[int]:
         """The settings fitted, the best first; of those that cannot be distinguished from it the simplest leads."""
-        variance = np.diag(covariance)
-        score = mean + _DOUBT * np.sqrt(np.maximum(variance, 0))
-        # of what fails now and then a good run takes as many tries
         points = [self._tried.points[i] for i in self._fitted]
-        chance = self._failures.chances(
-            [self._tried.key(p) for p in points], points, np.stack([self._tried.row(p) for p in points])
-        )
-        score -= np.log1p(-np.minimum(chance, _MOST_FAILING))
-        # what was only ever cut off is known by a bound, and leads nothing
-        only_cut = np.array([all(cut for _, _, cut in self._tried.runs_of[i]) for i in self._fitted])
-        score = np.where(only_cut, score + 10.0, score)
-        best = int(np.argmin(score))
-        apart = np.sqrt(np.maximum(variance + variance[best] - 2 * covariance[best], 0))
-        near = (score - score[best] < np.minimum(_TIE, _TIE_DEVIATIONS * apart)) | (np.arange(len(mean)) == best)
-        tied = [int(i) for i in np.flatnonzero(near)]
-        tied.sort(key=lambda i: (self._tried.oddity(self._tried.points[self._fitted[i]]), score[i]))
-        rest = [int(i) for i in np.argsort(score, kind="stable") if int(i) != tied[0]]
-        return [self._fitted[i] for i in [tied[0], *rest]]
+        rows = np.stack([self._tried.row(p) for p in points])
+        failing = self._failures.chances([self._tried.key(p) for p in points], points, rows)
+        ended = np.array([self._tried.ended(i) for i in self._fitted])
+        order = ranked(mean, covariance, failing, ended, [self._tried.oddity(p) for p in points])
+        return [self._fitted[i] for i in order]

@@ -73,6 +73,10 @@ class Tried:
         number = self.number(point)
         return 0 if number < 0 else len(self.runs_of[number])
 
+    def ended(self, number: int) -> bool:
+        """Whether some run of `points[number]` came to its end, and was not cut off."""
+        return any(not run.cut for run in self.runs_of[number])
+
     def by_block(self, point: Point, since: int) -> dict[int, float]:
         """The log seconds of a point's runs in the blocks from number `since` on."""
         number = self.number(point)

@@ -26,6 +26,7 @@ from nodewise.verdicts.ablation import Ablations, ablations_of
 from nodewise.verdicts.disturbed import phase_met
 from nodewise.verdicts.failures import failures_of, settings_to_blame, shared_failures
 from nodewise.verdicts.launch import Launch, launched, to_be_set_note
+from nodewise.verdicts.never_ended import cut_off_notes, given_up, why_no_other
 from nodewise.verdicts.pair import (
     Pairs,
     PairVerdict,
@@ -119,8 +120,8 @@ class TuneVerdict:
 
 
 def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
-    """Judge a tune; `stopped` says what ended it: `decided`, `budget`, `interrupted`, `cut off`, or `nothing left` where what could be
-    compared failed or was none.
+    """Judge a tune; `stopped` says what ended it: `decided`, `budget`, `interrupted`, `cut off`, or `nothing left` where nothing is
+    left to be tried, and what could be compared failed or was none.
     """
     candidate = _candidate(experiment)
     pairs, verdict, reason = _compare(experiment, candidate)
@@ -144,14 +145,14 @@ def tune_verdict(experiment: Experiment, stopped: str) -> TuneVerdict:
     return TuneVerdict(
         kind=TUNE,
         verdict=verdict.word,
-        sentence=verdict.sentence if comparison is None else comparison.sentence,
+        sentence=f"undecided: {reason}" if comparison is None else comparison.sentence,
         reason=reason,
         ratio=ratio.ratio,
         low=ratio.low if ratio.low > 0 else None,
         high=ratio.high if math.isfinite(ratio.high) else None,
         within=verdict.within,
         beyond=verdict.beyond if math.isfinite(verdict.beyond) else None,
-        more_runs=None if unsteady else _more_runs(verdict, pairs, _accepting(experiment)),
+        more_runs=None if unsteady or comparison is None else _more_runs(verdict, pairs, _accepting(experiment)),
         best=launched(experiment, best),
         baseline=launched(experiment, baseline),
         candidate=candidate,
@@ -196,9 +197,9 @@ def _accepting(experiment: Experiment) -> bool:
 def _candidate(experiment: Experiment) -> str:
     """The setting that was confirmed; where it did not come to that, the best median of those that ran more than once.
 
-    One that fails more often than the program as it is, is never the candidate.
+    One that fails more often than the program as it is, or was cut off again and again, is never the candidate.
     """
-    failed = settings_to_blame(experiment)
+    failed = {*settings_to_blame(experiment), *given_up(experiment, CONFIRM)}
     plans = [p for p in experiment.plans if p.candidate in experiment.settings and p.candidate not in failed]
     # of one that was only ever cut off nothing is known but that it is slower
     plans = [p for p in plans if costs_of(experiment, p.candidate)]
@@ -230,7 +231,7 @@ def _compare(experiment: Experiment, candidate: str) -> tuple[Pairs, Verdict, st
     plan = plan_of(experiment, candidate)
     nothing = Pairs((), (), ())
     if candidate == BASELINE:
-        why = "no other setting ran" + " to its end" * (len(experiment.settings) > 1)
+        why = why_no_other(experiment, CONFIRM)
         return nothing, Verdict(Word.UNDECIDED, Ratio(1.0, 0.0, math.inf, 0), within), why
     if plan is not None:
         pairs = pair_up(experiment, BASELINE, candidate, CONFIRM)
@@ -348,6 +349,7 @@ def _notes(experiment: Experiment, verdict: Verdict, comparison: PairVerdict | N
         notes.append("what the earlier tunes suggest does not hold here: the search went on without it")
     to_blame = settings_to_blame(experiment)
     notes += [f"{key} {how}" for key, how in to_blame.items()]
+    notes += cut_off_notes(experiment, CONFIRM)
     candidate = _candidate(experiment)
     failed, runs = failures_of(experiment, candidate)
     if failed and candidate != BASELINE:

@@ -78,7 +78,9 @@ def _read_script(context: click.Context, option: click.Parameter, text: str | No
     "--constraint", multiple=True, metavar="CONDITION", help="What must hold between axes: 'ranks * threads <= 64'."
 )
 @click.option(
-    "--no-history", is_flag=True, help="Start from nothing: do not look at earlier tunes of this program, or of its libraries."
+    "--no-history",
+    is_flag=True,
+    help="Start from nothing: do not look at earlier tunes of this program, or of its libraries.",
 )
 @machine_option
 @allow_option
@@ -150,6 +152,7 @@ def command(
     """
     from nodewise.api.script import write_launch_script
     from nodewise.api.tune import prepare_tune
+    from nodewise.base.since_start import since_start_s
     from nodewise.cli.progress import ProgressLine
     from nodewise.cli.tune_text import introduce, print_outline
     from nodewise.experiments.contenders import parse_parameters
@@ -200,7 +203,7 @@ def command(
         return
     announce = (lambda _: None) if as_json else print_outline
     with ProgressLine(question.budget) as line, kept_in(question.out, "tune"):
-        verdict = tuning.answer(line.show, print_note, announce)
+        verdict = tuning.answer(line.show, print_note, announce, since_start_s())
 
     def written() -> Path | None:
         return None if script is None else write_launch_script(verdict, *script)

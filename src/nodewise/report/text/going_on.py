@@ -34,6 +34,9 @@ def going_on(verdict: TuneVerdict, budget: Budget) -> GoingOn:
     again = f"nodewise tune --resume {shlex.quote(verdict.experiment)}"
     if verdict.stopped in ("interrupted", "cut off"):
         return GoingOn(line=again)
+    if verdict.stopped == "nothing left" and verdict.comparison is None:
+        # all that could be tried was
+        return GoingOn()
     busy = verdict.comparison is not None and verdict.comparison.busy
     each_s = verdict.seconds_spent / verdict.runs
     # where nothing is known of how many there should be: as many again, on a quieter machine or with more settings tried

@@ -29,7 +29,8 @@ def tune_text(stored: Stored[TuneVerdict], width: int) -> str:
     if verdict.verdict is Word.FASTER:
         lines.append(f"best      {verdict.best.key}: {shown(verdict.summary(verdict.best.key).median)}")
     else:
-        lines.append("best      as it is: no setting was shown to be faster")
+        none = "no setting was shown to be faster" if verdict.comparison is not None else verdict.reason
+        lines.append(f"best      as it is: {none}")
         if verdict.candidate != verdict.baseline.key:
             centre = shown(verdict.summary(verdict.candidate).median)
             how = "is slower" if verdict.verdict is Word.SLOWER else "may be no better"
@@ -37,7 +38,8 @@ def tune_text(stored: Stored[TuneVerdict], width: int) -> str:
     lines += shown_lines(verdict, {s.key: label(s.values) for s in verdict.settings})
     interval = "" if verdict.low is None else "95% interval; "
     spent = f"{interval}{verdict.runs} runs, {format_seconds(verdict.seconds_spent)}"
-    lines += [f"ratio     {verdict.sentence} ({spent})", f"gain from {_gain_from(verdict)}"]
+    ratio = verdict.sentence if verdict.comparison is not None else "none: there was nothing to compare it with"
+    lines += [f"ratio     {ratio} ({spent})", f"gain from {_gain_from(verdict)}"]
     lines += [f"why       {text}" for text in verdict.why]
     lines += [f"history   {words}" for words in led_by(verdict.history)[1:]]
     if verdict.stopped == "interrupted":
