@@ -12,6 +12,7 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.cli.experiments import STDOUT, check_target
+from nodewise.cli.help import OUTPUT, Command, GroupedOption
 from nodewise.cli.kinds import TARGET
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ SUITE = "suite"
 _OPTIONS = "nodewise.exports.options"
 
 
-class Exporting(click.Command):
+class Exporting(Command):
     """A command that has `--export-NAME FILE` of each exporter of the kind of experiment `exports_of`, None being all exporters.
 
     They stand before the parameter `exports_before`. Exporters are asked for where the options are needed, not where the command is listed.
@@ -47,11 +48,12 @@ def _export_options(kind: str | None) -> list[click.Option]:
     from nodewise.report.exports.registry import exporters, suite_exporters
 
     return [
-        click.Option(
+        GroupedOption(
             [f"--export-{exporter.name}", export_parameter(exporter.name)],
             type=TARGET,
             metavar="FILE",
             help=f"{exporter.help.rstrip('.')}; - is standard output.",
+            group=OUTPUT,
         )
         for exporter in (suite_exporters() if kind == SUITE else exporters(kind)).values()
     ]

@@ -14,6 +14,7 @@ from nodewise.base.errors import InputError
 from nodewise.base.exit_codes import ExitCode
 from nodewise.cli.experiments import STDOUT, result_place
 from nodewise.cli.exports import SUITE, Exporting, asked_exports, write_suite_export
+from nodewise.cli.help import JOB, OUTPUT, option
 from nodewise.cli.kinds import PATH, SHARE_OR_NONE, json_option, out_option, refuse_ignored
 from nodewise.cli.options import disturbed_option
 
@@ -31,42 +32,66 @@ class _Suite(Exporting):
     exports_of = SUITE
 
 
-@click.command(cls=_Suite)
-@click.option("--file", type=PATH, metavar="FILE", help="The suite. [default: nodewise.toml here or above]")
-@click.option(
-    "--tag", "tags", multiple=True, metavar="TAG", help="Only commands that have this tag, or one of several."
+@click.command(
+    cls=_Suite,
+    examples={
+        "nodewise suite run --tag quick": "measure the project's commands that have a tag",
+        "nodewise suite run --baseline last --fail-if-slower 5% --export-junit suite.xml": "a regression of more than 5% fails the build",
+    },
 )
-@click.option("--baseline", type=PATH, metavar="DIR", help="Compare each with what it was in this earlier suite.")
-@click.option(
-    "--any-machine", is_flag=True, help="Compare with a --baseline of another machine or other conditions, too."
+@option("--file", type=PATH, metavar="FILE", help="The suite. [default: nodewise.toml here or above]", group="Suite")
+@option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    help="Only commands that have this tag, or one of several.",
+    group="Suite",
 )
-@click.option(
+@option(
+    "--baseline",
+    type=PATH,
+    metavar="DIR",
+    help="Compare each with what it was in this earlier suite.",
+    group="Baseline",
+)
+@option(
+    "--any-machine",
+    is_flag=True,
+    help="Compare with a --baseline of another machine or other conditions, too.",
+    group="Baseline",
+)
+@option(
     "--fail-if-slower",
     type=SHARE_OR_NONE,
     metavar="SHARE",
     help="Exit code 1 where one is surely slower than at the baseline by more.",
+    group="Baseline",
 )
-@click.option(
+@option(
     "--undecided",
     type=click.Choice(["pass", "fail"]),
     default="pass",
     show_default=True,
     help="Where the runs leave it open, fail: exit code 4.",
+    group="Baseline",
 )
 @out_option("Directory of all its experiments.")
-@click.option(
+@option(
     "--resume",
     type=PATH,
     metavar="DIR",
     help="Go on with the suite in DIR, which was its --out; what is finished there is not measured again.",
+    group=OUTPUT,
 )
-@click.option(
+@option(
     "--submit",
     is_flag=False,
     flag_value="",
     metavar="[OPTIONS]",
     help="Run it as one job of Slurm, which goes on by itself when it is requeued, killed or at its time limit; "
     "OPTIONS of sbatch: --submit='partition=long time=4:00:00'.",
+    group=JOB,
 )
 @disturbed_option
 @json_option("the rows")
