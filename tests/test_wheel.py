@@ -11,6 +11,7 @@ from zipfile import ZipFile
 import pytest
 
 from nodewise.base.native import native_path
+from tools import wheel_sizes
 
 ROOT = Path(__file__).parent.parent
 
@@ -25,6 +26,19 @@ def test_the_script_of_pages_can_stand_in_a_page() -> None:
     script = native_path("page.js").read_text(encoding="utf-8")
     assert "vegaEmbed" in script
     assert "</script" not in script.lower() and "<!--" not in script
+
+
+def test_sizes_are_held_to_the_limit() -> None:
+    text, small = wheel_sizes.told({"nodewise.whl": 4_000_000, "numpy.whl": 17_000_000})
+    assert small and text.splitlines()[-1] == "  21.00 MB  together, to be at most 25 MB"
+    assert not wheel_sizes.told({"nodewise.whl": 4_000_000, "other.whl": 84_000_000})[1]
+
+
+@pytest.mark.long
+def test_the_engine_is_small_enough_with_what_it_needs(wheels: dict[str, Path], tmp_path: Path) -> None:
+    found = wheel_sizes.sizes(wheels["nodewise"], tmp_path)
+    text, small = wheel_sizes.told(found)
+    assert small and len(found) > 4 and any(name.startswith("numpy-") for name in found), text
 
 
 @pytest.mark.long

@@ -107,7 +107,7 @@ def test_what_a_program_reports_in_vain_is_one_note(nodewise: Command, tmp_path:
 
 @pytest.mark.parametrize("kind", ["compare", "tune"])
 def test_a_metric_that_decides_nothing_is_said_to(kind: str, nodewise: Command) -> None:
-    words = [kind, "--metric", "mass=mass: ([0-9.]+)", "--max-runs", "8", "--accept-disturbed", "--out", kind]
+    words = [kind, "--metric", "mass=mass: ([0-9.]+)", "--max-runs", "20", "--accept-disturbed", "--out", kind]
     command = ["--", "echo", "mass: 3"] if kind == "tune" else ["echo mass: 3", "echo mass: 4"]
     done = nodewise(*words, *command)
     said = "mass is read and does not decide, seconds does: --maximize mass or --minimize mass lets it decide"

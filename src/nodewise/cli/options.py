@@ -14,7 +14,7 @@ from nodewise.base.errors import InputError
 from nodewise.cli.help import MEASUREMENT, METRICS, PROGRAM, option
 from nodewise.cli.kinds import PATH, SHARE_OR_NONE, TIME, Decorator
 from nodewise.cli.trust import trust_option
-from nodewise.runner.mpi import FAMILIES
+from nodewise.runner.mpi_families import FAMILIES
 from nodewise.runner.same_output import TOLERANCE, Kind
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from nodewise.base.errors import InputError
 from nodewise.machine.model import Machine
-from nodewise.runner.mpi import FAMILIES, family_in, find_launcher, library_for, start_words
+from nodewise.runner.mpi import family_in, find_launcher, library_for, start_words
+from nodewise.runner.mpi_families import FAMILIES
 from nodewise.runner.setting import Setting
 from nodewise.studies.commands import Contender, rank_command
 from nodewise.studies.discovery import Found, find_study, study_names

@@ -25,7 +25,8 @@ from nodewise.fabric.mpi_output import (
 )
 from nodewise.fabric.providers import Provider
 from nodewise.runner.commands import run_whole, will
-from nodewise.runner.mpi import FAMILIES, family_of
+from nodewise.runner.mpi import family_of
+from nodewise.runner.mpi_families import FAMILIES
 
 #: What each is told, so that it says what it takes.
 _SAY = {

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -135,6 +134,8 @@ def command(
             "--speed is measured on nodes, and snapshots are given", "leave one of them out, or add --hosts"
         )
     sources: list[Path | BinaryIO] = [sys.stdin.buffer if p == _STDIN else p for p in snapshots]
+    import tempfile
+
     with tempfile.TemporaryFile() as collected:
         if nodes:
 

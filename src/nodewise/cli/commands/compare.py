@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from click.core import ParameterSource
 from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError, ProgramError, StoreError
 from nodewise.base.exit_codes import ExitCode
+from nodewise.base.late import late
 from nodewise.cli.experiments import STDOUT, again_in, place_for, print_note
 from nodewise.cli.exports import Exporting, asked_exports, write_export
 from nodewise.cli.help import MEASUREMENT, option
@@ -35,7 +35,6 @@ from nodewise.cli.kinds import (
     within_option,
 )
 from nodewise.cli.options import run_options, same_output_options
-from nodewise.runner.launch import quoted
 from nodewise.runner.same_output import Kind
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 
 SECTION = "Measure"
 #: What stands where a parameter's value is put in.
-_PLACE = re.compile(r"\{([A-Za-z_][\w-]*)\}")
+_PLACE = late(r"\{([A-Za-z_][\w-]*)\}")
 #: What may be given again when a comparison is resumed.
 _ANEW = (
     "as_json",
@@ -382,6 +381,8 @@ def _check_quoted(commands: Sequence[str], elsewhere: bool) -> None:
     """Raises InputError where the words of one command stand as several: the first is a program, and another is none."""
     if any(set(text) & set(" \t\n;|&<>{}") or text.startswith("study:") for text in commands) or elsewhere:
         return
+    from nodewise.runner.launch import quoted
+
     variables, words = split_variables(commands)
     others = [word for word in words[1:] if shutil.which(word) is None]
     if (others or variables) and words and shutil.which(words[0]):

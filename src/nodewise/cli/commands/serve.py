@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 
 import click
@@ -57,6 +56,8 @@ def command(port: int, opened: bool, store: str | None, directories: tuple[Path,
     with contextlib.suppress(KeyboardInterrupt), Server(Served(history_place(store), directories), port) as server:
         print(f"serving   {server.url}", flush=True)
         print("          Ctrl-C ends it; who has this address sees what you see", flush=True)
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="nodewise-") as own:
             if opened and not _open(server.url, Path(own)):
                 print("note: no browser is found here; open the address yourself", flush=True)
