@@ -41,6 +41,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--by": ("TIME", "when a job has to end"),
     "--catalogue": ("DIR", "knobs of one's own"),
     "--causes": ("FILE", "causes of one's own"),
+    "--ci": ("github", "annotations and a summary"),
     "--cleanup": ("COMMAND", "after the last run of each"),
     "--command-name": ("NAME", "of each command"),
     "--commands": ("PATH", "a compile database"),

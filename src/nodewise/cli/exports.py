@@ -78,18 +78,28 @@ def asked_exports(parameters: Mapping[str, Any], as_json: bool) -> dict[str, Pat
 
 def write_export(name: str, stored: Stored[Any], target: Path) -> None:
     """Write one. Raises InputError where the format is not for such an experiment, StoreError where it cannot be written."""
+    _write(stored_text(name, stored), target)
+
+
+def stored_text(name: str, stored: Stored[Any]) -> str:
+    """An experiment in the format of an exporter. Raises InputError where that is not for such an experiment."""
     from nodewise.report.exports.registry import export_text
 
-    _write(export_text(name, stored), target)
+    return export_text(name, stored)
 
 
 def write_suite_export(name: str, verdict: SuiteVerdict, target: Path) -> None:
     """Write a suite's rows. Raises StoreError where they cannot be written."""
+    _write(suite_text(name, verdict), target)
+
+
+def suite_text(name: str, verdict: SuiteVerdict) -> str:
+    """A suite's rows in the format of an exporter that has them."""
     from nodewise.report.exports.registry import suite_exporters
 
     make = suite_exporters()[name].suite
     assert make is not None, "only those are offered"
-    _write(make(verdict), target)
+    return make(verdict)
 
 
 def _write(text: str, target: Path) -> None:

@@ -18,8 +18,9 @@ from nodewise.api.given import split_variables
 from nodewise.base.errors import InputError, ProgramError, StoreError
 from nodewise.base.exit_codes import ExitCode
 from nodewise.base.late import late
+from nodewise.cli.ci import ci_option, tell_ci
 from nodewise.cli.experiments import STDOUT, again_in, place_for, print_note
-from nodewise.cli.exports import Exporting, asked_exports, write_export
+from nodewise.cli.exports import Exporting, asked_exports, stored_text, write_export
 from nodewise.cli.help import MEASUREMENT, option
 from nodewise.cli.hyperfine import HyperfineWords
 from nodewise.cli.keeping import hand_out, kept_in, print_answer
@@ -56,6 +57,7 @@ _ANEW = (
     "baseline",
     "any_machine",
     "undecided",
+    "ci",
 )
 
 
@@ -210,6 +212,7 @@ class _Compare(HyperfineWords, Exporting):
 @out_option()
 @resume_option("--budget, --max-runs and exports")
 @json_option()
+@ci_option
 @run_options
 @same_output_options(Kind.OFF)
 @click.argument("commands", nargs=-1, metavar="COMMAND...")
@@ -250,7 +253,7 @@ def command(context: click.Context, /, run: RunChoice, **given: Any) -> int:
     code = _exit_code(gate_of(verdict, question.threshold), given["undecided"] == "fail")
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code
-    _hand_out(stored(read_experiment(question.out), verdict), targets, given["as_json"])
+    _hand_out(stored(read_experiment(question.out), verdict), targets, given["as_json"], given["ci"])
     return code
 
 
@@ -262,7 +265,7 @@ def _exit_code(gate: Gate, undecided_fails: bool) -> ExitCode:
     return ExitCode.UNDECIDED if undecided_fails and gate.undecided else ExitCode.WELL
 
 
-def _hand_out(found: Stored[CompareVerdict], targets: dict[str, Path], as_json: bool) -> None:
+def _hand_out(found: Stored[CompareVerdict], targets: dict[str, Path], as_json: bool, ci: str | None) -> None:
     """The words, the exports and the page. What was found is printed also where a file cannot be written: StoreError then."""
     from nodewise.report.pages.write import write_page
     from nodewise.verdicts.encoding import encode
@@ -287,6 +290,7 @@ def _hand_out(found: Stored[CompareVerdict], targets: dict[str, Path], as_json: 
         hand_exports()
 
     hand_out(found.folder, write_page, answer, print_json if as_json else None, file)
+    tell_ci(ci, lambda name: stored_text(name, found), aside=as_json or file is sys.stderr)
     if problems:
         raise problems[0]
 

@@ -12,8 +12,9 @@ import click
 
 from nodewise.base.errors import InputError
 from nodewise.base.exit_codes import ExitCode
+from nodewise.cli.ci import ci_option, tell_ci
 from nodewise.cli.experiments import STDOUT, result_place
-from nodewise.cli.exports import SUITE, Exporting, asked_exports, write_suite_export
+from nodewise.cli.exports import SUITE, Exporting, asked_exports, suite_text, write_suite_export
 from nodewise.cli.help import JOB, OUTPUT, option
 from nodewise.cli.kinds import PATH, SHARE_OR_NONE, json_option, out_option, refuse_ignored
 from nodewise.cli.options import disturbed_option
@@ -95,6 +96,7 @@ class _Suite(Exporting):
 )
 @disturbed_option
 @json_option("the rows")
+@ci_option
 @click.argument("action", type=click.Choice(_ACTIONS), metavar="run|list|check")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.pass_context
@@ -112,6 +114,7 @@ def command(
     submit: str | None,
     accept_disturbed: bool,
     as_json: bool,
+    ci: str | None,
     action: str,
     names: tuple[str, ...],
     **exports: Any,
@@ -141,7 +144,7 @@ def command(
             f"`suite {action}` measures nothing",
             (
                 *("baseline", "any_machine", "fail_if_slower", "undecided", "out", "resume", "submit"),
-                "accept_disturbed",
+                *("accept_disturbed", "ci"),
                 *exports,
             ),
         )
@@ -178,6 +181,7 @@ def command(
         print(json.dumps(encode(verdict), indent=1))
     elif STDOUT not in targets.values():
         _show(verdict)
+    tell_ci(ci, lambda name: suite_text(name, verdict), aside=as_json or STDOUT in targets.values())
     code = _code(verdict, fail_if_slower is not None, undecided == "fail")
     if context.parent is not None:
         context.parent.meta["nodewise.exit_code"] = code
