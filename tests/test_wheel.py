@@ -11,7 +11,7 @@ from zipfile import ZipFile
 import pytest
 
 from nodewise.base.native import native_path
-from tools import wheel_sizes
+from tools import fresh_root, wheel_sizes
 
 ROOT = Path(__file__).parent.parent
 
@@ -105,3 +105,12 @@ def test_the_studies_come_with_their_kernels(wheels: dict[str, Path], tmp_path: 
         [tmp_path / "v/bin/nodewise", "study"], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert "hash" in done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.skipif(bool(fresh_root.missing()), reason=fresh_root.missing())
+def test_an_empty_debian_gives_a_verdict(wheels: dict[str, Path], tmp_path: Path) -> None:
+    fresh_root.make_base()
+    found = fresh_root.trial(wheels["nodewise"].parent, tmp_path / "root")
+    # how long it takes decides nothing on a machine where other tests run
+    assert found.keys() == fresh_root.STEPS.keys() and all(seconds > 0 for seconds in found.values())
